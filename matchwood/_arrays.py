@@ -1,0 +1,78 @@
+"""Arrays that grow at their end, shared by every room that keeps state in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+
+class Growable:
+    """A one-dimensional array with room to grow; begins as a shared, read-only one if given that.
+
+    Readers take `view()`, which is always read-only: a kernel that sees writable arrays on one call and
+    read-only ones on the next is compiled twice. An array mapped from a file is copied when it is
+    first written to, so files never change.
+    """
+
+    __slots__ = ("_buffer", "_count", "_view")
+
+    def __init__(self, dtype: DTypeLike, initial: ArrayLike | None = None) -> None:
+        self._buffer: NDArray[Any] = np.asarray([] if initial is None else initial, dtype=dtype)
+        self._count = len(self._buffer)
+        self._view: NDArray[Any] | None = None
+        if initial is not None:
+            self._buffer = self._buffer.view()
+            self._buffer.flags.writeable = False
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes in use; spare room is not counted."""
+        return self._count * self._buffer.itemsize
+
+    def view(self) -> NDArray[Any]:
+        """The elements, read-only."""
+        if self._view is None:
+            self._view = self._buffer[: self._count]
+            self._view.flags.writeable = False
+        return self._view
+
+    def writable(self) -> NDArray[Any]:
+        """The elements, to be changed in place."""
+        if not self._buffer.flags.writeable:
+            self._reserve(self._count)
+        return self._buffer[: self._count]
+
+    def append(self, value: Any) -> int:
+        """Put one value at the end; returns its position."""
+        position = self._count
+        if position == len(self._buffer) or not self._buffer.flags.writeable:
+            self._reserve(position + 1)
+        self._buffer[position] = value
+        self._count, self._view = position + 1, None
+        return position
+
+    def extend(self, values: ArrayLike) -> None:
+        """Put all values at the end."""
+        added = np.asarray(values, dtype=self._buffer.dtype)
+        start = self._count
+        self.resize(start + len(added))
+        self._buffer[start : start + len(added)] = added
+
+    def resize(self, count: int, fill: Any = 0) -> None:
+        """Cut to `count` elements, or fill up to it."""
+        if count > len(self._buffer) or not self._buffer.flags.writeable:
+            self._reserve(count)
+        if count > self._count:
+            self._buffer[self._count : count] = fill
+        self._count, self._view = count, None
+
+    def _reserve(self, count: int) -> None:
+        room = max(count, 16, len(self._buffer) * 2 if count > len(self._buffer) else len(self._buffer))
+        grown = np.empty(room, dtype=self._buffer.dtype)
+        grown[: self._count] = self._buffer[: self._count]
+        self._buffer, self._view = grown, None

@@ -1,0 +1,73 @@
+"""The integers that engines see: the whole seam between the encoding and the engines.
+
+An attribute is a small number. A *space* of an attribute is named by the label of its lower
+boundary: labels are ordered like the values, and leave gaps, so that a new boundary between two old
+ones changes neither of theirs. A predicate is a set of half-open label intervals `[low, high)`; a
+value is the label of the space that it falls into. NULL and a missing attribute have no code: the
+pair is absent from the event.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+BOTTOM_LABEL = 0
+"""The label of every attribute's first space; an interval from the start of the domain begins here."""
+
+TOP_LABEL = 2**31 - 1
+"""The label that ends an interval which reaches to the end of the domain; no space has it."""
+
+NULL_LABEL = -1
+"""What a dense array of labels holds for an attribute that the event lacks; below every interval."""
+
+
+class EncodedEvents(NamedTuple):
+    """A batch of events: event e has the pairs offsets[e] : offsets[e + 1], ordered by attribute."""
+
+    offsets: NDArray[np.int64]
+    attributes: NDArray[np.int32]
+    labels: NDArray[np.int32]
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
+
+
+class EncodedConjunctions(NamedTuple):
+    """A batch of conjunctions, in three levels: conjunction, constraint, interval.
+
+    Conjunction c has the constraints offsets[c] : offsets[c + 1], ordered by attribute, each
+    attribute at most once. Constraint k tests attributes[k], holds for NULL if accepts_null[k], and
+    has the intervals pieces[k] : pieces[k + 1], disjoint and increasing (none: only NULL passes).
+    No constraint holds for everything. A conjunction without constraints is always true.
+    """
+
+    offsets: NDArray[np.int64]
+    attributes: NDArray[np.int32]
+    accepts_null: NDArray[np.bool_]
+    pieces: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
+
+
+class EncodedForm(NamedTuple):
+    """One rule that is too large for a DNF: a DAG of AND and OR over constraints, no negation.
+
+    Node n is a leaf that tests constraint leaf[n] of `constraints` (which holds the constraints of
+    all leaves as its only conjunction, not ordered and with repeated attributes), or, with
+    leaf[n] = -1, the AND (is_and[n]) or OR of the nodes children[child_offsets[n] : child_offsets[n + 1]].
+    Children come before their parents; the last node is the root.
+    """
+
+    constraints: EncodedConjunctions
+    leaf: NDArray[np.int32]
+    is_and: NDArray[np.bool_]
+    child_offsets: NDArray[np.int64]
+    children: NDArray[np.int32]

@@ -1,0 +1,104 @@
+"""What an engine is: units in, hits out.
+
+A *unit* is what an engine stores and reports: a conjunction of a `ConjunctionStore`, or a form of a
+`FormStore` (a rule too large for a DNF). Unit numbers are dense, never reused before `compact`, and
+known to the façade alone by the links from units to rules.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.codes import EncodedEvents
+from matchwood.engines.workspace import Workspace
+from matchwood.errors import InvalidArgument
+
+
+class Work(NamedTuple):
+    """What a match call did: candidates looked at, verified against their constraints, matched."""
+
+    candidates: int
+    verified: int
+    matched: int
+
+
+class Hits(NamedTuple):
+    """The hits of the events first : first + count; those of the i-th are units[offsets[i] : offsets[i + 1]].
+
+    A unit stands at most once in an event's hits, in no particular order. A call may cover fewer events than
+    were asked for, when its output is full: it then stops at an event's edge, and at least one event is covered.
+    """
+
+    first: int
+    offsets: NDArray[np.int64]
+    units: NDArray[np.int32]
+    work: Work
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
+
+
+class Engine(ABC):
+    """One matching structure over a store of units. All state is arrays and a small header.
+
+    The façade serialises all calls that change state, and lets no match call overlap one. Several
+    threads may call `match` at once: it writes to its workspace only.
+    """
+
+    name: ClassVar[str]
+    options: ClassVar[Mapping[str, Any]] = {}
+    """Every option with its default; a subclass lists its own."""
+
+    def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
+        self.store = store
+        self.settings = self._checked(options or {})
+
+    @classmethod
+    def _checked(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        unknown = sorted(set(options) - set(cls.options))
+        if unknown:
+            known = ", ".join(sorted(cls.options)) or "none"
+            raise InvalidArgument(f"engine {cls.name!r} has no option {unknown[0]!r} (its options: {known})")
+        return {**cls.options, **options}
+
+    @abstractmethod
+    def insert(self, units: NDArray[np.int32]) -> None:
+        """Index units that the store already holds: one, or a million at once."""
+
+    @abstractmethod
+    def remove(self, units: NDArray[np.int32]) -> None:
+        """Stop reporting these units; the store still holds them, and marks them dead afterwards."""
+
+    @abstractmethod
+    def rebuild(self) -> None:
+        """Index all live units of the store anew (after compaction, or when labels changed)."""
+
+    @abstractmethod
+    def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
+        """The hits of the events from `first` on, as far as the output reaches."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state, by name (the store saves its own)."""
+
+    @abstractmethod
+    def header(self) -> dict[str, Any]:
+        """What is small and not an array, JSON-able."""
+
+    @abstractmethod
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over a saved state; arrays may be read-only maps of files."""
+
+    @abstractmethod
+    def stats(self) -> dict[str, Any]:
+        """Counts and bytes, JSON-able: at least `bytes_index` and `always_candidates` (the Z list)."""
+
+    def audit(self) -> list[str]:
+        """Every broken invariant in words; empty when the structure is sound."""
+        return []
