@@ -9,15 +9,36 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class Workspace:
-    """Named scratch arrays that live as long as the thread that matches."""
+    """Named scratch arrays that live as long as the thread that matches.
 
-    def __init__(self) -> None:
+    `room` is how many hits a match call may collect beyond the most that one event can have; a call
+    stops at the event's edge when it is used up.
+    """
+
+    def __init__(self, room: int = 2**20) -> None:
+        self.room = room
         self._arrays: dict[str, NDArray[Any]] = {}
+        self._versions: dict[str, object] = {}
 
     def array(self, name: str, size: int, dtype: DTypeLike, fill: Any = 0) -> NDArray[Any]:
-        """An array of at least `size`; filled when it is made, afterwards as its user left it."""
+        """An array of at least `size`; filled when it is made, afterwards as its user left it.
+
+        With `fill=None` it begins with whatever the memory held, and pages never written to cost nothing.
+        """
         found = self._arrays.get(name)
         if found is None or len(found) < size or found.dtype != dtype:
             room = max(size, 16 if found is None else len(found) + len(found) // 2)
-            found = self._arrays[name] = np.full(room, fill, dtype=dtype)
+            fresh = np.empty(room, dtype=dtype) if fill is None else np.full(room, fill, dtype=dtype)
+            found = self._arrays[name] = fresh
+        return found
+
+    def copy(self, name: str, source: NDArray[Any], version: object) -> NDArray[Any]:
+        """A copy of `source` to write to: the one handed out before, unless `version` is another object now.
+
+        Whoever asks must leave the copy equal to the source again.
+        """
+        found = self._arrays.get(name)
+        if found is None or self._versions.get(name) is not version:
+            found = self._arrays[name] = source.copy()
+            self._versions[name] = version
         return found

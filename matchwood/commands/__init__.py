@@ -1,0 +1,1 @@
+"""The commands of `matchwood`: one file each, and the files that they read and write."""

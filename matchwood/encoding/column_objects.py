@@ -1,0 +1,141 @@
+"""Columns of Python values: lists of what stands in dicts, or in pandas object columns.
+
+Where all values have the one expected type, the whole list is converted at once; the check is on exact types,
+because NumPy and Arrow would turn True into 1 and 2**53 + 1 beside a float into another number. All
+other lists are read value by value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from matchwood.encoding.column_parts import Column, Misfits, Part, Rows
+from matchwood.encoding.event_values import Misfit, Reading, read_element
+
+_NO_ROWS: Rows = np.zeros(0, np.int64)
+_QUICK_TYPES: dict[str, frozenset[type]] = {
+    "bool": frozenset((bool,)),
+    "int": frozenset((int,)),
+    "number": frozenset((int, float)),
+    "double": frozenset((int, float)),
+    "string": frozenset((str,)),
+    "list<int>": frozenset((list,)),
+    "list<string>": frozenset((list,)),
+}
+_ELEMENT_TYPES = {"list<int>": frozenset((int, type(None))), "list<string>": frozenset((str, type(None)))}
+
+
+def read_objects(kind: str, values: list[Any], reading: Reading) -> Column:
+    """The column that a list of Python values stands for; None is NULL."""
+    types = set(map(type, values))
+    rows: Rows | None = None
+    if type(None) in types:
+        rows = np.array([row for row, value in enumerate(values) if value is not None], np.int64)
+        values = [value for value in values if value is not None]
+        types.discard(type(None))
+    if types <= _QUICK_TYPES.get(kind, frozenset()) and not (reading.nan_is_null and float in types):
+        parts = _convert(kind, values)
+        if parts is not None:
+            return Column(_moved(parts, rows), [])
+    return _one_by_one(kind, values, rows, reading)
+
+
+def _moved(parts: list[Part], rows: Rows | None) -> list[Part]:
+    if rows is None:
+        return parts
+    return [part._replace(rows=rows if part.rows is None else rows[part.rows]) for part in parts]
+
+
+def _convert(kind: str, values: list[Any]) -> list[Part] | None:
+    """Parts of values that have the types of _QUICK_TYPES; None if one of them does not fit all the same."""
+    try:
+        return _CONVERTERS[kind](kind, values)
+    except (OverflowError, UnicodeEncodeError, pa.ArrowException):
+        return None
+
+
+def _integers(kind: str, values: list[int]) -> list[Part]:
+    return [Part(np.array(values, np.int64))]
+
+
+def _numbers(kind: str, values: list[int | float]) -> list[Part]:
+    """Integers stay integers: as doubles, those beyond 2**53 would be rounded."""
+    whole = np.array([type(value) is int for value in values], np.bool_)
+    if whole.all():
+        return _integers(kind, values)  # type: ignore[arg-type]
+    if not whole.any():
+        return [Part(np.array(values, np.float64))]
+    integers, doubles = np.flatnonzero(whole), np.flatnonzero(~whole)
+    return [
+        Part(np.array([values[row] for row in integers], np.int64), integers),
+        Part(np.array([values[row] for row in doubles], np.float64), doubles),
+    ]
+
+
+def _texts(kind: str, values: list[str]) -> list[Part]:
+    encoded = pa.array(values, pa.large_string()).dictionary_encode()
+    return [Part(encoded.dictionary, None, encoded.indices.to_numpy().astype(np.int64))]
+
+
+def _lists(kind: str, values: list[list[Any]]) -> list[Part] | None:
+    elements = list(chain.from_iterable(values))
+    if not set(map(type, elements)) <= _ELEMENT_TYPES[kind]:
+        return None
+    return [Part(_list_array(kind, values, elements))]
+
+
+def _list_array(kind: str, values: list[list[Any]], elements: list[Any]) -> pa.Array:
+    offsets = np.zeros(len(values) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
+    flat = pa.array(elements, pa.int64() if kind == "list<int>" else pa.string())
+    return pa.ListArray.from_arrays(pa.array(offsets), flat)
+
+
+_CONVERTERS: dict[str, Callable[[str, list[Any]], list[Part] | None]] = {
+    "bool": _integers,
+    "int": _integers,
+    "number": _numbers,
+    "double": _numbers,
+    "string": _texts,
+    "list<int>": _lists,
+    "list<string>": _lists,
+}
+
+
+def _one_by_one(kind: str, values: list[Any], rows: Rows | None, reading: Reading) -> Column:
+    elements: list[Any] = []
+    fitting: list[int] = []
+    misfits: list[tuple[int, str]] = []
+    for position, value in enumerate(values):
+        try:
+            element = read_element(kind, value, reading)
+        except Misfit as misfit:
+            misfits.append((position, misfit.got))
+        else:
+            if element is not None:
+                elements.append(element)
+                fitting.append(position)
+    places = np.array(fitting, np.int64)
+    parts = _moved(_element_parts(kind, elements), places) if elements else []
+    return Column(_moved(parts, rows), [_misfits(misfits, rows)] if misfits else [])
+
+
+def _element_parts(kind: str, elements: list[Any]) -> list[Part]:
+    """Parts of elements that `read_element` made: they fit."""
+    if kind in _CONVERTERS:
+        parts = _CONVERTERS[kind](kind, elements)
+        if parts is None:
+            raise AssertionError(f"elements of kind {kind} were not checked")
+        return parts
+    return [Part(np.array(elements, np.int64))]
+
+
+def _misfits(misfits: list[tuple[int, str]], rows: Rows | None) -> Misfits:
+    positions: NDArray[np.int64] = np.array([position for position, _ in misfits], np.int64)
+    return Misfits(positions if rows is None else rows[positions], lambda position: misfits[position][1])

@@ -1,0 +1,128 @@
+"""What a column of an attribute's values is read into: elements to look up, and the values that do not fit.
+
+The readers (`columns.py` for Arrow, `column_objects.py` for Python values) turn each column into a
+`Column`; rows are positions in the column until `placed` moves them to the chunk's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from matchwood.encoding.codes import NULL_LABEL
+from matchwood.encoding.spaces import Strings
+
+Rows = NDArray[np.int64]
+
+
+class Part(NamedTuple):
+    """Some values of a column, none of them NULL except as said here.
+
+    `elements`  int64, float64, or a pyarrow array of strings or lists, without NULLs
+    `rows`      the row of each value; None when value i is that of row i
+    `codes`     value i is elements[codes[i]], NULL if that is -1; None when it is elements[i]
+    `valid`     False where value i is NULL, whatever the elements hold; None when none is
+    """
+
+    elements: NDArray[Any] | pa.Array
+    rows: Rows | None = None
+    codes: NDArray[np.int64] | None = None
+    valid: NDArray[np.bool_] | None = None
+
+
+class Misfits(NamedTuple):
+    """Values that do not fit: their rows, and what the i-th of them is, in words."""
+
+    rows: Rows
+    got: Callable[[int], str]
+
+
+class Column(NamedTuple):
+    """All values of an attribute that stand in one column; no row is in two parts."""
+
+    parts: list[Part]
+    misfits: list[Misfits]
+
+
+EMPTY = Column([], [])
+
+
+def placed(column: Column, rows: Rows | None) -> Column:
+    """The column with its rows moved: the value at position i belongs to rows[i]."""
+    if rows is None:
+        return column
+    parts = [part._replace(rows=rows if part.rows is None else rows[part.rows]) for part in column.parts]
+    return Column(parts, [misfits._replace(rows=rows[misfits.rows]) for misfits in column.misfits])
+
+
+def without(column: Column, excluded: NDArray[np.bool_]) -> Column:
+    """The column without the rows that are excluded."""
+    parts = [_part_without(part, excluded) for part in column.parts]
+    return Column(parts, [_misfits_without(misfits, excluded) for misfits in column.misfits])
+
+
+def _part_without(part: Part, excluded: NDArray[np.bool_]) -> Part:
+    kept = ~excluded[: _length(part)] if part.rows is None else ~excluded[part.rows]
+    return part._replace(valid=kept if part.valid is None else part.valid & kept)
+
+
+def _length(part: Part) -> int:
+    return len(part.elements) if part.codes is None else len(part.codes)
+
+
+def _misfits_without(misfits: Misfits, excluded: NDArray[np.bool_]) -> Misfits:
+    kept = np.flatnonzero(~excluded[misfits.rows])
+    return Misfits(misfits.rows[kept], lambda position: misfits.got(int(kept[position])))
+
+
+def repeated(distinct: Column, codes: NDArray[np.int64]) -> Column:
+    """The column in which row i has the value that `distinct` has in row codes[i]; NULL for -1."""
+    parts = [_repeated_part(part, codes) for part in distinct.parts]
+    return Column(parts, [_repeated_misfits(misfits, codes) for misfits in distinct.misfits])
+
+
+def _repeated_part(part: Part, codes: NDArray[np.int64]) -> Part:
+    elements = codes_of(part)
+    places = np.arange(len(elements)) if part.rows is None else part.rows
+    rows, found = _looked_up(places, elements, codes)
+    return Part(part.elements, rows, found)
+
+
+def _repeated_misfits(misfits: Misfits, codes: NDArray[np.int64]) -> Misfits:
+    rows, found = _looked_up(misfits.rows, np.arange(len(misfits.rows)), codes)
+    return Misfits(rows, lambda position: misfits.got(int(found[position])))
+
+
+def _looked_up(places: Rows, values: Rows, codes: Rows) -> tuple[Rows, Rows]:
+    """The positions i whose codes[i] is one of the places, and the values (if not -1) that stand there."""
+    value_at = np.full(max(int(places.max(initial=-1)), int(codes.max(initial=-1))) + 2, -1, np.int64)
+    value_at[places] = values
+    found = value_at[codes]
+    rows = np.flatnonzero(found >= 0)
+    return rows, found[rows]
+
+
+def labels_of(part: Part, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The labels of a part's values, from those of its elements; NULL_LABEL where a value is NULL."""
+    if part.codes is not None:
+        labels = np.append(labels, np.int32(NULL_LABEL))[part.codes]
+    return labels if part.valid is None else np.where(part.valid, labels, np.int32(NULL_LABEL))
+
+
+def codes_of(part: Part) -> NDArray[np.int64]:
+    """The element of each of a part's values; -1 where it is NULL."""
+    codes = np.arange(len(part.elements)) if part.codes is None else part.codes
+    return codes if part.valid is None else np.where(part.valid, codes, -1)
+
+
+def as_strings(array: pa.Array) -> Strings:
+    """The bytes of a string or large_string array without NULLs."""
+    wide = pa.types.is_large_string(array.type)
+    _, offsets, data = array.buffers()
+    every = np.frombuffer(offsets, np.int64 if wide else np.int32) if offsets is not None else np.zeros(1, np.int64)
+    chosen = every[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    return Strings(chosen, np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8))

@@ -1,0 +1,84 @@
+"""Arrow types, gathered into the families that matter here, and the raw values of an array.
+
+Variants of one thing (large, view, dictionary, run-end, extension) are brought to its plain form first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pat
+from numpy.typing import NDArray
+
+_FAMILIES = (
+    (pat.is_null, "null"),
+    (pat.is_boolean, "bool"),
+    (pat.is_integer, "int"),
+    (pat.is_floating, "float"),
+    (pat.is_decimal, "decimal"),
+    (pat.is_string, "string"),
+    (pat.is_large_string, "string"),
+    (pat.is_date, "date"),
+    (pat.is_timestamp, "timestamp"),
+    (pat.is_struct, "struct"),
+    (pat.is_map, "map"),
+    (pat.is_list, "list"),
+    (pat.is_large_list, "list"),
+    (pat.is_fixed_size_list, "list"),
+    (pat.is_list_view, "list"),
+    (pat.is_large_list_view, "list"),
+    (pat.is_union, "union"),
+)
+
+
+def family(kind: pa.DataType) -> str:
+    """What an Arrow type is, whatever its width, unit or zone.
+
+    >>> family(pa.uint8()), family(pa.timestamp("ms")), family(pa.binary())
+    ('int', 'timestamp', 'other')
+    """
+    return next((name for holds, name in _FAMILIES if holds(kind)), "other")
+
+
+def decoded(array: pa.Array) -> pa.Array:
+    """The same values without extension type, run-end encoding, dictionary, or string views."""
+    while True:
+        kind = array.type
+        if isinstance(kind, pa.BaseExtensionType):
+            array = array.storage
+        elif pat.is_run_end_encoded(kind):
+            array = pc.run_end_decode(array)
+        elif pat.is_dictionary(kind):
+            array = array.dictionary_decode()
+        elif pat.is_string_view(kind):
+            array = array.cast(pa.large_string())
+        else:
+            return array
+
+
+def raw_values(array: pa.Array) -> NDArray[Any]:
+    """The fixed-width values of an array as they lie in memory; what stands under NULL means nothing."""
+    width = np.dtype(f"{_CODES[family(array.type)](array.type)}{array.type.bit_width // 8}")
+    buffer = array.buffers()[1]
+    if buffer is None:
+        return np.zeros(len(array), width)
+    return np.frombuffer(buffer, width, len(array), array.offset * width.itemsize)
+
+
+_CODES = {
+    "int": lambda kind: "i" if pat.is_signed_integer(kind) else "u",
+    "float": lambda kind: "f",
+    "date": lambda kind: "i",
+    "timestamp": lambda kind: "i",
+}
+
+
+def valid_rows(array: pa.Array) -> NDArray[np.bool_] | None:
+    """False where the array is NULL; None when it is nowhere."""
+    if array.null_count == 0:
+        return None
+    valid: NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
+    return valid

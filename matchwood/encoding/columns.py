@@ -1,0 +1,179 @@
+"""Columns of Arrow arrays: each attribute's values read at once, never row by row where Arrow can say it.
+
+Which reader serves a column follows from the attribute's kind and the family of the Arrow type. Text that
+stands for moments, and decimals, are read as Python values, once for each distinct one. A column
+whose family has no reader for the kind fits nowhere: all its values are misfits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from matchwood.encoding.column_objects import read_objects
+from matchwood.encoding.column_parts import EMPTY, Column, Misfits, Part, Rows, repeated
+from matchwood.encoding.column_times import read_dates, read_midnights, read_moments
+from matchwood.encoding.column_types import decoded, family, raw_values, valid_rows
+from matchwood.encoding.event_values import MAX_INT, Misfit, Reading, describe, read_element
+
+Reader = Callable[[str, pa.Array, Reading], Column]
+
+
+def read_array(kind: str, array: pa.Array, reading: Reading) -> Column:
+    """The column that an Arrow array stands for."""
+    if array.null_count == len(array):
+        return EMPTY
+    if kind == "any":
+        return Column([Part(np.zeros(len(array), np.int64), valid=valid_rows(array))], [])
+    if pa.types.is_dictionary(array.type):
+        return _read_dictionary(kind, array, reading)
+    plain = decoded(array)
+    if plain.null_count == len(plain):
+        return EMPTY
+    return _READERS.get((kind, family(plain.type)), _misfitting)(kind, plain, reading)
+
+
+def _misfitting(kind: str, array: pa.Array, reading: Reading) -> Column:
+    """No value fits; they are described when someone asks."""
+    rows = np.flatnonzero(array.is_valid())
+    return Column([], [Misfits(rows, lambda position: _got(kind, array[int(rows[position])], reading))])
+
+
+def _got(kind: str, scalar: pa.Scalar, reading: Reading) -> str:
+    """What a scalar is, in the words used for the Python value that it stands for."""
+    try:
+        value = scalar.as_py()
+    except (ValueError, OverflowError, ImportError, pa.ArrowException):
+        return f"{scalar}, of Arrow type {scalar.type}"
+    try:
+        read_element(kind, value, reading)
+    except Misfit as misfit:
+        return misfit.got
+    return describe(value, f" from Arrow type {scalar.type}")
+
+
+def _through_python(kind: str, array: pa.Array, reading: Reading) -> Column:
+    """Each distinct value is read as a Python one."""
+    encoded = array.dictionary_encode()
+    return repeated(read_objects(kind, encoded.dictionary.to_pylist(), reading), _index_codes(encoded.indices))
+
+
+def _every_value(kind: str, array: pa.Array, reading: Reading) -> Column:
+    """Types that Arrow cannot look for distinct values in, such as unions."""
+    return read_objects(kind, array.to_pylist(), reading)
+
+
+def _read_dictionary(kind: str, array: pa.DictionaryArray, reading: Reading) -> Column:
+    """The distinct values that occur are read, then repeated; a dictionary may hold many that do not occur."""
+    codes, values = _index_codes(array.indices), array.dictionary
+    if len(values) > len(codes):
+        used, codes = np.unique(codes, return_inverse=True)
+        first = int(used[:1].sum() < 0)
+        values, codes = values.take(pa.array(used[first:])), codes - first
+    return repeated(read_array(kind, values, reading), codes)
+
+
+def _index_codes(indices: pa.Array) -> NDArray[np.int64]:
+    """The indices of a dictionary array, -1 for NULL."""
+    codes = raw_values(indices).astype(np.int64)
+    valid = valid_rows(indices)
+    return codes if valid is None else np.where(valid, codes, -1)
+
+
+def _bits(kind: str, array: pa.Array, reading: Reading) -> Column:
+    return Column([Part(raw_values(array.cast(pa.uint8())).astype(np.int64), valid=valid_rows(array))], [])
+
+
+def _integers(kind: str, array: pa.Array, reading: Reading) -> Column:
+    values, valid = raw_values(array), valid_rows(array)
+    column = Column([Part(values.astype(np.int64, copy=False), valid=valid)], [])
+    if values.dtype != np.uint64:
+        return column
+    return _refusing(kind, column, array, values > np.uint64(MAX_INT), reading)
+
+
+def _refusing(kind: str, column: Column, array: pa.Array, refused: NDArray[np.bool_], reading: Reading) -> Column:
+    """The one-part column with some of its values taken out as misfits."""
+    part = column.parts[0]
+    if part.valid is not None:
+        refused = refused & part.valid
+    if not refused.any():
+        return column
+    rows: Rows = np.flatnonzero(refused)
+    kept = ~refused if part.valid is None else part.valid & ~refused
+    misfits = Misfits(rows, lambda position: _got(kind, array[int(rows[position])], reading))
+    return Column([part._replace(valid=kept)], [misfits])
+
+
+def _floats(kind: str, array: pa.Array, reading: Reading) -> Column:
+    values, valid = raw_values(array).astype(np.float64, copy=False), valid_rows(array)
+    if reading.nan_is_null and (absent := np.isnan(values)).any():
+        valid = ~absent if valid is None else valid & ~absent
+    return Column([Part(values, valid=valid)], [])
+
+
+def _whole_floats(kind: str, array: pa.Array, reading: Reading) -> Column:
+    """In pandas a column of integers with a missing one has become doubles; elsewhere doubles are not integers."""
+    if not reading.nan_is_null:
+        return _misfitting(kind, array, reading)
+    (part,), _ = _floats(kind, array, reading)
+    values: NDArray[Any] = np.asarray(part.elements)
+    whole = (np.trunc(values) == values) & (values >= -(2.0**63)) & (values < 2.0**63)
+    integers = np.where(whole, values, 0.0).astype(np.int64)
+    return _refusing(kind, Column([part._replace(elements=integers)], []), array, ~whole, reading)
+
+
+def _strings(kind: str, array: pa.Array, reading: Reading) -> Column:
+    encoded = array.dictionary_encode()
+    return Column([Part(encoded.dictionary, codes=_index_codes(encoded.indices))], [])
+
+
+def _lists(kind: str, array: pa.Array, reading: Reading) -> Column:
+    """Lists whose elements have another type are read as Python values."""
+    present = array.drop_null()
+    elements = decoded(present.flatten())
+    if family(elements.type) == "null":
+        elements = elements.cast(pa.int64())
+    elif not _are_elements(kind, elements):
+        return _every_value(kind, array, reading)
+    offsets = np.zeros(len(present) + 1, np.int32)
+    np.cumsum(raw_values(pc.list_value_length(present)), out=offsets[1:])
+    cast = elements.cast(pa.int64() if kind == "list<int>" else pa.string())
+    rows = None if array.null_count == 0 else np.flatnonzero(array.is_valid())
+    return Column([Part(pa.ListArray.from_arrays(pa.array(offsets), cast), rows)], [])
+
+
+def _are_elements(kind: str, elements: pa.Array) -> bool:
+    if kind == "list<string>":
+        return family(elements.type) == "string"
+    if elements.type == pa.uint64() and (pc.max(elements).as_py() or 0) > MAX_INT:
+        return False
+    return family(elements.type) == "int"
+
+
+_READERS: dict[tuple[str, str], Reader] = {
+    ("bool", "bool"): _bits,
+    ("int", "int"): _integers,
+    ("int", "float"): _whole_floats,
+    ("int", "decimal"): _through_python,
+    **{(kind, "int"): _integers for kind in ("number", "double")},
+    **{(kind, "float"): _floats for kind in ("number", "double")},
+    **{(kind, "decimal"): _through_python for kind in ("number", "double")},
+    ("string", "string"): _strings,
+    ("date", "date"): read_dates,
+    ("date", "string"): _through_python,
+    ("timestamp", "timestamp"): read_moments,
+    ("timestamp", "date"): read_midnights,
+    ("timestamp", "string"): _through_python,
+    ("list<int>", "list"): _lists,
+    ("list<string>", "list"): _lists,
+    **{
+        (kind, "union"): _every_value
+        for kind in "bool int number double string date timestamp list<int> list<string>".split()
+    },
+}

@@ -1,0 +1,282 @@
+"""One Python value of an event as an element of its attribute's domain, or a `Misfit` that says what it is.
+
+`spaces.py` says how elements are written. Nothing is guessed: bool is not int, text is not a number, a
+Decimal must be exact. What means NULL gives None. Columns of Python values go through here too where
+their types are mixed, so that every kind of input is held to the same rules.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import operator
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from matchwood.encoding.timezones import MICROSECONDS_A_DAY, Zone, days_of
+from matchwood.language.literals import read_timestamp
+from matchwood.language.names import has_surrogate
+
+MIN_INT, MAX_INT = -(2**63), 2**63 - 1
+
+_SEQUENCES = (list, tuple, set, frozenset, np.ndarray, pa.Array)
+_SHOWN = 60
+
+
+class Misfit(Exception):
+    """A value that its attribute cannot hold; `got` describes it."""
+
+    def __init__(self, got: str) -> None:
+        self.got = got
+        super().__init__(got)
+
+
+class Reading(NamedTuple):
+    """How values are read: the zone of naive moments, and whether NaN is NULL (as in pandas)."""
+
+    zone: Zone
+    nan_is_null: bool = False
+
+
+def describe(value: object, more: str = "") -> str:
+    """A value as error messages show it.
+
+    >>> describe("x"), describe(1.5), describe(7, " beyond 64 bits")
+    ("'x', a str", '1.5, a float', '7, an int beyond 64 bits')
+    """
+    kind = type(value).__name__
+    article = "an" if kind[0] in "aeiouAEIOU" else "a"
+    return f"{_shown(value)}, {article} {kind}{more}"
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value[:_SHOWN]) if isinstance(value, str | bytes) and len(value) > _SHOWN else repr(value)
+    except Exception:
+        return "a value that cannot be shown"
+    return text if len(text) <= _SHOWN + 2 else text[:_SHOWN] + "…"
+
+
+def read_element(kind: str, value: object, reading: Reading) -> Any:
+    """The element that a value stands for, None for NULL; a Misfit if the attribute cannot hold it.
+
+    >>> utc = Reading(Zone("UTC"))
+    >>> read_element("int", np.int8(5), utc), read_element("date", "1970-01-02", utc)
+    (5, 1)
+    """
+    plain = plain_value(value, reading)
+    return None if plain is None else _READERS[kind](plain, reading)
+
+
+def plain_value(value: object, reading: Reading) -> object:
+    """The value without NumPy, Arrow and pandas around it; None for everything that means NULL."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return None if reading.nan_is_null and _is_nan(value) else value
+    if isinstance(value, pa.Scalar):
+        return None if not value.is_valid else plain_value(_scalar(value), reading)
+    if isinstance(value, np.generic):
+        return _from_numpy(value, reading)
+    if kind.__name__ in ("NAType", "NaTType") and kind.__module__.partition(".")[0] == "pandas":
+        return None
+    return _without_subclass(value, reading)
+
+
+_PLAIN = frozenset((bool, int, float, str, type(None), datetime.date, datetime.datetime, list, tuple, dict, Decimal))
+
+
+def _is_nan(value: object) -> bool:
+    return math.isnan(value) if isinstance(value, float) else isinstance(value, Decimal) and value.is_nan()
+
+
+def _scalar(value: pa.Scalar) -> object:
+    """Moments stay exact: Python has no nanoseconds, and no years beyond 9999."""
+    if pa.types.is_timestamp(value.type) and value.type.tz is None:
+        return np.datetime64(value.value, value.type.unit)
+    return value.as_py()
+
+
+def _from_numpy(value: np.generic, reading: Reading) -> object:
+    if isinstance(value, np.datetime64):
+        return None if np.isnat(value) else value
+    if isinstance(value, np.longdouble):
+        return _narrowed(value, reading)
+    return value if isinstance(value, np.void) else plain_value(value.item(), reading)
+
+
+def _narrowed(value: np.longdouble, reading: Reading) -> object:
+    """Extended precision that is not exactly a double stays what it is, and fits nothing."""
+    narrow = float(value)
+    return plain_value(narrow, reading) if narrow == value or math.isnan(narrow) else value
+
+
+def _without_subclass(value: object, reading: Reading) -> object:
+    if isinstance(value, datetime.datetime):
+        fields = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
+        return datetime.datetime(*fields, value.tzinfo, fold=value.fold)
+    if isinstance(value, datetime.date):
+        return datetime.date(value.year, value.month, value.day)
+    if isinstance(value, int):
+        return operator.index(value)
+    if isinstance(value, float):
+        return plain_value(float(value), reading)
+    return str.__str__(value) if isinstance(value, str) else value
+
+
+def _bool(value: object, reading: Reading) -> int:
+    if type(value) is bool:
+        return int(value)
+    raise Misfit(describe(value))
+
+
+def _int(value: object, reading: Reading) -> int:
+    if type(value) is int:
+        return _in_range(value, value)
+    if isinstance(value, Decimal) and _is_whole(value):
+        return _in_range(int(value), value)
+    raise Misfit(describe(value))
+
+
+def _in_range(value: int, given: object) -> int:
+    if MIN_INT <= value <= MAX_INT:
+        return value
+    raise Misfit(describe(given, " beyond 64 bits"))
+
+
+def _number(value: object, reading: Reading) -> int | float:
+    if type(value) is float:
+        return value
+    if type(value) is int:
+        return _in_range(value, value)
+    if isinstance(value, Decimal):
+        return _from_decimal(value)
+    raise Misfit(describe(value))
+
+
+def _is_whole(value: Decimal) -> bool:
+    """Exponents are looked at first: expanding 1E+999999 would take a million digits."""
+    return value.is_finite() and value.adjusted() < 40 and value == value.to_integral_value()
+
+
+def _from_decimal(value: Decimal) -> int | float:
+    if _is_whole(value) and MIN_INT <= int(value) <= MAX_INT:
+        return int(value)
+    if value.is_qnan():
+        return math.nan
+    if not value.is_nan() and (narrow := _nearest_double(value)) == value:
+        return narrow
+    raise Misfit(describe(value, ", which is not exactly a double"))
+
+
+def _nearest_double(value: Decimal) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def _string(value: object, reading: Reading) -> str:
+    if type(value) is not str:
+        raise Misfit(describe(value))
+    if has_surrogate(value):
+        raise Misfit(describe(value, " with half a surrogate pair"))
+    return value
+
+
+def _date(value: object, reading: Reading) -> int:
+    """Days since 1970. A datetime is refused, even at midnight: its date depends on a zone."""
+    if type(value) is datetime.date:
+        return days_of(value)
+    if type(value) is str:
+        return _day_in_text(value)
+    if isinstance(value, np.datetime64) and _counts_days(value):
+        return int(value.astype("datetime64[D]").astype(np.int64))
+    raise Misfit(describe(value))
+
+
+def _day_in_text(text: str) -> int:
+    try:
+        return days_of(datetime.date.fromisoformat(text))
+    except ValueError:
+        raise Misfit(describe(text, " that is not an ISO 8601 date")) from None
+
+
+def _timestamp(value: object, reading: Reading) -> int:
+    """UTC microseconds; finer parts are dropped, a date is its midnight in the index's zone."""
+    if isinstance(value, datetime.date):
+        return reading.zone.micros(value)
+    if type(value) is str:
+        return reading.zone.micros(_moment_in_text(value))
+    if isinstance(value, np.datetime64):
+        return _numpy_moment(value, reading.zone)
+    raise Misfit(describe(value))
+
+
+def _moment_in_text(text: str) -> datetime.datetime:
+    """The form of literals first, then the rest of ISO 8601 (basic format, weeks, more than six decimals)."""
+    try:
+        return read_timestamp(text)
+    except ValueError:
+        pass
+    try:
+        if len(text) <= 10 or "T" in text or " " in text:
+            return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    raise Misfit(describe(text, " that is not an ISO 8601 timestamp"))
+
+
+def _counts_days(value: np.datetime64) -> bool:
+    return np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D")
+
+
+def _numpy_moment(value: np.datetime64, zone: Zone) -> int:
+    """A naive moment; those beyond 64 bits of microseconds, some 292,000 years away, are refused."""
+    local = value.astype("datetime64[us]")
+    micros, fine = int(local.astype(np.int64)), np.datetime_data(value.dtype)[0] in ("ns", "ps", "fs", "as")
+    if abs(micros) > MAX_INT - MICROSECONDS_A_DAY or not (fine or local.astype(value.dtype) == value):
+        raise Misfit(describe(value, " beyond 64 bits of microseconds"))
+    return int(zone.to_utc(np.array([micros], np.int64))[0])
+
+
+def _list_of(read: Callable[[Any, Reading], Any]) -> Callable[[Any, Reading], list[Any]]:
+    def read_list(value: object, reading: Reading) -> list[Any]:
+        if not isinstance(value, _SEQUENCES) or getattr(value, "ndim", 1) != 1:
+            raise Misfit(describe(value))
+        elements = []
+        for element in value:
+            plain = plain_value(element, reading)
+            if plain is not None:
+                elements.append(_list_element(plain, read, reading))
+        return elements
+
+    return read_list
+
+
+def _list_element(plain: object, read: Callable[[Any, Reading], Any], reading: Reading) -> Any:
+    try:
+        return read(plain, reading)
+    except Misfit as misfit:
+        raise Misfit(f"a list with {misfit.got}") from None
+
+
+def _anything(value: object, reading: Reading) -> bool:
+    return True
+
+
+_READERS: dict[str, Callable[[Any, Reading], Any]] = {
+    "any": _anything,
+    "bool": _bool,
+    "int": _int,
+    "number": _number,
+    "double": _number,
+    "string": _string,
+    "date": _date,
+    "timestamp": _timestamp,
+    "list<int>": _list_of(_int),
+    "list<string>": _list_of(_string),
+}

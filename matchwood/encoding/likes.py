@@ -1,0 +1,74 @@
+"""Patterns of `like`: read once, with their escapes resolved, and written in one canonical way.
+
+`%` stands for any run of characters, `_` for exactly one code point. The escape character (a backslash unless
+the rule names another) makes `%`, `_` and itself ordinary; before any other character, or at the end, it is
+an error, as in Spark.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, TypeAlias
+
+from matchwood.errors import ParseError
+
+ANY_RUN: Final = 0
+ANY_ONE: Final = 1
+
+Parts: TypeAlias = tuple[str | int, ...]
+"""A pattern in pieces: texts, ANY_RUN and ANY_ONE."""
+
+
+def read_like(pattern: str, escape: str | None = None) -> Parts:
+    """The pattern as texts and wildcards; between two texts any run comes first and only once.
+
+    >>> read_like("50!%_%_%a", "!")
+    ('50%', 0, 1, 1, 'a')
+    """
+    mark = escape or "\\"
+    parts: list[str | int] = []
+    literal: list[str] = []
+    for token in _tokens(mark).finditer(pattern):
+        text = token.group()
+        if text.startswith(mark):
+            literal.append(_escaped(pattern, token.start(), mark))
+        elif text[0] in "%_":
+            parts += ["".join(literal)] if literal else []
+            parts += [ANY_RUN] * ("%" in text) + [ANY_ONE] * text.count("_")
+            literal.clear()
+        else:
+            literal.append(text)
+    return tuple(parts + ["".join(literal)] if literal else parts)
+
+
+def write_like(parts: Parts) -> str:
+    """The canonical pattern, with backslashes where they are needed.
+
+    >>> print(write_like(("50%", ANY_RUN)))
+    50\\%%
+    """
+    return "".join("%_"[part] if isinstance(part, int) else _protected(part) for part in parts)
+
+
+def _tokens(mark: str) -> re.Pattern[str]:
+    """An escaped character, a run of wildcards, or a text without either."""
+    wild = "".join(character for character in "%_" if character != mark)
+    escaped = re.escape(mark)
+    return re.compile(f"{escaped}.?|[{wild}]+|[^%_{escaped}]+", re.DOTALL)
+
+
+def _protected(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _escaped(pattern: str, position: int, mark: str) -> str:
+    character = pattern[position + 1 : position + 2]
+    if character and character in ("%", "_", mark):
+        return character
+    raise ParseError(
+        pattern,
+        offset=position,
+        found=mark + character,
+        expected=f"%, _ or {mark} after the escape character",
+        hint=f"write {mark}{mark} for the character itself",
+    )

@@ -1,0 +1,173 @@
+"""The type of every attribute: as declared, otherwise the join of what all live rules ask of it.
+
+Uses are counted, so the type depends on which rules are live and not on the order in which they came.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
+
+from matchwood.encoding.declared import read_schema
+from matchwood.encoding.requirements import described, requirement, shown
+from matchwood.encoding.types import FAMILIES
+from matchwood.errors import TypeConflict
+from matchwood.language.tree import Expression, Predicate
+
+Use: TypeAlias = tuple[str, str]
+"""An attribute, and the kind that one rule asks it to be; `any` when the rule only tests it for NULL."""
+
+
+class Schema:
+    """Declared and inferred types.
+
+    >>> from matchwood.language import parse
+    >>> schema = Schema({"age": "int"})
+    >>> uses = schema.check(parse("age > 5 and city = 'Rome'"), "r1")
+    >>> schema.add(uses, "r1")
+    >>> schema.kind("age"), schema.kind("city")
+    ('int', 'string')
+    >>> schema.check(parse("city > 5"), "r2")
+    Traceback (most recent call last):
+    matchwood.errors.TypeConflict: rule 'r2': 'city' must be string, as in rule 'r1' (got a comparison with a number: city > 5)
+    """
+
+    def __init__(self, declared: Any = None, strict: bool = False) -> None:
+        self.declared = read_schema(declared)
+        self.strict = bool(strict)
+        self.find_witness: Callable[[str, str], Any] | None = None
+        """Finds the id of a live rule with that use, for messages; None where there is nobody to ask."""
+        self._counts: dict[Use, int] = {}
+        self._kinds: dict[str, str] = {}
+        self._witnesses: dict[Use, Any] = {}
+
+    def requirement(self, predicate: Predicate) -> str:
+        """The kind of attribute that a predicate needs."""
+        return requirement(predicate)
+
+    def kind(self, attribute: str) -> str:
+        """The attribute's type: declared, inferred, or `any`."""
+        declared = self.declared.type_of(attribute)
+        return self._kinds.get(attribute, "any") if declared in (None, "any") else declared
+
+    def types(self) -> dict[str, str]:
+        """The kinds of all attributes that are declared by name or that live rules compare with something."""
+        return {**self.declared.types, **{name: self.kind(name) for name in self._kinds}}
+
+    def check(self, expression: Expression, rule_id: Any = None, replaced: Iterable[Use] = ()) -> list[Use]:
+        """What a rule asks of its attributes, if that agrees with the declarations and all live rules.
+
+        `replaced` are the uses of the rule that this one would replace: they no longer count.
+        """
+        where = "rule" if rule_id is None else f"rule {rule_id!r}"
+        gone = frozenset(replaced)
+        uses: dict[str, str] = {}
+        for predicate in predicates(expression):
+            kind = requirement(predicate, where)
+            attribute = predicate.attr
+            known = uses.get(attribute)
+            if known is None or known != kind or self.declared.types or self.declared.maps:
+                self.check_declared(predicate, kind, where)
+            if kind == "any":
+                uses.setdefault(attribute, kind)
+            elif known != kind:
+                if known is not None and known != "any":
+                    raise _conflict(predicate, kind, where, f"{known}, as earlier in the rule")
+                self._check_live(predicate, kind, where, gone)
+                uses[attribute] = kind
+        return list(uses.items())
+
+    def add(self, uses: Iterable[Use], rule_id: Any = None) -> None:
+        """Count the uses of a rule that is live from now on."""
+        counts = self._counts
+        for use in uses:
+            count = counts.get(use, 0)
+            counts[use] = count + 1
+            if not count:
+                if use[1] != "any":
+                    self._kinds[use[0]] = use[1]
+                if rule_id is not None:
+                    self._witnesses[use] = rule_id
+
+    def remove(self, uses: Iterable[Use], rule_id: Any = None) -> None:
+        """Count the uses of a rule that is no longer live."""
+        counts = self._counts
+        for use in uses:
+            count = counts[use] - 1
+            if rule_id is None or self._witnesses.get(use) == rule_id:
+                self._witnesses.pop(use, None)
+            if count:
+                counts[use] = count
+                continue
+            del counts[use]
+            if self._kinds.get(use[0]) == use[1]:
+                del self._kinds[use[0]]
+
+    def counts(self) -> dict[Use, int]:
+        """How many live rules have each use, to be saved."""
+        return dict(self._counts)
+
+    def restore(self, counts: dict[Use, int]) -> None:
+        """Take over saved counts."""
+        self._counts = dict(counts)
+        self._kinds = {attribute: kind for attribute, kind in counts if kind != "any"}
+        self._witnesses = {}
+
+    def check_declared(self, predicate: Predicate, kind: str, where: str = "rule") -> None:
+        """TypeConflict when a predicate, which needs that kind, contradicts the declarations."""
+        declared = self.declared.type_of(predicate.attr)
+        if declared is None:
+            self._check_undeclared(predicate, where)
+        elif kind not in ("any", FAMILIES[declared]) and declared != "any":
+            raise _conflict(predicate, kind, where, f"{declared}, as declared")
+        elif declared == "int" and kind == "number":
+            _check_integers(predicate, where)
+
+    def _check_undeclared(self, predicate: Predicate, where: str) -> None:
+        name = predicate.attr
+        if name in self.declared.structs or name in self.declared.maps:
+            got = f"a struct or map as a whole: {shown(predicate)}"
+            raise TypeConflict(name, where=where, got=got, expected=f"one field of it, such as {name}.key")
+        if self.strict:
+            near = difflib.get_close_matches(name, self.declared.types, n=3)
+            advice = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            got = "an attribute that is not"
+            raise TypeConflict(name, where=where, got=got, expected=f"declared, as strict_schema asks{advice}")
+
+    def _check_live(self, predicate: Predicate, kind: str, where: str, gone: frozenset[Use]) -> None:
+        attribute = predicate.attr
+        live = self._kinds.get(attribute)
+        if live is None or live == kind:
+            return
+        if self._counts[attribute, live] > ((attribute, live) in gone):
+            raise _conflict(predicate, kind, where, f"{live}, as in {self._witness(attribute, live)}")
+
+    def _witness(self, attribute: str, kind: str) -> str:
+        witness = self.find_witness(attribute, kind) if self.find_witness else None
+        if witness is None:
+            witness = self._witnesses.get((attribute, kind))
+        return "another rule" if witness is None else f"rule {witness!r}"
+
+
+def predicates(expression: Expression) -> Iterator[Predicate]:
+    """Every predicate of an expression, in the order in which they are written."""
+    stack: list[Expression] = [expression]
+    while stack:
+        node = stack.pop()
+        if node.operands:
+            stack.extend(reversed(node.operands))
+        elif isinstance(node, Predicate):
+            yield node
+
+
+def _check_integers(predicate: Predicate, where: str) -> None:
+    values = predicate.value if type(predicate.value) is tuple else (predicate.value,)
+    for value in values:
+        if isinstance(value, float) and not value.is_integer():
+            got = f"a comparison with {value!r}: {shown(predicate)}"
+            raise TypeConflict(predicate.attr, where=where, got=got, expected="int, as declared")
+
+
+def _conflict(predicate: Predicate, kind: str, where: str, expected: str) -> TypeConflict:
+    return TypeConflict(predicate.attr, where=where, got=described(predicate, kind), expected=expected)

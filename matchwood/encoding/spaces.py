@@ -1,0 +1,71 @@
+"""Predicate spaces: what cuts one attribute's domain into disjoint pieces, and finds a value's piece.
+
+Every constant that live rules compare an attribute with is a *boundary*: the start of a space. A boundary
+stands before an element of the domain, has a label (ordered like the elements, with gaps), and lives
+as long as predicates refer to it. The space below the first boundary has BOTTOM_LABEL.
+
+How elements are written, here and in cuts: bool, int, date (days since 1970) and timestamp (UTC
+microseconds) as Python int; number and double as int or float; string as str. `nan` is the element
+above infinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.errors import InvalidArgument
+
+
+class Strings(NamedTuple):
+    """A column of strings, none NULL: string i is the UTF-8 bytes data[offsets[i] : offsets[i + 1]]."""
+
+    offsets: NDArray[np.int64]
+    data: NDArray[np.uint8]
+
+
+class Relabelling(NamedTuple):
+    """Labels that changed, both increasing; BOTTOM_LABEL and TOP_LABEL never do."""
+
+    old: NDArray[np.int32]
+    new: NDArray[np.int32]
+
+
+class Spaces(Protocol):
+    """The boundaries of one attribute. Calls that change it never overlap others; `locate` may run in many threads."""
+
+    relabellings: list[Relabelling]
+    """What changed since the owner last took this list and emptied it, oldest first."""
+
+    def __len__(self) -> int:
+        """The number of live boundaries; there is one more space than that."""
+
+    def add_many(self, elements: Sequence[Any]) -> NDArray[np.int32]:
+        """The labels of boundaries before these elements, each counted once more; makes those that are new."""
+
+    def release_many(self, labels: NDArray[np.int32]) -> None:
+        """Count one reference less for each label; a boundary without any disappears. Bottom and top are passed over."""
+
+    def locate(self, element: Any) -> int:
+        """The label of the space that holds one element."""
+
+    def locate_many(self, elements: NDArray[np.int64] | NDArray[np.float64] | Strings) -> NDArray[np.int32]:
+        """The same for a column without NULLs: int64; int64 or float64 for number and double; Strings for string."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state: `labels` and `counts` of the boundaries, and their keys."""
+
+    def stats(self) -> dict[str, int]:
+        """`boundaries`, `bytes`, and how often spaces were `split`, `merged`, `relabelled`, `moved`."""
+
+    def audit(self) -> list[str]:
+        """Broken invariants, in words."""
+
+
+class SpacesClass(Protocol):
+    """What makes spaces for a kind of attribute, empty or from saved arrays (which may be read-only)."""
+
+    def __call__(self, kind: str, arrays: Mapping[str, NDArray[Any]] | None = None) -> Spaces: ...

@@ -1,0 +1,150 @@
+"""Kernels of `scan`: one test of every unit, read in sequence, then the full conjunction of the few that pass.
+
+Measured on 1,000,000 BEGen rules (7 constraints, 1% matching), nanoseconds a rule and event: 5.6 with each candidate verified where it
+is found; 4.8 with the first tests in a loop of their own, free of branches; 2.9 with the candidates' records touched before
+they are verified; 2.6 with 16 events against a block of rules while it is in the cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood._jit import kernel
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines._verify_kernels import clear, scatter, verify
+
+BLOCK = 4096
+"""Units tested together: their first tests take 48 KB, and their candidates' records stay in the second-level cache."""
+
+GROUP = 16
+"""Events that share a block: their dense labels stay in the first-level cache for a few hundred attributes."""
+
+ALWAYS_LOW = -1
+ALWAYS_WIDTH = 2**31 + 1
+"""A test that every label passes, and NULL_LABEL: for units without a constraint that NULL fails."""
+
+
+@kernel
+def count_attributes(conjunctions: Any, units: Any, frequency: Any) -> None:
+    """Count how many constraints of these units name each attribute."""
+    for unit in units:
+        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+            frequency[conjunctions.records[WIDTH * position] >> FLAG_BITS] += 1
+
+
+@kernel
+def _covered(conjunctions: Any, at: int) -> int:
+    """How many labels the constraint of a record accepts."""
+    low, high = conjunctions.records[at + 1], conjunctions.records[at + 2]
+    if conjunctions.records[at] & SEVERAL == 0:
+        return np.int64(high) - low
+    total = np.int64(0)
+    for interval in range(low, high):
+        total += np.int64(conjunctions.intervals[2 * interval + 1]) - conjunctions.intervals[2 * interval]
+    return total
+
+
+@kernel
+def choose_first_tests(
+    conjunctions: Any, units: Any, frequency: Any, attributes: Any, lows: Any, widths: Any
+) -> None:
+    """For each unit, its constraint that the fewest events should pass: the narrowest, on the rarest attribute.
+
+    Of several intervals the test takes what encloses them all; verification is exact.
+    """
+    records, intervals = conjunctions.records, conjunctions.intervals
+    for unit in units:
+        attributes[unit], lows[unit], widths[unit] = 0, ALWAYS_LOW, ALWAYS_WIDTH
+        least = np.inf
+        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+            at = WIDTH * position
+            code, low, high = records[at], records[at + 1], records[at + 2]
+            if code & ACCEPTS_NULL != 0:
+                continue
+            cost = float(_covered(conjunctions, at)) * frequency[code >> FLAG_BITS]
+            if cost >= least:
+                continue
+            least = cost
+            if code & SEVERAL != 0:
+                low, high = (intervals[2 * low], intervals[2 * high - 1]) if low < high else (0, 0)
+            attributes[unit], lows[unit], widths[unit] = code >> FLAG_BITS, low, max(1, high - low)
+
+
+@kernel
+def _candidates(tests: Any, start: int, stop: int, labels: Any, candidates: Any) -> int:
+    """Collect the units start : stop whose first test holds; without a branch, so none is mispredicted."""
+    attributes, lows, widths = tests.attributes, tests.lows, tests.widths
+    count = 0
+    for unit in range(start, stop):
+        candidates[count] = unit
+        count += np.uint32(labels[attributes[unit]] - lows[unit]) < widths[unit]
+    return count
+
+
+@kernel
+def _touch(conjunctions: Any, candidates: Any, count: int) -> int:
+    """Read the ends of the candidates' records. The loads are independent, so their cache misses overlap,
+    which those of verification, each behind a branch, do not."""
+    touched = 0
+    for position in range(count):
+        unit = candidates[position]
+        start, stop = conjunctions.offsets[unit], conjunctions.offsets[unit + 1]
+        if start < stop:
+            touched ^= conjunctions.records[WIDTH * start] ^ conjunctions.records[WIDTH * stop - 1]
+    return touched
+
+
+@kernel
+def _close_gaps(units: Any, start: int, stride: int, counts: Any, group: int) -> int:
+    """Move the hits of a group's events, each in its own stretch of `units`, together; returns their end."""
+    used = start
+    for member in range(group):
+        source = start + member * stride
+        if source != used:
+            for position in range(counts[member]):
+                units[used + position] = units[source + position]
+        used += counts[member]
+    return used
+
+
+@kernel
+def match_scan(
+    conjunctions: Any, tests: Any, live: int, events: Any, first: int, labels: Any, candidates: Any,
+    units: Any, offsets: Any, work: Any,
+) -> None:  # fmt: skip
+    """All hits of the events from `first` on, group by group, while a whole group's hits have room.
+
+    `labels` holds a row for each event of a group, NULL_LABEL throughout between the calls.
+    """
+    total, last, used, verified, touched = len(tests.widths), len(events.offsets) - 1, 0, 0, 0
+    counts = np.zeros(GROUP, dtype=np.int64)
+    event = first
+    while event < last and len(units) - used >= live:
+        group = min(GROUP, last - event)
+        if live > 0:
+            group = min(group, (len(units) - used) // live)
+        for member in range(group):
+            scatter(events, event + member, labels[member])
+            counts[member] = 0
+        for start in range(0, total, BLOCK):
+            stop = min(start + BLOCK, total)
+            for member in range(group):
+                found = _candidates(tests, start, stop, labels[member], candidates)
+                touched ^= _touch(conjunctions, candidates, found)
+                verified += found
+                end = used + member * live + counts[member]
+                for position in range(found):
+                    unit = candidates[position]
+                    if verify(conjunctions, unit, labels[member]):
+                        units[end] = unit
+                        end += 1
+                counts[member] = end - used - member * live
+        used = _close_gaps(units, used, live, counts, group)
+        for member in range(group):
+            clear(events, event + member, labels[member])
+            offsets[event - first + member + 1] = offsets[event - first + member] + counts[member]
+        event += group
+    candidates[0] = touched
+    work[0], work[1], work[2], work[3] = event - first, (event - first) * live, verified, used

@@ -1,0 +1,57 @@
+"""An index as a snapshot: the arrays of its rooms under prefixed names, and a header of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from matchwood import storage
+from matchwood.encoding import Encoder
+from matchwood.errors import CorruptSnapshot
+from matchwood.indexing.matchers import matcher_for
+from matchwood.rules import RuleTable
+
+if TYPE_CHECKING:
+    from matchwood.index import Index
+
+KIND = "matchwood-index"
+PART = "0"
+
+
+def save(index: Index, path: Any) -> int:
+    """Write the whole state as a new version; returns its number."""
+    rooms = {"rules": index._table, "encoder": index._encoder, "matcher": index._matcher}
+    arrays = {f"{room}/{name}": array for room, state in rooms.items() for name, array in state.arrays().items()}
+    header = {room: state.header() for room, state in rooms.items()}
+    settings = {"kind": KIND, "engine": index.engine, "options": index._options, "dnf_limit": index._dnf_limit}
+    return storage.save(path, {PART: storage.Part(header, arrays)}, settings)
+
+
+def restore(index: Index, path: Any, read_only: bool, verify: str) -> None:
+    """Fill an empty index from a snapshot."""
+    snapshot = storage.load(path, verify=verify)
+    settings = snapshot.header
+    if settings.get("kind") != KIND:
+        raise CorruptSnapshot(f"{path}: not an index (its kind is {settings.get('kind')!r})")
+    part = snapshot.parts[PART]
+    try:
+        _fill(index, settings, part.header, part.arrays)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise CorruptSnapshot(f"{path}: version {snapshot.version} is not a complete index ({error!r})") from error
+    index._read_only = read_only
+
+
+def _fill(index: Index, settings: Mapping[str, Any], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    index._options, index._dnf_limit = dict(settings["options"]), settings["dnf_limit"]
+    index._table = RuleTable()
+    index._table.restore(_of("rules", arrays), header["rules"])
+    index._encoder = Encoder.restored(_of("encoder", arrays), header["encoder"])
+    index._matcher = matcher_for(settings["engine"], index._encoder, index._table, index._options)
+    index._matcher.restore(_of("matcher", arrays), header["matcher"])
+
+
+def _of(room: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    prefix = f"{room}/"
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

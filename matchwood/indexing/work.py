@@ -1,0 +1,32 @@
+"""How much work matching has done: counted by each call, folded together here."""
+
+from __future__ import annotations
+
+import threading
+
+from matchwood.engines.base import Work
+
+
+class WorkCounters:
+    """Totals over all match calls of all threads since the index was made or opened."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.events = self.candidates = self.verified = self.matched = 0
+
+    def fold(self, events: int, work: Work) -> None:
+        """Add what one call did."""
+        with self._lock:
+            self.events += events
+            self.candidates += work.candidates
+            self.verified += work.verified
+            self.matched += work.matched
+
+    def as_dict(self) -> dict[str, int]:
+        with self._lock:
+            return {
+                "events": self.events,
+                "candidates": self.candidates,
+                "verified": self.verified,
+                "matched": self.matched,
+            }

@@ -1,0 +1,181 @@
+"""What people write by mistake, and the hint that each slip gets."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from matchwood.language.lexer import Cursor, Token
+from matchwood.language.names import RESERVED
+
+ARITHMETIC = "arithmetic is not part of the language: compute the value first and pass it as an attribute"
+FUNCTION = "functions are not part of the language: compute the value first and pass it as an attribute"
+ATTRIBUTES = "an attribute is compared with a constant, not with another attribute"
+TWO_CONSTANTS = "two constants are not compared: one side must be an attribute"
+NULL = "nothing equals NULL: write is null or is not null"
+CHAIN = "comparisons do not chain: write x > 1 and x < 5, or x between 1 and 5"
+PARENTHESES = "remove the parentheses: an attribute is compared with a constant"
+
+COMPARISON_SYMBOLS = frozenset(("=", "==", "!=", "<>", "<", "<=", ">", ">="))
+_ARITHMETIC_SYMBOLS = frozenset("+-*/%")
+
+_SYMBOLS = {
+    "=>": "write >=",
+    "=<": "write <=",
+    "===": "write =",
+    "!==": "write !=",
+    "<=>": "write =, or is null for NULL",
+    "=~": "write rlike",
+    "!~": "write not rlike",
+    "~": "write rlike for a pattern, not for a negation",
+    "&&": "write and",
+    "&": "write and",
+    "||": "write or",
+    "|": "write or",
+    "^": "write xor",
+    "!": "write not",
+    "::": "casts of attributes are not part of the language",
+    "->": "a field of a struct or map is written a.b",
+    "--": "comments are not part of the language",
+    "/*": "comments are not part of the language",
+    ";": "a rule is one expression, without a semicolon",
+    "≥": "write >=",
+    "≤": "write <=",
+    "≠": "write !=",
+    "−": "write the minus sign as -",
+    "[": "a list stands in parentheses",
+    "?": "a rule has no parameters: write the constant itself",
+    "$": "a rule has no parameters: write the constant itself",
+    ":": "a rule has no parameters: write the constant itself",
+    "@": "a rule has no parameters: write the constant itself",
+    "{": "JSON is one object: the whole text begins with {",
+    ".": "a name neither begins nor ends with a dot",
+    **dict.fromkeys("‘’‚‛“”„‟", "write the straight quote '"),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", "remove the invisible character"),
+}
+
+_WORDS = {
+    "contains": "write 'x' in tags",
+    "has": "write 'x' in tags",
+    "regexp": "write rlike",
+    "matches": "write rlike",
+    "similar": "write rlike",
+    "startswith": "write like 'abc%'",
+    "endswith": "write like '%abc'",
+    "equals": "write =",
+    "eq": "write =",
+    "isnull": "write is null",
+    "notnull": "write is not null",
+    "isin": "write in",
+    "any": "write one of",
+    "one": "write one of (…)",
+    "all": "write all of (…)",
+    "none": "write none of (…)",
+    "null": "write is null",
+}
+
+CONNECTIVES = ("and", "or", "xor", "xnor")
+_OPERATOR_WORDS = (*CONNECTIVES, "not", "in", "between", "like", "ilike", "rlike", "is")
+
+
+def symbol_hint(token: Token) -> str | None:
+    """The hint for a symbol that has no place in the language, wherever it stands."""
+    if token.text in _ARITHMETIC_SYMBOLS:
+        return ARITHMETIC
+    return quote_hint(token) or _SYMBOLS.get(token.text)
+
+
+def quote_hint(token: Token) -> str | None:
+    """The hint for a quote that opens and never closes."""
+    return f"the quote {token.text[0]} that opens here is never closed" if token.kind == "unclosed" else None
+
+
+def operator_hint(token: Token) -> str | None:
+    """The hint for what stands where an attribute's operator should."""
+    if token.kind != "word":
+        return symbol_hint(token)
+    if token.keyword in _WORDS:
+        return _WORDS[token.keyword]
+    return _near(token.keyword, _OPERATOR_WORDS) or "a name with a space in it goes in backquotes"
+
+
+def _near(word: str, words: tuple[str, ...]) -> str | None:
+    near = get_close_matches(word, words, n=1, cutoff=0.7)
+    return f"did you mean {near[0]}?" if near else None
+
+
+def connective_hint(token: Token, behind: str) -> str | None:
+    """The hint for what stands where a connective should; `behind` is the text before it."""
+    parenthesised = behind.rstrip().endswith(")")
+    if token.text == ")":
+        return "there is no ( for this )"
+    if token.text in COMPARISON_SYMBOLS:
+        return PARENTHESES if parenthesised else CHAIN
+    if token.keyword in ("in", "not", "between", "like", "ilike", "rlike"):
+        return PARENTHESES if parenthesised else f"a predicate is complete before {token.keyword}"
+    return _near(token.keyword, CONNECTIVES) if token.keyword else symbol_hint(token)
+
+
+def constant_hint(cursor: Cursor) -> str | None:
+    """The hint for what stands where a constant should."""
+    token = cursor.token
+    if token.kind == "path":
+        return _quoted_hint(token)
+    if token.kind == "word":
+        return _word_hint(token.keyword, cursor.after())
+    if token.kind == "misspelt":
+        return number_hint(token)
+    if token.text == "(":
+        return "a constant stands without parentheses"
+    if token.text in COMPARISON_SYMBOLS:
+        return None
+    return symbol_hint(token)
+
+
+def _quoted_hint(token: Token) -> str:
+    if token.text[0] == '"':
+        return "double quotes make a name: write a text in single quotes"
+    return ATTRIBUTES
+
+
+def _word_hint(keyword: str, after: Token) -> str:
+    if keyword == "null":
+        return NULL
+    if keyword == "not":
+        return "not stands before the whole comparison, or in != and not in"
+    if keyword in RESERVED:
+        return f"{keyword} is a keyword"
+    if keyword in ("date", "timestamp") and after.kind in ("symbol", "number") and after.text != ")":
+        return f"the form is {keyword} '2026-01-31', without parentheses"
+    if after.text == "(":
+        return FUNCTION
+    if keyword in ("nan", "inf", "infinity"):
+        return "write cast('NaN' as double), cast('Infinity' as double) or cast('-Infinity' as double)"
+    return f"{ATTRIBUTES}; a text stands in single quotes"
+
+
+def number_hint(token: Token) -> str:
+    """The hint for letters, underscores or dots in a number, or a name that begins with a digit."""
+    if "_" in token.text and token.text.replace("_", "").isdigit():
+        return "write the digits without underscores"
+    return "a number has digits, one point and an exponent; a name that begins with a digit goes in backquotes"
+
+
+def operand_hint(cursor: Cursor) -> str | None:
+    """The hint for what stands where an operand should begin."""
+    token = cursor.token
+    if token.kind == "misspelt":
+        return number_hint(token)
+    if token.keyword in CONNECTIVES and cursor.after().text not in COMPARISON_SYMBOLS:
+        return f"an expression is missing before {token.keyword}"
+    if token.kind == "word":
+        return keyword_hint(token)
+    if token.text in COMPARISON_SYMBOLS:
+        return f"an attribute or a constant is missing before {token.text}"
+    return symbol_hint(token)
+
+
+def keyword_hint(token: Token) -> str:
+    """The hint for a keyword that stands where a name could."""
+    if token.keyword == "null":
+        return "NULL is no expression: write x is null"
+    return f"{token.keyword} is a keyword; as a name it goes in backquotes: `{token.text}`"

@@ -1,0 +1,100 @@
+"""Rows of leaves: their product, absorption, canonical order, and implication between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from matchwood.logic.cuts import FULL
+from matchwood.logic.leaf import Conjunction, Leaf, accepts_only, is_full, join_all, meet
+
+COMPARISON_BUDGET = 1 << 17
+"""Pairs that absorption compares at most: all pairs of 362 conjunctions; beyond, the shortest against all."""
+
+
+def narrows(narrow: Conjunction, wide: Conjunction) -> bool:
+    """Whether one conjunction implies another: exact.
+
+    Neither holds an empty or a full leaf; so each attribute that the wide one constrains must be
+    constrained by the narrow one, and at least as much.
+    """
+    if len(narrow) < len(wide):
+        return False
+    at = 0
+    for leaf in wide:
+        attribute = leaf.attribute
+        while at < len(narrow) and narrow[at].attribute < attribute:
+            at += 1
+        if at == len(narrow) or narrow[at].attribute != attribute or not accepts_only(narrow[at], leaf):
+            return False
+    return True
+
+
+def product(left: Conjunction, right: Conjunction) -> Conjunction | None:
+    """What both conjunctions ask for; None when nothing can satisfy both."""
+    if not left or not right or left[-1].attribute < right[0].attribute:
+        return left + right
+    return of_leaves(left + right)
+
+
+def of_leaves(leaves: Iterable[Leaf]) -> Conjunction | None:
+    """Leaves in any order, attributes repeated, as one conjunction; None when nothing can satisfy it."""
+    merged: dict[str, Leaf] = {}
+    for leaf in leaves:
+        attribute = leaf.attribute
+        if attribute in merged:
+            leaf = meet(merged[attribute], leaf)
+        if not leaf.cuts and not leaf.null:
+            return None
+        merged[attribute] = leaf
+    return tuple(sorted([leaf for leaf in merged.values() if not leaf.null or leaf.cuts != FULL]))
+
+
+def canonical(conjunctions: Iterable[Conjunction]) -> list[Conjunction]:
+    """The disjunction of the conjunctions in its canonical order: none twice, none that another covers."""
+    distinct = list(dict.fromkeys(conjunctions))
+    if len(distinct) < 2:
+        return distinct
+    return sorted(_absorbed(_singles_joined(distinct)))
+
+
+def _singles_joined(conjunctions: list[Conjunction]) -> list[Conjunction]:
+    """Conjunctions of one leaf each, joined where they share the attribute."""
+    groups: dict[str, list[Leaf]] = {}
+    for conjunction in conjunctions:
+        if len(conjunction) == 1:
+            groups.setdefault(conjunction[0].attribute, []).append(conjunction[0])
+    if all(len(group) == 1 for group in groups.values()):
+        return conjunctions
+    joined = [group[0] if len(group) == 1 else join_all(group) for group in groups.values()]
+    if any(map(is_full, joined)):
+        return [()]
+    return [(leaf,) for leaf in joined] + [each for each in conjunctions if len(each) != 1]
+
+
+def _absorbed(conjunctions: list[Conjunction]) -> list[Conjunction]:
+    """Without those that imply another one; no two imply each other, since each has a single spelling."""
+    ordered = sorted(conjunctions, key=lambda conjunction: (len(conjunction), conjunction))
+    masks = _attribute_masks(ordered)
+    reach = COMPARISON_BUDGET // len(ordered)
+    candidates = list(zip(masks[:reach], ordered[:reach], strict=True))
+    kept = []
+    for mask, conjunction in zip(masks, ordered, strict=True):
+        outside = ~mask
+        if not any(
+            not other & outside and wide is not conjunction and narrows(conjunction, wide)
+            for other, wide in candidates
+        ):
+            kept.append(conjunction)
+    return kept
+
+
+def _attribute_masks(conjunctions: Sequence[Conjunction]) -> list[int]:
+    """The attributes of each conjunction as bits, so that most pairs are told apart by one operation."""
+    bits: dict[str, int] = {}
+    masks = []
+    for conjunction in conjunctions:
+        mask = 0
+        for leaf in conjunction:
+            mask |= 1 << bits.setdefault(leaf.attribute, len(bits))
+        masks.append(mask)
+    return masks

@@ -1,0 +1,35 @@
+"""The normal form of a rule: a DAG of AND and OR over leaves, without negation, two-valued.
+
+Its numbering is canonical: leaves in order, then inner nodes by height, each height ordered by kind
+and children. So two rules whose normal forms have the same structure have equal forms, whatever the order
+in which their operands were written.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from matchwood.logic.leaf import Leaf
+
+TRUE, FALSE, LEAF, AND, OR = range(5)
+
+
+class Form(NamedTuple):
+    """Nodes are numbered; children come before their parents, and the last node is the root.
+
+    `leaves`    the distinct leaves; node n < len(leaves) is leaves[n]
+    `kinds`     of every node: LEAF, AND or OR; TRUE or FALSE only as the sole node of a constant form
+    `children`  of every node: increasing node numbers, two or more for AND and OR, none for the others
+    """
+
+    leaves: tuple[Leaf, ...]
+    kinds: tuple[int, ...]
+    children: tuple[tuple[int, ...], ...]
+
+    @property
+    def root(self) -> int:
+        return len(self.kinds) - 1
+
+
+ALWAYS = Form((), (TRUE,), ((),))
+NEVER = Form((), (FALSE,), ((),))

@@ -1,0 +1,161 @@
+"""From a tree to its form: "is the root TRUE?", passed down through the four questions.
+
+Each (node, question) is answered once, and only those that the root's question reaches. The walk
+keeps its own stack, so depth is bounded by memory alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from matchwood.language.tree import And, Constant, Expression, Not, Or, Predicate, Xnor, Xor
+from matchwood.logic.builder import Answer, Builder
+from matchwood.logic.form import Form
+from matchwood.logic.leaf import Bind, Bound
+from matchwood.logic.parity import parity
+from matchwood.logic.questions import (
+    IS_TRUE,
+    NEGATED_ANSWER,
+    NEGATED_NODE,
+    Asked,
+    about_operand,
+    about_operands,
+    junction_of,
+    of_constant,
+    of_predicate,
+)
+
+
+def normalise(expression: Expression, bind: Bind) -> Form:
+    """The form that holds for exactly the events for which the expression is TRUE.
+
+    `bind` is called once for every predicate node, in the order of the text.
+    """
+    walk = _Walk(expression, bind)
+    return walk.builder.form(walk.answer(expression, IS_TRUE))
+
+
+class _Step(NamedTuple):
+    """A question that waits for the answers to others; `junction` is None for a parity."""
+
+    key: int
+    junction: int | None
+    members: list[Asked]
+    flips: int
+
+
+class _Walk:
+    def __init__(self, root: Expression, bind: Bind) -> None:
+        self.builder = Builder()
+        self._uses: dict[int, int] = {}
+        self._bound: dict[int, Bound] = {}
+        self._answers: dict[int, Answer] = {}
+        self._survey(root, bind)
+
+    def _survey(self, root: Expression, bind: Bind) -> None:
+        """Bind the predicates, and count how often each node is an operand (builders may share nodes)."""
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            uses = self._uses.get(id(node), 0)
+            self._uses[id(node)] = uses + 1
+            if uses:
+                continue
+            if isinstance(node, Predicate):
+                self._bound[id(node)] = bind(node)
+            else:
+                pending.extend(reversed(node.operands))
+
+    def answer(self, root: Expression, question: int) -> Answer:
+        """The answer to a question about the root; all that it needs is answered first."""
+        (node, question), _ = self._resolved(root, question)
+        pending: list[Asked | _Step] = [(node, question)]
+        while pending:
+            top = pending.pop()
+            if isinstance(top, _Step):
+                self._finish(top)
+            elif (key := _key(*top)) not in self._answers:
+                self._begin(top[0], top[1], key, pending)
+        return self._answers[_key(node, question)]
+
+    def _begin(self, node: Expression, question: int, key: int, pending: list[Asked | _Step]) -> None:
+        if isinstance(node, Predicate):
+            self._answers[key] = of_predicate(self._bound[id(node)], question)
+        elif isinstance(node, Constant):
+            self._answers[key] = of_constant(node, question)
+        else:
+            step = self._step(node, question, key)
+            pending.append(step)
+            pending.extend(step.members)
+
+    def _step(self, node: Expression, question: int, key: int) -> _Step:
+        junction = junction_of(node, question)
+        if junction is not None:
+            return _Step(key, junction, self._nest(node, question, junction), 0)
+        operands, flips = self._parity_nest(node)
+        asked = question & NEGATED_ANSWER
+        members = [
+            self._resolved(operand, either)[0] for operand in operands for either in (asked, asked ^ NEGATED_NODE)
+        ]
+        return _Step(key, None, members, flips)
+
+    def _finish(self, step: _Step) -> None:
+        answers = [self._answers[_key(*member)] for member in step.members]
+        if step.junction is not None:
+            self._answers[step.key] = self.builder.junction(step.junction, answers)
+            return
+        pairs = list(zip(answers[::2], answers[1::2], strict=True))
+        unequal, equal = parity(self.builder, pairs, negative=bool(step.key & NEGATED_ANSWER))
+        positive = step.key & ~NEGATED_NODE
+        self._answers[positive | (step.flips & 1)] = unequal
+        self._answers[positive | (~step.flips & 1)] = equal
+
+    def _resolved(self, node: Expression, question: int) -> tuple[Asked, bool]:
+        """The question behind `not`, `is true` and `is false`, and whether no other path leads to it."""
+        alone = self._uses[id(node)] == 1
+        while (passed := about_operand(node, question)) is not None:
+            node, question = passed
+            alone = alone and self._uses[id(node)] == 1
+        return (node, question), alone
+
+    def _nest(self, node: Expression, question: int, junction: int) -> list[Asked]:
+        """The operands of a node and of those below it that are joined in the same way and used only here.
+
+        Taken together they merge in one step; taken level by level, a deep nest would copy its
+        growing list of children at each. `is unknown` ends a nest: it asks two questions, which
+        down a chain of such tests would lead to the same operands over and over.
+        """
+        members: list[Asked] = []
+        pending = about_operands(node, question)
+        while pending:
+            asked, alone = self._resolved(*pending.pop())
+            if alone and isinstance(asked[0], And | Or) and junction_of(*asked) == junction:
+                pending.extend(about_operands(*asked))
+            else:
+                members.append(asked)
+        return members
+
+    def _parity_nest(self, node: Expression) -> tuple[list[Expression], int]:
+        """The operands of nested xor, xnor and not, and how often the outcome is negated."""
+        operands: list[Expression] = []
+        pending, flips = list(node.operands), _flips(node)
+        while pending:
+            operand = pending.pop()
+            if isinstance(operand, Xor | Xnor | Not) and self._uses[id(operand)] == 1:
+                pending.extend(operand.operands)
+                flips += _flips(operand)
+            else:
+                operands.append(operand)
+        return operands, flips
+
+
+def _flips(node: Expression) -> int:
+    """How often a node negates the parity of its operands: xnor once for each operand after the first."""
+    if isinstance(node, Not):
+        return 1
+    return len(node.operands) - 1 if isinstance(node, Xnor) else 0
+
+
+def _key(node: Expression, question: int) -> int:
+    """The question in the two low bits, the node above them; the tree keeps its nodes' ids alive."""
+    return id(node) << 2 | question

@@ -1,0 +1,93 @@
+"""The one way from a tree to what the engines take: conjunctions, or the form of a rule that has too many.
+
+Most rules are an AND of predicates, or an OR of a few such, and millions of them are loaded at once. They
+go straight to their conjunctions: the form, its hash tables and its numbering cost three to ten times as
+much, and lead to the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from matchwood.language.tree import And, Expression, Or, Predicate
+from matchwood.logic.conjunctions import canonical, of_leaves
+from matchwood.logic.dnf import dnf
+from matchwood.logic.form import AND, OR, Form
+from matchwood.logic.leaf import Bind, Conjunction, Leaf
+from matchwood.logic.normalise import normalise
+from matchwood.logic.questions import IS_TRUE, Asked, about_operand, junction_of, leaf_of
+
+MOST_ROWS = 64
+"""Direct conjunctions at most: absorption then compares all pairs, here and behind the form."""
+
+MOST_VISITS = 1_000
+"""Nodes looked at before a shape is given up; shared nodes could be met without end."""
+
+
+def dnf_of(expression: Expression, bind: Bind, limit: int) -> list[Conjunction] | Form:
+    """The conjunctions of a rule in canonical order, or its form when there may be more than `limit`.
+
+    `bind` is called for every predicate, whether or not it survives simplification.
+    """
+    if limit > 0 and type(expression) is And and _only_predicates(expression.operands):
+        return _plain_conjunction(expression.operands, bind)
+    shape = _or_of_ands(expression, min(limit, MOST_ROWS))
+    if shape is not None:
+        return _rows(shape, bind)
+    form = normalise(expression, bind)
+    rows = dnf(form, limit)
+    return form if rows is None else rows
+
+
+def _only_predicates(operands: Iterable[Expression]) -> bool:
+    for operand in operands:
+        if type(operand) is not Predicate:
+            return False
+    return True
+
+
+def _plain_conjunction(predicates: Iterable[Expression], bind: Bind) -> list[Conjunction]:
+    """The AND of some predicates; `_rows` gives the same at three times the cost."""
+    leaves = []
+    for predicate in predicates:
+        attribute, cuts, on_null = bind(predicate)  # type: ignore[arg-type]
+        leaves.append(Leaf(attribute, cuts, on_null is True))
+    row = of_leaves(leaves)
+    return [] if row is None else [row]
+
+
+def _rows(shape: list[list[Asked]], bind: Bind) -> list[Conjunction]:
+    rows = [of_leaves([leaf_of(bind(node), asked) for node, asked in row]) for row in shape]  # type: ignore[arg-type]
+    return canonical(row for row in rows if row is not None)
+
+
+def _or_of_ands(expression: Expression, most: int) -> list[list[Asked]] | None:
+    """The predicates of a rule that is an OR of ANDs, with the questions asked of them; None for other shapes."""
+    alternatives = _spread((expression, IS_TRUE), OR)
+    if alternatives is None or len(alternatives) > most:
+        return None
+    shape = []
+    for alternative in alternatives:
+        row = _spread(alternative, AND)
+        if row is None or not _only_predicates(node for node, _ in row):
+            return None
+        shape.append(row)
+    return shape
+
+
+def _spread(asked: Asked, junction: int) -> list[Asked] | None:
+    """The questions that one question joins by `junction`, in the order of the text; None when there are too many."""
+    members: list[Asked] = []
+    pending = [asked]
+    for _ in range(MOST_VISITS):
+        if not pending:
+            return members
+        node, question = asked = pending.pop()
+        passed = about_operand(node, question)
+        if passed is not None:
+            pending.append(passed)
+        elif isinstance(node, And | Or) and junction_of(node, question) == junction:
+            pending.extend((operand, question) for operand in reversed(node.operands))
+        else:
+            members.append(asked)
+    return None

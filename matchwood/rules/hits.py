@@ -1,0 +1,102 @@
+"""From hits to rows: the answer of the engines, in terms of rules."""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.engines.base import Hits
+from matchwood.engines.workspace import Workspace
+from matchwood.errors import CorruptSnapshot
+from matchwood.rules._row_kernels import DAMAGED, collect
+from matchwood.rules.links import Links
+
+ROOM = 1 << 20
+"""Rows that one call returns, unless a single event has more: 4 MiB."""
+
+
+class Rows(NamedTuple):
+    """The rules of the events first : first + count; the i-th has rows[offsets[i] : offsets[i + 1]], ascending.
+
+    A call may cover fewer events than the hits do, when its output is full; it covers at least one.
+    """
+
+    first: int
+    offsets: NDArray[np.int64]
+    rows: NDArray[np.int32]
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        return len(self.offsets) - 1
+
+
+class _Scratch(NamedTuple):
+    few: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+    summary: NDArray[np.uint64]
+
+
+_Side: TypeAlias = NDArray[np.int64] | NDArray[np.int32]
+_NO_OFFSETS, _NO_UNITS = np.empty(0, np.int64), np.empty(0, np.int32)
+for _shared in (_NO_OFFSETS, _NO_UNITS):
+    _shared.flags.writeable = False
+
+
+def rows_of_hits(
+    conjunctions: tuple[Hits, Links],
+    forms: tuple[Hits, Links] | None,
+    first: int,
+    rows: int,
+    workspace: Workspace,
+    room: int = ROOM,
+) -> Rows:
+    """The rules that have one of the units that matched, from event `first` on, as far as the output reaches."""
+    parts = [conjunctions] if forms is None else [conjunctions, forms]
+    stop = min(hits.first + hits.count for hits, _ in parts)
+    if first >= stop or any(first < hits.first for hits, _ in parts):
+        raise IndexError(f"no hits for event {first} (they end at {stop})")
+    sides: list[_Side] = [array for part in parts for array in _side(*part, first)]
+    if forms is None:
+        sides += [_NO_OFFSETS, _NO_UNITS, _NO_UNITS, _NO_UNITS]
+    return _collected(first, stop - first, rows, sides, workspace, room)
+
+
+def _side(hits: Hits, links: Links, first: int) -> list[_Side]:
+    """Hits from event `first` on and the links of their units; read-only, or the kernel would be compiled twice."""
+    offsets, units = hits.offsets[first - hits.first :], hits.units.view()
+    offsets.flags.writeable = units.flags.writeable = False
+    return [offsets, units, *links.reading()]
+
+
+def _collected(first: int, count: int, rows: int, sides: list[_Side], workspace: Workspace, room: int) -> Rows:
+    scratch = _scratch(rows, workspace)
+    offsets = np.zeros(count + 1, np.int64)
+    needed = room
+    while True:
+        out = workspace.array("rows.out", needed, np.int32)
+        arguments = (count, rows, *sides, *scratch, offsets[1:], out[: max(room, needed)])
+        done, needed = collect(*arguments)
+        if done == DAMAGED:
+            scratch.bits[:], scratch.summary[:] = 0, 0
+            raise CorruptSnapshot("a unit that matched leads to a rule that does not exist: the snapshot is damaged")
+        if done:
+            return Rows(first, offsets[: done + 1], out[: offsets[done]].copy())
+
+
+def _scratch(rows: int, workspace: Workspace) -> _Scratch:
+    words = (rows + 63) // 64
+    upper = (words + 63) // 64
+    few = _few(upper)
+    return _Scratch(
+        workspace.array("rows.few", few, np.int64)[:few],
+        workspace.array("rows.bits", words, np.uint64)[:words],
+        workspace.array("rows.summary", upper, np.uint64)[:upper],
+    )
+
+
+def _few(upper: int) -> int:
+    """Up to how many rows insertion sort beats the bit set, whose fixed cost is a walk of its `upper` summary words."""
+    return 32 + isqrt(4 * upper)

@@ -1,0 +1,191 @@
+"""Which rows a unit belongs to, and which units a row has: a multi-map in both directions, in four arrays.
+
+Most units belong to one row that has no other unit; such a link is two numbers and no node:
+
+    unit_heads[unit] = row         the only row of this unit
+    row_heads[row] = unit          the only unit of this row, whose only row this is
+
+Every other link is a node. `row_heads[row] = -2 - node` begins the chain of a row's nodes. A unit with one row
+still names it directly, which saves matching a step; one with several has `unit_heads[unit] = -2 - node`. -1 is none.
+
+    chain[2 * node :]              row, next node of the same unit                        (what matching reads)
+    back[3 * node :]               unit, previous node of the same unit, next node of the same row
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from matchwood._arrays import Growable
+from matchwood.errors import CorruptSnapshot
+from matchwood.rules import _link_kernels as kernels
+from matchwood.rules._link_kernels import NONE
+
+PIECE = 1 << 18
+"""Links made in one call: room for two nodes each is reserved before, and cut off after."""
+
+_NAMES = ("unit_heads", "row_heads", "chain", "back")
+_FourArrays: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+_NOWHERE = np.empty(0, np.int32)
+
+
+class Links:
+    """A link given twice is kept twice, and handed back twice.
+
+    >>> links = Links()
+    >>> links.link([0, 1, 1], [5, 5, 6])
+    >>> links.rows_of(5).tolist(), links.units_of(1).tolist()
+    ([1, 0], [6, 5])
+    >>> links.unlink([1]).tolist(), links.rows_of(5).tolist()
+    ([6, 5], [0])
+    """
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self._unit_heads, self._row_heads = Growable(np.int32), Growable(np.int32)
+        self._chain, self._back = Growable(np.int32), Growable(np.int32)
+        self.garbage = 0
+        """Nodes that no chain leads to any more."""
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays().values())
+
+    @property
+    def nodes(self) -> int:
+        return len(self._chain) // 2
+
+    def reading(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """What the kernel that turns hits into rows reads: unit_heads and chain."""
+        return self._unit_heads.view(), self._chain.view()
+
+    def link(self, rows: ArrayLike, units: ArrayLike) -> None:
+        """Add the links rows[i] - units[i]."""
+        rows, units = np.ascontiguousarray(rows, np.int32), np.ascontiguousarray(units, np.int32)
+        if len(rows) != len(units) or (len(rows) and min(rows.min(), units.min()) < 0):
+            raise IndexError(f"{len(rows)} rows cannot be linked with {len(units)} units, or one is negative")
+        if len(rows):
+            _reach(self._row_heads, int(rows.max()) + 1)
+            _reach(self._unit_heads, int(units.max()) + 1)
+        for start in range(0, len(rows), PIECE):
+            self._link_piece(rows[start : start + PIECE], units[start : start + PIECE])
+
+    def _link_piece(self, rows: NDArray[np.int32], units: NDArray[np.int32]) -> None:
+        nodes = self.nodes
+        self._set_nodes(nodes + 2 * len(rows))
+        self._set_nodes(kernels.link(rows, units, *self._writing(), nodes))
+
+    def _set_nodes(self, nodes: int) -> None:
+        self._chain.resize(2 * nodes)
+        self._back.resize(3 * nodes)
+
+    def _writing(self) -> _FourArrays:
+        heads = self._unit_heads.writable(), self._row_heads.writable()
+        return (*heads, self._chain.writable(), self._back.writable())
+
+    def unlink(self, rows: ArrayLike) -> NDArray[np.int32]:
+        """Remove all links of these rows; returns the units they had."""
+        present = self._present(rows)
+        out = np.empty(len(self._units(present)[1]), np.int32)
+        if len(out):
+            _, nodes = kernels.unlink(present, *self._writing(), out)
+            self.garbage += nodes
+        return out
+
+    def units_of(self, row: int) -> NDArray[np.int32]:
+        """The units of one row."""
+        return self._units(self._present([row]))[1]
+
+    def rows_of(self, unit: int) -> NDArray[np.int32]:
+        """The rows of one unit."""
+        return self._rows(np.array([unit] if unit < len(self._unit_heads) else [], np.int32))[1]
+
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """All links as rows and units, in row order."""
+        rows = np.arange(len(self._row_heads), dtype=np.int32)
+        counts, units = self._units(rows)
+        return np.repeat(rows, counts), units
+
+    def rebuild(self, rows: NDArray[np.int32], units: NDArray[np.int32]) -> None:
+        """Begin anew with these links; the rows of one unit come to lie side by side."""
+        order = np.argsort(units, kind="stable")
+        self._clear()
+        self.link(rows[order], units[order])
+
+    def _present(self, rows: ArrayLike) -> NDArray[np.int32]:
+        wanted = np.ascontiguousarray(rows, np.int32)
+        return wanted[(wanted >= 0) & (wanted < len(self._row_heads))]
+
+    def _units(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        return _followed(rows, self._row_heads.view(), self._back.view(), 3, 0, 2)
+
+    def _rows(self, units: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        return _followed(units, self._unit_heads.view(), self._chain.view(), 2, 0, 1)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        views = (self._unit_heads.view(), self._row_heads.view(), self._chain.view(), self._back.view())
+        return dict(zip(_NAMES, views, strict=True))
+
+    def header(self) -> dict[str, Any]:
+        return {"garbage": self.garbage}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over a saved state; arrays may be read-only maps of files."""
+        self._unit_heads, self._row_heads, self._chain, self._back = (
+            Growable(np.int32, arrays[name]) for name in _NAMES
+        )
+        self.garbage = header["garbage"]
+        if len(self._chain) % 2 or len(self._back) != self.nodes * 3:
+            raise CorruptSnapshot(f"links: {len(self._chain)} and {len(self._back)} numbers make no nodes")
+
+    def check(self, name: str, rows: int) -> None:
+        """Raise CorruptSnapshot unless every number lies where a kernel may follow it."""
+        if len(self._row_heads) > rows or not kernels.check(*self.arrays().values()):
+            raise CorruptSnapshot(f"{name}: a link leads outside of its array")
+
+    def audit(self, name: str) -> list[str]:
+        """Every broken invariant in words."""
+        by_unit = np.arange(len(self._unit_heads), dtype=np.int32)
+        counts, rows = self._rows(by_unit)
+        problems = []
+        if not _same_pairs(self.pairs(), (rows, np.repeat(by_unit, counts))):
+            problems.append(f"{name}: rows and units do not name the same links")
+        heads = self._unit_heads.view()
+        if ((heads >= 0) != (counts == 1)).any():
+            problems.append(f"{name}: a unit of one row does not name it directly")
+        if not self._backward_is_forward(by_unit[heads < NONE]):
+            problems.append(f"{name}: a chain read backwards is not the chain")
+        return problems
+
+    def _backward_is_forward(self, units: NDArray[np.int32]) -> bool:
+        counts, nodes = _followed(units, self._unit_heads.view(), self._chain.view(), 2, -1, 1)
+        before = np.full(len(nodes), NONE, np.int32)
+        before[1:] = nodes[:-1]
+        before[(np.cumsum(counts) - counts)] = NONE
+        return bool((self._back.view()[3 * nodes.astype(np.int64) + 1] == before).all())
+
+
+def _reach(array: Growable, count: int) -> None:
+    if len(array) < count:
+        array.resize(count, NONE)
+
+
+def _followed(
+    sources: NDArray[np.int32], heads: NDArray[np.int32], nodes: NDArray[np.int32], stride: int, value: int, step: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    counts = np.empty(len(sources), np.int64)
+    total = kernels.follow(sources, heads, nodes, stride, value, step, counts, _NOWHERE)
+    out = np.empty(total, np.int32)
+    kernels.follow(sources, heads, nodes, stride, value, step, counts, out)
+    return counts, out
+
+
+def _same_pairs(left: tuple[NDArray[Any], NDArray[Any]], right: tuple[NDArray[Any], NDArray[Any]]) -> bool:
+    first, second = (np.sort((rows.astype(np.int64) << 32) | units) for rows, units in (left, right))
+    return bool(np.array_equal(first, second))

@@ -1,0 +1,109 @@
+"""Strings handed over in bulk, as UTF-8 bytes in arrays: Python strings or any Arrow column of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from matchwood.errors import InvalidArgument, LimitExceeded
+
+Strings: TypeAlias = "Sequence[str | None] | NDArray[Any] | pa.Array | pa.ChunkedArray"
+
+LONGEST = 2**31 - 1
+"""The bytes that one string may have; its length is kept in 32 bits."""
+
+
+class Utf8(NamedTuple):
+    """Strings as bytes: the i-th is data[starts[i] : starts[i] + lengths[i]]. All arrays are read-only."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+
+    @property
+    def size(self) -> int:
+        return len(self.starts)
+
+
+def encode_one(value: str, what: str = "text") -> bytes:
+    """The UTF-8 bytes of one string; a lone surrogate has none and is refused."""
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(
+            f"{what} {_shortened(value)} holds a lone surrogate at position {error.start}, "
+            "which UTF-8 cannot store: decode the source with errors='replace' or remove it"
+        ) from None
+
+
+def encode_many(values: Strings, what: str = "text", optional: bool = False) -> Utf8:
+    """All strings at once; with `optional`, None becomes an empty string, otherwise it is refused."""
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        return _from_arrow(_from_python(values, what), what, optional)
+    column = _as_large_string(values, what)
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise InvalidArgument(f"{what} is not UTF-8: {error}") from None
+    return _from_arrow(column, what, optional)
+
+
+def _from_python(values: Iterable[str | None], what: str) -> pa.LargeStringArray:
+    listed = values.tolist() if isinstance(values, np.ndarray) else values
+    listed = listed if isinstance(listed, list) else list(listed)
+    for kind in set(map(type, listed)):
+        if not issubclass(kind, str | None.__class__):
+            wrong = next(value for value in listed if type(value) is kind)
+            raise InvalidArgument(f"{what} must be a string (got {_shortened(wrong)}, a {kind.__name__})")
+    try:
+        return pa.array(listed, type=pa.large_string())
+    except UnicodeEncodeError:
+        for value in listed:
+            encode_one(value or "", what)
+        raise
+
+
+def _as_large_string(values: pa.Array | pa.ChunkedArray, what: str) -> pa.LargeStringArray:
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if not any(test(kind) for test in (*_STRING_TESTS, pa.types.is_null)):
+        raise InvalidArgument(f"{what} must be a column of strings (got {values.type})")
+    column = values.cast(pa.large_string())
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+_STRING_TESTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+
+
+def _from_arrow(column: pa.LargeStringArray, what: str, optional: bool) -> Utf8:
+    if column.null_count:
+        if not optional:
+            missing = column.is_null().index(True).as_py()
+            raise InvalidArgument(f"{what} must be a string (got NULL at position {missing})")
+        column = column.fill_null("")
+    _, offset_buffer, data_buffer = column.buffers()
+    if not len(column):
+        return _nothing()
+    offsets = np.frombuffer(offset_buffer, np.int64)[column.offset : column.offset + len(column) + 1]
+    lengths = np.diff(offsets)
+    if lengths.max() > LONGEST:
+        raise LimitExceeded(f"{what} at position {int(lengths.argmax())} is longer than {LONGEST} bytes")
+    data = np.frombuffer(data_buffer or b"", np.uint8)[offsets[0] : offsets[-1]]
+    return Utf8(_read_only(data), _read_only(offsets[:-1] - offsets[0]), _read_only(lengths.astype(np.int32)))
+
+
+def _nothing() -> Utf8:
+    return Utf8(_read_only(np.empty(0, np.uint8)), _read_only(np.empty(0, np.int64)), _read_only(np.empty(0, np.int32)))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _shortened(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:77]}…"

@@ -1,0 +1,67 @@
+"""CURRENT: one line that names the current version and repeats its manifest's checksum.
+
+The checksum ties the two together: no damage to CURRENT can make one version pass for another.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import NamedTuple
+
+from matchwood.storage.damage import damaged
+from matchwood.storage.naming import CURRENT, version_name, version_number
+from matchwood.storage.place import Path, Place, place_of
+
+_LINE = re.compile(rb"(v[0-9]{6,15}) ([0-9a-f]{16})\n")
+_REPUBLISH = "rollback(path, version) makes a version current again, versions(path) lists them"
+_TRIES_ELSEWHERE = 4
+
+
+class Current(NamedTuple):
+    version: int
+    seal: str
+
+
+def current_bytes(version: int, seal: str) -> bytes:
+    return f"{version_name(version)} {seal}\n".encode()
+
+
+def current_version(path: Path) -> int:
+    """The number of the version that `load` opens; one small read, for those who follow a snapshot."""
+    return read_current(place_of(path)).version
+
+
+def read_current(place: Place) -> Current:
+    """Some remote file systems lack the file for a moment while it is replaced: there, look again."""
+    for _ in range(0 if place.is_local else _TRIES_ELSEWHERE - 1):
+        try:
+            return _read_once(place)
+        except OSError:
+            time.sleep(0.05)
+    return _read_once(place)
+
+
+def _read_once(place: Place) -> Current:
+    file = f"{place}/{CURRENT}"
+    try:
+        data = place.read(CURRENT, limit=4096)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _absent(place, file) from error
+    except ValueError as error:
+        raise damaged(file, str(error), _REPUBLISH) from error
+    found = _LINE.fullmatch(data)
+    number = version_number(found[1].decode()) if found else None
+    if found is None or number is None:
+        raise damaged(file, "does not name a version", _REPUBLISH)
+    return Current(number, found[2].decode())
+
+
+def _absent(place: Place, file: str) -> OSError:
+    try:
+        names = place.names()
+    except (FileNotFoundError, NotADirectoryError):
+        return damaged(place, "no snapshot is there", "check the path; save(path) makes one")
+    if any(version_number(name) for name in names):
+        return damaged(file, "the file is missing, or no version was ever published", _REPUBLISH)
+    return damaged(place, "not a snapshot: it has no CURRENT file", "check the path; save(path) makes one")

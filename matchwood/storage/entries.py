@@ -1,0 +1,98 @@
+"""The entries of a manifest: one for each part, one for each array file.
+
+They may come from anyone, so nothing is believed: names are single harmless path components, types come from a
+list, a shape must multiply to the size, and sizes are later compared with the files'. What is wrong is a ValueError.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from matchwood.storage.naming import is_component
+
+DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
+
+_CHECKSUM = re.compile(r"[0-9a-f]{16}", re.ASCII)
+_MOST_BYTES = 2**62
+_MOST_DIMENSIONS = 8
+
+
+@dataclass(frozen=True)
+class ArrayEntry:
+    file: str
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+    checksum: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "shape": list(self.shape)}
+
+
+@dataclass(frozen=True)
+class PartEntry:
+    directory: str
+    header: dict[str, Any]
+    arrays: dict[str, ArrayEntry]
+
+    @property
+    def bytes(self) -> int:
+        return sum(entry.bytes for entry in self.arrays.values())
+
+    def to_json(self) -> dict[str, Any]:
+        arrays = {name: entry.to_json() for name, entry in self.arrays.items()}
+        return {"directory": self.directory, "header": self.header, "arrays": arrays}
+
+
+def part_entry(name: str, body: Any) -> PartEntry:
+    directory = field_of(body, "directory", str)
+    if not is_component(directory):
+        raise ValueError(f"part {name!r} has the directory {directory!r}, which is not a plain name")
+    arrays = {key: array_entry(key, entry) for key, entry in field_of(body, "arrays", dict).items()}
+    return PartEntry(directory, field_of(body, "header", dict), arrays)
+
+
+def array_entry(name: str, body: Any) -> ArrayEntry:
+    entry = ArrayEntry(
+        file=field_of(body, "file", str),
+        dtype=field_of(body, "dtype", str),
+        shape=_shape(name, field_of(body, "shape", list)),
+        bytes=field_of(body, "bytes", int),
+        checksum=field_of(body, "checksum", str),
+    )
+    _check_array_entry(name, entry)
+    return entry
+
+
+def field_of(body: Any, name: str, kind: type | tuple[type, ...]) -> Any:
+    """A field of the right type; bool is not an int here."""
+    if not isinstance(body, dict) or name not in body:
+        raise ValueError(f"{name!r} is missing")
+    value = body[name]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise ValueError(f"{name!r} has the wrong type ({type(value).__name__})")
+    return value
+
+
+def _shape(name: str, sizes: list[Any]) -> tuple[int, ...]:
+    if len(sizes) > _MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < _MOST_BYTES for size in sizes):
+        raise ValueError(f"array {name!r} has an impossible shape")
+    return tuple(sizes)
+
+
+def _check_array_entry(name: str, entry: ArrayEntry) -> None:
+    if not is_component(entry.file):
+        raise ValueError(f"array {name!r} has the file {entry.file!r}, which is not a plain name")
+    if entry.dtype not in DTYPES:
+        raise ValueError(f"array {name!r} has the type {entry.dtype!r}, which is none of {', '.join(DTYPES)}")
+    width = np.dtype(entry.dtype).itemsize
+    span = width * math.prod(size or 1 for size in entry.shape)  # what NumPy computes even for an empty array
+    if span > _MOST_BYTES or width * math.prod(entry.shape) != entry.bytes:
+        raise ValueError(f"array {name!r} has {entry.bytes} bytes, which do not fit its shape")
+    if not _CHECKSUM.fullmatch(entry.checksum):
+        raise ValueError(f"array {name!r} has no valid checksum")

@@ -1,0 +1,119 @@
+"""The manifest of a version: what it consists of, file by file.
+
+The file is JSON. Its first line holds the format number and the checksum of everything else:
+
+    {"format": 1, "checksum": "0123456789abcdef",
+    "version": 12, "created": "2026-01-01T00:00:00.000000+00:00", "restored_from": null, "header": {…},
+     "parts": {"0": {"directory": "part-0-1f…", "header": {…}, "arrays": {"offsets":
+         {"file": "0000-offsets.bin", "dtype": "<i8", "shape": [7], "bytes": 56, "checksum": "…"}}}}}
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from matchwood.errors import LimitExceeded
+from matchwood.storage.checksum import checksum
+from matchwood.storage.damage import damaged
+from matchwood.storage.entries import PartEntry, field_of, part_entry
+from matchwood.storage.strictjson import decoded
+
+FORMAT = 1
+MANIFEST_LIMIT = 32 * 2**20
+
+_FIRST_LINE = re.compile(rb'\{"format": ([0-9]{1,9}), "checksum": "([0-9a-f]{16})",\n')
+
+
+@dataclass(frozen=True)
+class Manifest:
+    version: int
+    created: datetime.datetime
+    restored_from: int | None
+    header: dict[str, Any]
+    parts: dict[str, PartEntry]
+
+    @property
+    def bytes(self) -> int:
+        """The size of all arrays."""
+        return sum(part.bytes for part in self.parts.values())
+
+    def files(self) -> dict[str, int]:
+        """Every array file below the version's directory, with its size."""
+        parts = self.parts.values()
+        return {f"{part.directory}/{entry.file}": entry.bytes for part in parts for entry in part.arrays.values()}
+
+
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """The file's contents; `manifest_checksum` of them is what CURRENT repeats."""
+    body = json.dumps(
+        {
+            "version": manifest.version,
+            "created": manifest.created.isoformat(timespec="microseconds"),
+            "restored_from": manifest.restored_from,
+            "header": manifest.header,
+            "parts": {name: part.to_json() for name, part in manifest.parts.items()},
+        },
+        allow_nan=False,
+    )
+    rest = body[1:].encode()
+    data = f'{{"format": {FORMAT}, "checksum": "{_sealed(FORMAT, rest)}",\n'.encode() + rest
+    if len(data) > MANIFEST_LIMIT:
+        size = f"{len(data)} bytes, the limit is {MANIFEST_LIMIT}"
+        raise LimitExceeded(f"the manifest would have {size}: put what is large in the headers into arrays")
+    return data
+
+
+def manifest_checksum(data: bytes) -> str:
+    """The checksum that a manifest carries (it covers the whole file)."""
+    first = _FIRST_LINE.match(data)
+    return first[2].decode() if first else ""
+
+
+def read_manifest(data: bytes, file: str) -> Manifest:
+    """A manifest from a file's contents, with everything checked that can be checked without the other files."""
+    rest = _unsealed(data, file)
+    try:
+        return _manifest(decoded(b"{" + rest))
+    except (ValueError, RecursionError) as error:
+        raise damaged(file, f"not a valid manifest: {error}") from error
+
+
+def _unsealed(data: bytes, file: str) -> bytes:
+    first = _FIRST_LINE.match(data)
+    if first is None:
+        raise damaged(file, "does not begin like a manifest")
+    number, rest = int(first[1]), data[first.end() :]
+    if number > FORMAT:
+        what = f"has format {number}, this Matchwood reads up to {FORMAT}"
+        raise damaged(file, what, "upgrade Matchwood, or save again with this one")
+    if number < 1 or _sealed(number, rest) != first[2].decode():
+        raise damaged(file, "its contents do not have the checksum in its first line")
+    return rest
+
+
+def _sealed(number: int, rest: bytes) -> str:
+    return checksum(b"%d\n" % number + rest)
+
+
+def _manifest(body: Any) -> Manifest:
+    restored = field_of(body, "restored_from", (int, type(None)))
+    parts: Mapping[str, Any] = field_of(body, "parts", dict)
+    return Manifest(
+        version=field_of(body, "version", int),
+        created=_instant(field_of(body, "created", str)),
+        restored_from=restored,
+        header=field_of(body, "header", dict),
+        parts={name: part_entry(name, part) for name, part in parts.items()},
+    )
+
+
+def _instant(text: str) -> datetime.datetime:
+    instant = datetime.datetime.fromisoformat(text)
+    if instant.utcoffset() is None:
+        raise ValueError(f"the time {text!r} has no offset from UTC")
+    return instant

@@ -1,0 +1,143 @@
+"""Reading a version: check the manifest and the sizes, then map arrays on demand.
+
+Opening costs the same whatever the size: nothing but the manifest is read, unless the arrays are small enough, or
+`verify="full"` asks, to compare all of their checksums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from matchwood.errors import InvalidArgument
+from matchwood.storage.arrays import check_array, map_array
+from matchwood.storage.current import read_current
+from matchwood.storage.damage import damaged, explained
+from matchwood.storage.manifest import MANIFEST_LIMIT, Manifest, manifest_checksum, read_manifest
+from matchwood.storage.naming import MANIFEST, version_name, version_number
+from matchwood.storage.part import Part
+from matchwood.storage.place import Path, Place, place_of
+
+VERIFY_LIMIT = 256 * 2**20
+VERIFY = ("auto", "full")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One version. `parts[name]` maps that part's arrays at each look: keep the Part, not the name."""
+
+    version: int
+    header: Mapping[str, Any]
+    parts: Mapping[str, Part]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A manifest that has been checked, and where it lies."""
+
+    place: Place
+    manifest: Manifest
+    seal: str
+
+    def directory(self, part: str) -> str:
+        return self.place.directory(version_name(self.manifest.version), self.seal, self.manifest.parts[part])
+
+
+def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapshot:
+    """The current version at a path, or the one asked for.
+
+    `verify="auto"` checks the manifest and all sizes, and all contents up to 256 MiB; "full" checks all contents.
+    Parts on remote file systems are copied to this host at the first look, once, and checked in full.
+    """
+    if verify not in VERIFY:
+        raise InvalidArgument(f"verify must be one of {', '.join(VERIFY)} (got {verify!r})")
+    place = place_of(path)
+    with explained(f"read the snapshot at {place}"):
+        opened = open_manifest(place, version)
+        check_sizes(opened)
+        if verify == "full" or (place.is_local and opened.manifest.bytes <= VERIFY_LIMIT):
+            check_contents(opened)
+    return Snapshot(opened.manifest.version, opened.manifest.header, _Parts(opened))
+
+
+def open_manifest(place: Place, version: int | None) -> Opened:
+    """The manifest of a version, or of the current one, tied to CURRENT by its checksum."""
+    current = read_current(place) if version is None else None
+    number = current.version if current else _existing(place, version)
+    file = f"{place}/{version_name(number)}/{MANIFEST}"
+    try:
+        data = place.read(f"{version_name(number)}/{MANIFEST}", MANIFEST_LIMIT)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise damaged(file, "the file is missing") from error
+    except ValueError as error:
+        raise damaged(file, str(error)) from error
+    manifest = read_manifest(data, file)
+    if manifest.version != number or (current and current.seal != manifest_checksum(data)):
+        raise damaged(file, "is not the manifest of this version")
+    return Opened(place, manifest, manifest_checksum(data))
+
+
+def _existing(place: Place, version: Any) -> int:
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise InvalidArgument(f"a version is a whole number (got {version!r})")
+    found = version_numbers(place)
+    if version not in found:
+        raise InvalidArgument(f"{place} has no version {version} (it has {', '.join(map(str, found)) or 'none'})")
+    return version
+
+
+def version_numbers(place: Place) -> list[int]:
+    """Versions by number; directories without a manifest are saves that are not finished, or never were."""
+    try:
+        numbers = sorted(number for name in place.names() if (number := version_number(name)))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise damaged(place, "no snapshot is there", "check the path; save(path) makes one") from error
+    return [number for number in numbers if _has_manifest(place, number)]
+
+
+def _has_manifest(place: Place, number: int) -> bool:
+    try:
+        return MANIFEST in place.files(version_name(number))
+    except OSError:
+        return False
+
+
+def check_sizes(opened: Opened) -> None:
+    where = version_name(opened.manifest.version)
+    try:
+        found = opened.place.files(where)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise damaged(f"{opened.place}/{where}", "not a directory") from error
+    for file, size in opened.manifest.files().items():
+        if file not in found:
+            raise damaged(f"{opened.place}/{where}/{file}", "the file is missing, or not a regular file")
+        if found[file] != size:
+            raise damaged(f"{opened.place}/{where}/{file}", f"has {found[file]} bytes where the manifest says {size}")
+
+
+def check_contents(opened: Opened) -> None:
+    for name, part in opened.manifest.parts.items():
+        directory = opened.directory(name)
+        for entry in part.arrays.values():
+            check_array(f"{directory}/{entry.file}", entry)
+
+
+class _Parts(Mapping[str, Part]):
+    """Parts by name, mapped when they are looked at."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+
+    def __getitem__(self, name: str) -> Part:
+        entry = self._opened.manifest.parts[name]
+        with explained(f"read part {name!r} of the snapshot at {self._opened.place}"):
+            directory = self._opened.directory(name)
+            arrays = {key: map_array(f"{directory}/{array.file}", array) for key, array in entry.arrays.items()}
+        return Part(entry.header, arrays)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._opened.manifest.parts)
+
+    def __len__(self) -> int:
+        return len(self._opened.manifest.parts)

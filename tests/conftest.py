@@ -1,0 +1,20 @@
+"""Settings that all tests share."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+SOAK = os.environ.get("MATCHWOOD_SOAK") == "1"
+"""`make soak` sets it: the long forms of tests that have a short one for every day."""
+
+# Kernels compile on first use, so the first example of a property may take seconds.
+settings.register_profile(
+    "matchwood",
+    deadline=None,
+    derandomize=not SOAK,
+    max_examples=1_000 if SOAK else 100,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("matchwood")

@@ -1,0 +1,8 @@
+"""The engines that keep the contract. A new engine is one more line here, and every test runs on it."""
+
+from __future__ import annotations
+
+ENGINES = ["oracle", "scan", "counting"]
+
+EXHAUSTIVE = {"oracle", "scan"}
+"""Engines that look at every rule by design; all others must not."""

@@ -1,0 +1,31 @@
+"""One writer, many readers: each answer is that of some moment between two changes."""
+
+from __future__ import annotations
+
+import threading
+
+import matchwood
+
+
+def test_every_answer_is_a_prefix_of_the_writes(engine: str) -> None:
+    index = matchwood.Index(engine=engine)
+    rules, broken, done = 150, [], threading.Event()
+
+    def read() -> None:
+        last = 0
+        while not done.is_set():
+            for found in (index.match({"x": 1}), index.match_many([{"x": 1}])["rule"].to_pylist()):
+                if found != list(range(len(found))) or len(found) < last:
+                    broken.append(found)
+                last = len(found)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for number in range(rules):
+        index[number] = f"x = 1 or y = {number}"
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert broken == []
+    assert index.match({"x": 1}) == list(range(rules))

@@ -1,0 +1,142 @@
+"""Each rule alone, and then all of them in one index: merging is where bugs live."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.cases import PAIRS, event, predicate_of, workloads
+from tests.contract.twin import SCHEMA, Twin, check_workload
+from tests.pools import ATTRIBUTES, palettes
+
+RULES = """
+    true
+    false
+    x = 1
+    x = 1.0
+    x != 1
+    not x = 1
+    x < 1
+    x <= 1
+    x > 1
+    x >= 1
+    not x > 1
+    x < 1.5
+    x > 9007199254740992
+    x >= 9007199254740993.0
+    x = 9007199254740993
+    x < 9223372036854775808
+    x > -100000000000000000000000000000000
+    x between 1 and 3
+    x not between 1 and 3
+    x between 3 and 1
+    x in (1, 2, 3)
+    x not in (1, 2, 3)
+    x is null
+    x is not null
+    x is null or x not in (1, 2)
+    x = cast('NaN' as double)
+    x > cast('Infinity' as double)
+    x >= cast('-Infinity' as double)
+    x = 1 and x = 2
+    x = 1 or x = 2 or x = 3
+    not (x = 1 and x != 1)
+    (x = 1) is not true
+    (x = 1) is unknown
+    x = 1 xor y = 'a'
+    x = 1 xnor y = 'a'
+    x = 1 xor x = 2 xor x = 3
+    y = 'a'
+    y = ''
+    y < 'b'
+    y >= 'é'
+    y like 'a%'
+    y like '%a'
+    y like '%a%'
+    y like 'a'
+    y like '_'
+    y like '%'
+    y like 'a_c'
+    y like '\\%'
+    y not like 'a%'
+    y ilike 'A%'
+    y rlike 'a|c$'
+    y not rlike '^$'
+    y between 'a' and 'b'
+    x = 1 and y = 'a'
+    x = 1 or y = 'a'
+    (x = 1 or y = 'a') and (x = 2 or y = 'b')
+    not (x = 1 and y = 'a')
+    not (x = 1 or y = 'a')
+    z one of ('a', 'b')
+    z all of ('a', 'b')
+    z none of ('a', 'b')
+    'a' in z
+    'a' not in z
+    z is null
+    flag
+    not flag
+    flag = false
+    flag is null or not flag
+    day = date '2026-01-01'
+    day < timestamp '2026-01-01 00:00:00.000001'
+    day in (date '2026-01-01', timestamp '2026-01-02 01:00:00+01:00')
+"""
+LINES = [line.strip().replace("\\\\", "\\") for line in RULES.strip().splitlines()]
+
+EVENTS = [
+    {},
+    *({"x": x} for x in (0, 1, 1.0, 1.5, 2, 3, -0.0, 2**53, 2**53 + 1, 2.0**53, 2**63 - 1, -(2**63))),
+    *({"x": float(x)} for x in ("nan", "inf", "-inf")),
+    *({"y": y} for y in ("", "a", "b", "abc", "A", "%", "é", "e\u0301", "😀", "cba")),
+    *({"x": x, "y": y} for x in (1, 2, None) for y in ("a", "b", None)),
+    *({"z": z, "flag": flag} for z in ([], ["a"], ["a", None, "b"], [None], ["c"], None) for flag in (True, False)),
+    *({"day": day} for day in ("2026-01-01", "2026-01-02", "2025-12-31T23:59:59.999999", "2026-01-01T00:00:00Z")),
+]
+
+
+def test_each_rule_alone(engine: str) -> None:
+    for line in LINES:
+        twin = Twin(engine)
+        twin.put(line, line)
+        twin.check(EVENTS)
+
+
+def test_all_rules_together(engine: str) -> None:
+    twin = Twin(engine)
+    for line in LINES:
+        twin.put(line, line)
+    assert twin.check(EVENTS) > 700
+    for line in LINES[::2]:
+        twin.remove(line)
+    twin.check(EVENTS)
+    twin.index.compact()
+    twin.check(EVENTS)
+    for line in LINES[::2]:
+        twin.put(line, line)
+    twin.check(EVENTS)
+    assert twin.index.audit() == []
+
+
+@pytest.mark.parametrize("kind", sorted(set(ATTRIBUTES.values())))
+def test_every_operator_of_a_type(engine: str, kind: str) -> None:
+    """Predicates of every operator over one attribute, alone and negated, on events that have its constants."""
+    rng = random.Random(f"operators of {kind}")
+    shared = palettes(rng, size=8)
+    name = next(each for each, its in ATTRIBUTES.items() if its == kind)
+    twin = Twin(engine)
+    operators = [operator for operator, its in PAIRS if its == kind]
+    for number, operator in enumerate(operators * 4):
+        made = predicate_of(rng, name, kind, operator, shared[name])
+        twin.put(2 * number, made)
+        twin.put(2 * number + 1, f"not ({made})")
+    seen = twin.check([event(rng, shared, {name: kind}) for _ in range(40)])
+    assert seen > 40 * len(operators)
+
+
+@pytest.mark.parametrize("types", [SCHEMA, None], ids=["declared", "inferred"])
+def test_workloads(engine: str, types: dict[str, str] | None) -> None:
+    """2,000 rule-event pairs a workload, in one index."""
+    for work in workloads(seed=5, count=3, rules=100, events=20):
+        assert check_workload(engine, work, types) > 0.3 * 2000

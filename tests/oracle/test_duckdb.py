@@ -1,0 +1,110 @@
+"""The oracle and DuckDB agree on more than 20,000 generated rule-event pairs, and a planted bug is found."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+
+import matchwood.engines.oracle as oracle
+import matchwood.engines.oracle_patterns as patterns
+import matchwood.engines.oracle_values as values
+from matchwood.language import parse
+from tests import strategies
+from tests.cases import PAIRS, Workload, workloads
+from tests.sql import verdicts
+
+WORKLOADS, RULES, EVENTS = 30, 60, 12
+
+
+def our_verdicts(work: Workload, timezone: str = "UTC") -> list[tuple[bool | None, ...]]:
+    return [tuple(oracle.evaluate(rule, event, None, timezone) for rule in work.rules) for event in work.events]
+
+
+def disagreements(work: Workload, timezone: str = "UTC") -> list[str]:
+    """Every pair that the two see differently, in words."""
+    found = []
+    for event, ours, theirs in zip(work.events, our_verdicts(work, timezone), verdicts(work, timezone), strict=True):
+        for rule, our, their in zip(work.rules, ours, theirs, strict=True):
+            if our is not their:
+                found.append(f"{rule} of {event}: the oracle says {our}, DuckDB {their}")
+    return found
+
+
+def test_agreement_on_seeded_cases() -> None:
+    """Each operator × type in at least 200 pairs; at least 30% of all pairs TRUE, 15% NULL."""
+    cover: Counter[tuple[str, str]] = Counter()
+    seen: Counter[bool | None] = Counter()
+    for work in workloads(seed=1, count=WORKLOADS, rules=RULES, events=EVENTS):
+        assert disagreements(work) == []
+        cover.update(work.cover())
+        seen.update(verdict for row in our_verdicts(work) for verdict in row)
+    assert seen.total() == WORKLOADS * RULES * EVENTS > 20_000
+    assert seen[True] >= 0.30 * seen.total()
+    assert seen[None] >= 0.15 * seen.total()
+    assert [pair for pair in PAIRS if cover[pair] < 200] == []
+
+
+@pytest.mark.parametrize("timezone", ["America/New_York", "Asia/Kathmandu"])
+def test_agreement_in_other_zones(timezone: str) -> None:
+    times = {"born": "date", "seen_at": "timestamp", "vip": "bool"}
+    for work in workloads(seed=2, count=5, rules=60, events=12, attributes=times):
+        assert disagreements(work, timezone) == []
+
+
+@settings(max_examples=150, deadline=None)
+@given(strategies.workloads())
+def test_agreement_on_any_case(work: Workload) -> None:
+    assert disagreements(work) == []
+
+
+EVENTS_BY_HAND = [
+    {},
+    *(
+        {"mixed": value}
+        for value in (0, -0.0, 1, 1.5, 2**53, 2**53 + 1, 2.0**53, 2**63 - 1, float("nan"), float("inf"))
+    ),
+    *({"country": value} for value in ("", "a", "A", "a%b", "a_b", "é", "e\u0301", "😀", "a\nb")),
+    *({"tags": value} for value in ([], [None], ["a"], ["a", None, "b"], None)),
+]
+RULES_BY_HAND = [
+    *("mixed = 9007199254740993", "mixed > 9007199254740992.0", "mixed < 9223372036854775808", "mixed >= 1.5"),
+    *("mixed = cast('NaN' as double)", "mixed = 0", "mixed not in (0.0, 1)", "mixed between 2 and 1", "mixed is null"),
+    *("country like 'a\\%b'", "country like '_'", "country ilike 'A%'", "country rlike '^.$'", "country < 'é'"),
+    *("tags none of ('a')", "tags all of ('a', 'b')", "'a' in tags", "'a' not in tags", "tags one of ('b')"),
+    *("(mixed = 1) is not true", "mixed = 1 xor 'a' in tags", "not (mixed = 1 and mixed != 1)"),
+]
+
+
+def test_agreement_by_hand() -> None:
+    work = Workload(list(map(parse, RULES_BY_HAND)), EVENTS_BY_HAND)
+    assert disagreements(work) == []
+    assert {verdict for row in our_verdicts(work) for verdict in row} == {True, False, None}
+
+
+BUGS = {
+    "an open bound is closed": lambda patch: patch.setitem(oracle._TESTS, "<", operator.le),
+    "between forgets its upper end": lambda patch: patch.setitem(
+        oracle._TESTS, "between", lambda v, ends: ends[0] <= v
+    ),
+    "all of is one of": lambda patch: patch.setitem(oracle._TESTS, "all of", oracle._TESTS["one of"]),
+    "NaN is below": lambda patch: patch.setattr(values, "number_key", lambda n: (n == n, n if n == n else 0)),
+    "numbers as doubles": lambda patch: patch.setattr(values, "number_key", lambda n: (n != n, _rounded(n))),
+    "ilike minds case": lambda patch: patch.setattr(patterns, "_lower", lambda character: character),
+    "xor of a NULL": lambda patch: patch.setattr(oracle, "reduce", lambda function, items: True),
+}
+
+
+def _rounded(number: float) -> float:
+    return 0.0 if number != number else float(max(min(number, 10**308), -(10**308)))
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    BUGS[bug](monkeypatch)
+    found = 0
+    for work in workloads(seed=1, count=10, rules=RULES, events=EVENTS):
+        found += len(disagreements(work))
+    assert found > 0

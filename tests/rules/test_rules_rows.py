@@ -1,0 +1,176 @@
+"""From hits to rows: sorted and distinct whatever the density, bounded, resumable, and safe with damaged links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from matchwood.engines.base import Hits, Work
+from matchwood.engines.workspace import Workspace
+from matchwood.errors import CorruptSnapshot
+from matchwood.rules._row_kernels import _LOWEST, _SPREAD
+from matchwood.rules.hits import Rows, rows_of_hits
+from matchwood.rules.links import Links
+
+SLOW = bool(numba.config.DISABLE_JIT)
+
+
+def hits_of(events: list[list[int]], first: int = 0) -> Hits:
+    offsets = np.cumsum([0, *map(len, events)], dtype=np.int64)
+    return Hits(first, offsets, np.array([unit for units in events for unit in units], np.int32), Work(0, 0, 0))
+
+
+def lists(answer: Rows) -> list[list[int]]:
+    return [answer.rows[start:stop].tolist() for start, stop in zip(answer.offsets, answer.offsets[1:], strict=False)]
+
+
+def expected(links: Links, events: list[list[int]]) -> list[list[int]]:
+    by_unit: dict[int, list[int]] = {}
+    for row, unit in zip(*(side.tolist() for side in links.pairs()), strict=True):
+        by_unit.setdefault(unit, []).append(row)
+    return [sorted({row for unit in units for row in by_unit.get(unit, [])}) for units in events]
+
+
+def all_rows(
+    conjunctions: tuple[Hits, Links], forms: tuple[Hits, Links] | None, rows: int, room: int, workspace: Workspace
+) -> tuple[list[list[int]], int]:
+    """Every event's rows, call by call, and the number of calls."""
+    answers: list[list[int]] = []
+    calls = 0
+    while len(answers) < conjunctions[0].count:
+        answer = rows_of_hits(conjunctions, forms, len(answers), rows, workspace, room)
+        assert answer.first == len(answers)
+        assert answer.count >= 1
+        assert len(answer.rows) <= room or np.count_nonzero(np.diff(answer.offsets)) == 1
+        answers += lists(answer)
+        calls += 1
+    return answers, calls
+
+
+@pytest.fixture(scope="module")
+def tangled() -> tuple[Links, int]:
+    """20,000 rows, 8,000 units: rows of several units, units of several rows."""
+    rows = 2_000 if SLOW else 20_000
+    generator = np.random.default_rng(11)
+    links = Links()
+    links.link(np.arange(rows), generator.integers(0, rows // 3, rows))
+    links.link(generator.integers(0, rows, rows // 2), generator.integers(0, rows // 2, rows // 2))
+    return links, rows
+
+
+@pytest.mark.parametrize("density", [0, 1, 10, 50, 300, 4_000])
+@pytest.mark.parametrize("room", [1, 100, 1 << 20])
+def test_rows_are_sorted_and_distinct(tangled: tuple[Links, int], density: int, room: int) -> None:
+    links, rows = tangled
+    generator = np.random.default_rng(density)
+    units = len(links.arrays()["unit_heads"])
+    sizes = np.minimum(generator.integers(0, density + 1, 7), units)
+    events = [generator.choice(units, size=size, replace=False).tolist() for size in sizes]
+    workspace = Workspace()
+    answers, calls = all_rows((hits_of(events), links), None, rows, room, workspace)
+    assert answers == expected(links, events)
+    assert calls == 1 or room < 1 << 20
+    assert not workspace.array("rows.bits", 1, np.uint64).any()
+    assert not workspace.array("rows.summary", 1, np.uint64).any()
+
+
+def test_conjunctions_and_forms_of_one_rule_count_once() -> None:
+    conjunctions, forms = Links(), Links()
+    conjunctions.link([0, 1, 1, 3], [0, 1, 2, 0])
+    forms.link([2, 1], [0, 1])
+    by_conjunction, by_form = hits_of([[2, 1, 0], [], [1]]), hits_of([[1, 0], [0], []])
+    answer = rows_of_hits((by_conjunction, conjunctions), (by_form, forms), 0, 4, Workspace())
+    assert lists(answer) == [[0, 1, 2, 3], [2], [1]]
+
+
+def test_an_answer_ends_where_the_shorter_hits_end() -> None:
+    links = Links()
+    links.link([0, 1, 2], [0, 1, 2])
+    conjunctions, forms = hits_of([[0], [1], [2], [0, 2]], first=10), hits_of([[1], [2], [0]], first=9)
+    answer = rows_of_hits((conjunctions, links), (forms, links), 10, 3, Workspace())
+    assert (answer.first, lists(answer)) == (10, [[0, 2], [0, 1]])
+    answer = rows_of_hits((conjunctions, links), (forms, links), 11, 3, Workspace())
+    assert (answer.first, lists(answer)) == (11, [[0, 1]])
+    for outside in (9, 12):
+        with pytest.raises(IndexError, match=f"no hits for event {outside}"):
+            rows_of_hits((conjunctions, links), (forms, links), outside, 3, Workspace())
+
+
+def test_many_ids_on_one_unit_stay_bounded() -> None:
+    rows, events = (500, 20) if SLOW else (100_000, 200)
+    links = Links()
+    links.link(np.arange(rows), np.zeros(rows))
+    hits, workspace = hits_of([[0]] * events), Workspace()
+    covered, room = 0, rows * 3 + 7
+    while covered < events:
+        answer = rows_of_hits((hits, links), None, covered, rows, workspace, room)
+        assert len(answer.rows) <= room
+        assert np.array_equal(answer.rows[:rows], np.arange(rows))
+        assert answer.count == min(3, events - covered)
+        covered += answer.count
+
+
+def test_a_single_event_larger_than_the_room_is_answered() -> None:
+    links = Links()
+    links.link(np.arange(900), np.arange(900))
+    events = [list(range(900)), [5], list(range(0, 900, 2))]
+    answers, calls = all_rows((hits_of(events), links), None, 900, 10, Workspace())
+    assert answers == [sorted(units) for units in events]
+    assert calls == 3
+
+
+def test_one_workspace_serves_tables_of_all_sizes() -> None:
+    workspace = Workspace()
+    for rows in (1_000, 5, 3_000, 64, 65):
+        links = Links()
+        links.link(np.arange(rows), np.arange(rows)[::-1])
+        answer = rows_of_hits((hits_of([list(range(rows))]), links), None, 0, rows, workspace)
+        assert lists(answer) == [list(range(rows))]
+
+
+@pytest.mark.parametrize("hit_count", [3, 500])
+@pytest.mark.parametrize("damage", ["unit", "row", "node", "loop", "chained row"])
+def test_a_number_that_leads_outside_is_an_error_and_leaves_the_workspace_clean(damage: str, hit_count: int) -> None:
+    links = Links()
+    links.link([*range(600), 600, 601], [*range(600), 0, 0])
+    arrays = {name: array.copy() for name, array in links.arrays().items()}
+    units = list(range(hit_count))
+    match damage:
+        case "unit":
+            units[-1] = 600
+        case "row":
+            arrays["unit_heads"][hit_count - 1] = 602
+        case "node":
+            arrays["unit_heads"][hit_count - 1] = -2 - links.nodes
+        case "loop":
+            arrays["chain"][1::2] = links.nodes - 1
+        case "chained row":
+            arrays["chain"][0::2] = -5
+    damaged, workspace = Links(), Workspace()
+    damaged.restore(arrays, {"garbage": 0})
+    with pytest.raises(CorruptSnapshot, match="a rule that does not exist"):
+        rows_of_hits((hits_of([[1, 2], units]), damaged), None, 0, 602, workspace)
+    again = rows_of_hits((hits_of([list(range(300))]), links), None, 0, 602, workspace)
+    assert lists(again) == [[*range(300), 600, 601]]
+
+
+def test_the_lowest_bit_of_every_word() -> None:
+    bits: list[int] = [int(_LOWEST[((1 << bit) * int(_SPREAD) % 2**64) >> 58]) for bit in range(64)]
+    assert bits == list(range(64))
+
+
+def test_hits_may_be_read_only_or_not() -> None:
+    links = Links()
+    links.link([0, 1], [0, 1])
+    hits = hits_of([[1, 0]])
+    for array in (hits.offsets, hits.units):
+        _freeze(array)
+    assert lists(rows_of_hits((hits, links), None, 0, 2, Workspace())) == [[0, 1]]
+
+
+def _freeze(array: NDArray[Any]) -> None:
+    array.flags.writeable = False

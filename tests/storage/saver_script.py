@@ -1,0 +1,139 @@
+"""Savers that die: run as a script, so that the forked children come from a process with one thread.
+
+    saver_script.py points DIRECTORY          kill a save before each of its system calls in turn
+    saver_script.py random DIRECTORY TIMES SEED     kill a process that saves in a loop, at random moments
+
+Prints one JSON line of counts; any broken promise is an exception.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from matchwood.storage import Part, load, save, versions
+
+CALLS = ("open", "write", "fsync", "close", "mkdir", "replace")
+
+
+def generation(number: int) -> dict[str, Part]:
+    arrays = {f"array{i}": np.full(50 + i, number, dtype=np.int64) for i in range(4)}
+    return {str(part): Part({"generation": number}, arrays) for part in range(2)}
+
+
+def save_generation(path: Path, number: int) -> None:
+    save(path, generation(number), {"generation": number})
+
+
+def readable_generation(path: Path) -> int:
+    """The one generation that everything in the current version belongs to."""
+    snapshot = load(path, verify="full")
+    parts = [snapshot.parts[name] for name in ("0", "1")]
+    seen = {snapshot.header["generation"], *(part.header["generation"] for part in parts)}
+    seen.update(int(value) for part in parts for array in part.arrays.values() for value in array)
+    assert len(seen) == 1, seen
+    return seen.pop()
+
+
+def forked(job: Callable[[], object]) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            job()
+        finally:
+            os._exit(0)
+    return child
+
+
+def killed(child: int) -> bool:
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def die_before_call(number: int) -> None:
+    """Count the calls that change files; at the given one, write half of the data if it writes, and die."""
+    calls = 0
+
+    def counted(name: str) -> Callable[..., Any]:
+        real, write = getattr(os, name), os.write
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == number:
+                if name == "write":
+                    write(arguments[0], arguments[1][: len(arguments[1]) // 2])
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments, **named)
+
+        return call
+
+    for name in CALLS:
+        setattr(os, name, counted(name))
+
+
+def at_every_point(top: Path) -> dict[str, int]:
+    counts = {"points": 0, "old": 0, "new": 0}
+    alive = False
+    while not alive:
+        path = top / "snapshot"
+        shutil.rmtree(path, ignore_errors=True)
+        save_generation(path, 1)
+        counts["points"] += 1
+
+        def dying(path: Path = path, point: int = counts["points"]) -> None:
+            die_before_call(point)
+            save_generation(path, 2)
+
+        alive = not killed(forked(dying))
+        found = readable_generation(path)
+        counts["old" if found == 1 else "new"] += 1
+        check_life_goes_on(path)
+    return counts
+
+
+def check_life_goes_on(path: Path) -> None:
+    assert all(info.problem is None for info in versions(path))
+    save_generation(path, 3)
+    assert readable_generation(path) == 3
+
+
+def at_random_moments(path: Path, times: int, seed: int) -> dict[str, int]:
+    choice = random.Random(seed)
+    save_generation(path, 0)
+    last = 0
+    for _ in range(times):
+
+        def saving(start: int = last) -> None:
+            for number in range(start + 1, start + 10_000):
+                save_generation(path, number)
+
+        child = forked(saving)
+        time.sleep(choice.uniform(0.0, 0.08))
+        os.kill(child, signal.SIGKILL)
+        assert killed(child)
+        found = readable_generation(path)
+        assert found >= last, (found, last)
+        last = found
+    return {"times": times, "generations": last}
+
+
+def main(mode: str, directory: str, times: str = "0", seed: str = "0") -> None:
+    if mode == "points":
+        print(json.dumps(at_every_point(Path(directory))))
+    else:
+        print(json.dumps(at_random_moments(Path(directory), int(times), int(seed))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

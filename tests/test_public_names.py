@@ -1,0 +1,47 @@
+"""The public surface: small, sorted, and free of what loads slowly."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import matchwood
+
+
+def test_the_exported_names() -> None:
+    assert matchwood.__all__ == [
+        "CorruptSnapshot",
+        "EventError",
+        "Expression",
+        "Index",
+        "InvalidArgument",
+        "LimitExceeded",
+        "MatchwoodError",
+        "ParseError",
+        "TypeConflict",
+        "UnknownRule",
+        "attr",
+        "open",
+        "parse",
+    ]
+    assert all(hasattr(matchwood, name) for name in matchwood.__all__)
+
+
+def test_the_error_tree() -> None:
+    bases = {
+        "ParseError": ValueError,
+        "InvalidArgument": ValueError,
+        "TypeConflict": TypeError,
+        "EventError": TypeError,
+        "UnknownRule": KeyError,
+        "LimitExceeded": Exception,
+        "CorruptSnapshot": OSError,
+    }
+    for name, base in bases.items():
+        assert issubclass(getattr(matchwood, name), (matchwood.MatchwoodError, base))
+
+
+def test_importing_the_core_loads_no_extra() -> None:
+    script = "import sys, matchwood; print(sorted({'pyspark', 'pandas', 'duckdb', 'polars', 'matplotlib'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
