@@ -62,6 +62,11 @@ def workloads(seed: int, count: int, rules: int, events: int, **options: Any) ->
         yield workload(random.Random(f"{seed}/{number}"), rules, events, **options)
 
 
+def duckdb_cases() -> Iterator[Workload]:
+    """The 21,600 rule-event pairs on which the oracle is held against DuckDB, and every engine against the oracle."""
+    return workloads(seed=1, count=30, rules=60, events=12)
+
+
 def event(
     rng: random.Random, shared: Palettes, attributes: Attributes = ATTRIBUTES, missing: float = 0.3
 ) -> dict[str, Any]:

@@ -15,10 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.encoding.column_parts import Column, Misfits, Part, Rows
+from matchwood.encoding.column_parts import EMPTY, Column, Misfits, Part, Rows
 from matchwood.encoding.event_values import Misfit, Reading, read_element
 
-_NO_ROWS: Rows = np.zeros(0, np.int64)
 _QUICK_TYPES: dict[str, frozenset[type]] = {
     "bool": frozenset((bool,)),
     "int": frozenset((int,)),
@@ -39,8 +38,10 @@ def read_objects(kind: str, values: list[Any], reading: Reading) -> Column:
         rows = np.array([row for row, value in enumerate(values) if value is not None], np.int64)
         values = [value for value in values if value is not None]
         types.discard(type(None))
+    if not values:
+        return EMPTY
     if types <= _QUICK_TYPES.get(kind, frozenset()) and not (reading.nan_is_null and float in types):
-        parts = _convert(kind, values)
+        parts = _convert(kind, values, types)
         if parts is not None:
             return Column(_moved(parts, rows), [])
     return _one_by_one(kind, values, rows, reading)
@@ -52,25 +53,23 @@ def _moved(parts: list[Part], rows: Rows | None) -> list[Part]:
     return [part._replace(rows=rows if part.rows is None else rows[part.rows]) for part in parts]
 
 
-def _convert(kind: str, values: list[Any]) -> list[Part] | None:
+def _convert(kind: str, values: list[Any], types: set[type]) -> list[Part] | None:
     """Parts of values that have the types of _QUICK_TYPES; None if one of them does not fit all the same."""
     try:
-        return _CONVERTERS[kind](kind, values)
+        return _CONVERTERS[kind](kind, values, types)
     except (OverflowError, UnicodeEncodeError, pa.ArrowException):
         return None
 
 
-def _integers(kind: str, values: list[int]) -> list[Part]:
+def _integers(kind: str, values: list[int], types: set[type]) -> list[Part]:
     return [Part(np.array(values, np.int64))]
 
 
-def _numbers(kind: str, values: list[int | float]) -> list[Part]:
+def _numbers(kind: str, values: list[Any], types: set[type]) -> list[Part]:
     """Integers stay integers: as doubles, those beyond 2**53 would be rounded."""
+    if len(types) < 2:
+        return [Part(np.array(values, np.float64 if float in types else np.int64))]
     whole = np.array([type(value) is int for value in values], np.bool_)
-    if whole.all():
-        return _integers(kind, values)  # type: ignore[arg-type]
-    if not whole.any():
-        return [Part(np.array(values, np.float64))]
     integers, doubles = np.flatnonzero(whole), np.flatnonzero(~whole)
     return [
         Part(np.array([values[row] for row in integers], np.int64), integers),
@@ -78,12 +77,12 @@ def _numbers(kind: str, values: list[int | float]) -> list[Part]:
     ]
 
 
-def _texts(kind: str, values: list[str]) -> list[Part]:
+def _texts(kind: str, values: list[str], types: set[type]) -> list[Part]:
     encoded = pa.array(values, pa.large_string()).dictionary_encode()
     return [Part(encoded.dictionary, None, encoded.indices.to_numpy().astype(np.int64))]
 
 
-def _lists(kind: str, values: list[list[Any]]) -> list[Part] | None:
+def _lists(kind: str, values: list[list[Any]], types: set[type]) -> list[Part] | None:
     elements = list(chain.from_iterable(values))
     if not set(map(type, elements)) <= _ELEMENT_TYPES[kind]:
         return None
@@ -97,7 +96,7 @@ def _list_array(kind: str, values: list[list[Any]], elements: list[Any]) -> pa.A
     return pa.ListArray.from_arrays(pa.array(offsets), flat)
 
 
-_CONVERTERS: dict[str, Callable[[str, list[Any]], list[Part] | None]] = {
+_CONVERTERS: dict[str, Callable[[str, list[Any], set[type]], list[Part] | None]] = {
     "bool": _integers,
     "int": _integers,
     "number": _numbers,
@@ -129,7 +128,7 @@ def _one_by_one(kind: str, values: list[Any], rows: Rows | None, reading: Readin
 def _element_parts(kind: str, elements: list[Any]) -> list[Part]:
     """Parts of elements that `read_element` made: they fit."""
     if kind in _CONVERTERS:
-        parts = _CONVERTERS[kind](kind, elements)
+        parts = _CONVERTERS[kind](kind, elements, set(map(type, elements)))
         if parts is None:
             raise AssertionError(f"elements of kind {kind} were not checked")
         return parts

@@ -14,7 +14,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.encoding.spaces import Strings
 
 Rows = NDArray[np.int64]
 
@@ -35,10 +34,11 @@ class Part(NamedTuple):
 
 
 class Misfits(NamedTuple):
-    """Values that do not fit: their rows, and what the i-th of them is, in words."""
+    """Values that do not fit: their rows, what the i-th of them is, and what was expected if not the kind."""
 
     rows: Rows
     got: Callable[[int], str]
+    expected: str | None = None
 
 
 class Column(NamedTuple):
@@ -76,7 +76,7 @@ def _length(part: Part) -> int:
 
 def _misfits_without(misfits: Misfits, excluded: NDArray[np.bool_]) -> Misfits:
     kept = np.flatnonzero(~excluded[misfits.rows])
-    return Misfits(misfits.rows[kept], lambda position: misfits.got(int(kept[position])))
+    return misfits._replace(rows=misfits.rows[kept], got=lambda position: misfits.got(int(kept[position])))
 
 
 def repeated(distinct: Column, codes: NDArray[np.int64]) -> Column:
@@ -94,7 +94,7 @@ def _repeated_part(part: Part, codes: NDArray[np.int64]) -> Part:
 
 def _repeated_misfits(misfits: Misfits, codes: NDArray[np.int64]) -> Misfits:
     rows, found = _looked_up(misfits.rows, np.arange(len(misfits.rows)), codes)
-    return Misfits(rows, lambda position: misfits.got(int(found[position])))
+    return misfits._replace(rows=rows, got=lambda position: misfits.got(int(found[position])))
 
 
 def _looked_up(places: Rows, values: Rows, codes: Rows) -> tuple[Rows, Rows]:
@@ -107,22 +107,16 @@ def _looked_up(places: Rows, values: Rows, codes: Rows) -> tuple[Rows, Rows]:
 
 
 def labels_of(part: Part, labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The labels of a part's values, from those of its elements; NULL_LABEL where a value is NULL."""
+    """The labels of a part's values, from those of its elements; NULL_LABEL where a value is NULL.
+
+    NULL_LABEL has all bits set, and so has valid - 1 where a value is not: three times faster than a choice.
+    """
     if part.codes is not None:
         labels = np.append(labels, np.int32(NULL_LABEL))[part.codes]
-    return labels if part.valid is None else np.where(part.valid, labels, np.int32(NULL_LABEL))
+    return labels if part.valid is None else labels | (part.valid.view(np.int8) - np.int8(1))
 
 
 def codes_of(part: Part) -> NDArray[np.int64]:
     """The element of each of a part's values; -1 where it is NULL."""
     codes = np.arange(len(part.elements)) if part.codes is None else part.codes
     return codes if part.valid is None else np.where(part.valid, codes, -1)
-
-
-def as_strings(array: pa.Array) -> Strings:
-    """The bytes of a string or large_string array without NULLs."""
-    wide = pa.types.is_large_string(array.type)
-    _, offsets, data = array.buffers()
-    every = np.frombuffer(offsets, np.int64 if wide else np.int32) if offsets is not None else np.zeros(1, np.int64)
-    chosen = every[array.offset : array.offset + len(array) + 1].astype(np.int64)
-    return Strings(chosen, np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8))

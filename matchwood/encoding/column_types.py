@@ -44,7 +44,7 @@ def family(kind: pa.DataType) -> str:
 
 
 def decoded(array: pa.Array) -> pa.Array:
-    """The same values without extension type, run-end encoding, dictionary, or string views."""
+    """The same values without extension type, run-end encoding, dictionary, views or narrow decimals."""
     while True:
         kind = array.type
         if isinstance(kind, pa.BaseExtensionType):
@@ -55,6 +55,8 @@ def decoded(array: pa.Array) -> pa.Array:
             array = array.dictionary_decode()
         elif pat.is_string_view(kind):
             array = array.cast(pa.large_string())
+        elif pat.is_decimal32(kind) or pat.is_decimal64(kind):
+            array = array.cast(pa.decimal128(kind.precision, kind.scale))
         else:
             return array
 
@@ -82,3 +84,18 @@ def valid_rows(array: pa.Array) -> NDArray[np.bool_] | None:
         return None
     valid: NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
     return valid
+
+
+def without_views(kind: pa.DataType) -> pa.DataType:
+    """The same type with plain strings and bytes for views. As deep as the type, which Arrow walks in the same way."""
+    if pat.is_string_view(kind):
+        return pa.large_string()
+    if pat.is_binary_view(kind):
+        return pa.large_binary()
+    if pat.is_struct(kind):
+        return pa.struct([field.with_type(without_views(field.type)) for field in kind])
+    if pat.is_map(kind):
+        return pa.map_(without_views(kind.key_type), without_views(kind.item_type))
+    if family(kind) == "list":
+        return pa.large_list(without_views(kind.value_type))
+    return kind

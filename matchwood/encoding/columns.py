@@ -20,6 +20,7 @@ from matchwood.encoding.column_parts import EMPTY, Column, Misfits, Part, Rows, 
 from matchwood.encoding.column_times import read_dates, read_midnights, read_moments
 from matchwood.encoding.column_types import decoded, family, raw_values, valid_rows
 from matchwood.encoding.event_values import MAX_INT, Misfit, Reading, describe, read_element
+from matchwood.encoding.types import KINDS
 
 Reader = Callable[[str, pa.Array, Reading], Column]
 
@@ -49,7 +50,7 @@ def _got(kind: str, scalar: pa.Scalar, reading: Reading) -> str:
     try:
         value = scalar.as_py()
     except (ValueError, OverflowError, ImportError, pa.ArrowException):
-        return f"{scalar}, of Arrow type {scalar.type}"
+        return f"{getattr(scalar, 'value', 'a value')}, of Arrow type {scalar.type}"
     try:
         read_element(kind, value, reading)
     except Misfit as misfit:
@@ -111,10 +112,7 @@ def _refusing(kind: str, column: Column, array: pa.Array, refused: NDArray[np.bo
 
 
 def _floats(kind: str, array: pa.Array, reading: Reading) -> Column:
-    values, valid = raw_values(array).astype(np.float64, copy=False), valid_rows(array)
-    if reading.nan_is_null and (absent := np.isnan(values)).any():
-        valid = ~absent if valid is None else valid & ~absent
-    return Column([Part(values, valid=valid)], [])
+    return Column([Part(raw_values(array).astype(np.float64, copy=False), valid=valid_rows(array))], [])
 
 
 def _whole_floats(kind: str, array: pa.Array, reading: Reading) -> Column:
@@ -134,15 +132,15 @@ def _strings(kind: str, array: pa.Array, reading: Reading) -> Column:
 
 
 def _lists(kind: str, array: pa.Array, reading: Reading) -> Column:
-    """Lists whose elements have another type are read as Python values."""
-    present = array.drop_null()
-    elements = decoded(present.flatten())
+    """Lists whose elements have another type are read as Python values. Those of NULL lists are not in `flatten`."""
+    elements = decoded(array.flatten())
     if family(elements.type) == "null":
         elements = elements.cast(pa.int64())
     elif not _are_elements(kind, elements):
         return _every_value(kind, array, reading)
-    offsets = np.zeros(len(present) + 1, np.int32)
-    np.cumsum(raw_values(pc.list_value_length(present)), out=offsets[1:])
+    lengths = pc.list_value_length(array).drop_null()
+    offsets = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(raw_values(lengths), out=offsets[1:])
     cast = elements.cast(pa.int64() if kind == "list<int>" else pa.string())
     rows = None if array.null_count == 0 else np.flatnonzero(array.is_valid())
     return Column([Part(pa.ListArray.from_arrays(pa.array(offsets), cast), rows)], [])
@@ -172,8 +170,5 @@ _READERS: dict[tuple[str, str], Reader] = {
     ("timestamp", "string"): _through_python,
     ("list<int>", "list"): _lists,
     ("list<string>", "list"): _lists,
-    **{
-        (kind, "union"): _every_value
-        for kind in "bool int number double string date timestamp list<int> list<string>".split()
-    },
+    **{(kind, "union"): _every_value for kind in KINDS},
 }

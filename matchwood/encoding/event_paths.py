@@ -18,13 +18,19 @@ MAX_JOINED_PATH = 16
 
 
 class Edge:
-    """One key on the way: the attributes (by position) whose value stands here, and the keys below."""
+    """One key on the way.
 
-    __slots__ = ("below", "here")
+    `here`   the attributes, by position, whose value stands here
+    `below`  the nodes that lead on: mostly one; a quoted key with dots has its own
+    `sole`   whether no attribute that is found by way of this key can also stand elsewhere
+    """
+
+    __slots__ = ("below", "here", "sole")
 
     def __init__(self) -> None:
         self.here: tuple[int, ...] = ()
-        self.below: Node = {}
+        self.below: tuple[Node, ...] = ()
+        self.sole = True
 
 
 Node: TypeAlias = dict[str, Edge]
@@ -34,7 +40,7 @@ def key_trie(names: Sequence[str]) -> Node:
     """The trie of all ways to reach these attributes; position i in `here` stands for names[i].
 
     >>> trie = key_trie(["age", "a.b", "`a.b`"])
-    >>> sorted(trie), trie["a.b"].here, trie["a"].below["b"].here
+    >>> sorted(trie), trie["a.b"].here, trie["a"].below[0]["b"].here
     (['a', 'a.b', 'age'], (1, 2), (1,))
     """
     root: Node = {}
@@ -51,10 +57,11 @@ def _add_path(root: Node, nodes: dict[tuple[int, str], Node], position: int, key
         levels.append(nodes.setdefault((id(levels[-1]), key), {}))
     for start, stop in _spans(keys):
         edge = levels[start].setdefault(".".join(keys[start:stop]), Edge())
+        edge.sole &= len(keys) == 1
         if stop == len(keys):
             edge.here += (position,)
-        else:
-            edge.below = levels[stop]
+        elif not any(node is levels[stop] for node in edge.below):
+            edge.below += (levels[stop],)
 
 
 def _spans(keys: tuple[str, ...]) -> Iterator[tuple[int, int]]:
@@ -80,7 +87,7 @@ def positions_below(node: Node) -> set[int]:
     while stack:
         for edge in stack.pop().values():
             found.update(edge.here)
-            if edge.below and id(edge.below) not in seen:
-                seen.add(id(edge.below))
-                stack.append(edge.below)
+            deeper = [below for below in edge.below if id(below) not in seen]
+            seen.update(map(id, deeper))
+            stack += deeper
     return found

@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 
 from matchwood.encoding.timezones import MICROSECONDS_A_DAY, Zone, days_of
-from matchwood.language.literals import read_timestamp
 from matchwood.language.names import has_surrogate
 
 MIN_INT, MAX_INT = -(2**63), 2**63 - 1
@@ -97,7 +96,10 @@ def _scalar(value: pa.Scalar) -> object:
     """Moments stay exact: Python has no nanoseconds, and no years beyond 9999."""
     if pa.types.is_timestamp(value.type) and value.type.tz is None:
         return np.datetime64(value.value, value.type.unit)
-    return value.as_py()
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError, ImportError):
+        raise Misfit(f"a value of Arrow type {value.type} that Python cannot hold") from None
 
 
 def _from_numpy(value: np.generic, reading: Reading) -> object:
@@ -217,11 +219,7 @@ def _timestamp(value: object, reading: Reading) -> int:
 
 
 def _moment_in_text(text: str) -> datetime.datetime:
-    """The form of literals first, then the rest of ISO 8601 (basic format, weeks, more than six decimals)."""
-    try:
-        return read_timestamp(text)
-    except ValueError:
-        pass
+    """Python itself takes any character between date and time; here it is T or a space."""
     try:
         if len(text) <= 10 or "T" in text or " " in text:
             return datetime.datetime.fromisoformat(text)

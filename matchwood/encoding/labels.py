@@ -3,13 +3,13 @@
 Round numbers are best: a space between two labels that are multiples of a power of two is a single dyadic
 block (`dyadic.py`), and so is most of what predicates ask for.
 
-- *Between* two labels a new one is the roundest number in the middle of the gap, unless the gap is one
-  that grows at one side: at either end of the domain, beside the boundary that came last, or between an old
-  boundary and a recent one. There the new label stands one step from the side that grows, so that a million
-  constants in order need few new labels.
-- *Assigned anew*, all gaps get one step, and both neighbours of a run of recent boundaries get as
-  many as the run is long: what grew before is expected to grow on. Each time the run may grow fourfold
-  before labels run out again, which makes the number of such times logarithmic.
+- *Between* two labels a new one is the roundest number in the middle of the gap, unless the gap seems to
+  fill from one side (`direction`): then it stands one step from that side, so that a million constants in
+  order need few new labels.
+- *Assigned anew*, half of all labels go evenly to all gaps, and half to those that grew since the last time
+  and are expected to grow on: the two beside each run of recent boundaries, by its length, and the one that was full.
+  So a gap that takes all new constants may take as many as there are already before labels run out again, which
+  makes the number of such times logarithmic.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ SPAN = 2**31
 """Where the last gap ends. TOP_LABEL itself stays free, one below it."""
 
 UPWARD, MIDDLE, DOWNWARD = 1, 0, -1
+
+NEAR = 1 / 8
+"""An element that lies in this part of a gap, at either side, is taken to continue what stands there."""
 
 _COARSEST_UNIT = 1 << 15
 
@@ -57,6 +60,21 @@ def _roundest(first: int, end: int) -> int:
     return (end - 1) >> shift << shift
 
 
+def direction(low: int, high: int, place: float, last: int, low_recent: bool, high_recent: bool) -> int:
+    """From which side the gap between two labels seems to fill.
+
+    `place` is where the new element lies between its neighbours, from 0 to 1 (nan where nobody can tell), `last`
+    the label that was given last, and the other two tell whether the neighbours are recent.
+    """
+    if low == BOTTOM_LABEL or high == TOP_LABEL:
+        return (low != BOTTOM_LABEL) - (high != TOP_LABEL)
+    if place < NEAR or place > 1 - NEAR:
+        return UPWARD if place < NEAR else DOWNWARD
+    if last in (low, high):
+        return UPWARD if last == low else DOWNWARD
+    return low_recent - high_recent
+
+
 def spread(
     low: NDArray[np.int64],
     high: NDArray[np.int64],
@@ -86,32 +104,33 @@ def _power_of_two(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(numbers > 0, np.left_shift(1, np.maximum(exponent - 1, 0)), 0)
 
 
-def assigned(recent: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
+def assigned(recent: NDArray[np.bool_], full_gap: int = -1) -> tuple[NDArray[np.int32], int]:
     """Labels for all boundaries of an attribute, and the smallest step for those that come later.
 
-    `recent` tells which of them came since labels were last assigned.
+    `recent` tells which of them came since labels were last assigned; `full_gap` is the number of the gap
+    (gap g stands before boundary g) that had no room for one more.
     """
-    count = len(recent)
-    weights = _weights(recent)
-    if int(weights.sum()) * 4 > SPAN:
-        weights = np.ones(count + 1, np.int64)
+    weights = _weights(recent, full_gap)
     total = int(weights.sum())
     if total >= SPAN // 2:
-        raise LimitExceeded(f"an attribute can be compared with at most {SPAN // 2:,} constants")
+        raise LimitExceeded(f"an attribute can be compared with at most {SPAN // 4:,} constants")
     step = 1 << (SPAN // total).bit_length() - 1
     spare = (SPAN // step - total) // 2
     labels = (np.cumsum(weights[:-1]) + spare) * step
-    return labels.astype(np.int32), max(1, min(step >> 2, _COARSEST_UNIT))
+    return labels.astype(np.int32), max(1, min(step // 2, _COARSEST_UNIT))
 
 
-def _weights(recent: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many steps each gap gets: gap g stands before boundary g."""
-    weights = np.ones(len(recent) + 1, np.int64)
+def _weights(recent: NDArray[np.bool_], full_gap: int) -> NDArray[np.int64]:
+    """How many steps each gap gets."""
+    growth = np.zeros(len(recent) + 1, np.float64)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], recent, [False]))))
     starts, stops = edges[::2], edges[1::2]
-    weights[starts] += stops - starts
-    weights[stops] += stops - starts
-    return weights
+    growth[starts] += stops - starts
+    growth[stops] += stops - starts
+    if full_gap >= 0:
+        growth[full_gap] += 2 * np.count_nonzero(recent) + 1
+    share = len(recent) / max(growth.sum(), 1.0)
+    return 1 + (growth * share).astype(np.int64)
 
 
 def is_inner(labels: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -69,3 +69,13 @@ class SpacesClass(Protocol):
     """What makes spaces for a kind of attribute, empty or from saved arrays (which may be read-only)."""
 
     def __call__(self, kind: str, arrays: Mapping[str, NDArray[Any]] | None = None) -> Spaces: ...
+
+
+def spaces_class(name: str) -> SpacesClass:
+    """The implementation that `options={"spaces": name}` asks for."""
+    from matchwood.encoding.sorted_spaces import SortedSpaces
+
+    known: dict[str, SpacesClass] = {"sorted": SortedSpaces}
+    if name not in known:
+        raise InvalidArgument(f"spaces must be one of {', '.join(map(repr, known))} (got {name!r:.80})")
+    return known[name]

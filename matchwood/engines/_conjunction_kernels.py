@@ -14,20 +14,23 @@ TOMBSTONE = -2
 
 
 @kernel
-def look_up(table: Any, hashes: Any, offsets: Any, records: Any, intervals: Any, unit: int) -> int:
+def look_up(table: Any, hashes: Any, offsets: Any, records: Any, intervals: Any, unit: int) -> Any:
     """The slot of the unit that says the same as `unit`, or the free slot where it belongs, as -1 - slot."""
     mask = np.uint64(len(table) - 1)
     slot = hashes[unit] & mask
     start, count = offsets[unit], offsets[unit + 1] - offsets[unit]
-    free = -1
+    free = np.int64(-1)
     while table[slot] != EMPTY:
         other = table[slot]
         if other == TOMBSTONE:
             if free < 0:
                 free = np.int64(slot)
-        elif hashes[other] == hashes[unit] and offsets[other + 1] - offsets[other] == count:
-            if other == unit or same_records(records, intervals, offsets[other], start, count):
-                return np.int64(slot)
+        elif (
+            hashes[other] == hashes[unit]
+            and offsets[other + 1] - offsets[other] == count
+            and same_records(records, intervals, offsets[other], start, count)
+        ):
+            return np.int64(slot)
         slot = (slot + np.uint64(1)) & mask
     return -1 - (free if free >= 0 else np.int64(slot))
 
@@ -39,8 +42,8 @@ def add_all(
 ) -> None:  # fmt: skip
     """Find or append each conjunction of `source`, counting one use.
 
-    A conjunction is written behind the last one, looked up there, and kept only if it is new. `used` holds the number of units,
-    constraints and intervals, and, last, how many tombstones were taken over.
+    A conjunction is written behind the last one, looked up there, and kept only if it is new. `used` holds the
+    number of units, constraints and intervals, and, last, how many tombstones were taken over.
     """
     for conjunction in range(len(source.offsets) - 1):
         unit, constraints, pieces = used[0], used[1], used[2]

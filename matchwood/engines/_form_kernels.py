@@ -44,7 +44,7 @@ def hash_all(forms: Any, hashes: Any) -> None:
 
 
 @kernel
-def evaluate(forms: Any, unit: int, labels: Any, values: Any) -> bool:
+def evaluate(forms: Any, unit: int, labels: Any, values: Any) -> Any:
     """Whether a form is true of the scattered labels; `values` has room for its nodes."""
     first, end = forms.node_offsets[unit], forms.node_offsets[unit + 1]
     for node in range(first, end):

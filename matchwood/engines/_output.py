@@ -30,6 +30,6 @@ class Output:
 
     def hits(self) -> Hits:
         """The hits as arrays of their own, which the caller may keep while the next call runs."""
-        covered, candidates, verified, matched = (int(value) for value in self.work)
+        covered, candidates, verified, matched = self.work.tolist()
         offsets = self.offsets[: covered + 1].copy()
         return Hits(self.first, offsets, self.units[: offsets[-1]].copy(), Work(candidates, verified, matched))

@@ -13,10 +13,6 @@ from matchwood.engines._conjunction_kernels import count_pieces, unpack_all
 from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH, relabel_records
 from matchwood.engines._views import read_only, require, require_offsets, require_range
 
-MOST_ATTRIBUTES = 2 ** (31 - FLAG_BITS)
-"""How many attributes a record's code can tell apart."""
-
-
 def side_intervals(source: EncodedConjunctions) -> int:
     """How many intervals of these constraints go to the side array."""
     pieces = np.diff(source.pieces)
@@ -60,10 +56,10 @@ def check_records(
 ) -> None:
     """Refuse records that could lead a kernel out of its arrays."""
     require(len(records) % WIDTH == 0 and len(intervals) % 2 == 0, "a record is cut off")
-    require(attributes <= MOST_ATTRIBUTES, "there are too many attributes")
     require_offsets(offsets, len(records) // WIDTH, "offsets")
     codes = records[::WIDTH]
-    require_range(codes >> FLAG_BITS, 0, attributes, "attributes")
+    require(not len(codes) or int(codes.min()) >= 0, "an attribute is negative")
+    require(attributes == (int(codes.max(initial=-1)) >> FLAG_BITS) + 1, "attributes are miscounted")
     several = codes & SEVERAL != 0
     starts, stops = records[1::WIDTH][several], records[2::WIDTH][several]
     require_range(starts, 0, len(intervals) // 2 + 1, "interval positions")

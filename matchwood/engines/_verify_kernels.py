@@ -34,53 +34,56 @@ def clear(events: Any, event: int, labels: Any) -> None:
 
 
 @kernel
-def passes(code: Any, low: Any, high: Any, label: Any, intervals: Any) -> bool:
-    """Whether a label, or NULL_LABEL, satisfies the constraint of a record.
+def inside(start: Any, stop: Any, label: Any, intervals: Any) -> Any:
+    """Whether a label lies in one of the intervals start : stop, which increase."""
+    one, two = np.uint64(1), np.uint64(2)
+    first, last = np.uint64(start), np.uint64(stop)
+    while last - first > np.uint64(8):
+        middle = (first + last) >> one
+        if label < intervals[two * middle]:
+            last = middle
+        else:
+            first = middle
+    while first < last:
+        if label < intervals[two * first + one]:
+            return label >= intervals[two * first]
+        first += one
+    return False
 
-    Subtracting as unsigned integers makes one comparison of two: below `low`, NULL included, wraps to a large number.
-    """
-    if code & (ACCEPTS_NULL | SEVERAL) == 0:
-        return np.uint32(label - low) < np.uint32(high - low)
+
+@kernel
+def passes(code: Any, low: Any, high: Any, label: Any, intervals: Any) -> Any:
+    """Whether a label, or NULL_LABEL, satisfies the constraint of a record."""
     if label == NULL_LABEL:
         return code & ACCEPTS_NULL != 0
     if code & SEVERAL == 0:
-        return np.uint32(label - low) < np.uint32(high - low)
-    return inside(np.uint64(low), np.uint64(high), label, intervals)
+        return low <= label < high
+    return inside(low, high, label, intervals)
 
 
 @kernel
-def inside(start: Any, stop: Any, label: Any, intervals: Any) -> bool:
-    """Whether a label lies in one of the intervals start : stop, which increase.
-
-    The last eight are compared without branches: a halving costs a misprediction as often as not.
-    """
-    one, two = np.uint64(1), np.uint64(2)
-    while stop - start > np.uint64(8):
-        middle = (start + stop) >> one
-        if label < intervals[two * middle]:
-            stop = middle
-        else:
-            start = middle
-    found = False
-    while start < stop:
-        low = intervals[two * start]
-        found |= np.uint32(label - low) < np.uint32(intervals[two * start + one] - low)
-        start += one
-    return found
-
-
-@kernel
-def verify(offsets: Any, records: Any, intervals: Any, unit: int, labels: Any) -> bool:
+def verify(offsets: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
     """Whether all constraints of a conjunction hold of the scattered labels.
 
-    Takes the arrays one by one: taken out of a tuple in here, each would be counted up and down for every
-    candidate, which made this three times slower.
+    The same as `passes` of each, three times faster: the common kind comes first; a subtraction of unsigned
+    integers makes one comparison of two (what is below `low`, NULL included, wraps to a large number); unsigned
+    positions need no test for negative ones; and no array is taken out of a tuple in here, which would count a
+    reference up and down each time.
     """
-    at, end = WIDTH * offsets[unit], WIDTH * offsets[unit + 1]
+    at, end = np.uint64(WIDTH * offsets[unit]), np.uint64(WIDTH * offsets[unit + 1])
     while at < end:
-        code = records[at]
+        code, low, high = records[at], records[at + np.uint64(1)], records[at + np.uint64(2)]
         label = labels[np.uint32(code >> FLAG_BITS)]
-        if not passes(code, records[at + 1], records[at + 2], label, intervals):
+        at += np.uint64(WIDTH)
+        if code & (ACCEPTS_NULL | SEVERAL) == 0:
+            if np.uint32(label - low) >= np.uint32(high - low):
+                return False
+        elif label == NULL_LABEL:
+            if code & ACCEPTS_NULL == 0:
+                return False
+        elif code & SEVERAL == 0:
+            if np.uint32(label - low) >= np.uint32(high - low):
+                return False
+        elif not inside(low, high, label, intervals):
             return False
-        at += WIDTH
     return True

@@ -50,9 +50,8 @@ def saved(arrays: Mapping[str, NDArray[Any]], name: str, dtype: DTypeLike) -> ND
     if array is None:
         raise CorruptSnapshot(f"the array {name!r} is missing from the saved state")
     if array.dtype != np.dtype(dtype) or array.ndim != 1:
-        raise CorruptSnapshot(
-            f"the array {name!r} must be one-dimensional {np.dtype(dtype)} (got {array.ndim} dimensions of {array.dtype})"
-        )
+        got = f"{array.ndim} dimensions of {array.dtype}"
+        raise CorruptSnapshot(f"the array {name!r} must be one-dimensional {np.dtype(dtype)} (got {got})")
     return array
 
 

@@ -40,7 +40,7 @@ class Hits(NamedTuple):
     work: Work
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]
         return len(self.offsets) - 1
 
 

@@ -65,7 +65,7 @@ class ConjunctionStore(UnitTable):
         self._table = Growable(np.int32, np.full(_SMALLEST_TABLE, EMPTY))
         self._tombstones = 0
         self._attributes = 0
-        self._checked = True
+        self._sound = True
 
     # ------------------------------------------------------------------ reading
 
@@ -199,11 +199,11 @@ class ConjunctionStore(UnitTable):
         self._table = Growable(np.int32, saved(arrays, "table", np.int32))
         self._tombstones = saved_count(header, "tombstones")
         self._attributes = saved_count(header, "attributes")
-        self._checked = False
+        self._sound = False
 
     def check(self) -> None:
         """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
-        if self._checked:
+        if self._sound:
             return
         self._check_units(len(self._offsets) - 1, len(self._hashes))
         check_records(self._offsets.view(), self._records.view(), self._intervals.view(), self._attributes)
@@ -212,7 +212,7 @@ class ConjunctionStore(UnitTable):
         require_range(table, TOMBSTONE, self.count, "table")
         require(2 * int(np.count_nonzero(table == EMPTY)) >= len(table), "'table' is overfull")
         require(self._tombstones == int(np.count_nonzero(table == TOMBSTONE)), "tombstones are miscounted")
-        self._checked = True
+        self._sound = True
 
     # ------------------------------------------------------------------ trust
 

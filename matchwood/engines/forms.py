@@ -64,7 +64,7 @@ class FormStore(UnitTable):
         self._by_hash: dict[int, list[int]] | None = {}
         self._attributes = 0
         self._most_nodes = 0
-        self._checked = True
+        self._sound = True
 
     # ------------------------------------------------------------------ reading
 
@@ -237,11 +237,11 @@ class FormStore(UnitTable):
         self._attributes = saved_count(header, "attributes")
         self._most_nodes = saved_count(header, "most_nodes")
         self._by_hash = None
-        self._checked = False
+        self._sound = False
 
     def check(self) -> None:
         """Refuse a restored state that could lead a kernel out of its arrays."""
-        if self._checked:
+        if self._sound:
             return
         view = self._view()
         self._check_units(len(view.offsets) - 1, len(view.node_offsets) - 1)
@@ -250,7 +250,7 @@ class FormStore(UnitTable):
         require_offsets(view.node_offsets, len(view.nodes), "node_offsets")
         require_offsets(view.child_offsets, len(view.children), "child_offsets")
         self._check_nodes(view)
-        self._checked = True
+        self._sound = True
 
     def _check_nodes(self, view: Forms) -> None:
         sizes, constraints = np.diff(view.node_offsets), np.diff(view.offsets)

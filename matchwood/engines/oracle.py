@@ -87,10 +87,11 @@ def evaluate(
     timezone: str = "UTC",
 ) -> Verdict:
     """TRUE, FALSE or NULL (None) of an event; `types` are declared ones, others follow from the constants."""
+    zone = zone_named(timezone)
     done: list[Verdict] = []
     for node in postorder(expression):
         if isinstance(node, Predicate):
-            done.append(evaluate_predicate(node, event, types, timezone))
+            done.append(_evaluate_predicate(node, event, types or {}, zone))
             continue
         start = len(done) - len(node.operands)
         verdict = _combine(node, done[start:])
@@ -123,8 +124,13 @@ def evaluate_predicate(
     timezone: str = "UTC",
 ) -> Verdict:
     """The verdict of one predicate; NULL for a missing value, except in null tests."""
-    zone = zone_named(timezone)
-    kind = _kind(predicate, types or {})
+    return _evaluate_predicate(predicate, event, types or {}, zone_named(timezone))
+
+
+def _evaluate_predicate(
+    predicate: Predicate, event: Mapping[str, Any], types: Mapping[str, str], zone: datetime.tzinfo
+) -> Verdict:
+    kind = _kind(predicate, types)
     value = look_up(event, predicate.attr)
     if value is not None and kind is not None:
         value = comparable(value, kind, predicate.attr, zone)

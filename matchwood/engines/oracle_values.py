@@ -34,6 +34,7 @@ FAMILIES = {
 _INT64 = range(-(2**63), 2**63)
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
+_NUMPY_DATES = ("datetime64[Y]", "datetime64[M]", "datetime64[W]", "datetime64[D]")
 _PANDAS_NULLS = ("NAType", "NaTType")
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?(?::?(\d\d))?", re.IGNORECASE)
 _ANY_TIME = (datetime.date, datetime.datetime)
@@ -87,8 +88,8 @@ def plain(value: Any) -> Any:
     dtype = getattr(value, "dtype", None)
     if dtype is None or not hasattr(value, "tolist"):
         return value
-    if getattr(dtype, "kind", "") == "M" and dtype.name != "datetime64[D]":
-        value = value.astype("datetime64[us]")
+    if getattr(dtype, "kind", "") == "M":
+        value = value.astype("datetime64[D]" if dtype.name in _NUMPY_DATES else "datetime64[us]")
     if getattr(dtype, "name", "") == "float128" and (value != value or float(value) == value):
         return float(value)
     return value.tolist()
@@ -215,7 +216,7 @@ def _from_iso(text: str, kind: str, attribute: str) -> datetime.date:
 
 def _is_text(value: str) -> bool:
     """Whether UTF-8 can hold it: half a surrogate pair is no character."""
-    return not any("\ud800" <= character <= "\udfff" for character in value)
+    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _element(element: Any, kind: str, attribute: str) -> Any:

@@ -51,7 +51,7 @@ class Scan(Engine):
         self._widths = Growable(np.uint32)
         self._frequency = Growable(np.int64)
         self._live, self._always = 0, 0
-        self._checked = True
+        self._sound = True
 
     def insert(self, units: NDArray[np.int32]) -> None:
         self.check()
@@ -116,11 +116,11 @@ class Scan(Engine):
         self._lows = Growable(np.int32, saved(arrays, "lows", np.int32))
         self._widths = Growable(np.uint32, saved(arrays, "widths", np.uint32))
         self._frequency = Growable(np.int64, saved(arrays, "frequency", np.int64))
-        self._checked = False
+        self._sound = False
 
     def check(self) -> None:
         """Refuse a restored state that could lead a kernel out of its arrays."""
-        if self._checked:
+        if self._sound:
             return
         lengths = {len(self._attributes), len(self._lows), len(self._widths)}
         require(len(lengths) == 1 and max(lengths) <= self.store.count, "first tests do not fit the units")
@@ -128,7 +128,7 @@ class Scan(Engine):
         require(len(self._frequency) <= self.store.attributes, "'frequency' does not fit the attributes")
         self._live = int(np.count_nonzero(self._widths.view()))
         self._always = int(np.count_nonzero(self._widths.view() == ALWAYS_WIDTH))
-        self._checked = True
+        self._sound = True
 
     def stats(self) -> dict[str, Any]:
         self.check()

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from matchwood.errors import LimitExceeded
-from matchwood.language.lexer import Cursor, Token
+from matchwood.language.lexer import Cursor, Token, place_of
 from matchwood.language.limits import MAX_DIGITS
 from matchwood.language.literals import read_date, read_double, read_timestamp
-from matchwood.language.slips import constant_hint
+from matchwood.language.slips import ARITHMETIC, constant_hint
 
 CONSTANT = "a constant"
 _INFINITY = "cast('Infinity' as double)"
@@ -28,7 +28,7 @@ def starts_constant(cursor: Cursor) -> bool:
 def read_constant(cursor: Cursor) -> Any:
     """The literal that stands here; an error that says why, if none does."""
     if not starts_constant(cursor):
-        cursor.fail(CONSTANT, constant_hint(cursor))
+        raise cursor.error(CONSTANT, constant_hint(cursor))
     token = cursor.advance()
     if token.kind == "string":
         return unquoted(token)
@@ -47,19 +47,20 @@ def unquoted(token: Token) -> str:
 
 def _signed(cursor: Cursor, sign: Token) -> int | float:
     if cursor.token.kind != "number":
-        cursor.fail("a number", constant_hint(cursor))
+        arithmetic = cursor.token.kind in ("word", "path") or cursor.token.text == "("
+        raise cursor.error("a number", ARITHMETIC if arithmetic else constant_hint(cursor))
     return _number(cursor, cursor.advance(), sign.text)
 
 
 def _number(cursor: Cursor, token: Token, sign: str) -> int | float:
     if len(token.text) > MAX_DIGITS:
-        raise LimitExceeded(f"the number at offset {token.start} has more than {MAX_DIGITS:,} digits")
+        raise LimitExceeded(f"{place_of(cursor.text, token.start)}: a number has more than {MAX_DIGITS:,} digits")
     if token.text.isdigit():
         return int(sign + token.text)
     value = float(sign + token.text)
     if math.isinf(value):
         hint = f"write cast('{'-' if sign == '-' else ''}Infinity' as double) if that is meant"
-        cursor.fail("a number that a double can hold", hint, token)
+        raise cursor.error("a number that a double can hold", hint, token)
     return value
 
 
@@ -68,7 +69,7 @@ def _moment(cursor: Cursor, kind: str) -> Any:
     try:
         return (read_date if kind == "date" else read_timestamp)(unquoted(token))
     except ValueError as error:
-        cursor.fail(f"a {kind}", str(error), token)
+        raise cursor.error(f"a {kind}", str(error), token) from None
 
 
 def _cast(cursor: Cursor) -> float:
@@ -78,12 +79,12 @@ def _cast(cursor: Cursor) -> float:
     value = read_double(unquoted(token)) if token.kind == "string" else None
     if value is None:
         hint = "a cast only writes doubles that have no digits: write any other constant itself"
-        cursor.fail("'NaN', 'Infinity' or '-Infinity'", hint, token)
+        raise cursor.error("'NaN', 'Infinity' or '-Infinity'", hint, token)
     for word in ("as", "double"):
         if cursor.token.keyword != word:
-            cursor.fail(f"{word}", f"the form is {_INFINITY}")
+            raise cursor.error(f"{word}", f"the form is {_INFINITY}")
         cursor.advance()
     if cursor.token.text != ")":
-        cursor.fail(")", f"the form is {_INFINITY}")
+        raise cursor.error(")", f"the form is {_INFINITY}")
     cursor.advance()
     return value

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from matchwood.errors import InvalidArgument, LimitExceeded
-from matchwood.language import jsontext
+from matchwood.language import jsontext, names
 from matchwood.language.jsontext import ROOT, Misfit, Place
 from matchwood.language.limits import MAX_DEPTH, MAX_NODES
 from matchwood.language.literals import read_date, read_double, read_timestamp, spell_double
@@ -194,14 +194,22 @@ def _read_predicate(value: Mapping[str, Any], place: Place) -> Predicate:
         raise Misfit(place.below("op"), op, "one of " + ", ".join(OPERATORS), jsontext.operator_hint(op))
     expected = ("attr", "op") if op in NO_CONSTANT else ("attr", "op", "value")
     _check_keys(value, place, (*expected, "escape") if op in WITH_ESCAPE else expected)
-    attr = _required(value, place, "attr")
+    attr = _read_attribute(_required(value, place, "attr"), place.below("attr"))
     constant = None if op in NO_CONSTANT else _read_value(op, _required(value, place, "value"), place.below("value"))
-    if "escape" in value and not isinstance(value["escape"], str):
-        raise Misfit(place.below("escape"), value["escape"], "one character")
+    escape = value.get("escape")
+    if "escape" in value and (not isinstance(escape, str) or len(escape) != 1):
+        raise Misfit(place.below("escape"), escape, "one character")
     try:
-        return Predicate(attr, op, constant, value.get("escape"))
+        return Predicate(attr, op, constant, escape)
     except InvalidArgument as error:
         raise Misfit(place, value, "a predicate", str(error)) from None
+
+
+def _read_attribute(value: object, place: Place) -> str:
+    try:
+        return names.canonical(value)
+    except InvalidArgument as error:
+        raise Misfit(place, value, "an attribute's name", str(error)) from None
 
 
 def _read_value(op: str, value: object, place: Place) -> Any:
@@ -264,4 +272,4 @@ def _required(value: Mapping[str, Any], place: Place, key: str) -> Any:
 def _check_keys(value: Mapping[str, Any], place: Place, known: Iterable[str]) -> None:
     for key in value:
         if key not in known:
-            raise Misfit(place.below(str(key)), key, "only the keys " + ", ".join(known) + " here")
+            raise Misfit(place.below(str(key)), key, "no keys but " + ", ".join(known))

@@ -19,7 +19,8 @@ from matchwood.language.operators import OPERATORS
 _SHOWN = 40
 _ALIASES = {"==": "=", "<>": "!=", "=>": ">=", "=<": "<=", "eq": "=", "ne": "!=", "regexp": "rlike", "nin": "not in"}
 _TOKEN = re.compile(
-    r'''(?P<space>\s*+)(?:(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>\s*+:)?|(?P<bracket>[{}\[\],])|[^\s{}\[\],"]++)''', re.DOTALL
+    r"""(?P<space>\s*+)(?:(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>\s*+:)?|(?P<bracket>[{}\[\],])|[^\s{}\[\],"]++)""",
+    re.DOTALL,
 )
 _SPACE = re.compile(r"\s*+")
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*+")

@@ -6,7 +6,7 @@ Every repetition in the pattern is possessive, so a token costs time linear in i
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from matchwood.errors import ParseError
 
@@ -51,8 +51,8 @@ class Token(NamedTuple):
 def read_token(text: str, position: int) -> Token:
     """The token at or after `position`; at the end of the text a token of kind `end`."""
     found = _TOKEN.match(text, position)
-    assert found is not None and found.lastgroup is not None, "the last alternative takes any character"
-    kind = found.lastgroup
+    assert found is not None, "the last alternative takes any character"
+    kind = str(found.lastgroup)
     content = found[kind]
     keyword = content.lower() if kind == "word" and content.isascii() else ""
     return Token(kind, content, found.start(kind), found.end(), keyword)
@@ -88,9 +88,9 @@ class Cursor:
         """The token behind this one."""
         return read_token(self.text, self.token.end)
 
-    def fail(self, expected: str, hint: str | None = None, token: Token | None = None) -> NoReturn:
-        """Say what should stand here, or at `token`, instead of what does."""
-        fail_at(self.text, token or self.token, expected, hint)
+    def error(self, expected: str, hint: str | None = None, token: Token | None = None) -> ParseError:
+        """What should stand here, or at `token`, instead of what does."""
+        return error_at(self.text, token or self.token, expected, hint)
 
 
 def place_of(text: str, offset: int) -> str:
@@ -98,5 +98,5 @@ def place_of(text: str, offset: int) -> str:
     return f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
 
 
-def fail_at(text: str, token: Token, expected: str, hint: str | None = None) -> NoReturn:
-    raise ParseError(text, offset=token.start, found=token.shown(), expected=expected, hint=hint)
+def error_at(text: str, token: Token, expected: str, hint: str | None = None) -> ParseError:
+    return ParseError(text, offset=token.start, found=token.shown(), expected=expected, hint=hint)

@@ -71,14 +71,13 @@ def _moment(value: np.datetime64) -> object:
     """A date for whole days, else a timestamp; NumPy itself would turn nanoseconds into an integer."""
     if np.isnat(value):
         raise _refused(None)
+    if not 1 <= int(value.astype("datetime64[Y]").astype(int)) + 1970 <= 9999:
+        raise InvalidArgument(f"a date or timestamp must lie in the years 1 to 9999 (got {value!r})")
     unit = "D" if np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D") else "us"
     exact = value.astype(f"datetime64[{unit}]")
     if exact != value:
         raise InvalidArgument(f"a timestamp holds microseconds at most (got {value!r})")
-    plain = exact.item()
-    if isinstance(plain, int):
-        raise InvalidArgument(f"a date or timestamp must lie in the years 1 to 9999 (got {value!r})")
-    return plain
+    return exact.item()
 
 
 def _integer(value: Any) -> int:

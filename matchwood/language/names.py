@@ -11,8 +11,10 @@ import re
 
 from matchwood.errors import InvalidArgument
 
-RESERVED = frozenset("and or xor xnor not in between like ilike rlike is null true false".split())
-"""Words that name no attribute unless quoted; date, cast, one, all, none, of, escape only mean something in their place."""
+RESERVED = frozenset(
+    ("and", "or", "xor", "xnor", "not", "in", "between", "like", "ilike", "rlike", "is", "null", "true", "false")
+)
+"""Words that name no attribute unless quoted; date, cast, one, all, none, of, escape are words only in their place."""
 
 _WHOLE = re.compile(r"[^\W\d]\w*+(?:\.\w++)*+")
 _FIRST_KEY = re.compile(r"[^\W\d]\w*+")
@@ -20,8 +22,10 @@ _NEXT_KEY = re.compile(r"\w++")
 _KEY = re.compile(r"(?:`([^`]*+(?:``[^`]*+)*+)`|([^.`][^.]*+))(\.|\Z)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-_plain_names: dict[str, str] = {}
-_PLAIN_NAMES_KEPT = 65_536
+known_names: dict[str, str] = {}
+"""Unquoted names that rules have used, each to one shared string."""
+
+_NAMES_KEPT = 65_536
 
 
 def plain_name(word: str) -> str | None:
@@ -29,12 +33,12 @@ def plain_name(word: str) -> str | None:
 
     The same string object is returned each time: a million rules share their names.
     """
-    known = _plain_names.get(word)
+    known = known_names.get(word)
     if known is not None or is_reserved(word):
         return known
-    if len(_plain_names) >= _PLAIN_NAMES_KEPT:
-        _plain_names.clear()
-    return _plain_names.setdefault(word, word)
+    if len(known_names) >= _NAMES_KEPT:
+        known_names.clear()
+    return known_names.setdefault(word, word)
 
 
 def is_reserved(word: str) -> bool:

@@ -61,7 +61,7 @@ def _check_escape(op: str, escape: object) -> None:
 def _several(op: str, value: object) -> tuple[Any, ...]:
     constants = tuple(map(literal, _items(op, value)))
     if not constants:
-        raise InvalidArgument(f"{op!r} needs at least one constant: an empty list matches nothing")
+        raise InvalidArgument(f"{op!r} needs at least one constant")
     # A set has no order of its own, and the text of a rule must be the same in every process.
     return tuple(sorted(constants, key=spell)) if isinstance(value, set | frozenset) else constants
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from matchwood.errors import InvalidArgument, LimitExceeded
 from matchwood.language import slips
 from matchwood.language.jsonform import from_json
-from matchwood.language.lexer import Cursor, Token, fail_at, place_of, read_token
+from matchwood.language.lexer import Cursor, Token, error_at, place_of, read_token
 from matchwood.language.limits import MAX_DEPTH, MAX_TEXT
 from matchwood.language.names import has_surrogate
 from matchwood.language.predicates import read_predicate
@@ -46,9 +46,7 @@ def parse(source: str | Mapping[str, Any] | Expression) -> Expression:
         return from_json(source)
     if hasattr(source, "as_expression"):
         return source.as_expression()
-    raise InvalidArgument(
-        f"a rule must be text, JSON or an Expression (got {source!r}, a {type(source).__name__})"
-    )
+    raise InvalidArgument(f"a rule must be text, JSON or an Expression (got {source!r}, a {type(source).__name__})")
 
 
 def parse_text(text: str, *, limit: int = MAX_TEXT, shortcut: bool = True) -> Expression:
@@ -66,7 +64,7 @@ def parse_text(text: str, *, limit: int = MAX_TEXT, shortcut: bool = True) -> Ex
 def _refuse_surrogate(text: str) -> NoReturn:
     start = next(place for place, character in enumerate(text) if "\ud800" <= character <= "\udfff")
     token = Token("other", text[start], start, start + 1, "")
-    fail_at(text, token, "a character", "half a surrogate pair is no character")
+    raise error_at(text, token, "a character", "half a surrogate pair is no character")
 
 
 class _Group:
@@ -130,7 +128,7 @@ class _Group:
         if not before:
             return node
         before.append(node)
-        return make_operator(kind, tuple(before))  # type: ignore[no-any-return]
+        return make_operator(kind, tuple(before))
 
 
 class _Parser:
@@ -150,16 +148,19 @@ class _Parser:
         while True:
             if shortcut:
                 self._simple_predicates()
+            if self.position == len(self.text) and self.node is not None and not self.groups:
+                return self.group.close(self.node)
             token = read_token(self.text, self.position)
             if self.node is None:
                 self._operand(token)
-            elif self._after_operand(token):
-                return self.group.close(self.node)
+            else:
+                self._after_operand(token)
 
     def _simple_predicates(self) -> None:
         """As many simple predicates as follow each other: the loop in which rules spend their time."""
-        text, node, position = self.text, self.node, self.position
-        while (found := SIMPLE.match(text, position)) is not None:
+        text, node, position, match = self.text, self.node, self.position, SIMPLE.match
+        group, groups = self.group, self.groups
+        while (found := match(text, position)) is not None:
             word = found[CONNECTIVE]
             # A connective stands before this predicate exactly when an operand stands before that.
             if (word is None) is not (node is None):
@@ -168,12 +169,17 @@ class _Parser:
             if predicate is None:
                 break
             if node is not None:
-                self.group.join(word.lower(), node)
-            if found[PREFIX]:
-                self._open(found[PREFIX], found.start(PREFIX))
+                if word == "and" and not group.nots:
+                    group.conjuncts.append(node)
+                else:
+                    group.join(word.lower(), node)
+            if prefix := found[PREFIX]:
+                self._open(prefix, found.start(PREFIX))
+                group = self.group
             node, position = predicate, found.end()
-            while self.groups and text.startswith(")", position):
+            while groups and text.startswith(")", position):
                 node = self._leave(node)
+                group = self.group
                 position += 1
         self.node, self.position = node, position
 
@@ -214,11 +220,12 @@ class _Parser:
     def _deeper(self, start: int) -> int:
         depth = self.group.base + self.group.nots + 1
         if depth > MAX_DEPTH:
-            raise LimitExceeded(f"the text nests more than {MAX_DEPTH:,} parentheses and nots (at offset {start})")
+            place = place_of(self.text, start)
+            raise LimitExceeded(f"{place}: more than {MAX_DEPTH:,} parentheses and nots are open")
         return depth
 
-    def _after_operand(self, token: Token) -> bool:
-        """Where an operand has ended: a connective, a truth test, or a parenthesis; whether the text ends here."""
+    def _after_operand(self, token: Token) -> None:
+        """Where an operand has ended: a connective, a truth test, a parenthesis, or space before the end."""
         assert self.node is not None
         self.position = token.end
         if token.keyword in slips.CONNECTIVES:
@@ -230,9 +237,6 @@ class _Parser:
             self.node = self._leave(self.node)
         elif token.kind != "end" or self.groups:
             self._refuse(token)
-        else:
-            return True
-        return False
 
     def _truth(self, node: Expression, token: Token) -> Truth:
         """`is [not] true | false | unknown` behind any operand."""
@@ -243,7 +247,7 @@ class _Parser:
         if token.keyword not in TESTS:
             null = "only an attribute is null: for an expression write is unknown"
             hint = null if token.keyword == "null" else None
-            fail_at(self.text, token, "true, false or unknown", hint)
+            raise error_at(self.text, token, "true, false or unknown", hint)
         self.position = token.end
         return Truth(node, token.keyword, negated)
 
@@ -252,9 +256,9 @@ class _Parser:
         closing = ")" if self.groups else "the end of the text"
         if token.kind == "end":
             opening = place_of(self.text, self.group.opening)
-            fail_at(self.text, token, ")", f"the ( at {opening} is not closed")
+            raise error_at(self.text, token, ")", f"the ( at {opening} is not closed")
         hint = slips.connective_hint(token, self.text[: token.start])
-        fail_at(self.text, token, f"and, or, xor, xnor or {closing}", hint)
+        raise error_at(self.text, token, f"and, or, xor, xnor or {closing}", hint)
 
 
 def _check_depth(root: Expression) -> None:

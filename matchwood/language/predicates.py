@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, ParseError
 from matchwood.language import names, slips
 from matchwood.language.constants import CONSTANT, read_constant, starts_constant, unquoted
 from matchwood.language.lexer import Cursor, Token, path_keys, place_of
@@ -30,20 +30,20 @@ def read_predicate(cursor: Cursor) -> Expression:
     if token.kind == "path" or (token.kind == "word" and token.keyword not in names.RESERVED):
         return _attribute_first(cursor)
     if token.kind == "end" and not cursor.text.strip():
-        cursor.fail("an expression", "the rule that always holds is: true")
-    cursor.fail(OPERAND, slips.operand_hint(cursor))
+        raise cursor.error("an expression", "the rule that always holds is: true")
+    raise cursor.error(OPERAND, slips.operand_hint(cursor))
 
 
 def _attribute(cursor: Cursor) -> str:
     """The attribute named by the token, which is a word or a quoted path."""
     token = cursor.token
     if cursor.after().text == "(" and token.kind == "word":
-        cursor.fail("an attribute", slips.FUNCTION)
+        raise cursor.error("an attribute", slips.FUNCTION)
     try:
         cursor.advance()
         return names.plain_name(token.text) or "" if token.kind == "word" else names.join_path(path_keys(token.text))
     except InvalidArgument as error:
-        cursor.fail("a name", str(error), token)
+        raise cursor.error("a name", str(error), token) from None
 
 
 def _constant_first(cursor: Cursor) -> Expression:
@@ -58,7 +58,7 @@ def _constant_first(cursor: Cursor) -> Expression:
         return _membership(cursor, value, start)
     if start.keyword in ("true", "false"):
         return Constant(start.keyword == "true")
-    _refuse_after_constant(cursor, start)
+    raise _constant_alone(cursor)
 
 
 def _membership(cursor: Cursor, value: Any, start: Token) -> Predicate:
@@ -69,31 +69,31 @@ def _membership(cursor: Cursor, value: Any, start: Token) -> Predicate:
         cursor.advance()
     cursor.advance()
     if cursor.token.text == "(":
-        cursor.fail("a list attribute", slips.TWO_CONSTANTS)
+        raise cursor.error("a list attribute", slips.TWO_CONSTANTS)
     return make_predicate(_right_attribute(cursor), op, value, None, start.start)
 
 
 def _right_attribute(cursor: Cursor) -> str:
     token = cursor.token
     if starts_constant(cursor):
-        cursor.fail("an attribute", slips.TWO_CONSTANTS)
+        raise cursor.error("an attribute", slips.TWO_CONSTANTS)
     if token.keyword == "null":
-        cursor.fail("an attribute", slips.NULL)
+        raise cursor.error("an attribute", slips.NULL)
     if token.keyword in names.RESERVED:
-        cursor.fail("an attribute", slips.keyword_hint(token))
+        raise cursor.error("an attribute", slips.keyword_hint(token))
     if token.kind not in ("word", "path"):
-        cursor.fail("an attribute", slips.PARENTHESES if token.text == "(" else slips.symbol_hint(token))
+        raise cursor.error("an attribute", slips.PARENTHESES if token.text == "(" else slips.symbol_hint(token))
     return _attribute(cursor)
 
 
-def _refuse_after_constant(cursor: Cursor, start: Token) -> Any:
+def _constant_alone(cursor: Cursor) -> ParseError:
     token = cursor.token
     hint = slips.symbol_hint(token)
     if token.keyword in _PATTERN_WORDS or token.keyword in ("between", "is", "not"):
         hint = f"{token.keyword} needs an attribute at its left"
     elif token.kind == "end" or token.keyword in slips.CONNECTIVES or token.text == ")":
         hint = "a constant by itself is no expression, except true and false"
-    cursor.fail("a comparison after the constant", hint)
+    return cursor.error("a comparison after the constant", hint)
 
 
 def _attribute_first(cursor: Cursor) -> Predicate:
@@ -122,7 +122,7 @@ def _word_operator(cursor: Cursor) -> tuple[str, Any, str | None]:
         return f"{keyword} of", _constants(cursor, f"{keyword} of"), None
     if keyword in slips.CONNECTIVES or cursor.token.kind == "end" or cursor.token.text == ")":
         return "=", True, None
-    cursor.fail(OPERATOR, slips.operator_hint(cursor.token))
+    raise cursor.error(OPERATOR, slips.operator_hint(cursor.token))
 
 
 def _negated(cursor: Cursor) -> tuple[str, Any, str | None]:
@@ -137,7 +137,7 @@ def _negated(cursor: Cursor) -> tuple[str, Any, str | None]:
         hint = f"put not before the attribute: not tags {keyword} of (…)"
     elif cursor.token.text in COMPARISON_SYMBOLS:
         hint = "write != for not equal, or put not before the attribute"
-    cursor.fail("in, between, like, ilike or rlike", hint)
+    raise cursor.error("in, between, like, ilike or rlike", hint)
 
 
 def _negatable(cursor: Cursor, prefix: str) -> tuple[str, Any, str | None]:
@@ -164,13 +164,13 @@ def _null_test(cursor: Cursor) -> tuple[str, Any, str | None]:
     if after.token.keyword in TESTS:
         return "=", True, None
     hint = "to compare with a constant write = or !=" if starts_constant(after) else slips.symbol_hint(after.token)
-    after.fail("null, true, false or unknown", hint)
+    raise after.error("null, true, false or unknown", hint)
 
 
 def _range(cursor: Cursor) -> tuple[Any, Any]:
     low = read_constant(cursor)
     if cursor.token.keyword != "and":
-        cursor.fail("and", "the form is: x between 1 and 5")
+        raise cursor.error("and", "the form is: x between 1 and 5")
     cursor.advance()
     return low, read_constant(cursor)
 
@@ -180,25 +180,25 @@ def _pattern(cursor: Cursor, keyword: str) -> str:
     if token.kind == "string":
         return unquoted(cursor.advance())
     if starts_constant(cursor):
-        cursor.fail("a pattern in single quotes", f"{keyword} takes a text")
+        raise cursor.error("a pattern in single quotes", f"{keyword} takes a text")
     hint = slips.quote_hint(token)
     if token.kind == "path" and token.text[0] == '"':
         hint = "double quotes make a name: write a text in single quotes"
     elif token.kind in ("word", "path"):
         hint = "a pattern is a constant, not an attribute"
-    cursor.fail("a pattern in single quotes", hint)
+    raise cursor.error("a pattern in single quotes", hint)
 
 
 def _escape(cursor: Cursor, keyword: str) -> str | None:
     if cursor.token.keyword != "escape":
         return None
     if keyword == "rlike":
-        cursor.fail("the end of the predicate", "rlike escapes with a backslash inside the pattern")
+        raise cursor.error("the end of the predicate", "rlike escapes with a backslash inside the pattern")
     cursor.advance()
     token = cursor.token
     character = unquoted(token) if token.kind == "string" else ""
     if len(character) != 1:
-        cursor.fail("one character in single quotes", "the form is: like '50!%' escape '!'")
+        raise cursor.error("one character in single quotes", "the form is: like '50!%' escape '!'")
     cursor.advance()
     return character
 
@@ -206,27 +206,28 @@ def _escape(cursor: Cursor, keyword: str) -> str | None:
 def _constants(cursor: Cursor, operator: str) -> tuple[Any, ...]:
     """A list of constants in parentheses."""
     if cursor.token.text != "(":
-        cursor.fail("(", _no_list_hint(cursor, operator))
+        raise cursor.error("(", _no_list_hint(cursor, operator))
     opening = cursor.advance()
     if cursor.token.text == ")":
-        cursor.fail(CONSTANT, f"{operator} () matches nothing: a list has at least one constant")
-    constants = [_element(cursor)]
+        raise cursor.error(CONSTANT, f"{operator} () is empty: a list has at least one constant")
+    constants = [_element(cursor, operator)]
     while cursor.token.text == ",":
         cursor.advance()
-        constants.append(_element(cursor))
+        constants.append(_element(cursor, operator))
     if cursor.token.text != ")":
-        cursor.fail(", or )", _unclosed_list_hint(cursor, opening))
+        raise cursor.error(", or )", _unclosed_list_hint(cursor, opening))
     cursor.advance()
     return tuple(constants)
 
 
-def _element(cursor: Cursor) -> Any:
+def _element(cursor: Cursor, operator: str) -> Any:
     if cursor.token.keyword == "null":
-        cursor.fail(CONSTANT, "nothing equals NULL: write x is null or x in (…)")
+        alone = "nothing equals NULL: write x is null or x in (…)"
+        raise cursor.error(CONSTANT, alone if operator == "in" else "NULL is never an element of a list: leave it out")
     if cursor.token.keyword == "select":
-        cursor.fail(CONSTANT, "subqueries are not part of the language")
+        raise cursor.error(CONSTANT, "subqueries are not part of the language")
     if cursor.token.text == ")":
-        cursor.fail(CONSTANT, "remove the comma before )")
+        raise cursor.error(CONSTANT, "remove the comma before )")
     return read_constant(cursor)
 
 

@@ -1,6 +1,7 @@
 """From a tree to its canonical text, without recursion: the text that equality and hashing rest on.
 
-The functions use only what every node tells about itself (`level`, `word`, `operands`), so that the tree can import them.
+The functions use only what every node tells about itself (`level`, `word`, `operands`), so that the tree can
+import them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def text_of(root: Expression) -> str:
-    """The canonical text of a tree; parentheses stand only where the grammar needs them, and around `is true` and its like."""
+    """The canonical text of a tree; parentheses stand where the grammar needs them, and before `is true`."""
     pieces: list[str] = []
     length = 0
     stack: list[Any] = [root]

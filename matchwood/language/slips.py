@@ -108,6 +108,8 @@ def connective_hint(token: Token, behind: str) -> str | None:
     parenthesised = behind.rstrip().endswith(")")
     if token.text == ")":
         return "there is no ( for this )"
+    if token.text == ",":
+        return "conditions are joined by and, or; a list stands in parentheses"
     if token.text in COMPARISON_SYMBOLS:
         return PARENTHESES if parenthesised else CHAIN
     if token.keyword in ("in", "not", "between", "like", "ilike", "rlike"):

@@ -7,8 +7,8 @@ Trees may be 20,000 levels deep, so nothing here recurses; walk a tree with `pos
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, NoReturn, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
 from matchwood.errors import InvalidArgument
 from matchwood.language import names
@@ -42,6 +42,8 @@ Literal: TypeAlias = bool | int | float | str | datetime.date | datetime.datetim
 
 TESTS = ("true", "false", "unknown")
 
+Node = TypeVar("Node", bound="Expression")
+
 _new = object.__new__
 
 
@@ -52,6 +54,7 @@ class Expression:
     """
 
     __slots__ = ("_text",)
+    _text: str
     operands: tuple[Expression, ...] = ()
     level: ClassVar[int] = ATOM_LEVEL
     """How tightly the node binds when it is printed."""
@@ -64,7 +67,7 @@ class Expression:
 
     def __str__(self) -> str:
         try:
-            return self._text  # type: ignore[has-type, no-any-return]
+            return self._text
         except AttributeError:
             text = text_of(self)
             _set_text(self, text)
@@ -273,7 +276,7 @@ class _PredicateDraft(Expression):
     """
 
     __slots__ = Predicate.__slots__
-    __setattr__ = object.__setattr__
+    __setattr__ = object.__setattr__  # type: ignore[assignment]
     __delattr__ = object.__delattr__
 
 
@@ -289,15 +292,21 @@ def make_predicate(attr: str, op: str, value: Any, escape: str | None, position:
     return self  # type: ignore[no-any-return]
 
 
-# All other nodes refuse assignment from the start: their slots are filled through the slots' own descriptors.
-_set_text = Expression._text.__set__  # type: ignore[attr-defined]
-_set_test = Truth.test.__set__  # type: ignore[attr-defined]
-_set_negated = Truth.negated.__set__  # type: ignore[attr-defined]
-_set_constant = Constant.value.__set__  # type: ignore[attr-defined]
-_set_operands = {kind: kind.operands.__set__ for kind in (And, Or, Xor, Xnor, Not, Truth)}  # type: ignore[attr-defined]
+def _setter(kind: type[Expression], slot: str) -> Callable[[Expression, Any], None]:
+    """What fills a slot of a node, which refuses assignment."""
+    return kind.__dict__[slot].__set__  # type: ignore[no-any-return]
 
 
-def make_operator(kind: type[Any], operands: tuple[Expression, ...]) -> Any:
+_set_text = _setter(Expression, "_text")
+_set_test = _setter(Truth, "test")
+_set_negated = _setter(Truth, "negated")
+_set_constant = _setter(Constant, "value")
+_set_operands: dict[type[Expression], Callable[[Expression, Any], None]] = {
+    kind: _setter(kind, "operands") for kind in (And, Or, Xor, Xnor, Not, Truth)
+}
+
+
+def make_operator(kind: type[Node], operands: tuple[Expression, ...]) -> Node:
     """A node from operands that are known to be right: what the parser calls."""
     self = _new(kind)
     _set_operands[kind](self, operands)
@@ -320,7 +329,7 @@ def _joined(kind: type[_Operator], left: Expression, right: Any) -> Expression:
             " each comparison, as in (attr('a') > 1) & (attr('b') < 2)"
         )
     operands = left.operands if type(left) is kind else (left,)
-    return make_operator(kind, (*operands, right.as_expression()))  # type: ignore[no-any-return]
+    return make_operator(kind, (*operands, right.as_expression()))
 
 
 def postorder(root: Expression) -> Iterator[Expression]:

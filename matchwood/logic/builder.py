@@ -7,10 +7,10 @@ three-valued tree it would be wrong: `not (x = 1 and x != 1)` is NULL, not TRUE,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from matchwood.logic.form import ALWAYS, AND, FALSE, LEAF, NEVER, OR, TRUE, Form
-from matchwood.logic.leaf import Leaf, is_empty, is_full, join_all, meet_all
+from matchwood.logic.form import AND, LEAF, OR, TRUE, Form
+from matchwood.logic.leaf import Leaf, is_empty, is_full, join_all, meet_all, nothing
 
 Answer: TypeAlias = Leaf | int
 """A leaf, a node's number, or one of the two constants below.
@@ -32,52 +32,68 @@ MERGE_BUDGET = 10_000_000
 A nest of 10,000 levels on one attribute would otherwise keep 10,000 growing sets: 50 million cuts.
 """
 
+_NO_LEAF = nothing("")
+
+
+class Rough(NamedTuple):
+    """The nodes as they were built, up to the root; `leaves` holds a filler where a node is no leaf."""
+
+    leaves: list[Leaf]
+    kinds: list[int]
+    children: list[tuple[int, ...]]
+
 
 class Builder:
     """Grows one DAG; `junction` returns the answer that stands for an AND or OR of answers."""
 
     def __init__(self) -> None:
-        self._leaf_of: list[Leaf | None] = []
+        self._leaves: list[Leaf] = []
         self._kinds: list[int] = []
         self._children: list[tuple[int, ...]] = []
         self._leaf_numbers: dict[Leaf, int] = {}
         self._node_numbers: dict[tuple[int, tuple[int, ...]], int] = {}
         self._merged_cuts = 0
 
+    def rough(self, root: int) -> Rough:
+        """The nodes below a node, and perhaps others, in the order in which they were made."""
+        return Rough(self._leaves[: root + 1], self._kinds[: root + 1], self._children[: root + 1])
+
     def junction(self, kind: int, answers: Iterable[Answer]) -> Answer:
         """The AND or OR of the answers, simplified."""
         absorbing, neutral = (NEVER_TRUE, ALWAYS_TRUE) if kind == AND else (ALWAYS_TRUE, NEVER_TRUE)
-        groups: dict[str, list[Leaf]] = {}
+        leaves: list[Leaf] = []
         numbers: set[int] = set()
-        for answer in self._spread(kind, answers):
+        for answer in answers:
             if isinstance(answer, Leaf):
-                groups.setdefault(answer.attribute, []).append(answer)
+                leaves.append(answer)
             elif answer == absorbing:
                 return absorbing
             elif answer != neutral:
-                numbers.add(answer)
-        leaves = self._merge(kind, groups)
-        return absorbing if leaves is None else self._node(kind, neutral, leaves, numbers)
+                self._take(kind, answer, leaves, numbers)
+        merged = self._merged(kind, leaves) if len(leaves) > 1 else leaves
+        return absorbing if merged is None else self._node(kind, neutral, merged, numbers)
 
-    def _spread(self, kind: int, answers: Iterable[Answer]) -> list[Answer]:
-        """The answers, with small nodes of the same kind replaced by their children."""
-        spread: list[Answer] = []
-        for answer in answers:
-            if not isinstance(answer, Leaf) and answer >= 0 and self._is_small(kind, answer):
-                spread.extend(self._child_answer(child) for child in self._children[answer])
+    def _take(self, kind: int, number: int, leaves: list[Leaf], numbers: set[int]) -> None:
+        """Note a node as a child; its children instead when it is small and of the same kind."""
+        if not self._is_small(kind, number):
+            numbers.add(number)
+            return
+        for child in self._children[number]:
+            if self._kinds[child] == LEAF:
+                leaves.append(self._leaves[child])
             else:
-                spread.append(answer)
-        return spread
+                numbers.add(child)
 
     def _is_small(self, kind: int, number: int) -> bool:
         return self._kinds[number] == kind and len(self._children[number]) <= SMALL_NODE
 
-    def _child_answer(self, number: int) -> Answer:
-        leaf = self._leaf_of[number]
-        return number if leaf is None else leaf
-
-    def _merge(self, kind: int, groups: dict[str, list[Leaf]]) -> list[Leaf] | None:
+    def _merged(self, kind: int, leaves: list[Leaf]) -> list[Leaf] | None:
         """One leaf an attribute; None when one of them decides the whole junction."""
+        groups: dict[str, list[Leaf]] = {}
+        for leaf in leaves:
+            groups.setdefault(leaf.attribute, []).append(leaf)
+        if len(groups) == len(leaves):
+            return leaves
         merged: list[Leaf] = []
         for group in groups.values():
             if len(group) > 1 and self._affordable(group):
@@ -95,11 +111,13 @@ class Builder:
     def _node(self, kind: int, neutral: int, leaves: list[Leaf], numbers: set[int]) -> Answer:
         if not numbers and len(leaves) <= 1:
             return leaves[0] if leaves else neutral
-        numbers.update(map(self._number_leaf, leaves))
-        children = self._unabsorbed(kind, numbers)
+        inner = len(numbers)
+        numbers.update(map(self._leaf_number, leaves))
+        children = self._unabsorbed(kind, numbers) if inner else sorted(numbers)
         if len(children) == 1:
-            return self._child_answer(children[0])
-        return self._number_node(kind, tuple(children))
+            only = children[0]
+            return self._leaves[only] if self._kinds[only] == LEAF else only
+        return self._node_number(kind, tuple(children))
 
     def _unabsorbed(self, kind: int, numbers: set[int]) -> list[int]:
         """The children in order, without those that say no more than a sibling: a or (a and b) is a."""
@@ -107,83 +125,26 @@ class Builder:
         return sorted(
             number
             for number in numbers
-            if not (self._is_small(opposite, number) and not numbers.isdisjoint(self._children[number]))
+            if not self._is_small(opposite, number) or numbers.isdisjoint(self._children[number])
         )
 
-    def _number_leaf(self, leaf: Leaf) -> int:
+    def _leaf_number(self, leaf: Leaf) -> int:
         number = self._leaf_numbers.get(leaf)
         if number is None:
             number = self._leaf_numbers[leaf] = self._append(LEAF, (), leaf)
         return number
 
-    def _number_node(self, kind: int, children: tuple[int, ...]) -> int:
+    def _node_number(self, kind: int, children: tuple[int, ...]) -> int:
         number = self._node_numbers.get((kind, children))
         if number is None:
-            number = self._node_numbers[kind, children] = self._append(kind, children, None)
+            number = self._node_numbers[kind, children] = self._append(kind, children, _NO_LEAF)
         return number
 
-    def _append(self, kind: int, children: tuple[int, ...], leaf: Leaf | None) -> int:
-        self._leaf_of.append(leaf)
+    def _append(self, kind: int, children: tuple[int, ...], leaf: Leaf) -> int:
+        self._leaves.append(leaf)
         self._kinds.append(kind)
         self._children.append(children)
         return len(self._kinds) - 1
-
-    def form(self, root: Answer) -> Form:
-        """The nodes below an answer, numbered canonically."""
-        if isinstance(root, Leaf):
-            return Form((root,), (LEAF,), ((),))
-        if root < 0:
-            return ALWAYS if root == ALWAYS_TRUE else NEVER
-        reached = self._reached(root)
-        leaves = sorted(leaf for number in reached if (leaf := self._leaf_of[number]) is not None)
-        renumbered = {self._leaf_numbers[leaf]: position for position, leaf in enumerate(leaves)}
-        kinds, children = self._inner(reached, renumbered)
-        padding = len(leaves)
-        return Form(tuple(leaves), (LEAF,) * padding + kinds, ((),) * padding + children)
-
-    def _reached(self, root: int) -> list[int]:
-        """The nodes below `root` and itself, children before parents (numbers grow upwards)."""
-        marked = bytearray(root + 1)
-        marked[root] = 1
-        for number in range(root, -1, -1):
-            if marked[number]:
-                for child in self._children[number]:
-                    marked[child] = 1
-        return [number for number in range(root + 1) if marked[number]]
-
-    def _inner(
-        self, reached: list[int], renumbered: dict[int, int]
-    ) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-        """Kinds and children of the inner nodes, height by height; `renumbered` knows the leaves, and learns the rest."""
-        ordered: list[tuple[int, tuple[int, ...]]] = []
-        for level in self._levels(reached):
-            placed = sorted(
-                (self._kinds[number], tuple(sorted(renumbered[child] for child in self._children[number])), number)
-                for number in level
-            )
-            for kind, children, number in placed:
-                renumbered[number] = len(renumbered)
-                ordered.append((kind, children))
-        return tuple(kind for kind, _ in ordered), tuple(children for _, children in ordered)
-
-    def _levels(self, reached: list[int]) -> list[list[int]]:
-        """The inner nodes by height above the leaves."""
-        heights: dict[int, int] = {}
-        levels: list[list[int]] = []
-        for number in reached:
-            children = self._children[number]
-            heights[number] = height = 1 + max((heights[child] for child in children), default=-1)
-            if height > len(levels):
-                levels.append([])
-            if height:
-                levels[height - 1].append(number)
-        return levels
-
-
-def conjoined(forms: Iterable[Form]) -> Form:
-    """The form that holds when all the given ones do."""
-    builder = Builder()
-    return builder.form(builder.junction(AND, [copied(builder, form) for form in forms]))
 
 
 def copied(builder: Builder, form: Form) -> Answer:

@@ -1,4 +1,4 @@
-"""Rows of leaves: their product, absorption, canonical order, and implication between two of them."""
+"""Rows of leaves: one from many leaves, absorption, canonical order, and implication between two of them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Iterable, Sequence
 from matchwood.logic.cuts import FULL
 from matchwood.logic.leaf import Conjunction, Leaf, accepts_only, is_full, join_all, meet
 
-COMPARISON_BUDGET = 1 << 17
-"""Pairs that absorption compares at most: all pairs of 362 conjunctions; beyond, the shortest against all."""
+COMPARISON_BUDGET = 1 << 21
+"""Leaves that absorption compares at most: enough for all pairs of 256 conjunctions of 32; beyond, the shortest win."""
+
+
+FEW = 8
+"""Up to this many conjunctions are compared without looking at their attributes first."""
 
 
 def narrows(narrow: Conjunction, wide: Conjunction) -> bool:
@@ -27,13 +31,6 @@ def narrows(narrow: Conjunction, wide: Conjunction) -> bool:
         if at == len(narrow) or narrow[at].attribute != attribute or not accepts_only(narrow[at], leaf):
             return False
     return True
-
-
-def product(left: Conjunction, right: Conjunction) -> Conjunction | None:
-    """What both conjunctions ask for; None when nothing can satisfy both."""
-    if not left or not right or left[-1].attribute < right[0].attribute:
-        return left + right
-    return of_leaves(left + right)
 
 
 def of_leaves(leaves: Iterable[Leaf]) -> Conjunction | None:
@@ -74,15 +71,14 @@ def _singles_joined(conjunctions: list[Conjunction]) -> list[Conjunction]:
 def _absorbed(conjunctions: list[Conjunction]) -> list[Conjunction]:
     """Without those that imply another one; no two imply each other, since each has a single spelling."""
     ordered = sorted(conjunctions, key=lambda conjunction: (len(conjunction), conjunction))
-    masks = _attribute_masks(ordered)
-    reach = COMPARISON_BUDGET // len(ordered)
+    masks = _attribute_masks(ordered) if len(ordered) > FEW else [0] * len(ordered)
+    reach = COMPARISON_BUDGET // (1 + sum(map(len, ordered)))
     candidates = list(zip(masks[:reach], ordered[:reach], strict=True))
     kept = []
     for mask, conjunction in zip(masks, ordered, strict=True):
         outside = ~mask
         if not any(
-            not other & outside and wide is not conjunction and narrows(conjunction, wide)
-            for other, wide in candidates
+            not other & outside and wide is not conjunction and narrows(conjunction, wide) for other, wide in candidates
         ):
             kept.append(conjunction)
     return kept

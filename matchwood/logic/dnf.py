@@ -2,60 +2,63 @@
 
 from __future__ import annotations
 
-from matchwood.logic.conjunctions import canonical, of_leaves, product
-from matchwood.logic.form import AND, OR, TRUE, Form
-from matchwood.logic.leaf import Conjunction
+from collections.abc import Iterator
+from typing import TypeAlias
 
-SATURATED = 1 << 62
-"""Sizes stop growing here: a chain of xor would have 2**9999 conjunctions."""
+from matchwood.logic.conjunctions import canonical, of_leaves
+from matchwood.logic.form import AND, LEAF, OR, TRUE, Nodes
+from matchwood.logic.leaf import Conjunction, Leaf
+from matchwood.logic.sizes import expanded
 
+LENGTH = 1_024
+"""Leaves a conjunction may have on average, if there are as many conjunctions as the limit allows."""
 
-def dnf_size(form: Form) -> int:
-    """At most this many conjunctions; saturates at SATURATED."""
-    return expanded_size(form, OR)
-
-
-def expanded_size(form: Form, sums: int) -> int:
-    """The number of rows when nodes of the kind `sums` collect rows, and those of the other kind multiply them."""
-    sizes: list[int] = [1] * len(form.leaves)
-    for kind, children in zip(form.kinds[len(sizes) :], form.children[len(sizes) :], strict=True):
-        if kind == sums:
-            sizes.append(min(sum(sizes[child] for child in children), SATURATED))
-        elif kind in (AND, OR):
-            sizes.append(_saturating_product([sizes[child] for child in children]))
-        else:
-            sizes.append(1 if (kind == TRUE) == (sums == OR) else 0)
-    return sizes[-1]
+_Chain: TypeAlias = "tuple[int, _Chain] | None"
+"""Node numbers, the newest first; branches share what they have in common."""
 
 
-def _saturating_product(factors: list[int]) -> int:
-    total = 1
-    for factor in factors:
-        total = min(total * factor, SATURATED)
-    return total
+def dnf_size(form: Nodes) -> int:
+    """At most this many conjunctions; saturates at 2**62."""
+    return expanded(form, OR).rows
 
 
-def dnf(form: Form, limit: int) -> list[Conjunction] | None:
-    """The conjunctions in canonical order, or None when `dnf_size` exceeds the limit."""
-    if dnf_size(form) > limit:
+def dnf(form: Nodes, limit: int) -> list[Conjunction] | None:
+    """The conjunctions in canonical order; None when there may be more than `limit`, or very long ones."""
+    size = expanded(form, OR)
+    if size.rows > limit or (size.rows > 1 and size.leaves > limit * LENGTH):
         return None
-    rows: list[list[Conjunction]] = [[(leaf,)] for leaf in form.leaves]
-    for kind, children in zip(form.kinds[len(rows) :], form.children[len(rows) :], strict=True):
-        if kind == AND:
-            rows.append(_products(form, rows, children))
-        elif kind == OR:
-            rows.append(list(dict.fromkeys(row for child in children for row in rows[child])))
-        else:
-            rows.append([()] if kind == TRUE else [])
-    return canonical(rows[-1])
+    if not form.leaves:
+        return [()] if form.kinds[-1] == TRUE else []
+    rows = map(of_leaves, _choices(form))
+    return canonical(row for row in rows if row is not None)
 
 
-def _products(form: Form, rows: list[list[Conjunction]], children: tuple[int, ...]) -> list[Conjunction]:
-    """Every way to take one row from each child; the leaves first, then the shortest lists."""
-    leaf_count = len(form.leaves)
-    base = of_leaves(form.leaves[child] for child in children if child < leaf_count)
-    products = [] if base is None else [base]
-    for factors in sorted((rows[child] for child in children if child >= leaf_count), key=len):
-        pairs = (product(left, right) for left in products for right in factors)
-        products = list(dict.fromkeys(pair for pair in pairs if pair is not None))
-    return products
+def _choices(form: Nodes) -> Iterator[list[Leaf]]:
+    """Every way to take all children of an AND and one of an OR: the leaves met on the way.
+
+    Branch by branch, so that the work is that of writing the rows down; lists of rows for each node
+    would be copied at every level of a deep form.
+    """
+    leaves, kinds, children_of = form.leaves, form.kinds, form.children
+    branches: list[tuple[_Chain, _Chain]] = [(None, (len(kinds) - 1, None))]
+    while branches:
+        chosen, pending = branches.pop()
+        while pending is not None:
+            node, pending = pending
+            kind = kinds[node]
+            if kind == LEAF:
+                chosen = (node, chosen)
+            elif kind == AND:
+                for child in children_of[node]:
+                    pending = (child, pending)
+            else:
+                first, *others = children_of[node]
+                branches.extend([(chosen, (child, pending)) for child in others])
+                pending = (first, pending)
+        yield [leaves[number] for number in _numbers(chosen)]
+
+
+def _numbers(chain: _Chain) -> Iterator[int]:
+    while chain is not None:
+        number, chain = chain
+        yield number

@@ -7,11 +7,23 @@ in which their operands were written.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from matchwood.logic.leaf import Leaf
 
 TRUE, FALSE, LEAF, AND, OR = range(5)
+
+
+class Nodes(Protocol):
+    """A DAG in any numbering that puts children before parents and the root last; leaves[n] for leaf n."""
+
+    @property
+    def leaves(self) -> Sequence[Leaf]: ...
+    @property
+    def kinds(self) -> Sequence[int]: ...
+    @property
+    def children(self) -> Sequence[tuple[int, ...]]: ...
 
 
 class Form(NamedTuple):

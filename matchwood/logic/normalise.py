@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from matchwood.language.tree import And, Constant, Expression, Not, Or, Predicate, Xnor, Xor
+from matchwood.language.tree import Constant, Expression, Not, Predicate, Truth, Xnor, Xor
 from matchwood.logic.builder import Answer, Builder
 from matchwood.logic.form import Form
 from matchwood.logic.leaf import Bind, Bound
+from matchwood.logic.numbering import form_below
 from matchwood.logic.parity import parity
 from matchwood.logic.questions import (
     IS_TRUE,
@@ -31,8 +32,14 @@ def normalise(expression: Expression, bind: Bind) -> Form:
 
     `bind` is called once for every predicate node, in the order of the text.
     """
+    builder, root = answered(expression, bind)
+    return form_below(builder, root)
+
+
+def answered(expression: Expression, bind: Bind) -> tuple[Builder, Answer]:
+    """The answer to "is it TRUE?", and the builder that holds its nodes."""
     walk = _Walk(expression, bind)
-    return walk.builder.form(walk.answer(expression, IS_TRUE))
+    return walk.builder, walk.answer(expression)
 
 
 class _Step(NamedTuple):
@@ -40,6 +47,7 @@ class _Step(NamedTuple):
 
     key: int
     junction: int | None
+    known: list[Answer]
     members: list[Asked]
     flips: int
 
@@ -54,34 +62,38 @@ class _Walk:
 
     def _survey(self, root: Expression, bind: Bind) -> None:
         """Bind the predicates, and count how often each node is an operand (builders may share nodes)."""
-        pending = [root]
+        uses, pending = self._uses, [root]
         while pending:
             node = pending.pop()
-            uses = self._uses.get(id(node), 0)
-            self._uses[id(node)] = uses + 1
-            if uses:
+            key = id(node)
+            if key in uses:
+                uses[key] += 1
                 continue
-            if isinstance(node, Predicate):
-                self._bound[id(node)] = bind(node)
+            uses[key] = 1
+            if type(node) is Predicate:
+                self._bound[key] = bind(node)
             else:
-                pending.extend(reversed(node.operands))
+                pending.extend(node.operands[::-1])
 
-    def answer(self, root: Expression, question: int) -> Answer:
-        """The answer to a question about the root; all that it needs is answered first."""
-        (node, question), _ = self._resolved(root, question)
+    def answer(self, root: Expression) -> Answer:
+        """Whether the root is TRUE; all that this needs is answered first."""
+        (node, question), _ = self._resolved(root, IS_TRUE)
         pending: list[Asked | _Step] = [(node, question)]
         while pending:
             top = pending.pop()
             if isinstance(top, _Step):
                 self._finish(top)
-            elif (key := _key(*top)) not in self._answers:
-                self._begin(top[0], top[1], key, pending)
+            else:
+                self._begin(top[0], top[1], pending)
         return self._answers[_key(node, question)]
 
-    def _begin(self, node: Expression, question: int, key: int, pending: list[Asked | _Step]) -> None:
-        if isinstance(node, Predicate):
+    def _begin(self, node: Expression, question: int, pending: list[Asked | _Step]) -> None:
+        key = _key(node, question)
+        if key in self._answers:
+            return
+        if type(node) is Predicate:
             self._answers[key] = of_predicate(self._bound[id(node)], question)
-        elif isinstance(node, Constant):
+        elif type(node) is Constant:
             self._answers[key] = of_constant(node, question)
         else:
             step = self._step(node, question, key)
@@ -91,18 +103,19 @@ class _Walk:
     def _step(self, node: Expression, question: int, key: int) -> _Step:
         junction = junction_of(node, question)
         if junction is not None:
-            return _Step(key, junction, self._nest(node, question, junction), 0)
+            known, members = self._nest(node, question, junction)
+            return _Step(key, junction, known, members, 0)
         operands, flips = self._parity_nest(node)
         asked = question & NEGATED_ANSWER
         members = [
             self._resolved(operand, either)[0] for operand in operands for either in (asked, asked ^ NEGATED_NODE)
         ]
-        return _Step(key, None, members, flips)
+        return _Step(key, None, [], members, flips)
 
     def _finish(self, step: _Step) -> None:
-        answers = [self._answers[_key(*member)] for member in step.members]
+        answers = [self._answers[id(node) << 2 | question] for node, question in step.members]
         if step.junction is not None:
-            self._answers[step.key] = self.builder.junction(step.junction, answers)
+            self._answers[step.key] = self.builder.junction(step.junction, step.known + answers)
             return
         pairs = list(zip(answers[::2], answers[1::2], strict=True))
         unequal, equal = parity(self.builder, pairs, negative=bool(step.key & NEGATED_ANSWER))
@@ -118,22 +131,27 @@ class _Walk:
             alone = alone and self._uses[id(node)] == 1
         return (node, question), alone
 
-    def _nest(self, node: Expression, question: int, junction: int) -> list[Asked]:
+    def _nest(self, node: Expression, question: int, junction: int) -> tuple[list[Answer], list[Asked]]:
         """The operands of a node and of those below it that are joined in the same way and used only here.
 
-        Taken together they merge in one step; taken level by level, a deep nest would copy its
-        growing list of children at each. `is unknown` ends a nest: it asks two questions, which
-        down a chain of such tests would lead to the same operands over and over.
+        Predicates are answered at once, the others are to be asked. Taken together all merge in one step;
+        taken level by level, a deep nest would copy its growing list of children at each.
+        `is unknown` ends a nest: it asks two questions, which down a chain of such tests would lead to
+        the same operands over and over.
         """
+        known: list[Answer] = []
         members: list[Asked] = []
         pending = about_operands(node, question)
         while pending:
             asked, alone = self._resolved(*pending.pop())
-            if alone and isinstance(asked[0], And | Or) and junction_of(*asked) == junction:
-                pending.extend(about_operands(*asked))
+            node, question = asked
+            if type(node) is Predicate:
+                known.append(of_predicate(self._bound[id(node)], question))
+            elif alone and type(node) is not Truth and junction_of(node, question) == junction:
+                pending.extend(about_operands(node, question))
             else:
                 members.append(asked)
-        return members
+        return known, members
 
     def _parity_nest(self, node: Expression) -> tuple[list[Expression], int]:
         """The operands of nested xor, xnor and not, and how often the outcome is negated."""

@@ -1,8 +1,8 @@
 """`xor` and `xnor`: flattened into one parity of operands, then folded as a balanced tree.
 
 Both are NULL as soon as one operand is, and else count TRUE operands, so the order of the operands
-and the way they are bracketed do not matter. A balanced fold makes a chain of 10,000 terms a DAG of depth 28 instead of 20,000;
-leaves of one attribute come together first, and fold into a single leaf.
+and the way they are bracketed do not matter. A balanced fold makes a chain of 10,000 terms a DAG of
+depth 28 instead of 20,000; leaves of one attribute come together first, and fold into a single leaf.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ def parity(builder: Builder, pairs: list[Pair], *, negative: bool) -> Pair:
 def _by_attribute(pairs: list[Pair]) -> list[list[Pair]]:
     """Operands that are leaves of one attribute together, in order; each other operand alone."""
     leaves: dict[str, list[tuple[Leaf, Leaf]]] = {}
-    others: list[list[Pair]] = []
+    others: list[Pair] = []
     for answer, negated in pairs:
         if isinstance(answer, Leaf) and isinstance(negated, Leaf) and answer.attribute == negated.attribute:
             leaves.setdefault(answer.attribute, []).append((answer, negated))
         else:
-            others.append([(answer, negated)])
-    return [list(sorted(leaves[attribute])) for attribute in sorted(leaves)] + others
+            others.append((answer, negated))
+    groups: list[list[Pair]] = [[*sorted(leaves[attribute])] for attribute in sorted(leaves)]
+    return groups + [[pair] for pair in others]
 
 
 def _folded(builder: Builder, pairs: list[Pair], outer: int, inner: int) -> Pair:

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from matchwood.language.tree import And, Expression, Or, Predicate
+from matchwood.language.tree import And, Expression, Predicate, Truth
 from matchwood.logic.conjunctions import canonical, of_leaves
 from matchwood.logic.dnf import dnf
 from matchwood.logic.form import AND, OR, Form
 from matchwood.logic.leaf import Bind, Conjunction, Leaf
-from matchwood.logic.normalise import normalise
+from matchwood.logic.normalise import answered
+from matchwood.logic.numbering import form_below
 from matchwood.logic.questions import IS_TRUE, Asked, about_operand, junction_of, leaf_of
 
 MOST_ROWS = 64
 """Direct conjunctions at most: absorption then compares all pairs, here and behind the form."""
 
 MOST_VISITS = 1_000
-"""Nodes looked at before a shape is given up; shared nodes could be met without end."""
+"""Nodes looked at, and predicates gathered, before a shape is given up; shared nodes could be met without end."""
 
 
 def dnf_of(expression: Expression, bind: Bind, limit: int) -> list[Conjunction] | Form:
@@ -34,16 +35,16 @@ def dnf_of(expression: Expression, bind: Bind, limit: int) -> list[Conjunction] 
     shape = _or_of_ands(expression, min(limit, MOST_ROWS))
     if shape is not None:
         return _rows(shape, bind)
-    form = normalise(expression, bind)
-    rows = dnf(form, limit)
-    return form if rows is None else rows
+    builder, root = answered(expression, bind)
+    if isinstance(root, Leaf) or root < 0:
+        rows = dnf(form_below(builder, root), limit)
+    else:
+        rows = dnf(builder.rough(root), limit)
+    return form_below(builder, root) if rows is None else rows
 
 
 def _only_predicates(operands: Iterable[Expression]) -> bool:
-    for operand in operands:
-        if type(operand) is not Predicate:
-            return False
-    return True
+    return set(map(type, operands)) == {Predicate}
 
 
 def _plain_conjunction(predicates: Iterable[Expression], bind: Bind) -> list[Conjunction]:
@@ -72,7 +73,7 @@ def _or_of_ands(expression: Expression, most: int) -> list[list[Asked]] | None:
         if row is None or not _only_predicates(node for node, _ in row):
             return None
         shape.append(row)
-    return shape
+    return shape if sum(map(len, shape)) <= MOST_VISITS else None
 
 
 def _spread(asked: Asked, junction: int) -> list[Asked] | None:
@@ -86,8 +87,8 @@ def _spread(asked: Asked, junction: int) -> list[Asked] | None:
         passed = about_operand(node, question)
         if passed is not None:
             pending.append(passed)
-        elif isinstance(node, And | Or) and junction_of(node, question) == junction:
-            pending.extend((operand, question) for operand in reversed(node.operands))
+        elif type(node) is not Truth and junction_of(node, question) == junction:
+            pending.extend([(operand, question) for operand in node.operands[::-1]])
         else:
             members.append(asked)
     return None

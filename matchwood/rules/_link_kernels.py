@@ -42,16 +42,19 @@ def _push_to_unit(node: Any, unit: Any, unit_heads: Any, chain: Any, back: Any) 
 
 @kernel
 def _node_of(row: Any, unit: Any, row_heads: Any, back: Any) -> Any:
-    """The node of a link that is known to have one."""
-    node = decode(row_heads[row])
-    while back[3 * node] != unit:
-        node = back[3 * node + 2]
+    """The node of a link, or NONE in a damaged table that lacks it."""
+    node = decode(row_heads[row]) if row_heads[row] < NONE else NONE
+    while node >= 0 and back[3 * node] != unit:
+        node = back[3 * node + 2] if back[3 * node + 2] < node else NONE
     return node
 
 
 @kernel
 def link(rows: Any, units: Any, unit_heads: Any, row_heads: Any, chain: Any, back: Any, nodes: Any) -> Any:
-    """Add the links rows[i] – units[i]; returns the number of nodes afterwards, at most two more a link."""
+    """Add the links rows[i] - units[i]; returns the number of nodes afterwards, at most two more a link.
+
+    Returns NONE when a unit names a row that does not name the unit.
+    """
     for i in range(len(rows)):
         row, unit = rows[i], units[i]
         if unit_heads[unit] == NONE and row_heads[row] == NONE:
@@ -69,7 +72,10 @@ def link(rows: Any, units: Any, unit_heads: Any, row_heads: Any, chain: Any, bac
             if row_heads[other] >= 0:
                 _add_node(other, unit, nodes, unit_heads, row_heads, chain, back)
                 nodes += 1
-            unit_heads[unit] = decode(_node_of(other, unit, row_heads, back))
+            node = _node_of(other, unit, row_heads, back)
+            if node == NONE:
+                return NONE
+            unit_heads[unit] = decode(node)
         _add_node(row, unit, nodes, unit_heads, row_heads, chain, back)
         nodes += 1
     return nodes

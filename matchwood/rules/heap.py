@@ -96,7 +96,14 @@ class ByteHeap:
         try:
             return data[start : start + length].tobytes().decode()
         except UnicodeDecodeError:
-            raise CorruptSnapshot(f"the string of row {row} is not UTF-8: the snapshot is damaged") from None
+            raise _garbled(f"the string of row {row}") from None
+
+    def texts(self, rows: NDArray[Any]) -> list[str]:
+        """The strings of many rows."""
+        try:
+            return self.take(rows).to_pylist()  # type: ignore[no-any-return]
+        except UnicodeDecodeError:
+            raise _garbled("a string") from None
 
     def take(self, rows: NDArray[Any]) -> pa.StringArray:
         """The strings of many rows, as Arrow's `string`."""
@@ -156,6 +163,10 @@ class ByteHeap:
         data, _, lengths = self.view()
         used = int(lengths.sum(dtype=np.int64)) + self.garbage
         return [] if used == len(data) else [f"{name}: {len(data)} bytes, but rows and garbage account for {used}"]
+
+
+def _garbled(what: str) -> CorruptSnapshot:
+    return CorruptSnapshot(f"{what} is not UTF-8: the snapshot is damaged")
 
 
 def _damaged(row: int) -> CorruptSnapshot:

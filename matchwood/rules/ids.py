@@ -13,7 +13,7 @@ from matchwood._arrays import Growable
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 from matchwood.rules._id_kernels import EMPTY, TOMBSTONE, claim_many, drop_many, find_many, rehash
 from matchwood.rules.heap import ByteHeap
-from matchwood.rules.keys import INT, STR, Id, Ids, Keys, integer_keys, key_of, keys_of, mixture
+from matchwood.rules.keys import INT, STR, Id, Ids, Keys, integer_keys, key_of, keys_of, kind_of, mixture, plain_id
 from matchwood.rules.strings import Utf8
 
 SMALLEST_BITS = 4
@@ -64,6 +64,14 @@ class IdColumn:
         if self.kind is not None and wanted.size and wanted.kind != self.kind:
             raise mixture(_decoded(wanted, 0), self.kind)
         return wanted
+
+    def checked(self, rule_id: object, beside: Id | None = None) -> Id:
+        """One id as the column keeps it; raises InvalidArgument for what may not be added to it, or beside that one."""
+        plain = plain_id(rule_id)
+        kind = self.kind or (beside is not None and kind_of(beside)) or None
+        if kind is not None and kind_of(plain) != kind:
+            raise mixture(plain, kind)
+        return plain
 
     def find(self, rule_id: object) -> int:
         """The live row of an id, or -1; what can be no id here has no row."""
@@ -132,12 +140,12 @@ class IdColumn:
             return pa.array(self._integers.view()[rows])
         return self._strings.take(rows)
 
-    def to_list(self, rows: NDArray[Any]) -> list[Id]:
+    def to_list(self, rows: NDArray[Any]) -> list[int] | list[str]:
         """The ids of many rows, as Python objects."""
         if self.kind == INT:
             return self._integers.view()[rows].tolist()  # type: ignore[no-any-return]
         if len(rows) > FEW:
-            return self._strings.take(rows).to_pylist()  # type: ignore[no-any-return]
+            return self._strings.texts(rows)
         return [self._strings.text(row) for row in rows.tolist()]
 
     def keep(self, rows: NDArray[Any]) -> None:

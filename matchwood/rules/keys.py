@@ -102,7 +102,7 @@ def _int64(column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
     if pa.types.is_uint64(column.type):
         largest = pc.max(column).as_py()
         if largest is not None and largest > 2**63 - 1:
-            raise InvalidArgument(f"the id {largest} does not fit into 64 bits: use a string id")
+            raise _too_large(largest)
     return np.array(column.cast(pa.int64()).to_numpy(), np.int64)
 
 
@@ -116,8 +116,27 @@ def _from_python(ids: list[Any]) -> Keys:
     try:
         return integer_keys(np.array(ids, np.int64))
     except OverflowError:
-        wrong = next(rule_id for rule_id in ids if not -(2**63) <= rule_id < 2**63)
-        raise InvalidArgument(f"the id {wrong} does not fit into 64 bits: use a string id") from None
+        raise _too_large(next(rule_id for rule_id in ids if not -(2**63) <= rule_id < 2**63)) from None
+
+
+def plain_id(rule_id: object) -> Id:
+    """An id as the table keeps it, a plain int or str; raises InvalidArgument for what cannot be one.
+
+    >>> plain_id("r1"), plain_id(np.int32(7))
+    ('r1', 7)
+    """
+    if type(rule_id) is not str and type(rule_id) is not int:
+        rule_id = _unwrapped(rule_id)
+    if isinstance(rule_id, str):
+        if not rule_id.isascii():
+            encode_one(rule_id, "id")
+    elif not -(2**63) <= rule_id < 2**63:
+        raise _too_large(rule_id)
+    return rule_id
+
+
+def _too_large(rule_id: int) -> InvalidArgument:
+    return InvalidArgument(f"the id {rule_id} does not fit into 64 bits: use a string id")
 
 
 def _unwrapped(rule_id: object) -> Id:
@@ -129,11 +148,14 @@ def _unwrapped(rule_id: object) -> Id:
     raise InvalidArgument(f"an id must be an int or a string (got {rule_id!r}, a {type(rule_id).__name__})")
 
 
+def kind_of(rule_id: Id) -> str:
+    return STR if isinstance(rule_id, str) else INT
+
+
 def _refuse_mixture(ids: list[Id]) -> None:
     for rule_id in ids:
         if type(rule_id) is not type(ids[0]):
-            kind = INT if type(ids[0]) is int else STR
-            raise mixture(rule_id, kind)
+            raise mixture(rule_id, kind_of(ids[0]))
 
 
 def mixture(rule_id: object, kind: str) -> InvalidArgument:

@@ -61,6 +61,11 @@ class Links:
     def nodes(self) -> int:
         return len(self._chain) // 2
 
+    @property
+    def linked_rows(self) -> int:
+        """How many rows have a unit."""
+        return int(np.count_nonzero(self._row_heads.view() != NONE))
+
     def reading(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """What the kernel that turns hits into rows reads: unit_heads and chain."""
         return self._unit_heads.view(), self._chain.view()
@@ -79,7 +84,10 @@ class Links:
     def _link_piece(self, rows: NDArray[np.int32], units: NDArray[np.int32]) -> None:
         nodes = self.nodes
         self._set_nodes(nodes + 2 * len(rows))
-        self._set_nodes(kernels.link(rows, units, *self._writing(), nodes))
+        linked = kernels.link(rows, units, *self._writing(), nodes)
+        self._set_nodes(max(linked, nodes))
+        if linked < nodes:
+            raise CorruptSnapshot("links: a unit names a row that does not name the unit: the snapshot is damaged")
 
     def _set_nodes(self, nodes: int) -> None:
         self._chain.resize(2 * nodes)
@@ -94,8 +102,9 @@ class Links:
         present = self._present(rows)
         out = np.empty(len(self._units(present)[1]), np.int32)
         if len(out):
-            _, nodes = kernels.unlink(present, *self._writing(), out)
+            links, nodes = kernels.unlink(present, *self._writing(), out)
             self.garbage += nodes
+            out = out[:links]
         return out
 
     def units_of(self, row: int) -> NDArray[np.int32]:

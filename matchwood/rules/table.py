@@ -20,7 +20,7 @@ from matchwood.errors import CorruptSnapshot, InvalidArgument, UnknownRule
 from matchwood.rules.heap import ByteHeap
 from matchwood.rules.hits import ROOM, Rows, rows_of_hits
 from matchwood.rules.ids import IdColumn
-from matchwood.rules.keys import Id, Ids
+from matchwood.rules.keys import INT, Id, Ids
 from matchwood.rules.links import Links
 from matchwood.rules.saved import part, prefixed, refuse_misfits, whole_numbers
 from matchwood.rules.strings import Strings, encode_many
@@ -83,6 +83,15 @@ class RuleTable:
         """
         return self._ids.locate(ids)
 
+    def checked_id(self, rule_id: object, beside: Id | None = None) -> Id:
+        """An id as the table keeps it; raises InvalidArgument if it may not be inserted, or not `beside` that one."""
+        return self._ids.checked(rule_id, beside)
+
+    @property
+    def id_kind(self) -> type[int] | type[str] | None:
+        """Whether ids are int or str; None while there has been no rule."""
+        return None if self._ids.kind is None else int if self._ids.kind == INT else str
+
     @property
     def id_type(self) -> pa.DataType:
         """The type of `ids`: int64 or string."""
@@ -92,7 +101,7 @@ class RuleTable:
         """The ids of many rows, as an Arrow array."""
         return self._ids.take(rows)
 
-    def id_list(self, rows: NDArray[Any]) -> list[Id]:
+    def id_list(self, rows: NDArray[Any]) -> list[int] | list[str]:
         """The ids of a few rows, as Python objects."""
         return self._ids.to_list(rows)
 
@@ -266,6 +275,7 @@ class RuleTable:
         return {
             "rules": len(self),
             "holes": self.row_count - len(self),
+            "form_rules": self._links["forms"].linked_rows,
             "bytes_text": self.bytes_text,
             "bytes_ids": self._ids.nbytes,
             "bytes_links": sum(each.nbytes for each in links),

@@ -123,6 +123,8 @@ def texts_of(weights_json: Strings | None, count: int) -> Utf8 | None:
     """One JSON text or None a rule."""
     if weights_json is None:
         return None
+    if isinstance(weights_json, list | tuple) and len(weights_json) == weights_json.count(None) == count:
+        return None
     texts = encode_many(weights_json, "weights", optional=True)
     if texts.size != count:
         raise InvalidArgument(f"{count} rules but {texts.size} JSON texts of weights")

@@ -47,7 +47,7 @@ class LocalPlace:
             return file.read(limit)
 
     def claim(self, directory: str) -> bool:
-        os.makedirs(self.root, exist_ok=True)
+        _make_lasting(self.root)
         try:
             os.mkdir(self._at(directory))
         except FileExistsError:
@@ -126,6 +126,16 @@ def _sync(path: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _make_lasting(path: str) -> None:
+    """Make a directory and those above it, safe from a power cut."""
+    missing = [path]
+    while not os.path.isdir(missing[-1]):
+        missing.append(os.path.dirname(missing[-1]))
+    os.makedirs(path, exist_ok=True)
+    for made_in in missing[1:]:
+        _sync(made_in)
 
 
 def _unlink(path: str) -> None:

@@ -136,7 +136,8 @@ def rows_text(rows: Iterable[Conjunction], outer: str = "or") -> str:
     texts = [_joined(inner, [leaf_text(leaf) for leaf in row]) for row in rows]
     if () in rows:
         return "true" if outer == "or" else "false"
-    return _joined(outer, [f"({text})" if len(rows) > 1 and len(row) > 1 else text for text, row in zip(texts, rows, strict=True)])
+    bracketed = [f"({text})" if len(row) > 1 else text for text, row in zip(texts, rows, strict=True)]
+    return texts[0] if len(rows) == 1 else _joined(outer, bracketed)
 
 
 def _joined(word: str, texts: list[str]) -> str:
@@ -181,9 +182,8 @@ def _set_texts(name: str, cuts: sets.CutSet) -> list[str]:
 def _points(cuts: sets.CutSet) -> tuple[Any, ...]:
     """The values of a set of single values; nothing for other sets."""
     lows, highs = cuts[::2], cuts[1::2]
-    if len(lows) != len(highs) or any(low != high[:1] + (0,) or not high[1] for low, high in zip(lows, highs, strict=True)):
-        return ()
-    return tuple(low[0] for low in lows)
+    single = len(lows) == len(highs) and all(low[:1] == high[:1] for low, high in zip(lows, highs, strict=True))
+    return tuple(low[0] for low in lows) if single else ()
 
 
 def _interval_text(name: str, low: sets.Cut, high: sets.Cut | None) -> str:
@@ -226,7 +226,9 @@ trees = st.recursive(_ATOMS, _operators(And, Or, Xor, Xnor), max_leaves=10)
 plain_trees = st.recursive(
     predicates,
     lambda below: st.one_of(
-        st.builds(lambda kind, nodes: kind(*nodes), st.sampled_from((And, Or)), st.lists(below, min_size=2, max_size=4)),
+        st.builds(
+            lambda kind, nodes: kind(*nodes), st.sampled_from((And, Or)), st.lists(below, min_size=2, max_size=3)
+        ),
         st.builds(Not, below),
     ),
     max_leaves=10,

@@ -61,5 +61,5 @@ def test_every_fixture_file_is_read() -> None:
 
 @pytest.mark.parametrize("text", ["x = 1; x = 1", "x = 1;", "x = 1; ;", "x = 1; x = 1; x = 1;", "# nothing"])
 def test_the_loader_refuses_unpaired_entries_and_too_few(text: str) -> None:
-    with pytest.raises(ValueError, match="pair|entries|unpack"):
+    with pytest.raises(ValueError, match=r"pair|entries|unpack"):
         pairs(text, least=1)

@@ -121,6 +121,7 @@ def test_times() -> None:
     assert verdict("=", pd.Timestamp(NOON), NOON) is True
     assert verdict("=", np.datetime64("2026-01-01T12", "ns"), NOON) is True
     assert verdict("=", np.datetime64("2026-01-01"), DAY) is True
+    assert verdict("=", np.datetime64("2026-01"), DAY, types={"x": "date"}) is True
 
 
 def test_times_in_a_zone() -> None:

@@ -84,7 +84,7 @@ def test_none_is_refused_unless_it_stands_for_nothing() -> None:
 
 
 def test_a_column_of_numbers_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="must be a column of strings .got int64"):
+    with pytest.raises(InvalidArgument, match=r"must be a column of strings .got int64"):
         encode_many(pa.array([1, 2]))
 
 
@@ -164,5 +164,6 @@ def test_text_that_is_no_longer_utf8_is_a_damaged_snapshot() -> None:
 def test_audit_notices_bytes_that_nobody_accounts_for() -> None:
     heap = filled()
     heap.garbage += 1
-    assert heap.audit("texts") == [f"texts: {len(heap.view().data)} bytes, but rows and garbage account for "
-                                   f"{len(heap.view().data) + 1}"]
+    assert heap.audit("texts") == [
+        f"texts: {len(heap.view().data)} bytes, but rows and garbage account for {len(heap.view().data) + 1}"
+    ]

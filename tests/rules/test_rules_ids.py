@@ -86,6 +86,28 @@ def test_what_is_no_id_is_refused_by_name(wrong: Any, message: str) -> None:
     assert (len(column), column.kind, column.live) == (0, None, 0)
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"), [("é", "é"), (np.str_("a"), "a"), (np.int8(5), 5), (-(2**63), -(2**63)), (0, 0)]
+)
+def test_one_id_is_checked_and_unwrapped(given: Any, kept: Any) -> None:
+    found = IdColumn().checked(given)
+    assert (found, type(found)) == (kept, type(kept))
+
+
+@pytest.mark.parametrize("wrong", [True, None, 1.0, 2**63, "\ud800", b"a", np.bool_(False), (1,)])
+def test_one_id_that_is_none_is_refused(wrong: Any) -> None:
+    with pytest.raises(InvalidArgument):
+        IdColumn().checked(wrong)
+
+
+def test_one_id_is_of_the_column_s_kind_or_of_its_neighbour_s() -> None:
+    assert filled("a").checked("b") == "b"
+    assert IdColumn().checked(7, beside=8) == 7
+    for column, wrong, beside in ((filled("a"), 7, None), (filled(7), "a", None), (IdColumn(), "a", 0)):
+        with pytest.raises(InvalidArgument, match="an index has one kind of id"):
+            column.checked(wrong, beside)
+
+
 def test_the_first_id_decides_the_kind() -> None:
     column = filled("a")
     with pytest.raises(InvalidArgument, match="the id 7 is a int, but the ids of this index are strings"):

@@ -140,6 +140,20 @@ def test_no_damaged_number_is_followed_outside(name: str) -> None:
                 again.check("links", 4)
 
 
+def test_a_unit_whose_row_does_not_know_it_is_noticed() -> None:
+    links = linked((0, 5), (1, 4), (1, 3))
+    heads = links.arrays()["unit_heads"].copy()
+    heads[5] = 1
+    with pytest.raises(CorruptSnapshot, match="does not name the unit"):
+        restored(links, unit_heads=heads).link([2], [5])
+
+
+def test_a_row_given_twice_is_unlinked_once() -> None:
+    links = linked((0, 5), (1, 5), (1, 6))
+    assert sorted(links.unlink([1, 1]).tolist()) == [5, 6]
+    assert_same(links, [(0, 5)])
+
+
 def test_a_damaged_chain_does_not_run_for_ever() -> None:
     links = linked((0, 5), (1, 5), (2, 5))
     chain = links.arrays()["chain"].copy()

@@ -57,7 +57,9 @@ class Pair:
 
     def link(self, ids: list[Any]) -> None:
         for kind in ("conjunctions", "forms"):
-            chosen = [(each, self.random.randrange(30)) for each in ids for _ in range(self.random.choice([0, 1, 1, 3]))]
+            chosen = [
+                (each, self.random.randrange(30)) for each in ids for _ in range(self.random.choice([0, 1, 1, 3]))
+            ]
             rows = [self.table.row_of(rule_id) for rule_id, _ in chosen]
             self.table.link(rows, [unit for _, unit in chosen], kind)
             for rule_id, unit in chosen:

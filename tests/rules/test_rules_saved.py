@@ -106,7 +106,7 @@ def test_an_unknown_array_is_refused() -> None:
 def test_a_count_that_is_none_is_refused(wrong: Any) -> None:
     header = small().header()
     header["ids"]["filled"] = wrong
-    with pytest.raises(CorruptSnapshot, match="ids.filled"):
+    with pytest.raises(CorruptSnapshot, match=r"ids\.filled"):
         restored(copied(small()), header)
 
 
@@ -152,7 +152,7 @@ def test_every_flipped_byte_is_noticed_or_harmless() -> None:
 def reads_badly(table: RuleTable) -> bool:
     try:
         read_everything(table)
-    except (MatchwoodError, UnicodeDecodeError):
+    except MatchwoodError:
         table_is_bad = True
     else:
         table_is_bad = False
@@ -162,6 +162,6 @@ def reads_badly(table: RuleTable) -> bool:
         table.insert_many(["a", "n"], ["again", "new"])
         table.link([4, 5], [0, 1], "conjunctions")
         table.compact()
-    except (MatchwoodError, IndexError, UnicodeDecodeError):
+    except (MatchwoodError, IndexError):
         table_is_bad = True
     return table_is_bad

@@ -41,7 +41,9 @@ def test_a_table_tells_what_it_was_told() -> None:
     assert table.texts(np.array([1, 0])).to_pylist() == ["y = 'ü'", "x = 1"]
     assert table.ids(np.array([2, 0])).to_pylist() == table.id_list(np.array([2, 0])) == ["c", "a"]
     assert table.rows_of(["c", "nobody"]).tolist() == [2, -1]
-    assert (table.row_of("b"), table.find("z"), table.id_type) == (1, -1, pa.string())
+    assert (table.row_of("b"), table.find("z"), table.id_type, table.id_kind) == (1, -1, pa.string(), str)
+    assert (table.stats()["form_rules"], table.stats()["rules"]) == (1, 3)
+    assert table.checked_id(np.str_("new")) == "new"
     assert table.audit() == []
 
 

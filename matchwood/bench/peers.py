@@ -1,0 +1,60 @@
+"""Rule engines that users might pick instead, from the `bench` extra: one expression a rule, one call a rule and event.
+
+Both read nearly the same language. Neither knows SQL's NULL, so a comparison that could meet a missing attribute is
+guarded; equality and `in` need no guard, which keeps the peers as fast as they can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from matchwood.language import Predicate, parse, postorder
+
+Matcher: TypeAlias = Callable[[Mapping[str, Any]], list[int]]
+
+
+def rule_engine_matcher(texts: Sequence[str]) -> Matcher:
+    """The `rule-engine` package: rules are parsed once, in Python."""
+    import rule_engine
+
+    context = rule_engine.Context(default_value=None)
+    rules = [rule_engine.Rule(guarded(text), context=context) for text in texts]
+    return lambda event: [number for number, rule in enumerate(rules) if rule.matches(event)]
+
+
+def zen_engine_matcher(texts: Sequence[str]) -> Matcher:
+    """The `zen-engine` package: rules are compiled once, to a virtual machine in Rust."""
+    import zen
+
+    rules = [zen.compile_expression(guarded(text)) for text in texts]
+    return lambda event: [number for number, rule in enumerate(rules) if rule.evaluate(event)]
+
+
+PEERS: dict[str, Callable[[Sequence[str]], Matcher]] = {
+    "rule-engine": rule_engine_matcher,
+    "zen-engine": zen_engine_matcher,
+}
+
+
+def guarded(text: str) -> str:
+    """A conjunction of simple predicates in the peers' language.
+
+    >>> guarded("a = 1 and b between 2 and 5 and c not in (1, 2)")
+    'a == 1 and b != null and b >= 2 and b <= 5 and c != null and not (c in [1, 2])'
+    """
+    predicates = [node for node in postorder(parse(text)) if isinstance(node, Predicate)]
+    return " and ".join(_guarded(predicate) for predicate in predicates)
+
+
+def _guarded(predicate: Predicate) -> str:
+    name, value = predicate.attr, predicate.value
+    if predicate.op == "=":
+        return f"{name} == {value}"
+    if predicate.op == "in":
+        return f"{name} in {list(value)}"
+    if predicate.op == "between":
+        return f"{name} != null and {name} >= {value[0]} and {name} <= {value[1]}"
+    if predicate.op == "not in":
+        return f"{name} != null and not ({name} in {list(value)})"
+    return f"{name} != null and {name} {predicate.op} {value}"

@@ -1,0 +1,134 @@
+"""From columns to codes: look up a chunk's elements, and put the pairs together event by event."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from matchwood.encoding._event_kernels import pairs_of_matrix, pairs_of_triples, pairs_with_verdicts
+from matchwood.encoding.attribute import Source
+from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.encoding.column_parts import Part, Rows, codes_of, labels_of
+from matchwood.encoding.derived import Verdicts
+from matchwood.encoding.keys import arrow_strings
+from matchwood.encoding.spaces import Strings
+
+_SPARSE = 4
+"""A matrix that would be emptier than one in four is not made: triples cost some four times a cell."""
+
+
+_SPARE = 16
+"""Unused labels at the end of a matrix's line: with lines of 2^n bytes all columns fall into the same few places of the
+processor's cache and drive each other out."""
+
+
+class _Labels(NamedTuple):
+    """Labels for an attribute number: of the given rows, or of all."""
+
+    number: int
+    rows: Rows | None
+    labels: NDArray[np.int32]
+
+
+class _Found(NamedTuple):
+    """Verdicts on some values, and which of them each row has (-1 for none)."""
+
+    rows: Rows | None
+    codes: NDArray[np.int64]
+    verdicts: Verdicts
+
+
+class Assembly:
+    """Collects what the values of one chunk are encoded to."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._labels: list[_Labels] = []
+        self._found: list[_Found] = []
+
+    def add(self, source: Source, part: Part) -> None:
+        """Look up the values of one part of a source's column."""
+        if not len(part.elements):
+            return
+        elements = _readable(part.elements) if any(target.spaces is not None for target in source.direct) else _UNREAD
+        for target in source.direct:
+            labels = target.locate_many(elements, len(part.elements))
+            self._labels.append(_Labels(target.number, part.rows, labels_of(part, labels)))
+        if source.derived is not None:
+            self._found.append(_Found(part.rows, codes_of(part), source.derived.evaluate(part.elements)))
+
+    def finish(self) -> EncodedEvents:
+        """All pairs, event by event, ordered by attribute."""
+        self._labels.sort(key=lambda labels: labels.number)
+        numbers = sorted({labels.number for labels in self._labels})
+        triples = sum(len(labels.labels) for labels in self._labels)
+        dense = triples * _SPARSE >= len(numbers) * self._count
+        direct = self._from_matrix(numbers) if dense else self._from_triples()
+        return EncodedEvents(*(self._with_verdicts(direct) if self._found else direct))
+
+    def _from_matrix(self, numbers: list[int]) -> Any:
+        matrix = np.empty((len(numbers), self._count + _SPARE), np.int32)
+        column, previous = -1, -1
+        for number, rows, labels in self._labels:
+            if number != previous:
+                column, previous = column + 1, number
+                _begin(matrix[column, : self._count], rows, labels)
+            else:
+                _add(matrix[column], rows, labels)
+        return pairs_of_matrix(matrix, self._count, np.array(numbers, np.int32))
+
+    def _from_triples(self) -> Any:
+        every = np.arange(self._count)
+        rows = [every if labels.rows is None else labels.rows for labels in self._labels]
+        numbers = np.array([labels.number for labels in self._labels], np.int32)
+        found = [labels.labels for labels in self._labels]
+        counts = [len(labels) for labels in found]
+        return pairs_of_triples(self._count, np.concatenate(rows), np.repeat(numbers, counts), np.concatenate(found))
+
+    def _with_verdicts(self, direct: Any) -> Any:
+        """The verdicts of all sources one after the other, so that a code names a value of one of them."""
+        codes = np.full((len(self._found), self._count), -1, np.int64)
+        offsets, values, pairs = [], 0, 0
+        for line, (rows, own, verdicts) in zip(codes, self._found, strict=True):
+            line[slice(None) if rows is None else rows] = np.where(own < 0, -1, own + values)
+            offsets.append(verdicts.offsets[:-1] + pairs)
+            values += len(verdicts.offsets) - 1
+            pairs += len(verdicts.attributes)
+        every = np.concatenate([*offsets, [pairs]]).astype(np.int64, copy=False)
+        attributes = np.concatenate([found.verdicts.attributes for found in self._found])
+        labels = np.concatenate([found.verdicts.labels for found in self._found])
+        return pairs_with_verdicts(*direct, codes, every, attributes, labels)
+
+
+_UNREAD: NDArray[np.int64] = np.zeros(0, np.int64)
+
+
+def _begin(line: NDArray[np.int32], rows: Rows | None, labels: NDArray[np.int32]) -> None:
+    """The first labels of an attribute; the other rows are NULL."""
+    if rows is None:
+        line[:] = labels
+    else:
+        line.fill(NULL_LABEL)
+        line[rows] = labels
+
+
+def _add(line: NDArray[np.int32], rows: Rows | None, labels: NDArray[np.int32]) -> None:
+    """Further labels, from other places of the events; a NULL there replaces nothing."""
+    held = np.flatnonzero(labels >= 0)
+    line[held if rows is None else rows[held]] = labels[held]
+
+
+def _readable(elements: NDArray[Any] | pa.Array) -> NDArray[Any] | Strings:
+    """Elements as look-ups take them: always read-only, so that their kernels are compiled once."""
+    if isinstance(elements, pa.Array):
+        return Strings(*map(_frozen, arrow_strings(elements)))
+    return _frozen(elements)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    frozen = array.view()
+    frozen.flags.writeable = False
+    return frozen

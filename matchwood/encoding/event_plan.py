@@ -1,0 +1,78 @@
+"""What live rules ask of events, prepared once and kept until the list of sources changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from matchwood.encoding.attribute import Source
+from matchwood.encoding.event_paths import Node, key_trie
+from matchwood.encoding.event_values import Reading
+
+if TYPE_CHECKING:
+    from matchwood.encoding.encoder import Encoder
+
+ROWS = 16_384
+"""Rows of a chunk: the labels of 20 columns then fill some 1.3 MB, and stay in the cache between the steps."""
+
+CELLS = 8 * 2**20
+"""Labels of a chunk: with more than 512 columns, chunks have fewer rows, so that a chunk's stay below 32 MB."""
+
+
+LABEL_BITS = 32
+"""A pair as one integer: the attribute above that many bits of label."""
+
+_QUICK_TYPES: dict[str, tuple[bool, type | None]] = {
+    "int": (True, None),
+    "number": (True, float),
+    "double": (True, float),
+    "string": (False, str),
+}
+
+
+class Quick(NamedTuple):
+    """A key with one attribute, whose commonest values only have to be located: integers, values of another type."""
+
+    takes_int: bool
+    type: type | None
+    base: int
+    locate: Callable[[Any], int]
+
+
+class EventPlan(NamedTuple):
+    """The sources of one version of an encoder, the trie of their names, and how values are read."""
+
+    version: int
+    sources: list[Source]
+    trie: Node
+    reading: Reading
+    row_limit: int
+    quick: dict[str, Quick]
+
+
+def event_plan(encoder: Encoder) -> EventPlan:
+    """The encoder's plan, made anew when its sources have changed."""
+    plan: EventPlan | None = encoder.event_plan
+    if plan is None or plan.version != encoder.version:
+        plan = encoder.event_plan = _made(encoder)
+    return plan
+
+
+def _made(encoder: Encoder) -> EventPlan:
+    version, sources = encoder.version, list(encoder.sources())
+    trie = key_trie([source.name for source in sources])
+    columns = sum(len(source.direct) + (source.derived is not None) for source in sources)
+    limit = max(256, min(ROWS, CELLS // max(columns, 1)))
+    return EventPlan(version, sources, trie, Reading(encoder.zone), limit, _quick_keys(trie, sources))
+
+
+def _quick_keys(trie: Node, sources: list[Source]) -> dict[str, Quick]:
+    quick = {}
+    for key, edge in trie.items():
+        source = sources[edge.here[0]] if edge.sole else None
+        if source is None or source.kind not in _QUICK_TYPES or source.derived is not None or len(source.direct) != 1:
+            continue
+        number, spaces = source.direct[0]
+        if spaces is not None:
+            quick[key] = Quick(*_QUICK_TYPES[source.kind], number << LABEL_BITS, spaces.locate)
+    return quick

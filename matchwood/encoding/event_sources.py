@@ -1,0 +1,175 @@
+"""The kinds of input that events come in, cut into chunks of bounded size.
+
+A chunk is a container of rows. Its columns are sliced, and converted where they must be, only when
+the encoding asks for them by name: what no live rule names costs nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from matchwood.encoding.event_containers import ColumnContainer, Container, MappingContainer
+from matchwood.encoding.event_pandas import pandas_column
+from matchwood.encoding.event_values import describe
+from matchwood.errors import EventError, InvalidArgument
+
+RowLimit = Callable[[], int]
+
+
+class Chunk(NamedTuple):
+    """Some rows of the input: where they begin, how many they are, what holds them.
+
+    `columnar`     the same names stand in all rows
+    `nan_is_null`  as in pandas
+    """
+
+    first_row: int
+    count: int
+    rows: Container
+    columnar: bool = True
+    nan_is_null: bool = False
+
+
+def chunks(events: Any, limit: RowLimit, presence: bool = False) -> Iterator[Chunk]:
+    """The input in chunks of at most limit() rows each; asked anew for each chunk.
+
+    Input with columns gives at least one chunk, if need be an empty one. `presence` says that a
+    key with None must be told from none.
+    """
+    if isinstance(events, Mapping):
+        return _mapping_chunks([events], limit, presence)
+    if (pandas := sys.modules.get("pandas")) is not None and isinstance(events, pandas.DataFrame):
+        return _pandas_chunks(events, limit)
+    table = _as_table(events)
+    if table is not None:
+        return _table_chunks(table, 0, limit)
+    if isinstance(events, pa.RecordBatchReader):
+        return _stream_chunks(events, limit)
+    if hasattr(events, "__arrow_c_stream__"):
+        return _stream_chunks(pa.RecordBatchReader.from_stream(events), limit)
+    if isinstance(events, Iterable) and not isinstance(events, str | bytes):
+        return _mapping_chunks(events, limit, presence)
+    raise InvalidArgument(
+        f"events must be a dict, dicts, an Arrow table or stream, or a pandas DataFrame (got {describe(events)})"
+    )
+
+
+def _as_table(events: Any) -> pa.Table | None:
+    """Arrow's own objects that hold all rows; None for anything else."""
+    if isinstance(events, pa.Table):
+        return events
+    if isinstance(events, pa.RecordBatch):
+        return pa.Table.from_batches([events])
+    if isinstance(events, pa.StructArray | pa.ChunkedArray):
+        return _table_of_structs(events)
+    if isinstance(events, pa.Array):
+        raise InvalidArgument(f"an Arrow array of events must hold structs (got one of {events.type})")
+    if hasattr(events, "__arrow_c_array__"):
+        return pa.Table.from_batches([pa.record_batch(events)])
+    return None
+
+
+def _table_of_structs(events: pa.StructArray | pa.ChunkedArray) -> pa.Table:
+    """One column a field; where a struct is NULL all its fields are."""
+    if not pa.types.is_struct(events.type):
+        raise InvalidArgument(f"an Arrow array of events must hold structs (got one of {events.type})")
+    names = [field.name for field in events.type]
+    if not names:
+        return _without_columns(len(events))
+    return pa.Table.from_arrays(events.flatten(), names=names)
+
+
+def _without_columns(count: int) -> pa.Table:
+    """A table that has only a number of rows."""
+    return pa.table({"": pa.nulls(count)}).select([])
+
+
+def _table_chunks(table: pa.Table, first_row: int, limit: RowLimit) -> Iterator[Chunk]:
+    positions = _positions(table.column_names)
+    start = 0
+    while True:
+        count = min(limit(), len(table) - start)
+        part = _Slice(table.slice(start, count))
+        yield Chunk(first_row + start, count, ColumnContainer(positions, part.column))
+        start += count
+        if start >= len(table):
+            return
+
+
+class _Slice:
+    """Some rows of a table, as one array a column."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def column(self, position: int) -> pa.Array:
+        column = self._table.column(position)
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        return column.combine_chunks() if column.num_chunks else pa.nulls(0, column.type)
+
+
+def _positions(names: Sequence[Any]) -> dict[str, list[int]]:
+    """Where each name stands; a column whose name is not text can be no attribute."""
+    positions: dict[str, list[int]] = {}
+    for position, name in enumerate(names):
+        if isinstance(name, str):
+            positions.setdefault(name, []).append(position)
+    return positions
+
+
+def _stream_chunks(reader: pa.RecordBatchReader, limit: RowLimit) -> Iterator[Chunk]:
+    """Batches of a stream, small ones put together (a database's hold some 2,000 rows)."""
+    first_row, pending, rows = 0, [], 0
+    for batch in reader:
+        pending.append(batch)
+        rows += len(batch)
+        if rows >= limit():
+            yield from _table_chunks(pa.Table.from_batches(pending), first_row, limit)
+            first_row, pending, rows = first_row + rows, [], 0
+    if rows or not first_row:
+        yield from _table_chunks(pa.Table.from_batches(pending, reader.schema), first_row, limit)
+
+
+def _pandas_chunks(frame: Any, limit: RowLimit) -> Iterator[Chunk]:
+    positions = _positions(list(frame.columns))
+    start = 0
+    while True:
+        part = frame.iloc[start : start + limit()]
+        held = ColumnContainer(positions, _Frame(part).column)
+        yield Chunk(start, len(part), held, nan_is_null=True)
+        start += len(part)
+        if start >= len(frame):
+            return
+
+
+class _Frame:
+    """Some rows of a DataFrame, with one converted column at a time."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def column(self, position: int) -> pa.Array | list[Any]:
+        return pandas_column(self._frame.iloc[:, position])
+
+
+def _mapping_chunks(events: Iterable[Any], limit: RowLimit, presence: bool) -> Iterator[Chunk]:
+    iterator, first_row = iter(events), 0
+    while rows := list(itertools.islice(iterator, limit())):
+        if set(map(type, rows)) != {dict}:
+            _check_mappings(rows, first_row)
+        yield Chunk(first_row, len(rows), MappingContainer(rows, presence), columnar=False)
+        first_row += len(rows)
+
+
+def _check_mappings(rows: list[Any], first_row: int) -> None:
+    for row, event in enumerate(rows):
+        if not isinstance(event, Mapping):
+            raise EventError(
+                "event", where=f"event {first_row + row}", got=describe(event), expected="a dict or another mapping"
+            )

@@ -1,0 +1,177 @@
+"""The keys of boundaries on numbers: one integer each, or two where integers and doubles mix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding import _space_kernels as kernels
+from matchwood.encoding.key_columns import Labels, frozen
+from matchwood.encoding.keys import (
+    RESIDUAL_BITS,
+    double_keys,
+    doubles_of,
+    integer_keys,
+    key_number,
+    number_key,
+    number_keys,
+)
+
+
+class IntegerKeys:
+    """bool, int, date and timestamp: each element is its own key."""
+
+    def __init__(self, primary: NDArray[np.int64]) -> None:
+        self.primary = frozen(primary)
+
+    @classmethod
+    def of_elements(cls, elements: Sequence[int]) -> tuple[IntegerKeys, NDArray[np.int64]]:
+        distinct, inverse = np.unique(np.array(elements, np.int64), return_inverse=True)
+        return cls(distinct), inverse
+
+    @classmethod
+    def of_keys(cls, keys: Sequence[int]) -> IntegerKeys:
+        return cls(np.array(keys, np.int64))
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> IntegerKeys:
+        return cls(arrays["primary"])
+
+    @staticmethod
+    def key(element: int) -> int:
+        return int(element)
+
+    @staticmethod
+    def place(low: int, key: int, high: int) -> float:
+        return (key - low) / (high - low)
+
+    def __len__(self) -> int:
+        return len(self.primary)
+
+    def at(self, position: int) -> int:
+        return int(self.primary[position])
+
+    def count_up_to(self, key: int) -> int:
+        return int(self.primary.searchsorted(key, "right"))
+
+    def counts_up_to(self, other: IntegerKeys) -> NDArray[np.int64]:
+        return self.primary.searchsorted(other.primary, "right")
+
+    def same(self, positions: NDArray[np.int64], other: IntegerKeys) -> NDArray[np.bool_]:
+        return self.primary[positions] == other.primary
+
+    def take(self, order: NDArray[np.int64]) -> IntegerKeys:
+        return IntegerKeys(self.primary[order])
+
+    def joined(self, other: IntegerKeys) -> IntegerKeys:
+        return IntegerKeys(np.concatenate((self.primary, other.primary)))
+
+    def scale(self) -> NDArray[np.float64]:
+        return self.primary.astype(np.float64)
+
+    def locate(self, labels: Labels, tail: IntegerKeys, tail_labels: Labels, elements: NDArray[np.int64]) -> Labels:
+        found: Labels = kernels.locate_integers(self.primary, labels, tail.primary, tail_labels, frozen(elements))
+        return found
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"primary": self.primary}
+
+    @property
+    def nbytes(self) -> int:
+        return self.primary.nbytes
+
+
+class NumberKeys:
+    """number and double: 64-bit integers and doubles in one order."""
+
+    def __init__(self, primary: NDArray[np.int64], residual: NDArray[np.int16]) -> None:
+        self.primary, self.residual = frozen(primary), frozen(residual)
+
+    @classmethod
+    def of_elements(cls, elements: Sequence[float]) -> tuple[NumberKeys, NDArray[np.int64]]:
+        primary, residual = number_keys(elements)
+        if not residual.any():
+            distinct, inverse = np.unique(primary, return_inverse=True)
+            return cls(distinct, np.zeros(len(distinct), np.int16)), inverse
+        order = np.lexsort((residual, primary))
+        ordered = cls(primary[order], residual[order])
+        fresh = np.append(True, (np.diff(ordered.primary) != 0) | (np.diff(ordered.residual) != 0))
+        inverse = np.empty(len(order), np.int64)
+        inverse[order] = np.cumsum(fresh) - 1
+        return ordered.take(np.flatnonzero(fresh)), inverse
+
+    @classmethod
+    def of_keys(cls, keys: Sequence[int]) -> NumberKeys:
+        primary = np.array([key >> RESIDUAL_BITS for key in keys], np.int64)
+        return cls(primary, np.array([key & 0xFFFF for key in keys], np.int16))
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> NumberKeys:
+        return cls(arrays["primary"], arrays["residual"])
+
+    @staticmethod
+    def key(element: float) -> int:
+        return number_key(element)
+
+    @staticmethod
+    def place(low: int, key: int, high: int) -> float:
+        start, stop = key_number(low), key_number(high)
+        if stop - start > 0 and stop - start < math.inf:
+            return (key_number(key) - start) / (stop - start)
+        return (key - low) / (high - low)
+
+    def __len__(self) -> int:
+        return len(self.primary)
+
+    def at(self, position: int) -> int:
+        return (int(self.primary[position]) << RESIDUAL_BITS) + int(self.residual[position])
+
+    def count_up_to(self, key: int) -> int:
+        found = int(self.primary.searchsorted(key >> RESIDUAL_BITS, "right"))
+        while found and self.at(found - 1) > key:
+            found -= 1
+        return found
+
+    def counts_up_to(self, other: NumberKeys) -> NDArray[np.int64]:
+        positions = frozen(np.arange(1, len(self) + 1, dtype=np.int32))
+        none = NumberKeys.of_keys([])
+        return self._locate(positions, none, frozen(np.empty(0, np.int32)), other).astype(np.int64)
+
+    def same(self, positions: NDArray[np.int64], other: NumberKeys) -> NDArray[np.bool_]:
+        return (self.primary[positions] == other.primary) & (self.residual[positions] == other.residual)
+
+    def take(self, order: NDArray[np.int64]) -> NumberKeys:
+        return NumberKeys(self.primary[order], self.residual[order])
+
+    def joined(self, other: NumberKeys) -> NumberKeys:
+        return NumberKeys(
+            np.concatenate((self.primary, other.primary)), np.concatenate((self.residual, other.residual))
+        )
+
+    def scale(self) -> NDArray[np.float64]:
+        return doubles_of(self.primary)
+
+    def locate(
+        self, labels: Labels, tail: NumberKeys, tail_labels: Labels, elements: NDArray[np.int64] | NDArray[np.float64]
+    ) -> Labels:
+        if elements.dtype == np.float64:
+            primary = double_keys(elements)
+            return self._locate(labels, tail, tail_labels, NumberKeys(primary, np.zeros(len(primary), np.int16)))
+        return self._locate(labels, tail, tail_labels, NumberKeys(*integer_keys(elements)))
+
+    def _locate(self, labels: Labels, tail: NumberKeys, tail_labels: Labels, keys: NumberKeys) -> Labels:
+        found: Labels = kernels.locate_pairs(
+            self.primary, self.residual, labels, tail.primary, tail.residual, tail_labels, keys.primary, keys.residual
+        )
+        return found
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"primary": self.primary, "residual": self.residual}
+
+    @property
+    def nbytes(self) -> int:
+        return self.primary.nbytes + self.residual.nbytes

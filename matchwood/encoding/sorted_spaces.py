@@ -1,0 +1,377 @@
+"""Predicate spaces as sorted arrays: a large main part, and a small tail for what comes one by one.
+
+The tail is merged into the main part when it has grown to a few times the square root of that, so that one
+insertion costs the same whether there are a hundred boundaries or a million. In the main part a boundary
+that nobody refers to any more takes over the label of the live one before it, which makes it invisible, until
+the next merge drops it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding import labels as labelling
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
+from matchwood.encoding.key_columns import KeyColumn, frozen
+from matchwood.encoding.number_columns import IntegerKeys, NumberKeys
+from matchwood.encoding.spaces import Relabelling, Strings
+from matchwood.encoding.string_columns import StringKeys
+
+FEW = 8
+"""Up to that many elements are added, or labels released, one by one."""
+
+MEMO_SIZE = 65_536
+
+
+class _Main(NamedTuple):
+    """Boundaries by position: keys, labels (of the live one at or before it), references, and who is recent."""
+
+    keys: KeyColumn
+    labels: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    recent: NDArray[np.bool_]
+
+    def take(self, order: NDArray[np.int64]) -> _Main:
+        return _Main(self.keys.take(order), self.labels[order], self.counts[order], self.recent[order])
+
+
+class _Gap(NamedTuple):
+    """What stands around a new key: the labels, and how the gap between them seems to fill."""
+
+    low: int
+    high: int
+    direction: int
+
+
+class SortedSpaces:
+    """The boundaries of one attribute; `Spaces` says what each method does.
+
+    >>> spaces = SortedSpaces("int")
+    >>> low, high = spaces.add_many([18, 65])
+    >>> [spaces.locate(age) == low for age in (17, 18, 64, 65)]
+    [False, True, True, False]
+    """
+
+    def __init__(self, kind: str, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
+        self.kind = kind
+        self.columns: Any = column_class(kind)
+        self.relabellings: list[Relabelling] = []
+        self.counters = {"split": 0, "merged": 0, "relabelled": 0, "moved": 0}
+        self._main = self._empty() if arrays is None else self._restored(arrays)
+        self._dead, self._unit, self._last = 0, 1, -1
+        self._tail_keys: list[Any] = []
+        self._tail_labels: list[int] = []
+        self._tail_counts: list[int] = []
+        self._tail: tuple[KeyColumn, NDArray[np.int32]] | None = None
+        self._memo: dict[Any, int] = {}
+
+    def _empty(self) -> _Main:
+        return _Main(self.columns.of_keys([]), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.bool_))
+
+    def _restored(self, arrays: Mapping[str, NDArray[Any]]) -> _Main:
+        keys, labels, counts = self.columns.of_arrays(arrays), arrays["labels"], arrays["counts"]
+        if not len(keys) == len(labels) == len(counts):
+            raise ValueError("the boundaries' keys, labels and counts differ in number")
+        return _Main(keys, labels, counts, np.zeros(len(keys), np.bool_))
+
+    def __len__(self) -> int:
+        return len(self._main.labels) - self._dead + len(self._tail_labels)
+
+    # ---------------------------------------------------------------- look-up
+
+    def locate(self, element: Any) -> int:
+        label = self._memo.get(element)
+        if label is None:
+            label = self._label_at(self.columns.key(element))
+            if len(self._memo) >= MEMO_SIZE:
+                self._memo.clear()
+            self._memo[element] = label
+        return label
+
+    def _label_at(self, key: Any) -> int:
+        main = self._main.keys.count_up_to(key)
+        tail = bisect_right(self._tail_keys, key)
+        return max(
+            int(self._main.labels[main - 1]) if main else BOTTOM_LABEL,
+            self._tail_labels[tail - 1] if tail else BOTTOM_LABEL,
+        )
+
+    def locate_many(self, elements: NDArray[Any] | Strings) -> NDArray[np.int32]:
+        tail = self._tail
+        if tail is None:
+            tail = self.columns.of_keys(self._tail_keys), frozen(np.array(self._tail_labels, np.int32))
+            self._tail = tail
+        return self._main.keys.locate(frozen(self._main.labels), *tail, elements)
+
+    # --------------------------------------------------------------- addition
+
+    def add_many(self, elements: Sequence[Any]) -> NDArray[np.int32]:
+        if len(elements) <= FEW:
+            return self._add_few([self.columns.key(element) for element in elements], [1] * len(elements))
+        keys, inverse = self.columns.of_elements(elements)
+        counts = np.bincount(inverse, minlength=len(keys)).astype(np.int32)
+        if len(keys) <= max(FEW, len(self) // 256):
+            labels = self._add_few([keys.at(place) for place in range(len(keys))], counts.tolist())
+        else:
+            labels = self._add_column(keys, counts)
+        return labels[inverse]
+
+    def _add_few(self, keys: list[Any], counts: list[int]) -> NDArray[np.int32]:
+        """One by one; a label from before a relabelling is looked up again."""
+        before = self.counters["relabelled"]
+        labels = [self._add(key, count) for key, count in zip(keys, counts, strict=True)]
+        if self.counters["relabelled"] != before:
+            labels = [self._label_at(key) for key in keys]
+        return np.array(labels, np.int32)
+
+    def _add(self, key: Any, count: int) -> int:
+        main = self._main.keys.count_up_to(key)
+        if main and self._main.keys.at(main - 1) == key:
+            return self._count_main(main - 1, key, count)
+        tail = bisect_left(self._tail_keys, key)
+        if tail < len(self._tail_keys) and self._tail_keys[tail] == key:
+            self._tail_counts[tail] += count
+            return self._tail_labels[tail]
+        label = self._new_label(key, main, tail)
+        if label < 0:
+            label, tail = self._label_after_relabelling(key), 0
+        self._tail_keys.insert(tail, key)
+        self._tail_labels.insert(tail, label)
+        self._tail_counts.insert(tail, count)
+        self._changed("split")
+        if len(self._tail_keys) > max(256, 4 * math.isqrt(len(self._main.labels))):
+            self._settle()
+        return label
+
+    def _count_main(self, position: int, key: Any, count: int) -> int:
+        """One more reference to a boundary of the main part, which may have to come to life again."""
+        labels, counts = self._writable()
+        if counts[position]:
+            counts[position] += count
+            return int(labels[position])
+        label = self._new_label(key, position + 1, bisect_left(self._tail_keys, key))
+        if label < 0:
+            label = self._label_after_relabelling(key)
+            self._tail_keys[:], self._tail_labels[:], self._tail_counts[:] = [key], [label], [count]
+        else:
+            labels[position : labels.searchsorted(labels[position], "right")] = label
+            counts[position] = count
+            self._main.recent[position] = True
+            self._dead -= 1
+        self._changed("split")
+        return label
+
+    def _new_label(self, key: Any, main: int, tail: int) -> int:
+        """A label for a key with that many boundaries before it in the two parts; -1 when there is no room."""
+        gap = self._gap(key, main, tail)
+        label = labelling.between(gap.low, gap.high, gap.direction, self._unit, len(self))
+        self._last = label
+        return label
+
+    def _gap(self, key: Any, main: int, tail: int) -> _Gap:
+        keys, labels, recent = self._main.keys, self._main.labels, self._main.recent
+        low = int(labels[main - 1]) if main else BOTTOM_LABEL
+        after = int(labels.searchsorted(low, "right")) if self._dead else main
+        high = int(labels[after]) if after < len(labels) else TOP_LABEL
+        low_place, high_place = (keys, main - 1, recent), (keys, after, recent)
+        if tail and self._tail_labels[tail - 1] > low:
+            low, low_place = self._tail_labels[tail - 1], (None, tail - 1, None)
+        if tail < len(self._tail_labels) and self._tail_labels[tail] < high:
+            high, high_place = self._tail_labels[tail], (None, tail, None)
+        if low == BOTTOM_LABEL or high == TOP_LABEL:
+            return _Gap(low, high, labelling.direction(low, high, math.nan, self._last, False, False))
+        place = self.columns.place(self._key_at(*low_place), key, self._key_at(*high_place))
+        recents = [flags is None or bool(flags[at]) for _, at, flags in (low_place, high_place)]
+        return _Gap(low, high, labelling.direction(low, high, place, self._last, *recents))
+
+    def _key_at(self, keys: KeyColumn | None, position: int, _: Any) -> Any:
+        return self._tail_keys[position] if keys is None else keys.at(position)
+
+    def _label_after_relabelling(self, key: Any) -> int:
+        self._settle()
+        main = self._main.keys.count_up_to(key)
+        self._relabel(full_gap=main)
+        return self._new_label(key, main, 0)
+
+    def _add_column(self, keys: KeyColumn, counts: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Many at once: known ones are counted, the others get labels gap by gap and are merged in."""
+        self._settle()
+        before = self._main.keys.counts_up_to(keys)
+        known = before > 0
+        known[known] = self._main.keys.same(before[known] - 1, keys.take(np.flatnonzero(known)))
+        if known.any():
+            self._writable()[1][before[known] - 1] += counts[known]
+        if not known.all():
+            fresh = np.flatnonzero(~known)
+            self._insert_column(keys.take(fresh), counts[fresh], before[fresh])
+        positions = before - 1 + np.cumsum(~known)
+        return self._main.labels[positions]
+
+    def _insert_column(self, keys: KeyColumn, counts: NDArray[np.int32], before: NDArray[np.int64]) -> None:
+        labels = self._gap_labels(keys, before)
+        main, added = self._main, len(keys)
+        order = np.argsort(np.concatenate((2 * np.arange(len(main.labels)) + 1, 2 * before)), kind="stable")
+        joined = _Main(
+            main.keys.joined(keys),
+            np.concatenate((main.labels, np.zeros(added, np.int32) if labels is None else labels)),
+            np.concatenate((main.counts, counts)),
+            np.concatenate((main.recent, np.ones(added, np.bool_))),
+        )
+        self._main = joined.take(order)
+        self._changed("split", added)
+        if labels is None:
+            self._relabel(known=order < len(main.labels), old=main.labels)
+
+    def _gap_labels(self, keys: KeyColumn, before: NDArray[np.int64]) -> NDArray[np.int32] | None:
+        """Labels for new keys, `before` telling how many boundaries stand below each; None if all need new ones."""
+        main = self._main
+        if not len(main.labels):
+            return None
+        gaps, first, added = np.unique(before, return_index=True, return_counts=True)
+        ends = np.concatenate(([BOTTOM_LABEL], main.labels, [TOP_LABEL])).astype(np.int64)
+        scale, outer = keys.scale(), np.concatenate(([-math.inf], main.keys.scale(), [math.inf]))
+        low, high = outer[gaps], outer[gaps + 1]
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            first_place = (scale[first] - low) / (high - low)
+            last_place = (scale[first + added - 1] - low) / (high - low)
+        recent = np.concatenate(([False], main.recent, [False]))
+        direction = recent[gaps].astype(np.int8) - recent[gaps + 1]
+        direction[last_place < labelling.NEAR] = labelling.UPWARD
+        direction[first_place > 1 - labelling.NEAR] = labelling.DOWNWARD
+        direction[gaps == 0] = labelling.DOWNWARD
+        direction[gaps == len(main.labels)] = labelling.UPWARD
+        return labelling.spread(ends[gaps], ends[gaps + 1], added, direction, self._unit, len(main.labels))
+
+    # ---------------------------------------------------------------- release
+
+    def release_many(self, labels: NDArray[np.int32]) -> None:
+        inner = labels[labelling.is_inner(labels)]
+        if len(inner) <= max(FEW, len(self) // 256):
+            for label in inner.tolist():
+                self._release(label)
+            return
+        self._settle()
+        own, counts = self._writable()
+        positions = own.searchsorted(inner)
+        if positions.max() >= len(own) or (own[positions] != inner).any():
+            raise ValueError("a label to be released belongs to no boundary")
+        counts -= np.bincount(positions, minlength=len(own)).astype(np.int32)
+        self._drop_dead()
+
+    def _release(self, label: int) -> None:
+        tail = bisect_left(self._tail_labels, label)
+        if tail < len(self._tail_labels) and self._tail_labels[tail] == label:
+            self._tail_counts[tail] -= 1
+            if not self._tail_counts[tail]:
+                del self._tail_keys[tail], self._tail_labels[tail], self._tail_counts[tail]
+                self._changed("merged")
+            return
+        self._release_main(label)
+
+    def _release_main(self, label: int) -> None:
+        labels, counts = self._writable()
+        position = int(labels.searchsorted(label))
+        if position == len(labels) or labels[position] != label:
+            raise ValueError("a label to be released belongs to no boundary")
+        counts[position] -= 1
+        if counts[position]:
+            return
+        end = int(labels.searchsorted(label, "right"))
+        labels[position:end] = labels[position - 1] if position else BOTTOM_LABEL
+        self._dead += 1
+        self._changed("merged")
+        if self._dead > max(256, len(labels) // 64):
+            self._settle()
+
+    def _drop_dead(self) -> None:
+        alive = np.flatnonzero(self._main.counts)
+        dropped = len(self._main.counts) - len(alive)
+        if dropped:
+            self._main = self._main.take(alive)
+            self._changed("merged", dropped)
+
+    # ------------------------------------------------------------ maintenance
+
+    def _changed(self, what: str, times: int = 1) -> None:
+        self.counters[what] += times
+        self._tail = None
+        self._memo.clear()
+
+    def _writable(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Labels and counts of the main part, copied if they still belong to a snapshot."""
+        if not (self._main.labels.flags.writeable and self._main.counts.flags.writeable):
+            self._main = self._main._replace(labels=self._main.labels.copy(), counts=self._main.counts.copy())
+        return self._main.labels, self._main.counts
+
+    def _merged(self) -> _Main:
+        """All live boundaries as one part; changes nothing, since readers may be about."""
+        main = self._main
+        if self._dead:
+            main = main.take(np.flatnonzero(main.counts))
+        if not self._tail_keys:
+            return main
+        labels = np.concatenate((main.labels, np.array(self._tail_labels, np.int32)))
+        counts = np.concatenate((main.counts, np.array(self._tail_counts, np.int32)))
+        recent = np.concatenate((main.recent, np.ones(len(self._tail_keys), np.bool_)))
+        joined = _Main(main.keys.joined(self.columns.of_keys(self._tail_keys)), labels, counts, recent)
+        return joined.take(np.argsort(labels, kind="stable"))
+
+    def _settle(self) -> None:
+        """Merge the tail into the main part, and drop what is dead there."""
+        if self._tail_keys or self._dead:
+            self._main = self._merged()
+            self.counters["moved"] += len(self._main.labels)
+            self._dead, self._tail = 0, None
+            self._tail_keys, self._tail_labels, self._tail_counts = [], [], []
+
+    def _relabel(
+        self, full_gap: int = -1, known: NDArray[np.bool_] | None = None, old: NDArray[np.int32] | None = None
+    ) -> None:
+        """Give all boundaries, settled before, new labels; `known` ones had the `old` labels until now."""
+        labels, self._unit = labelling.assigned(self._main.recent, full_gap)
+        old = self._main.labels if old is None else old
+        new = labels if known is None else labels[known]
+        if len(old):
+            self.relabellings.append(Relabelling(np.array(old), new.copy()))
+            self.counters["relabelled"] += 1
+            self.counters["moved"] += len(labels)
+        self._main = self._main._replace(labels=labels, recent=np.zeros(len(labels), np.bool_))
+        self._last = -1
+        self._tail = None
+        self._memo.clear()
+
+    # ------------------------------------------------------------------ state
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        main = self._merged()
+        return {**main.keys.arrays(), "labels": main.labels, "counts": main.counts}
+
+    def stats(self) -> dict[str, int]:
+        main = self._main
+        size = main.keys.nbytes + main.labels.nbytes + main.counts.nbytes + main.recent.nbytes
+        return {"boundaries": len(self), "bytes": size + 64 * len(self._tail_keys), **self.counters}
+
+    def audit(self) -> list[str]:
+        main = self._merged()
+        problems = []
+        inner = (np.diff(main.labels, prepend=BOTTOM_LABEL) > 0).all() and (main.labels < TOP_LABEL).all()
+        if not inner:
+            problems.append("labels of boundaries are not increasing")
+        if (main.counts <= 0).any():
+            problems.append("a boundary has no references")
+        if (np.diff(main.keys.counts_up_to(main.keys)) != 1).any():
+            problems.append("keys of boundaries are not increasing")
+        return problems
+
+
+def column_class(kind: str) -> Any:
+    """The class of key columns for a kind of attribute."""
+    if kind == "string":
+        return StringKeys
+    return NumberKeys if kind in ("number", "double") else IntegerKeys

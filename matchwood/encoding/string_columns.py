@@ -1,0 +1,107 @@
+"""The keys of boundaries on strings: their UTF-8 bytes, laid end to end."""
+
+from __future__ import annotations
+
+import math
+import os.path
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding import _space_kernels as kernels
+from matchwood.encoding.key_columns import Labels, frozen
+from matchwood.encoding.keys import strings_of
+from matchwood.encoding.spaces import Strings
+
+
+class StringKeys:
+    """string: the UTF-8 bytes of each, and beside them its first eight as a number, which decides most comparisons."""
+
+    def __init__(self, offsets: NDArray[np.int64], data: NDArray[np.uint8]) -> None:
+        self.offsets, self.data = frozen(offsets), frozen(data)
+
+    @cached_property
+    def first(self) -> NDArray[np.uint64]:
+        """The first eight bytes of each string."""
+        return frozen(kernels.prefixes(self.offsets, self.data))
+
+    @classmethod
+    def of_elements(cls, elements: Sequence[str]) -> tuple[StringKeys, NDArray[np.int64]]:
+        distinct = sorted(set(elements))
+        places = {text: place for place, text in enumerate(distinct)}
+        inverse = np.fromiter(map(places.__getitem__, elements), np.int64, len(elements))
+        return cls.of_keys([text.encode() for text in distinct]), inverse
+
+    @classmethod
+    def of_keys(cls, keys: Sequence[bytes]) -> StringKeys:
+        return cls(*strings_of(keys))
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> StringKeys:
+        offsets, data = arrays["offsets"], arrays["data"]
+        if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(data) or (np.diff(offsets) < 0).any():
+            raise ValueError("the offsets of strings do not fit their data")
+        return cls(offsets, data)
+
+    @staticmethod
+    def key(element: str) -> bytes:
+        return element.encode()
+
+    @staticmethod
+    def place(low: bytes, key: bytes, high: bytes) -> float:
+        shared = len(os.path.commonprefix([low, high]))
+        start, at, stop = (
+            int.from_bytes(text[shared : shared + 8].ljust(8, b"\0"), "big") for text in (low, key, high)
+        )
+        return (at - start) / (stop - start) if stop > start else math.nan
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def at(self, position: int) -> bytes:
+        return self.data[self.offsets[position] : self.offsets[position + 1]].tobytes()
+
+    def count_up_to(self, key: bytes) -> int:
+        return int(kernels.count_string_up_to(self.first, self.offsets, self.data, np.frombuffer(key, np.uint8)))
+
+    def counts_up_to(self, other: StringKeys) -> NDArray[np.int64]:
+        positions = frozen(np.arange(1, len(self) + 1, dtype=np.int32))
+        none = StringKeys.of_keys([])
+        found = self.locate(positions, none, frozen(np.empty(0, np.int32)), Strings(other.offsets, other.data))
+        return found.astype(np.int64)
+
+    def same(self, positions: NDArray[np.int64], other: StringKeys) -> NDArray[np.bool_]:
+        equal: NDArray[np.bool_] = kernels.same_strings(
+            self.offsets, self.data, frozen(positions), other.offsets, other.data
+        )
+        return equal
+
+    def take(self, order: NDArray[np.int64]) -> StringKeys:
+        return StringKeys(*kernels.gather_strings(self.offsets, self.data, frozen(order)))
+
+    def joined(self, other: StringKeys) -> StringKeys:
+        own = self.data[self.offsets[0] : self.offsets[-1]]
+        ends = other.offsets[1:] - other.offsets[0] + len(own)
+        data = np.concatenate((own, other.data[other.offsets[0] : other.offsets[-1]]))
+        return StringKeys(np.concatenate((self.offsets - self.offsets[0], ends)), data)
+
+    def scale(self) -> NDArray[np.float64]:
+        return self.first.astype(np.float64)
+
+    def locate(self, labels: Labels, tail: StringKeys, tail_labels: Labels, elements: Strings) -> Labels:
+        found: Labels = kernels.locate_strings(
+            self.first, self.offsets, self.data, labels,
+            tail.first, tail.offsets, tail.data, tail_labels,
+            frozen(elements.offsets), frozen(elements.data),
+        )  # fmt: skip
+        return found
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"offsets": self.offsets, "data": self.data}
+
+    @property
+    def nbytes(self) -> int:
+        return self.first.nbytes + self.offsets.nbytes + self.data.nbytes

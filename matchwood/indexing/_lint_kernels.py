@@ -1,0 +1,140 @@
+"""Which conjunctions contain which: candidates by one access constraint, verified constraint by constraint.
+
+A conjunction G contains S when G has no constraint that S does not meet: each of G's sets includes S's set on the
+same attribute. So S names an attribute for every constraint of G, among them G's access constraint, and the
+lowest label of S's set lies in G's. That label finds G in lists of dyadic blocks, like an event would.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood._jit import kernel
+from matchwood.encoding.dyadic import count_blocks, fill_blocks
+
+NULL_LEVEL = 40
+"""The level of the block for access constraints that accept NULL: above every real one."""
+
+
+@kernel
+def block_key(attribute: Any, level: Any, block: Any) -> Any:
+    """A dyadic block of an attribute as one integer."""
+    return (np.int64(attribute) << np.int64(38)) | (np.int64(level) << np.int64(32)) | np.int64(block)
+
+
+@kernel
+def access_constraints(offsets: Any, attributes: Any, pieces: Any, low: Any, high: Any, uses: Any, access: Any) -> None:
+    """For each conjunction the constraint that fewest others will find: a rare attribute, a narrow set; -1 if it has none."""
+    for unit in range(len(offsets) - 1):
+        best, access[unit] = np.inf, -1
+        for constraint in range(offsets[unit], offsets[unit + 1]):
+            width = 1.0
+            for piece in range(pieces[constraint], pieces[constraint + 1]):
+                width += np.float64(high[piece]) - np.float64(low[piece])
+            cost = uses[attributes[constraint]] * width
+            if cost < best:
+                best, access[unit] = cost, constraint
+
+
+@kernel
+def post(access: Any, attributes: Any, accepts_null: Any, pieces: Any, low: Any, high: Any, keys: Any, units: Any) -> int:
+    """The blocks of all access constraints, as far as `keys` has room; returns how many there are."""
+    levels, blocks = np.empty(64, np.int32), np.empty(64, np.int64)
+    count = 0
+    for unit in range(len(access)):
+        constraint = access[unit]
+        if constraint < 0:
+            continue
+        if accepts_null[constraint]:
+            if count < len(keys):
+                keys[count], units[count] = block_key(attributes[constraint], NULL_LEVEL, 0), unit
+            count += 1
+        for piece in range(pieces[constraint], pieces[constraint + 1]):
+            found = count_blocks(low[piece], high[piece])
+            if count + found <= len(keys):
+                fill_blocks(low[piece], high[piece], levels, blocks)
+                for number in range(found):
+                    keys[count + number] = block_key(attributes[constraint], levels[number], blocks[number])
+                    units[count + number] = unit
+            count += found
+    return count
+
+
+@kernel
+def _includes(one: Any, other: Any, accepts_null: Any, pieces: Any, low: Any, high: Any) -> bool:
+    """Whether the set of constraint `one` includes that of constraint `other`."""
+    if accepts_null[other] and not accepts_null[one]:
+        return False
+    position, end = pieces[one], pieces[one + 1]
+    for piece in range(pieces[other], pieces[other + 1]):
+        while position < end and high[position] < high[piece]:
+            position += 1
+        if position == end or low[position] > low[piece]:
+            return False
+    return True
+
+
+@kernel
+def _contains(one: Any, other: Any, offsets: Any, attributes: Any, accepts_null: Any, pieces: Any, low: Any, high: Any) -> bool:
+    """Whether conjunction `one` is true whenever `other` is; constraints are ordered by attribute."""
+    position, end = offsets[other], offsets[other + 1]
+    for constraint in range(offsets[one], offsets[one + 1]):
+        while position < end and attributes[position] < attributes[constraint]:
+            position += 1
+        if position == end or attributes[position] != attributes[constraint]:
+            return False
+        if not _includes(constraint, position, accepts_null, pieces, low, high):
+            return False
+    return True
+
+
+@kernel
+def find_contained(
+    offsets: Any,
+    attributes: Any,
+    accepts_null: Any,
+    pieces: Any,
+    low: Any,
+    high: Any,
+    keys: Any,
+    starts: Any,
+    units: Any,
+    levels: Any,
+    order: Any,
+    budget: int,
+    first: Any,
+) -> int:
+    """For each conjunction the first one, by `order`, that it contains, into `first` (-1 if none).
+
+    `keys` are distinct and sorted; list k is units[starts[k] : starts[k + 1]]; `levels` has the levels in use of each attribute as
+    bits. A conjunction with order -1 is not asked for. Returns how many gave up after `budget` candidates.
+    """
+    gave_up = 0
+    for unit in range(len(offsets) - 1):
+        if order[unit] < 0:
+            continue
+        candidates = 0
+        for constraint in range(offsets[unit], offsets[unit + 1]):
+            attribute = attributes[constraint]
+            some = pieces[constraint] < pieces[constraint + 1]
+            for level in range(NULL_LEVEL + 1):
+                if some == (level == NULL_LEVEL) or not (levels[attribute] >> np.uint64(level)) & np.uint64(1):
+                    continue
+                block = np.int64(low[pieces[constraint]]) >> np.int64(level) if some else np.int64(0)
+                key = block_key(attribute, level, block)
+                where = np.searchsorted(keys, key)
+                if where == len(keys) or keys[where] != key:
+                    continue
+                candidates += starts[where + 1] - starts[where]
+                if candidates > budget:
+                    break
+                for position in range(starts[where], starts[where + 1]):
+                    wide = units[position]
+                    earlier = first[wide] < 0 or order[unit] < order[first[wide]]
+                    if wide != unit and earlier:
+                        if _contains(wide, unit, offsets, attributes, accepts_null, pieces, low, high):
+                            first[wide] = unit
+        gave_up += candidates > budget
+    return gave_up

@@ -1,0 +1,51 @@
+"""For each conjunction the first one, in rule order, that it contains: the compiled part of `lint`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.codes import EncodedConjunctions
+from matchwood.indexing import _lint_kernels as kernels
+
+CANDIDATE_BUDGET = 20_000
+"""Conjunctions looked at for one before the search gives up on it: a million rules stay within minutes."""
+
+
+class Contained(NamedTuple):
+    """`first[c]` is a conjunction that conjunction c contains, -1 if none was found; `gave_up` were not searched whole."""
+
+    first: NDArray[np.int64]
+    gave_up: int
+
+
+def contained(conjunctions: EncodedConjunctions, order: NDArray[np.int64], budget: int = CANDIDATE_BUDGET) -> Contained:
+    """Search with every conjunction whose order is at least 0 for the ones that contain it."""
+    offsets, attributes, accepts_null, pieces, low, high = conjunctions
+    highest = int(attributes.max()) + 1 if len(attributes) else 0
+    uses = np.bincount(attributes, minlength=highest).astype(np.int64)
+    access = np.empty(conjunctions.count, np.int64)
+    kernels.access_constraints(offsets, attributes, pieces, low, high, uses, access)
+    keys, starts, units, levels = _lists(access, conjunctions, highest)
+    first = np.full(conjunctions.count, -1, np.int64)
+    gave_up = kernels.find_contained(
+        offsets, attributes, accepts_null, pieces, low, high, keys, starts, units, levels, order, budget, first
+    )
+    return Contained(first, gave_up)
+
+
+def _lists(
+    access: NDArray[np.int64], conjunctions: EncodedConjunctions, highest: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+    """The lists of conjunctions by the blocks of their access constraints, and the levels that each attribute uses."""
+    _, attributes, accepts_null, pieces, low, high = conjunctions
+    count = kernels.post(access, attributes, accepts_null, pieces, low, high, np.empty(0, np.int64), np.empty(0, np.int64))
+    keys, units = np.empty(count, np.int64), np.empty(count, np.int64)
+    kernels.post(access, attributes, accepts_null, pieces, low, high, keys, units)
+    order = np.argsort(keys, kind="stable")
+    distinct, starts = np.unique(keys[order], return_index=True)
+    levels = np.zeros(highest, np.uint64)
+    np.bitwise_or.at(levels, distinct >> 38, np.uint64(1) << ((distinct >> 32) & 63).astype(np.uint64))
+    return distinct, np.append(starts, count).astype(np.int64), units[order], levels

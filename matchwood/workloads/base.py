@@ -1,0 +1,136 @@
+"""What a generator returns: rules and events as integer columns, and the same as text, tables and dicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from matchwood.workloads.texts import rule_texts
+
+OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "in", "not in", "between")
+"""`Rules.operators` holds positions in this list."""
+
+EQUAL, NOT_EQUAL, LESS, AT_MOST, GREATER, AT_LEAST, IN, NOT_IN, BETWEEN = range(len(OPERATORS))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Conjunctions in three levels: rule, predicate, constant.
+
+    Rule r has the predicates offsets[r] : offsets[r + 1], ordered by attribute, each attribute at most once.
+    Predicate k tests attributes[k] with operators[k] against constants[constant_offsets[k] : constant_offsets[k + 1]]:
+    one constant for a comparison, low and high for between, the increasing elements for in and not in.
+    """
+
+    offsets: NDArray[np.int64]
+    attributes: NDArray[np.int32]
+    operators: NDArray[np.int8]
+    constant_offsets: NDArray[np.int64]
+    constants: NDArray[np.int64]
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class Events:
+    """Event e has the pairs offsets[e] : offsets[e + 1], ordered by attribute; no two events are equal."""
+
+    offsets: NDArray[np.int64]
+    attributes: NDArray[np.int32]
+    values: NDArray[np.int64]
+
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Rules and the events to match them with; integers only, attributes are called a0, a1, …"""
+
+    name: str
+    dimensions: int
+    rules: Rules
+    events: Events
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def attributes(self) -> list[str]:
+        return [f"a{number}" for number in range(self.dimensions)]
+
+    @cached_property
+    def rule_ids(self) -> NDArray[np.int64]:
+        return np.arange(self.rules.count, dtype=np.int64)
+
+    def rules_text(self) -> list[str]:
+        """Every rule in Matchwood's language, in the order of `rule_ids`."""
+        texts: list[str] = self.rules_table()["expression"].to_pylist()
+        return texts
+
+    def rules_table(self) -> pa.Table:
+        """Columns id and expression, as `Index.insert_many` takes them."""
+        texts = rule_texts(self.rules, self.attributes, OPERATORS)
+        return pa.table({"id": self.rule_ids, "expression": texts})
+
+    def events_dicts(self) -> list[dict[str, int]]:
+        names, offsets = self.attributes, self.events.offsets.tolist()
+        pairs = [
+            (names[a], v) for a, v in zip(self.events.attributes.tolist(), self.events.values.tolist(), strict=True)
+        ]
+        return [dict(pairs[start:stop]) for start, stop in pairwise(offsets)]
+
+    def events_table(self) -> pa.Table:
+        """One int64 column for each attribute, NULL where an event lacks it."""
+        owners = np.repeat(np.arange(self.events.count), np.diff(self.events.offsets))
+        order = np.argsort(self.events.attributes, kind="stable")
+        bounds = np.searchsorted(self.events.attributes[order], np.arange(self.dimensions + 1))
+        columns = {}
+        for number, name in enumerate(self.attributes):
+            chosen = order[bounds[number] : bounds[number + 1]]
+            columns[name] = _sparse_column(self.events.count, owners[chosen], self.events.values[chosen])
+        return pa.table(columns)
+
+    def describe(self) -> dict[str, Any]:
+        """Sizes as they came out, JSON-able; `sharing` is the number of predicates over that of distinct ones."""
+        predicates = len(self.rules.attributes)
+        return {
+            "workload": self.name,
+            "rules": self.rules.count,
+            "events": self.events.count,
+            "dimensions": self.dimensions,
+            "predicates_per_rule": predicates / max(1, self.rules.count),
+            "pairs_per_event": len(self.events.attributes) / max(1, self.events.count),
+            "sharing": predicates / max(1, distinct_predicates(self.rules)),
+            **self.parameters,
+        }
+
+
+def _sparse_column(count: int, rows: NDArray[np.int64], values: NDArray[np.int64]) -> pa.Array:
+    column, absent = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
+    column[rows], absent[rows] = values, False
+    return pa.array(column, mask=absent)
+
+
+def distinct_predicates(rules: Rules) -> int:
+    """How many different predicates there are, by a 64-bit hash of each."""
+    scale = np.uint64(0x9E3779B97F4A7C15)
+    mixed = (rules.constants.astype(np.uint64) + np.uint64(1)) * scale
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9) + np.uint64(2) * _positions(rules.constant_offsets)
+    sums = np.add.reduceat(mixed, rules.constant_offsets[:-1]) if len(mixed) else mixed
+    heads = rules.attributes.astype(np.uint64) * np.uint64(16) + rules.operators.astype(np.uint64)
+    return len(np.unique((sums ^ (sums >> np.uint64(32))) * scale + heads * np.uint64(0x94D049BB133111EB)))
+
+
+def _positions(offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The position of each element within its own list."""
+    starts = np.repeat(offsets[:-1], np.diff(offsets))
+    return (np.arange(offsets[-1]) - starts).astype(np.uint64)

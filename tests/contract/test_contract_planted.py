@@ -1,0 +1,103 @@
+"""The suite is worth something only if it fails when it should: bugs planted in every engine are found."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import matchwood.indexing.reference as reference
+from matchwood.encoding import Encoder
+from matchwood.encoding.codes import EncodedConjunctions
+from matchwood.engines import engine_class
+from matchwood.engines.base import Hits
+from matchwood.language.tree import Predicate
+from tests.contract.engines import ENGINES
+from tests.contract.twin import Twin, script
+
+Patch = pytest.MonkeyPatch
+
+
+def _lost(hits: Hits) -> Hits:
+    """Without the last hit of the call."""
+    offsets = hits.offsets.copy()
+    offsets[offsets == offsets[-1]] = max(0, offsets[-1] - 1)
+    return hits._replace(offsets=offsets, units=hits.units[:-1])
+
+
+def _invented(hits: Hits) -> Hits:
+    """With unit 0 as a hit of the first event, if it is none."""
+    if 0 in hits.units[: hits.offsets[1]]:
+        return hits
+    return hits._replace(offsets=hits.offsets + (np.arange(len(hits.offsets)) > 0), units=np.insert(hits.units, 0, 0))
+
+
+def _wrap(patch: Patch, owner: Any, name: str, change: Callable[..., Any]) -> None:
+    """Replace a method by one that is given the original first."""
+    original = getattr(owner, name)
+    patch.setattr(owner, name, lambda *args, **options: change(original, *args, **options))
+
+
+def _closed(original: Callable[..., Any], encoder: Encoder, predicate: Predicate) -> Any:
+    """An open bound taken for a closed one."""
+    taken = Predicate(predicate.attr, "<=", predicate.value) if predicate.op == "<" else predicate
+    return original(encoder, taken)
+
+
+def _without_null(original: Callable[..., Any], *args: Any) -> EncodedConjunctions:
+    """The bit `accepts NULL` forgotten."""
+    encoded: EncodedConjunctions = original(*args)
+    return encoded._replace(accepts_null=np.zeros_like(encoded.accepts_null))
+
+
+COMPILED: dict[str, Callable[[Patch, Any], None]] = {
+    "a hit is lost": lambda patch, kind: _wrap(patch, kind, "match", lambda match, *args: _lost(match(*args))),
+    "a hit is invented": lambda patch, kind: _wrap(patch, kind, "match", lambda match, *args: _invented(match(*args))),
+    "a unit is not indexed": lambda patch, kind: _wrap(
+        patch, kind, "insert", lambda insert, self, units: insert(self, units[:-1] if len(units) > 1 else units)
+    ),
+    "an open bound is closed": lambda patch, kind: _wrap(patch, Encoder, "bind", _closed),
+    "NULL is not accepted": lambda patch, kind: _wrap(patch, Encoder, "encode", _without_null),
+}
+ORACLE: dict[str, Callable[[Patch, Any], None]] = {
+    "a hit is lost": lambda patch, kind: _wrap(patch, kind, "rows_of", lambda rows, *args: rows(*args)[:-1]),
+    "NULL counts as true": lambda patch, kind: patch.setattr(reference, "evaluate", _null_is_true),
+}
+_evaluate = reference.evaluate
+
+
+def _null_is_true(*args: Any) -> bool:
+    return _evaluate(*args) is not False
+
+
+def _bugs() -> Mapping[str, tuple[str, str]]:
+    named = [(engine, bug) for engine in ENGINES for bug in (ORACLE if engine == "oracle" else COMPILED)]
+    return {f"{engine}: {bug}": (engine, bug) for engine, bug in named}
+
+
+@pytest.mark.parametrize("planted", _bugs().values(), ids=_bugs().keys())
+def test_a_planted_bug_is_found(planted: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, bug = planted
+    if engine == "oracle":
+        ORACLE[bug](monkeypatch, reference.OracleMatcher)
+    else:
+        COMPILED[bug](monkeypatch, engine_class(engine))
+    with pytest.raises(AssertionError):
+        script(Twin(engine), random.Random("planted"), steps=60)
+
+
+def test_without_a_bug_none_is_found() -> None:
+    for engine in ENGINES:
+        assert script(Twin(engine), random.Random("planted"), steps=60) > 100
+
+
+def test_the_checker_tells_order_apart() -> None:
+    twin = Twin(ENGINES[0])
+    for rule_id in ("b", "a"):
+        twin.put(rule_id, "true")
+    twin.rules = {"a": twin.rules["a"], "b": twin.rules["b"]}
+    with pytest.raises(AssertionError):
+        twin.check([{}])

@@ -1,0 +1,21 @@
+"""Engines by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from matchwood.engines import engine_class, engine_names
+from matchwood.engines.counting import Counting
+from matchwood.engines.scan import Scan
+from matchwood.errors import InvalidArgument
+
+
+def test_names_lead_to_classes() -> None:
+    assert engine_class("scan") is Scan
+    assert engine_class("counting") is Counting
+    assert {"scan", "counting"} <= set(engine_names())
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(InvalidArgument, match=r"no engine 'sift' \(available: auto, counting, oracle, scan"):
+        engine_class("sift")

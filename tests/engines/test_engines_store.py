@@ -1,0 +1,171 @@
+"""The store of conjunctions: sharing, uses, dead units, relabelling, compaction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from engines_support import COMPILED, Constraint, decode, encode, frozen, random_conjunctions, stored
+
+from matchwood.encoding.codes import TOP_LABEL
+from matchwood.engines import ConjunctionStore
+from matchwood.engines._conjunction_kernels import look_up
+from matchwood.errors import InvalidArgument
+
+SIZE = 2_000 if COMPILED else 150
+
+
+def units_of(*numbers: int) -> np.ndarray:
+    return np.array(numbers, dtype=np.int32)
+
+
+def test_each_distinct_conjunction_is_kept_once() -> None:
+    conjunctions = random_conjunctions(np.random.default_rng(1), SIZE)
+    store = ConjunctionStore()
+    added = store.add(encode(conjunctions))
+    distinct = list(dict.fromkeys(conjunctions))
+    assert store.count == store.live == len(distinct)
+    assert [distinct[unit] for unit in added.units.tolist()] == conjunctions
+    assert added.new_units.tolist() == list(range(len(distinct)))
+    assert decode(store.encoded(added.units)) == conjunctions
+    assert store.audit() == []
+
+
+def test_repeated_conjunctions_are_handed_back() -> None:
+    one, two = (Constraint(0, ((1, 2),)),), (Constraint(0, ((1, 3),)),)
+    store = ConjunctionStore()
+    first = store.add(encode([one, two, one]))
+    assert first.repeated is not None
+    assert decode(first.repeated) == [one]
+    assert store.add(encode([(Constraint(1, ((1, 2),)),)])).repeated is None
+    again = store.add(encode([two, one]))
+    assert again.repeated is not None
+    assert decode(again.repeated) == [two, one]
+    assert len(again.new_units) == 0
+    assert store.uses.tolist() == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        (Constraint(3, ((4, 9),), True),),
+        (Constraint(2, ((4, 9),)),),
+        (Constraint(3, ((4, 8),)),),
+        (Constraint(3, ((5, 9),)),),
+        (Constraint(3, ((4, 5), (6, 9))),),
+        (Constraint(3, (), True),),
+        (Constraint(3, ((4, 9),)), Constraint(4, ((0, 1),))),
+        (),
+    ],
+)
+def test_what_differs_in_one_thing_is_another(others: tuple[Constraint, ...]) -> None:
+    store = ConjunctionStore()
+    store.add(encode([(Constraint(3, ((4, 9),)),)]))
+    assert store.add(encode([others])).new_units.tolist() == [1]
+
+
+def test_equal_hashes_are_told_apart_by_contents() -> None:
+    conjunctions = list(dict.fromkeys(random_conjunctions(np.random.default_rng(2), 60)))
+    store, _ = stored(conjunctions)
+    store._hashes.writable()[:] = 7
+    store._rebuild_table(store.live)
+    found = np.empty(store.count, dtype=np.int32)
+    for unit in range(store.count):
+        found[unit] = store._table.view()[look_up(store._table.view(), store._hashes.view(), *store.view(), unit)]
+    assert found.tolist() == list(range(store.count))
+
+
+def test_a_unit_dies_when_its_last_use_is_dropped() -> None:
+    one, two = (Constraint(0, ((1, 2),)),), (Constraint(0, (), True), Constraint(5, ((1, 2), (4, 9))))
+    store = ConjunctionStore()
+    store.add(encode([one, two, one]))
+    assert store.drop(units_of(0)).tolist() == []
+    assert store.drop(units_of(1, 0)).tolist() == [0, 1]
+    assert decode(store.encoded(units_of(1, 0))) == [two, one]
+    store.free(units_of(0, 1))
+    assert (store.live, store.count) == (0, 2)
+    assert store.add(encode([two])).new_units.tolist() == [2]
+    assert store.audit() == []
+
+
+def test_uses_are_not_counted_below_none() -> None:
+    store, _ = stored([(Constraint(0, ((1, 2),)),)])
+    with pytest.raises(InvalidArgument, match="unit 0 is dropped more often"):
+        store.drop(units_of(0, 0))
+    assert store.uses.tolist() == [1]
+    with pytest.raises(InvalidArgument, match="without uses"):
+        store.free(units_of(0))
+
+
+def test_relabelling_rewrites_one_attribute_alone() -> None:
+    several = Constraint(1, ((0, 4), (8, TOP_LABEL)))
+    store, _ = stored([(Constraint(0, ((4, 8),)), several), (several,)])
+    store.relabel(1, np.array([8, 4], dtype=np.int32), np.array([800, 400], dtype=np.int32))
+    changed = Constraint(1, ((0, 400), (800, TOP_LABEL)))
+    assert decode(store.encoded(units_of(0, 1))) == [(Constraint(0, ((4, 8),)), changed), (changed,)]
+    assert store.add(encode([(changed,)])).units.tolist() == [1]
+    assert store.add(encode([(several,)])).units.tolist() == [2]
+    assert store.audit() == []
+
+
+def test_compaction_closes_the_holes_and_keeps_uses() -> None:
+    store, contents = stored(random_conjunctions(np.random.default_rng(3), SIZE))
+    rng = np.random.default_rng(4)
+    dying = np.sort(rng.choice(store.count, size=store.count // 3, replace=False)).astype(np.int32)
+    store.free(store.drop(np.repeat(dying, store.uses[dying])))
+    uses, alive = store.uses.copy(), store.alive.copy()
+    remap = store.compact()
+    assert np.array_equal(remap >= 0, alive)
+    assert remap[alive].tolist() == list(range(store.count))
+    assert np.array_equal(store.uses, uses[alive])
+    kept = np.flatnonzero(alive).tolist()
+    assert decode(store.encoded(store.live_units())) == [contents[unit] for unit in kept]
+    assert store.audit() == []
+
+
+def test_random_changes_agree_with_a_dictionary() -> None:
+    rng = np.random.default_rng(5)
+    pool = random_conjunctions(rng, 80, attributes=3, top=30)
+    store, uses, unit_of = ConjunctionStore(), dict.fromkeys(pool, 0), {}
+    for step in range(600 if COMPILED else 80):
+        chosen = pool[int(rng.integers(len(pool)))]
+        if uses[chosen] and rng.random() < 0.55:
+            uses[chosen] -= 1
+            freed = store.drop(units_of(unit_of[chosen]))
+            assert len(freed) == (uses[chosen] == 0)
+            store.free(freed)
+        else:
+            unit = int(store.add(encode([chosen])).units[0])
+            assert (unit == unit_of.get(chosen)) == (uses[chosen] > 0)
+            unit_of[chosen], uses[chosen] = unit, uses[chosen] + 1
+        if step % 97 == 0:
+            remap = store.compact()
+            unit_of = {some: int(remap[unit_of[some]]) for some, count in uses.items() if count}
+        assert store.live == sum(1 for count in uses.values() if count)
+    assert store.audit() == []
+
+
+def test_a_restored_store_goes_on_without_touching_what_it_came_from() -> None:
+    store, _ = stored(random_conjunctions(np.random.default_rng(6), SIZE))
+    store.free(store.drop(np.repeat(units_of(1, 2), store.uses[[1, 2]])))
+    arrays = frozen(store.arrays())
+    again = ConjunctionStore()
+    again.restore(arrays, store.header())
+    fresh = (Constraint(40, ((0, 1),)),)
+    assert again.add(encode([fresh])).new_units.tolist() == [store.count]
+    assert again.attributes == 41
+    again.relabel(0, units_of(1), units_of(99))
+    again.free(again.drop(np.repeat(units_of(5), again.uses[5])))
+    assert again.audit() == []
+    assert all(np.array_equal(array, store.arrays()[name]) for name, array in arrays.items())
+
+
+def test_audit_sees_what_is_broken() -> None:
+    def broken(name: str, position: int, value: int) -> list[str]:
+        store, _ = stored(list(dict.fromkeys(random_conjunctions(np.random.default_rng(7), 50))))
+        getattr(store, name).writable()[position] = value
+        return store.audit()
+
+    assert "alive without uses" in broken("_uses", 3, 0)[0]
+    assert "not found" in broken("_hashes", 3, 12345)[0]
+    assert any("dead and has uses" in problem for problem in broken("_alive", 3, 0))
+    assert "not found" in broken("_records", 2, 63)[0]

@@ -1,0 +1,165 @@
+"""Disjunctive and conjunctive normal forms: equivalent, canonical, minimal in the ways promised, and bounded."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given, settings
+from logic_support import bind, events_for, trees, verdict
+
+from matchwood.language import parse
+from matchwood.language.tree import Expression, Predicate, Xor
+from matchwood.logic import (
+    Conjunction,
+    cnf,
+    cnf_size,
+    conjunctions,
+    dnf,
+    dnf_size,
+    evaluate,
+    form_of,
+    negate,
+    normalise,
+)
+from matchwood.logic import cuts as sets
+from matchwood.logic.evaluate import leaf_holds
+from matchwood.logic.sizes import SATURATED
+
+GENEROUS = 4_096
+
+
+def rows_are_well_made(rows: list[Conjunction]) -> bool:
+    return rows == sorted(set(rows)) and all(
+        [leaf.attribute for leaf in row] == sorted({leaf.attribute for leaf in row})
+        and all(leaf.cuts or leaf.null for leaf in row)
+        and not any(leaf.null and leaf.cuts == sets.FULL for leaf in row)
+        for row in rows
+    )
+
+
+@settings(max_examples=200)
+@given(trees)
+def test_conjunctions_hold_exactly_where_the_tree_is_true(tree: Expression) -> None:
+    rows = dnf(normalise(tree, bind), GENEROUS)
+    if rows is None:
+        return
+    assert rows_are_well_made(rows)
+    for event in events_for(tree):
+        assert evaluate(rows, event) == (verdict(tree, event) is True), event
+
+
+@settings(max_examples=200)
+@given(trees)
+def test_clauses_hold_exactly_where_the_tree_is_true(tree: Expression) -> None:
+    clauses = cnf(normalise(tree, bind), GENEROUS)
+    if clauses is None:
+        return
+    assert rows_are_well_made(clauses)
+    for event in events_for(tree):
+        holds = all(any(leaf_holds(leaf, event) for leaf in clause) for clause in clauses)
+        assert holds == (verdict(tree, event) is True), event
+
+
+@given(trees)
+def test_no_conjunction_implies_another(tree: Expression) -> None:
+    rows = dnf(normalise(tree, bind), 128) or []
+    assert not any(conjunctions.narrows(one, other) for one, other in itertools.permutations(rows, 2))
+
+
+@given(trees)
+def test_sizes_bound_what_expansion_gives_and_decide_about_it(tree: Expression) -> None:
+    form = normalise(tree, bind)
+    for expand, size in ((dnf, dnf_size(form)), (cnf, cnf_size(form))):
+        if 0 < size <= GENEROUS:
+            rows = expand(form, size)
+            assert rows is not None
+            assert len(rows) <= size
+        assert expand(form, size - 1) is None
+
+
+@given(trees)
+def test_negation_swaps_the_answers_and_the_sizes(tree: Expression) -> None:
+    form = normalise(tree, bind)
+    negated = negate(form)
+    assert negate(negated) == form
+    assert (dnf_size(negated), cnf_size(negated)) == (cnf_size(form), dnf_size(form))
+    for event in events_for(tree):
+        assert evaluate(negated, event) != evaluate(form, event)
+
+
+@given(trees)
+def test_conjunctions_survive_the_way_through_a_form(tree: Expression) -> None:
+    rows = dnf(normalise(tree, bind), 128)
+    if rows is not None:
+        assert dnf(form_of(rows), 128) == rows
+
+
+def test_a_chain_of_xor_is_over_any_limit() -> None:
+    form = normalise(Xor(*(Predicate(f"a{number}", "=", 1) for number in range(1_000))), bind)
+    assert dnf_size(form) == SATURATED
+    assert cnf_size(form) == SATURATED
+    assert dnf(form, 1_000_000) is None
+    assert cnf(form, 1_000_000) is None
+
+
+@pytest.mark.parametrize("terms", [2, 5, 9])
+def test_a_short_chain_of_xor_has_one_conjunction_for_each_odd_choice(terms: int) -> None:
+    form = normalise(Xor(*(Predicate(f"a{number}", "=", 1) for number in range(terms))), bind)
+    rows = dnf(form, 256)
+    assert rows is not None
+    assert len(rows) == dnf_size(form) == 2 ** (terms - 1)
+
+
+def test_the_limit_counts_merged_alternatives() -> None:
+    rule = " and ".join(f"(x{number} = 1 or x{number} = 2 or x{number} is null)" for number in range(20))
+    assert dnf_size(normalise(parse(rule), bind)) == 1
+
+
+def test_absorption_is_complete_for_hundreds_of_conjunctions_and_bounded_beyond() -> None:
+    source = random.Random(7)
+    pieces = []
+    for _ in range(300):
+        names = source.sample("abcdefgh", source.randint(1, 4))
+        pieces.append(" and ".join(f"{name} < {source.randint(1, 9)}" for name in names))
+    rows = dnf(normalise(parse(" or ".join(f"({piece})" for piece in pieces)), bind), 300)
+    assert rows is not None
+    assert 1 < len(rows) < 300
+    assert not any(conjunctions.narrows(one, other) for one, other in itertools.permutations(rows, 2))
+
+
+def test_absorption_beyond_its_budget_keeps_what_it_did_not_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = parse("(x = 1 and y = 1) or (x < 5 and y < 5) or (x = 2 and z = 1 and y = 1)")
+    complete = dnf(normalise(rule, bind), 10)
+    monkeypatch.setattr(conjunctions, "COMPARISON_BUDGET", 0)
+    partial = dnf(normalise(rule, bind), 10)
+    assert complete is not None
+    assert partial is not None
+    assert len(complete) == 1
+    assert len(partial) == 3
+    for event in events_for(rule):
+        assert evaluate(complete, event) == evaluate(partial, event)
+
+
+def test_a_deep_form_within_the_limit_is_expanded() -> None:
+    rule = "z = 0"
+    for level in range(250):
+        rule = f"a{level} = 1 and (b{level} = 1 or ({rule}))"
+    form = normalise(parse(rule), bind)
+    rows = dnf(form, 256)
+    assert rows is not None
+    assert len(rows) == dnf_size(form) == 251
+    assert sorted(map(len, rows)) == sorted([*range(2, 252), 251])
+
+
+def test_conjunctions_that_would_be_too_long_together_are_not_written_out() -> None:
+    common = " and ".join(f"a{number} = 1" for number in range(2_000))
+    some, all_of_them = (" or ".join(f"b{number} = 1" for number in range(count)) for count in (10, 256))
+    short, long = (normalise(parse(f"{common} and ({choice})"), bind) for choice in (some, all_of_them))
+    assert dnf_size(long) == 256
+    assert dnf(long, 256) is None
+    rows = dnf(short, 256)
+    assert rows is not None
+    assert {len(row) for row in rows} == {2_001}
+    assert len(dnf(normalise(parse(common), bind), 1) or []) == 1
