@@ -1,1 +1,40 @@
-"""Matchwood finds, for every event, all of the Boolean expressions that are true of it, among millions."""
+"""Matchwood finds, for every event, all of the Boolean expressions that are true of it, among millions.
+
+>>> import matchwood as mw
+>>> index = mw.Index()
+>>> index["r1"] = "age >= 18 and country in ('US', 'CA')"
+>>> index.match({"age": 20, "country": "US"})
+['r1']
+"""
+
+from matchwood.errors import (
+    CorruptSnapshot,
+    EventError,
+    InvalidArgument,
+    LimitExceeded,
+    MatchwoodError,
+    ParseError,
+    TypeConflict,
+    UnknownRule,
+)
+from matchwood.index import Index
+from matchwood.index import open_index as open
+from matchwood.language import Expression, attr, parse
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CorruptSnapshot",
+    "EventError",
+    "Expression",
+    "Index",
+    "InvalidArgument",
+    "LimitExceeded",
+    "MatchwoodError",
+    "ParseError",
+    "TypeConflict",
+    "UnknownRule",
+    "attr",
+    "open",
+    "parse",
+]

@@ -70,13 +70,14 @@ class Index(MutableMapping[Any, str]):
     def __setitem__(self, rule_id: Any, source: Any) -> None:
         with self._writer:
             self._refuse_if_read_only()
-            prepared = prepare(self._encoder, self._dnf_limit, rule_id, source)
-            self._encoder.schema.add(prepared.uses)
+            row = self._table.find(rule_id)
+            old = self._table.text(row) if row >= 0 else None
+            prepared = prepare(self._encoder, self._dnf_limit, rule_id, source, replaced=old)
             with self._lock.writing():
-                self._put(rule_id, prepared)
+                self._put(row, rule_id, prepared)
 
-    def _put(self, rule_id: Any, prepared: Prepared) -> None:
-        row = self._table.find(rule_id)
+    def _put(self, row: int, rule_id: Any, prepared: Prepared) -> None:
+        self._encoder.schema.add(prepared.uses, rule_id)
         if row >= 0:
             self._matcher.replace(row, prepared)
         else:
@@ -166,7 +167,7 @@ class Index(MutableMapping[Any, str]):
         Problems: `never` true, `always` true, `duplicate` of an earlier rule, `implied` by another.
         """
         with self._lock.reading():
-            return lint.lint(self._table, self._encoder, self._dnf_limit)
+            return lint.lint(self._table, self._encoder, self._matcher, self._dnf_limit)
 
     def stats(self) -> dict[str, Any]:
         """Counts, bytes and the work done so far, as plain data."""
@@ -197,7 +198,7 @@ class Index(MutableMapping[Any, str]):
             raise MatchwoodError("this index was opened with read_only=True; open it without to change it in memory")
 
     def _find_witness(self, attribute: str, kind: str) -> Any:
-        return explaining.find_witness(self._table, self._encoder.schema, attribute, kind)
+        return explaining.find_witness(self._table, attribute, kind)
 
 
 def open_index(path: Any, read_only: bool = False, verify: str = "auto") -> Index:

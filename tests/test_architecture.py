@@ -23,11 +23,12 @@ ROOMS = [
     "workloads",
     "bench",
     "demo",
+    "commands",
     "cli",
 ]
 """From the ground up: a room imports only from itself and from rooms above it in this list."""
 
-COMMON = {"errors", "_arrays", "_hashing", "_jit", "_locks"}
+COMMON = {"errors", "_arrays", "_hashing", "_jit", "_locks", "progress"}
 FOUNDATION = {"_hashing": {"_jit"}}
 
 

@@ -102,6 +102,24 @@ def build_grams(grams: Any, keys: Any, starts: Any) -> Any:
 
 
 @kernel
+def _try_text(
+    data: Any, start: int, stop: int, test: int, program_offsets: Any, programs: Any,
+    test_marks: Any, mark: int, value: int, values: Any, tests: Any, filled: int,
+) -> Any:  # fmt: skip
+    """Note the pair (value, test) if the test, not tried before, holds; returns how many there are now, -1 if all is full."""
+    if test_marks[test] == mark:
+        return filled
+    test_marks[test] = mark
+    begin, end = program_offsets[test], program_offsets[test + 1]
+    if begin < end and not _fits(data, start, stop, programs, begin, end):
+        return filled
+    if filled == len(values):
+        return -1
+    values[filled], tests[filled] = value, test
+    return filled + 1
+
+
+@kernel
 def match_texts(
     offsets: Any, data: Any, keys: Any, starts: Any, postings: Any, lengths: int,
     unfiltered: Any, program_offsets: Any, programs: Any,
@@ -116,36 +134,25 @@ def match_texts(
     for value in range(first, len(offsets) - 1):
         begun, mark = filled, epoch + value
         start, stop = offsets[value], offsets[value + 1]
-        position, length, posting, posting_end = start, 0, 0, len(unfiltered)
-        gram = np.uint64(0)
-        while True:
-            if posting < posting_end:
-                test = unfiltered[posting] if length == 0 else postings[posting]
-                posting += 1
-                if test_marks[test] == mark:
+        for index in range(len(unfiltered)):
+            filled = _try_text(
+                data, start, stop, unfiltered[index], program_offsets, programs, test_marks, mark, value, values, tests, filled
+            )
+            if filled < 0:
+                return value, begun
+        for position in range(start, stop if lengths else start):
+            gram = np.uint64(0)
+            for length in range(1, min(4, stop - position) + 1):
+                gram = (gram << np.uint64(8)) | np.uint64(data[position + length - 1])
+                if not lengths >> length & 1:
                     continue
-                test_marks[test] = mark
-                begin, end = program_offsets[test], program_offsets[test + 1]
-                if begin == end or _fits(data, start, stop, programs, begin, end):
-                    if filled == len(values):
-                        return value, begun
-                    values[filled], tests[filled] = value, test
-                    filled += 1
-                continue
-            if length == 4:
-                position += 1
-                length, gram = 0, np.uint64(0)
-            if lengths == 0 or position + length >= stop:
-                if length == 0 or lengths == 0:
-                    break
-                length = 4
-                continue
-            gram = (gram << np.uint64(8)) | np.uint64(data[position + length])
-            length += 1
-            if lengths >> length & 1:
                 slot = _slot(keys, gram | (np.uint64(length) << np.uint64(32)))
-                if keys[slot] != 0:
-                    posting, posting_end = starts[slot], starts[slot + np.uint64(1)]
+                for posting in range(starts[slot], starts[slot + np.uint64(1)]):
+                    filled = _try_text(
+                        data, start, stop, postings[posting], program_offsets, programs, test_marks, mark, value, values, tests, filled
+                    )
+                    if filled < 0:
+                        return value, begun
     return len(offsets) - 1, filled
 
 

@@ -5,6 +5,7 @@ Variants of one thing (large, view, dictionary, run-end, extension) are brought 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def raw_values(array: pa.Array) -> NDArray[Any]:
     return np.frombuffer(buffer, width, len(array), array.offset * width.itemsize)
 
 
-_CODES = {
+_CODES: dict[str, Callable[[pa.DataType], str]] = {
     "int": lambda kind: "i" if pat.is_signed_integer(kind) else "u",
     "float": lambda kind: "f",
     "date": lambda kind: "i",

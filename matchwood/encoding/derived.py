@@ -9,17 +9,34 @@ distinct values of the column (or all of them: repetition costs time, not correc
     verdicts.labels[verdicts.offsets[i] : verdicts.offsets[i + 1]]        # ordered by attribute
 
 A single event uses `evaluate_one(value)` with a str, or a list of int or str (None elements are ignored).
-A verdict that no live rule can tell from NULL is left out.
+
+A verdict that no live rule can tell from NULL is left out: TRUE is told only if some rule accepts one of
+TRUE and NULL but not both, and likewise FALSE. `width` is how many pairs a value has whatever it is.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from matchwood._arrays import Growable
+from matchwood.encoding import _derived_kernels as kernels
+from matchwood.encoding.derived_keys import read_key
+from matchwood.encoding.derived_tables import ListColumn, Pairs, Table
+from matchwood.encoding.key_columns import frozen
+from matchwood.encoding.list_tables import ListTable
+from matchwood.encoding.pattern_tables import PatternTable, TextColumn
+
+TRUE_LABEL = 2**30
+"""The label of TRUE in every derived attribute, the middle of all labels; FALSE has BOTTOM_LABEL."""
+
+KEPT_VALUES, KEPT_LENGTH = 65_536, 1_024
+"""How many values' verdicts are kept, and up to what length of a value."""
 
 
 class Verdicts(NamedTuple):
@@ -30,13 +47,158 @@ class Verdicts(NamedTuple):
     labels: NDArray[np.int32]
 
 
+class Register(Protocol):
+    """What a source needs to know about its attributes, all by attribute number."""
+
+    references: Growable
+    needs_true: Growable
+    needs_false: Growable
+
+    def key(self, number: int) -> str: ...
+
+
 class DerivedSource:
-    """The derived attributes of one name. Evaluation may run in many threads."""
+    """The derived attributes of one name. Changes never overlap evaluation, which may run in many threads.
+
+    Tests stand in tables of growing size, as in a log-structured store: new ones make a table of their own, and
+    tables are joined when the newer is at least a quarter of the older. So a test is laid out anew a few times only.
+    """
+
+    def __init__(self, name: str, kind: str, register: Register, numbers: Sequence[int] = ()) -> None:
+        self.name, self.kind = name, kind
+        self._register = register
+        self._known = set(numbers)
+        self._live = len(self._known)
+        self._pending = sorted(self._known)
+        self._tables: list[Table] = []
+        self._lock = threading.Lock()
+        self._kept: dict[Any, NDArray[np.int32]] = {}
+        self._memo: dict[Any, tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
+        self._negatives: NDArray[np.int32] | None = None
+
+    def __len__(self) -> int:
+        return self._live
+
+    def add(self, number: int) -> None:
+        """A derived attribute of this source is referred to, and was not before."""
+        self._live += 1
+        if number not in self._known:
+            self._known.add(number)
+            self._pending.append(number)
+            self._kept.clear()
+        self.changed()
+
+    def remove(self, number: int) -> None:
+        """An attribute is no longer referred to; its room is taken back when half of all are such."""
+        self._live -= 1
+        self.changed()
+        if len(self._known) > 2 * self._live + 64:
+            references = self._register.references.view()
+            self._known = {known for known in self._known if references[known] > 0}
+            self._pending, self._tables = sorted(self._known), []
+            self._kept.clear()
+
+    def changed(self) -> None:
+        """What is needed of some attribute has changed."""
+        self._negatives = None
+        self._memo.clear()
+
+    @property
+    def width(self) -> int:
+        """How many pairs each value has at least, whatever it is."""
+        return len(self._needed_negatives())
 
     def evaluate(self, values: pa.Array) -> Verdicts:
         """The verdicts on a column of strings, or of lists."""
-        raise RuntimeError
+        pairs = self._kept_pairs(values) if self.kind == "string" else self._pairs(ListColumn.of_array(values))
+        return self._verdicts(pairs, len(values))
 
     def evaluate_one(self, value: str | Sequence[int | str | None]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Attributes and labels for one value."""
-        raise RuntimeError
+        handle = value if isinstance(value, str) else tuple(value)
+        known = self._memo.get(handle)
+        if known is None:
+            column = TextColumn(pa.array([value])) if isinstance(value, str) else ListColumn.of_value(value)
+            verdicts = self._verdicts(self._pairs(column), 1)
+            known = verdicts.attributes, verdicts.labels
+            if len(handle) <= KEPT_LENGTH:
+                self._memo = {} if len(self._memo) >= KEPT_VALUES else self._memo
+                self._memo[handle] = known
+        return known
+
+    def _pairs(self, column: ListColumn | TextColumn) -> Pairs:
+        """What holds of each value, from all tables."""
+        found = [table.satisfied(column) for table in self._prepared()]
+        if not found:
+            return Pairs(np.empty(0, np.int64), np.empty(0, np.int32))
+        return found[0] if len(found) == 1 else Pairs(*map(np.concatenate, zip(*found, strict=True)))
+
+    def _prepared(self) -> list[Table]:
+        """The tables, with what was added since the last evaluation."""
+        if self._pending:
+            with self._lock:
+                if self._pending:
+                    self._lay_out()
+        return self._tables
+
+    def _lay_out(self) -> None:
+        attributes = self._pending
+        tests = [read_key(self._register.key(number)) for number in attributes]
+        tables = list(self._tables)
+        while tables and 4 * len(attributes) >= len(tables[-1].attributes):
+            older = tables.pop()
+            attributes, tests = [*older.attributes.tolist(), *attributes], [*older.tests, *tests]
+        made: Table = (PatternTable if self.kind == "string" else ListTable)(attributes, tests)
+        self._tables, self._pending = [*tables, made], []
+
+    def _kept_pairs(self, texts: pa.Array) -> Pairs:
+        """As `_pairs`, but only of texts that were not seen lately."""
+        self._prepared()
+        given = texts.to_pylist()
+        found = [self._kept.get(text) for text in given]
+        missing = [place for place, held in enumerate(found) if held is None]
+        if missing:
+            fresh = self._pairs(TextColumn(texts if len(missing) == len(given) else texts.take(pa.array(missing))))
+            for place, held in zip(missing, _by_value(fresh, len(missing)), strict=True):
+                found[place] = held
+                self._keep(given[place], held)
+        sizes = np.fromiter(map(len, found), np.int64, len(found))  # type: ignore[arg-type]
+        attributes = np.concatenate([np.empty(0, np.int32), *found])  # type: ignore[list-item]
+        return Pairs(np.repeat(np.arange(len(found)), sizes), attributes)
+
+    def _keep(self, text: str, held: NDArray[np.int32]) -> None:
+        if len(text) <= KEPT_LENGTH:
+            if len(self._kept) >= KEPT_VALUES:
+                self._kept = {}
+            self._kept[text] = held
+
+    def _verdicts(self, pairs: Pairs, count: int) -> Verdicts:
+        register, negatives = self._register, self._needed_negatives()
+        coded = np.sort(pairs.values << 32 | pairs.attributes)
+        offsets = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(pairs.values, minlength=count), out=offsets[1:])
+        found = (coded & 0xFFFFFFFF).astype(np.int32)
+        return Verdicts(*kernels.emit(
+            frozen(offsets), frozen(found), negatives, register.needs_true.view(), register.needs_false.view(), TRUE_LABEL
+        ))  # fmt: skip
+
+    def _needed_negatives(self) -> NDArray[np.int32]:
+        """The attributes whose FALSE some rule needs, increasing."""
+        negatives = self._negatives
+        if negatives is None:
+            known = np.sort(np.fromiter(self._known, np.int32, len(self._known)))
+            negatives = self._negatives = frozen(known[self._register.needs_false.view()[known] > 0])
+        return negatives
+
+
+def _by_value(pairs: Pairs, count: int) -> list[NDArray[np.int32]]:
+    """The attributes of each value; equal ones share an array, since most values satisfy the same few."""
+    order = np.argsort(pairs.values, kind="stable")
+    attributes = pairs.attributes[order]
+    places, starts = np.unique(pairs.values[order], return_index=True)
+    held = [np.empty(0, np.int32)] * count
+    shared: dict[bytes, NDArray[np.int32]] = {}
+    for place, part in zip(places.tolist(), np.split(attributes, starts[1:]), strict=False):
+        handle = part.tobytes()
+        held[place] = shared[handle] = shared.get(handle, part)
+    return held

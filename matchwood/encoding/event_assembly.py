@@ -67,7 +67,7 @@ class Assembly:
         triples = sum(len(labels.labels) for labels in self._labels)
         dense = triples * _SPARSE >= len(numbers) * self._count
         direct = self._from_matrix(numbers) if dense else self._from_triples()
-        return EncodedEvents(*(self._with_verdicts(direct) if self._found else direct))
+        return EncodedEvents(*(self._with_verdicts(*direct) if self._found else direct))
 
     def _from_matrix(self, numbers: list[int]) -> Any:
         matrix = np.empty((len(numbers), self._count + _SPARE), np.int32)
@@ -88,19 +88,21 @@ class Assembly:
         counts = [len(labels) for labels in found]
         return pairs_of_triples(self._count, np.concatenate(rows), np.repeat(numbers, counts), np.concatenate(found))
 
-    def _with_verdicts(self, direct: Any) -> Any:
+    def _with_verdicts(self, offsets: Any, attributes: Any, labels: Any) -> Any:
         """The verdicts of all sources one after the other, so that a code names a value of one of them."""
         codes = np.full((len(self._found), self._count), -1, np.int64)
-        offsets, values, pairs = [], 0, 0
+        bounds, values, pairs = [], 0, 0
         for line, (rows, own, verdicts) in zip(codes, self._found, strict=True):
             line[slice(None) if rows is None else rows] = np.where(own < 0, -1, own + values)
-            offsets.append(verdicts.offsets[:-1] + pairs)
+            bounds.append(verdicts.offsets[:-1] + pairs)
             values += len(verdicts.offsets) - 1
             pairs += len(verdicts.attributes)
-        every = np.concatenate([*offsets, [pairs]]).astype(np.int64, copy=False)
-        attributes = np.concatenate([found.verdicts.attributes for found in self._found])
-        labels = np.concatenate([found.verdicts.labels for found in self._found])
-        return pairs_with_verdicts(*direct, codes, every, attributes, labels)
+        every = Verdicts(
+            np.concatenate([*bounds, [pairs]]).astype(np.int64, copy=False),
+            np.concatenate([found.verdicts.attributes for found in self._found]),
+            np.concatenate([found.verdicts.labels for found in self._found]),
+        )
+        return pairs_with_verdicts(offsets, attributes, labels, codes, every.offsets, every.attributes, every.labels)
 
 
 _UNREAD: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -124,7 +126,8 @@ def _add(line: NDArray[np.int32], rows: Rows | None, labels: NDArray[np.int32]) 
 def _readable(elements: NDArray[Any] | pa.Array) -> NDArray[Any] | Strings:
     """Elements as look-ups take them: always read-only, so that their kernels are compiled once."""
     if isinstance(elements, pa.Array):
-        return Strings(*map(_frozen, arrow_strings(elements)))
+        offsets, data = arrow_strings(elements)
+        return Strings(_frozen(offsets), _frozen(data))
     return _frozen(elements)
 
 

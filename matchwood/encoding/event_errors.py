@@ -19,7 +19,7 @@ class Faults(NamedTuple):
     misfits: list[tuple[Source, Misfits]]
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         return sum(len(misfits.rows) for _, misfits in self.misfits)
 
     def first(self) -> EventError | None:

@@ -32,7 +32,7 @@ def check_present(names: Sequence[str], pieces: Pieces, chunk: Chunk) -> None:
     absent = [name for position, name in enumerate(names) if chunk.columnar and not pieces.may_hold(position)]
     if absent:
         raise _missing(absent, "the events' columns", pieces)
-    lacking = [~pieces.covered(position, chunk.count) for position in range(len(names))]
+    lacking = [~pieces.covered(position, chunk.size) for position in range(len(names))]
     firsts = [int(np.argmax(rows)) for rows in lacking if rows.any()]
     if firsts:
         row = min(firsts)

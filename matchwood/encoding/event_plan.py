@@ -18,6 +18,9 @@ ROWS = 16_384
 CELLS = 8 * 2**20
 """Labels of a chunk: with more than 512 columns, chunks have fewer rows, so that a chunk's stay below 32 MB."""
 
+FIRST_ROWS = 64
+"""Rows of the first chunk where there are derived attributes: nobody can say beforehand how many hold of a value."""
+
 
 LABEL_BITS = 32
 """A pair as one integer: the attribute above that many bits of label."""
@@ -62,8 +65,25 @@ def _made(encoder: Encoder) -> EventPlan:
     version, sources = encoder.version, list(encoder.sources())
     trie = key_trie([source.name for source in sources])
     columns = sum(len(source.direct) + (source.derived is not None) for source in sources)
-    limit = max(256, min(ROWS, CELLS // max(columns, 1)))
+    limit = max(FIRST_ROWS, min(ROWS, CELLS // max(columns, 1)))
     return EventPlan(version, sources, trie, Reading(encoder.zone), limit, _quick_keys(trie, sources))
+
+
+class Pace:
+    """How many rows the next chunk may have, so that its pairs stay bounded: told by those of the last one."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        derived = any(source.derived is not None for source in event_plan(encoder).sources)
+        self._rows = FIRST_ROWS if derived else ROWS
+
+    def __call__(self) -> int:
+        return min(self._rows, event_plan(self._encoder).row_limit)
+
+    def note(self, rows: int, pairs: int) -> None:
+        """A chunk of so many rows became so many pairs."""
+        if rows:
+            self._rows = max(1, min(ROWS, 4 * self._rows, CELLS * rows // max(pairs, 1)))
 
 
 def _quick_keys(trie: Node, sources: list[Source]) -> dict[str, Quick]:

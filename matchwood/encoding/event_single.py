@@ -40,13 +40,15 @@ def _pairs(plan: EventPlan, event: Mapping[Any, Any]) -> list[int] | None:
 
     Keys with one attribute of a common type are dealt with here, all others by `_further`.
     """
-    quick, pairs, others = plan.quick, [], []
+    quick = plan.quick
+    pairs: list[int] = []
+    others: list[Any] = []
     for key in event if len(event) < 2 * len(plan.trie) else plan.trie:
         target = quick.get(key)
         if target is None:
             others.append(key)
             continue
-        value = event.get(key)
+        value: Any = event.get(key)
         given = type(value)
         if (
             target.takes_int and MIN_INT <= value <= MAX_INT

@@ -7,14 +7,13 @@ the encoding asks for them by name: what no live rule names costs nothing.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from matchwood.encoding.event_containers import ColumnContainer, Container, MappingContainer
-from matchwood.encoding.event_pandas import pandas_column
+from matchwood.encoding.event_frames import PandasRows, PolarsRows, is_frame
 from matchwood.encoding.event_values import describe
 from matchwood.errors import EventError, InvalidArgument
 
@@ -29,7 +28,7 @@ class Chunk(NamedTuple):
     """
 
     first_row: int
-    count: int
+    size: int
     rows: Container
     columnar: bool = True
     nan_is_null: bool = False
@@ -43,24 +42,22 @@ def chunks(events: Any, limit: RowLimit, presence: bool = False) -> Iterator[Chu
     """
     if isinstance(events, Mapping):
         return _mapping_chunks([events], limit, presence)
-    if (pandas := sys.modules.get("pandas")) is not None and isinstance(events, pandas.DataFrame):
-        return _pandas_chunks(events, limit)
+    if is_frame(events, "pandas") or is_frame(events, "polars"):
+        return _frame_chunks(events, limit)
     table = _as_table(events)
     if table is not None:
         return _table_chunks(table, 0, limit)
-    if isinstance(events, pa.RecordBatchReader):
-        return _stream_chunks(events, limit)
     if hasattr(events, "__arrow_c_stream__"):
-        return _stream_chunks(pa.RecordBatchReader.from_stream(events), limit)
+        return _stream_chunks(_reader(events), limit)
     if isinstance(events, Iterable) and not isinstance(events, str | bytes):
         return _mapping_chunks(events, limit, presence)
     raise InvalidArgument(
-        f"events must be a dict, dicts, an Arrow table or stream, or a pandas DataFrame (got {describe(events)})"
+        f"events must be a dict, dicts, an Arrow table or stream, or a DataFrame (got {describe(events)})"
     )
 
 
 def _as_table(events: Any) -> pa.Table | None:
-    """Arrow's own objects that hold all rows; None for anything else."""
+    """Arrow's own objects that hold all rows, and a Series of structs; None for anything else."""
     if isinstance(events, pa.Table):
         return events
     if isinstance(events, pa.RecordBatch):
@@ -71,6 +68,8 @@ def _as_table(events: Any) -> pa.Table | None:
         raise InvalidArgument(f"an Arrow array of events must hold structs (got one of {events.type})")
     if hasattr(events, "__arrow_c_array__"):
         return pa.Table.from_batches([pa.record_batch(events)])
+    if hasattr(events, "__arrow_c_stream__") and hasattr(events, "dtype"):
+        return _table_of_structs(pa.chunked_array(events))
     return None
 
 
@@ -80,24 +79,25 @@ def _table_of_structs(events: pa.StructArray | pa.ChunkedArray) -> pa.Table:
         raise InvalidArgument(f"an Arrow array of events must hold structs (got one of {events.type})")
     names = [field.name for field in events.type]
     if not names:
-        return _without_columns(len(events))
+        return pa.table({"": pa.nulls(len(events))}).select([])
     return pa.Table.from_arrays(events.flatten(), names=names)
-
-
-def _without_columns(count: int) -> pa.Table:
-    """A table that has only a number of rows."""
-    return pa.table({"": pa.nulls(count)}).select([])
 
 
 def _table_chunks(table: pa.Table, first_row: int, limit: RowLimit) -> Iterator[Chunk]:
     positions = _positions(table.column_names)
+    for start, size in _spans(len(table), limit):
+        part = _Slice(table.slice(start, size))
+        yield Chunk(first_row + start, size, ColumnContainer(positions, part.column))
+
+
+def _spans(total: int, limit: RowLimit) -> Iterator[tuple[int, int]]:
+    """Start and size of each chunk; one at least."""
     start = 0
     while True:
-        count = min(limit(), len(table) - start)
-        part = _Slice(table.slice(start, count))
-        yield Chunk(first_row + start, count, ColumnContainer(positions, part.column))
-        start += count
-        if start >= len(table):
+        size = min(limit(), total - start)
+        yield start, size
+        start += size
+        if start >= total:
             return
 
 
@@ -123,6 +123,13 @@ def _positions(names: Sequence[Any]) -> dict[str, list[int]]:
     return positions
 
 
+def _reader(events: Any) -> pa.RecordBatchReader:
+    try:
+        return pa.RecordBatchReader.from_stream(events)
+    except (pa.ArrowInvalid, TypeError) as error:
+        raise InvalidArgument(f"an Arrow stream of events must hold columns ({error})") from None
+
+
 def _stream_chunks(reader: pa.RecordBatchReader, limit: RowLimit) -> Iterator[Chunk]:
     """Batches of a stream, small ones put together (a database's hold some 2,000 rows)."""
     first_row, pending, rows = 0, [], 0
@@ -136,26 +143,13 @@ def _stream_chunks(reader: pa.RecordBatchReader, limit: RowLimit) -> Iterator[Ch
         yield from _table_chunks(pa.Table.from_batches(pending, reader.schema), first_row, limit)
 
 
-def _pandas_chunks(frame: Any, limit: RowLimit) -> Iterator[Chunk]:
+def _frame_chunks(frame: Any, limit: RowLimit) -> Iterator[Chunk]:
+    """DataFrames of pandas and polars: a column that cannot be converted only matters if a rule names it."""
+    is_pandas = is_frame(frame, "pandas")
     positions = _positions(list(frame.columns))
-    start = 0
-    while True:
-        part = frame.iloc[start : start + limit()]
-        held = ColumnContainer(positions, _Frame(part).column)
-        yield Chunk(start, len(part), held, nan_is_null=True)
-        start += len(part)
-        if start >= len(frame):
-            return
-
-
-class _Frame:
-    """Some rows of a DataFrame, with one converted column at a time."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-
-    def column(self, position: int) -> pa.Array | list[Any]:
-        return pandas_column(self._frame.iloc[:, position])
+    for start, size in _spans(len(frame), limit):
+        part = PandasRows(frame, start, size) if is_pandas else PolarsRows(frame, start, size)
+        yield Chunk(start, size, ColumnContainer(positions, part.column), nan_is_null=is_pandas)
 
 
 def _mapping_chunks(events: Iterable[Any], limit: RowLimit, presence: bool) -> Iterator[Chunk]:

@@ -17,7 +17,7 @@ from matchwood.encoding.event_containers import MappingContainer
 from matchwood.encoding.event_errors import Faults
 from matchwood.encoding.event_missing import check_present
 from matchwood.encoding.event_pieces import Pieces
-from matchwood.encoding.event_plan import EventPlan, event_plan
+from matchwood.encoding.event_plan import EventPlan, Pace, event_plan
 from matchwood.encoding.event_single import encode_mapping
 from matchwood.encoding.event_sources import Chunk, chunks
 from matchwood.encoding.event_values import describe
@@ -56,8 +56,8 @@ def event_batches(
     """
     _check_choice("missing", missing, MISSING)
     _check_choice("on_error", on_error, ON_ERROR)
-    parts = chunks(events, lambda: event_plan(encoder).row_limit, presence=missing == "error")
-    return _batches(encoder, parts, missing, on_error)
+    pace = Pace(encoder)
+    return _batches(encoder, chunks(events, pace, presence=missing == "error"), pace, missing, on_error)
 
 
 def _check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
@@ -65,10 +65,13 @@ def _check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
         raise InvalidArgument(f"{name} must be one of {', '.join(map(repr, choices))} (got {given!r:.80})")
 
 
-def _batches(encoder: Encoder, parts: Iterator[Chunk], missing: str, on_error: str) -> Iterator[EncodedBatch]:
+def _batches(
+    encoder: Encoder, parts: Iterator[Chunk], pace: Pace, missing: str, on_error: str
+) -> Iterator[EncodedBatch]:
     for chunk in parts:
         batch = _encoded(event_plan(encoder), chunk, missing, on_error)
-        if chunk.count:
+        pace.note(chunk.size, len(batch.events.attributes))
+        if chunk.size:
             yield batch
 
 
@@ -93,14 +96,14 @@ def _encoded(plan: EventPlan, chunk: Chunk, missing: str, on_error: str) -> Enco
     if missing == "error":
         check_present([source.name for source in plan.sources], pieces, chunk)
     reading = plan.reading._replace(nan_is_null=chunk.nan_is_null)
-    assembly, faults = Assembly(chunk.count), Faults(chunk.first_row, [])
+    assembly, faults = Assembly(chunk.size), Faults(chunk.first_row, [])
     for position in sorted(pieces.found):
         source = plan.sources[position]
-        for column in pieces.columns(position, source.kind, reading, chunk.count):
+        for column in pieces.columns(position, source.kind, reading, chunk.size):
             faults.misfits.extend((source, misfits) for misfits in column.misfits)
             for part in column.parts:
                 assembly.add(source, part)
     if on_error == "raise" and (error := faults.first()) is not None:
         raise error
     errors = faults.report() if on_error == "report" else []
-    return EncodedBatch(chunk.first_row, assembly.finish(), errors, faults.count)
+    return EncodedBatch(chunk.first_row, assembly.finish(), errors, faults.total)

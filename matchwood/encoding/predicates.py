@@ -102,10 +102,12 @@ def _plain_values(predicate: Predicate) -> CutSet | None:
     parts = read_like(predicate.value, predicate.escape)
     if parts == (ANY_RUN,):
         return FULL
+    if not parts:
+        return compare(STRING, "=", "")
     if predicate.op.endswith("ilike"):
         return None
-    if not parts or (len(parts) == 1 and isinstance(parts[0], str)):
-        return compare(STRING, "=", "".join(map(str, parts)))
+    if len(parts) == 1 and isinstance(parts[0], str):
+        return compare(STRING, "=", parts[0])
     if len(parts) == 2 and isinstance(parts[0], str) and parts[1] == ANY_RUN:
         return prefix(parts[0])
     return None

@@ -38,6 +38,8 @@ class Schema:
         self.strict = bool(strict)
         self.find_witness: Callable[[str, str], Any] | None = None
         """Finds the id of a live rule with that use, for messages; None where there is nobody to ask."""
+        self.version = 0
+        """Grows whenever the kind of an attribute may have changed."""
         self._counts: dict[Use, int] = {}
         self._kinds: dict[str, str] = {}
         self._witnesses: dict[Use, Any] = {}
@@ -45,6 +47,15 @@ class Schema:
     def requirement(self, predicate: Predicate) -> str:
         """The kind of attribute that a predicate needs."""
         return requirement(predicate)
+
+    def requirements(self, expression: Expression) -> list[Use]:
+        """What an expression that was checked before asks of its attributes: what `check` returned then."""
+        uses: dict[str, str] = {}
+        for predicate in predicates(expression):
+            kind = requirement(predicate)
+            if kind != "any" or predicate.attr not in uses:
+                uses[predicate.attr] = kind
+        return list(uses.items())
 
     def kind(self, attribute: str) -> str:
         """The attribute's type: declared, inferred, or `any`."""
@@ -87,6 +98,7 @@ class Schema:
             if not count:
                 if use[1] != "any":
                     self._kinds[use[0]] = use[1]
+                    self.version += 1
                 if rule_id is not None:
                     self._witnesses[use] = rule_id
 
@@ -103,6 +115,7 @@ class Schema:
             del counts[use]
             if self._kinds.get(use[0]) == use[1]:
                 del self._kinds[use[0]]
+                self.version += 1
 
     def counts(self) -> dict[Use, int]:
         """How many live rules have each use, to be saved."""

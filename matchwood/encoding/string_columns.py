@@ -43,7 +43,7 @@ class StringKeys:
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> StringKeys:
         offsets, data = arrays["offsets"], arrays["data"]
         if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(data) or (np.diff(offsets) < 0).any():
-            raise ValueError("the offsets of strings do not fit their data")
+            raise ValueError("the offsets of boundaries do not fit their data")
         return cls(offsets, data)
 
     @staticmethod

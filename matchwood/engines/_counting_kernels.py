@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._jit import kernel
+from matchwood.encoding.dyadic import ancestor
 from matchwood.engines._posting_kernels import EMPTY, MOST_COUNTED, key_of, slot_of
 from matchwood.engines._record_kernels import ACCEPTS_NULL, WIDTH
 from matchwood.engines._verify_kernels import clear, scatter, verify
@@ -48,7 +49,7 @@ def _probe(lists: Any, events: Any, event: int, starts: Any, stops: Any) -> tupl
         level = 0
         while left != 0:
             if left & np.uint32(1) != 0:
-                place = table[slot_of(table, keys, key_of(attribute, level, label >> level))]
+                place = table[slot_of(table, keys, key_of(attribute, ancestor(label, level)))]
                 if place != EMPTY and found < len(starts):
                     starts[found] = list_starts[place]
                     stops[found] = list_starts[place] + list_counts[place]

@@ -8,7 +8,7 @@ import numpy as np
 
 from matchwood._hashing import mix64
 from matchwood._jit import kernel
-from matchwood.engines._dyadic_local import block_count, fill_blocks
+from matchwood.encoding.dyadic import count_blocks, fill_blocks, level_of
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 
 EMPTY = -1
@@ -18,10 +18,9 @@ MOST_COUNTED = 255
 
 
 @kernel
-def key_of(attribute: Any, level: Any, block: Any) -> Any:
-    """A dyadic block of an attribute as one number: blocks are numbered like the nodes of a binary heap."""
-    node = (np.uint64(1) << np.uint64(31 - level)) + np.uint64(block)
-    return (np.uint64(attribute) << np.uint64(32)) | node
+def key_of(attribute: Any, block: Any) -> Any:
+    """A dyadic block of an attribute, given by its code, as one number."""
+    return (np.uint64(attribute) << np.uint64(32)) | np.uint64(block)
 
 
 @kernel
@@ -35,16 +34,7 @@ def slot_of(table: Any, keys: Any, key: Any) -> Any:
 
 
 @kernel
-def posted_constraints(offsets: Any, records: Any, unit: int) -> int:
-    """How many constraints of a unit are posted: those that NULL fails, as far as they are counted."""
-    count = 0
-    for position in range(offsets[unit], offsets[unit + 1]):
-        count += records[WIDTH * position] & ACCEPTS_NULL == 0
-    return min(count, MOST_COUNTED)
-
-
-@kernel
-def count_blocks(conjunctions: Any, units: Any, sizes: Any) -> None:
+def count_postings(conjunctions: Any, units: Any, sizes: Any) -> None:
     """How many postings each unit has."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
@@ -57,16 +47,16 @@ def count_blocks(conjunctions: Any, units: Any, sizes: Any) -> None:
                 continue
             left -= 1
             if code & SEVERAL == 0:
-                total += block_count(low, high)
+                total += count_blocks(low, high)
                 continue
             for interval in range(low, high):
-                total += block_count(intervals[2 * interval], intervals[2 * interval + 1])
+                total += count_blocks(intervals[2 * interval], intervals[2 * interval + 1])
         sizes[place] = total
 
 
 @kernel
-def _unit_keys(offsets: Any, records: Any, intervals: Any, unit: int, levels: Any, blocks: Any, keys: Any) -> int:
-    """The keys under which a unit is posted; `levels`, `blocks` and `keys` have room for them."""
+def _unit_keys(offsets: Any, records: Any, intervals: Any, unit: int, blocks: Any, keys: Any) -> int:
+    """The keys under which a unit is posted; `blocks` and `keys` have room for them."""
     left, used = MOST_COUNTED, 0
     for position in range(offsets[unit], offsets[unit + 1]):
         at = WIDTH * position
@@ -76,23 +66,23 @@ def _unit_keys(offsets: Any, records: Any, intervals: Any, unit: int, levels: An
         left -= 1
         start = used
         if code & SEVERAL == 0:
-            used = fill_blocks(low, high, levels, blocks, used)
+            used = fill_blocks(low, high, blocks, used)
         else:
             for interval in range(low, high):
-                used = fill_blocks(intervals[2 * interval], intervals[2 * interval + 1], levels, blocks, used)
+                used = fill_blocks(intervals[2 * interval], intervals[2 * interval + 1], blocks, used)
         for place in range(start, used):
-            keys[place] = key_of(code >> FLAG_BITS, levels[place], blocks[place])
+            keys[place] = key_of(code >> FLAG_BITS, blocks[place])
     return used
 
 
 @kernel
 def write_keys(conjunctions: Any, units: Any, most: int, keys: Any, owners: Any) -> None:
-    """All postings of these units as keys and the units that have them."""
+    """All postings of these units as keys and the units that have them; no unit has more than `most`."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    levels, blocks = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    blocks = np.empty(most, dtype=np.int64)
     used = 0
     for unit in units:
-        count = _unit_keys(offsets, records, intervals, unit, levels, blocks, keys[used:])
+        count = _unit_keys(offsets, records, intervals, unit, blocks, keys[used:])
         owners[used : used + count] = unit
         used += count
 
@@ -111,18 +101,17 @@ def assign_lists(
     most = 0
     for position in range(place, len(units)):
         most = max(most, sizes[position])
-    levels, blocks = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
-    wanted = np.empty(most, dtype=np.uint64)
+    blocks, wanted = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.uint64)
     room = min(len(table) // 2, len(keys))
     while place < len(units) and count + sizes[place] <= room:
-        size = _unit_keys(offsets, records, intervals, units[place], levels, blocks, wanted)
+        size = _unit_keys(offsets, records, intervals, units[place], blocks, wanted)
         for position in range(size):
             key = wanted[position]
             slot = slot_of(table, keys, key)
             if table[slot] == EMPTY:
                 table[slot] = count
                 keys[count] = key
-                levels_in_use[key >> np.uint64(32)] |= np.uint32(1) << np.uint32(levels[position])
+                levels_in_use[key >> np.uint64(32)] |= np.uint32(1) << np.uint32(level_of(blocks[position]))
                 count += 1
             found = table[slot]
             added[found] += 1

@@ -13,6 +13,7 @@ from matchwood.engines._conjunction_kernels import count_pieces, unpack_all
 from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH, relabel_records
 from matchwood.engines._views import read_only, require, require_offsets, require_range
 
+
 def side_intervals(source: EncodedConjunctions) -> int:
     """How many intervals of these constraints go to the side array."""
     pieces = np.diff(source.pieces)

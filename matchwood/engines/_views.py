@@ -18,6 +18,8 @@ from matchwood.errors import CorruptSnapshot
 
 def read_only(array: Any, dtype: DTypeLike) -> NDArray[Any]:
     """A contiguous read-only view of `array`; a copy only where its type or layout is another."""
+    if type(array) is np.ndarray and array.dtype == dtype and not array.flags.writeable and array.flags.c_contiguous:
+        return array
     view = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
     return view

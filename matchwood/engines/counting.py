@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood._arrays import Growable
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.encoding.dyadic import LEVELS
 from matchwood.engines._counting_kernels import LIVE, STALE, VERIFIED, describe_units, match_counting
 from matchwood.engines._output import Output
 from matchwood.engines._views import read_only, read_only_events, require, require_range, saved
@@ -18,7 +19,6 @@ from matchwood.engines.conjunctions import ConjunctionStore
 from matchwood.engines.postings import Postings
 from matchwood.engines.workspace import Workspace
 
-_LEVELS = 32
 _SPARE = 4096
 
 
@@ -102,7 +102,7 @@ class Counting(Engine):
         self.check()
         conjunctions, source = self.store.view(), read_only_events(events)
         output = Output(workspace, events, first, self._live)
-        most = _LEVELS * min(len(source.attributes), self.store.attributes)
+        most = LEVELS * min(len(source.attributes), self.store.attributes)
         needs = self._needs.view()
         match_counting(
             conjunctions, self._postings.view(), needs, self._states.view(), self._always.view(), self._live,
@@ -151,7 +151,6 @@ class Counting(Engine):
     def stats(self) -> dict[str, Any]:
         self.check()
         return {
-            "units": self._live,
             "always_candidates": len(self._always) - self._stale_always,
             "bytes_index": sum(array.nbytes for array in self.arrays().values()),
             "lists": self._postings.lists,

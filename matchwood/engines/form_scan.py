@@ -37,8 +37,9 @@ class FormScan(Engine):
         self._set(units, False)
 
     def _set(self, units: NDArray[np.int32], present: bool) -> None:
-        self._indexed.writable()[units] = present
-        self._live = int(np.count_nonzero(self._indexed.view()))
+        changed = np.unique(units[self._indexed.view()[units] != present])
+        self._indexed.writable()[changed] = present
+        self._live += len(changed) if present else -len(changed)
 
     def rebuild(self) -> None:
         self._indexed, self._live = Growable(np.bool_), 0
@@ -68,7 +69,7 @@ class FormScan(Engine):
         self._live = int(np.count_nonzero(indexed))
 
     def stats(self) -> dict[str, Any]:
-        return {"units": self._live, "always_candidates": self._live, "bytes_index": self._indexed.nbytes}
+        return {"always_candidates": self._live, "bytes_index": self._indexed.nbytes}
 
     def audit(self) -> list[str]:
         indexed = np.zeros(self.store.count, dtype=np.bool_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,40 +12,11 @@ from matchwood._arrays import Growable
 from matchwood.encoding.codes import EncodedConjunctions, EncodedForm
 from matchwood.engines._form_kernels import AND, OR, hash_all, hash_form, pack_all
 from matchwood.engines._record_kernels import WIDTH, same_records
-from matchwood.engines._records import attribute_count, check_records, relabel, side_intervals, unpacked
-from matchwood.engines._views import read_only_conjunctions, require, require_offsets, require_range, saved, saved_count
+from matchwood.engines._records import attribute_count, relabel, side_intervals, unpacked
+from matchwood.engines._views import read_only_conjunctions, saved, saved_count
+from matchwood.engines.form_arrays import FORM_ARRAYS, Forms, check_forms
 from matchwood.engines.units import UnitTable
 from matchwood.errors import InvalidArgument
-
-
-class Forms(NamedTuple):
-    """The arrays that kernels read. Unit u has the records offsets[u] : offsets[u + 1], one for each of its
-    constraints, and the nodes node_offsets[u] : node_offsets[u + 1], children before their parents.
-
-    `records`, `intervals`  as `_record_kernels` describes
-    `nodes`                 a leaf's constraint, counted within its form; AND (-1) or OR (-2) otherwise
-    `child_offsets`         node n has children[child_offsets[n] : child_offsets[n + 1]]
-    `children`              nodes, counted within their form
-    """
-
-    offsets: NDArray[np.int64]
-    records: NDArray[np.int32]
-    intervals: NDArray[np.int32]
-    node_offsets: NDArray[np.int64]
-    nodes: NDArray[np.int32]
-    child_offsets: NDArray[np.int64]
-    children: NDArray[np.int32]
-
-
-_TYPES: dict[str, type] = {
-    "offsets": np.int64,
-    "records": np.int32,
-    "intervals": np.int32,
-    "node_offsets": np.int64,
-    "nodes": np.int32,
-    "child_offsets": np.int64,
-    "children": np.int32,
-}
 
 
 class FormStore(UnitTable):
@@ -60,7 +31,7 @@ class FormStore(UnitTable):
 
     def _start(self) -> None:
         begins = {"offsets": [0], "node_offsets": [0], "child_offsets": [0]}
-        self._columns = {name: Growable(dtype, begins.get(name)) for name, dtype in _TYPES.items()}
+        self._columns = {name: Growable(dtype, begins.get(name)) for name, dtype in FORM_ARRAYS.items()}
         self._by_hash: dict[int, list[int]] | None = {}
         self._attributes = 0
         self._most_nodes = 0
@@ -233,7 +204,7 @@ class FormStore(UnitTable):
         """Take over a saved state; what it says is checked before a kernel first reads it."""
         uses, alive = saved(arrays, "uses", np.int32), saved(arrays, "alive", np.bool_)
         super().__init__(uses, alive, saved_count(header, "live"))
-        self._columns = {name: Growable(dtype, saved(arrays, name, dtype)) for name, dtype in _TYPES.items()}
+        self._columns = {name: Growable(dtype, saved(arrays, name, dtype)) for name, dtype in FORM_ARRAYS.items()}
         self._attributes = saved_count(header, "attributes")
         self._most_nodes = saved_count(header, "most_nodes")
         self._by_hash = None
@@ -245,22 +216,8 @@ class FormStore(UnitTable):
             return
         view = self._view()
         self._check_units(len(view.offsets) - 1, len(view.node_offsets) - 1)
-        require(len(view.child_offsets) == len(view.nodes) + 1, "'child_offsets' does not fit the nodes")
-        check_records(view.offsets, view.records, view.intervals, self._attributes)
-        require_offsets(view.node_offsets, len(view.nodes), "node_offsets")
-        require_offsets(view.child_offsets, len(view.children), "child_offsets")
-        self._check_nodes(view)
+        check_forms(view, self._attributes, self._most_nodes)
         self._sound = True
-
-    def _check_nodes(self, view: Forms) -> None:
-        sizes, constraints = np.diff(view.node_offsets), np.diff(view.offsets)
-        require_range(sizes, 1, self._most_nodes + 1, "node counts")
-        require(bool((view.nodes >= OR).all()), "a node is neither leaf, AND nor OR")
-        require(bool((view.nodes < np.repeat(constraints, sizes)).all()), "a leaf has no constraint")
-        within = np.arange(len(view.nodes)) - np.repeat(view.node_offsets[:-1], sizes)
-        parents = np.repeat(within, np.diff(view.child_offsets))
-        earlier = (view.children >= 0) & (view.children < parents)
-        require(bool(earlier.all()), "a node comes before its children")
 
     # ------------------------------------------------------------------ trust
 

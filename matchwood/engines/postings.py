@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood._arrays import Growable
+from matchwood.encoding.dyadic import LEVELS
 from matchwood.engines._posting_kernels import (
     EMPTY,
     append_units,
     assign_lists,
-    count_blocks,
+    count_postings,
     enter_keys,
     plan_room,
     write_keys,
@@ -59,6 +60,7 @@ class Postings:
         self._capacities = Growable(np.int32)
         self._pool = Growable(np.int32)
         self._levels = Growable(np.uint32)
+        self._added = Growable(np.int32)
         self._total = 0
 
     @property
@@ -85,15 +87,15 @@ class Postings:
     def sizes(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> NDArray[np.int64]:
         """How many postings each of these units has."""
         sizes = np.empty(len(units), dtype=np.int64)
-        count_blocks(conjunctions, read_only(units, np.int32), sizes)
+        count_postings(conjunctions, read_only(units, np.int32), sizes)
         return sizes
 
     def post(self, conjunctions: Conjunctions, attributes: int, units: NDArray[np.int32]) -> None:
         """Append units to the lists of all their constraints; `attributes` is how many there can be."""
         wanted, sizes = read_only(units, np.int32), self.sizes(conjunctions, units)
         self._levels.resize(max(attributes, len(self._levels)))
-        lists, added = self._assigned(conjunctions, wanted, sizes)
-        counts, capacities = self._counts.writable(), self._capacities.writable()
+        lists = self._assigned(conjunctions, wanted, sizes)
+        counts, capacities, added = self._counts.writable(), self._capacities.writable(), self._added.writable()
         used = len(self._pool)
         self._pool.resize(used + int(plan_room(lists, counts, capacities, added)))
         append_units(
@@ -103,32 +105,36 @@ class Postings:
 
     def _assigned(
         self, conjunctions: Conjunctions, units: NDArray[np.int32], sizes: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The list of every posting, and how much every list gains; makes lists and room for them on the way."""
-        lists, added = np.empty(int(sizes.sum()), dtype=np.int32), np.zeros(0, dtype=np.int32)
+    ) -> NDArray[np.int32]:
+        """The list of every posting, with what each list gains in `added`; makes lists and room for them."""
+        lists = np.empty(int(sizes.sum()), dtype=np.int32)
         place, posting, count = 0, 0, self.lists
         while place < len(units):
-            added = self._reserve(count, int(sizes[place]), added)
+            self._reserve(count, int(sizes[place]), len(lists) - posting)
             place, posting, count = assign_lists(
-                conjunctions, units, sizes, place, posting,
-                self._table.writable(), self._keys.writable(), count, added, self._levels.writable(), lists,
+                conjunctions, units, sizes, place, posting, self._table.writable(), self._keys.writable(), count,
+                self._added.writable(), self._levels.writable(), lists,
             )  # fmt: skip
-        for column in (self._keys, self._starts, self._counts, self._capacities):
+        for column in (self._keys, self._added, self._starts, self._counts, self._capacities):
             column.resize(count)
-        return lists, added
+        return lists
 
-    def _reserve(self, count: int, more: int, added: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Room for lists beyond `count`: the table may be half full, and doubles."""
+    def _reserve(self, count: int, least: int, most: int) -> None:
+        """Room for at least so many lists beyond `count`, at most so many; the table may be half full, and doubles."""
         self._keys.resize(count)
-        if 2 * (count + more) > len(self._table):
-            size = len(self._table)
-            while size < 4 * (count + more):
-                size *= 2
-            table = np.full(size, EMPTY, dtype=np.int32)
-            enter_keys(table, self._keys.view())
-            self._table = Growable(np.int32, table)
-        self._keys.resize(len(self._table) // 2)
-        return np.concatenate((added, np.zeros(len(self._keys) - len(added), dtype=np.int32)))
+        if 2 * (count + least) > len(self._table):
+            self._enlarge_table(4 * (count + least))
+        room = min(count + most, len(self._table) // 2)
+        self._keys.resize(room)
+        self._added.resize(room)
+
+    def _enlarge_table(self, least: int) -> None:
+        size = len(self._table)
+        while size < least:
+            size *= 2
+        table = np.full(size, EMPTY, dtype=np.int32)
+        enter_keys(table, self._keys.view())
+        self._table = Growable(np.int32, table)
 
     # ------------------------------------------------------------------ saving
 
@@ -145,6 +151,7 @@ class Postings:
         self._capacities = Growable(np.int32, saved(arrays, "capacities", np.int32))
         self._pool = Growable(np.int32, saved(arrays, "pool", np.int32))
         self._levels = Growable(np.uint32, saved(arrays, "levels", np.uint32))
+        self._added = Growable(np.int32, np.zeros(len(self._keys)))
         self._total = 0
 
     def check(self, units: int) -> None:
@@ -179,7 +186,7 @@ class Postings:
         ends = (view.starts + self._capacities.view())[order]
         if (ends[:-1] > view.starts[order][1:]).any():
             problems.append("two lists overlap in the pool")
-        levels = 31 - (np.frexp((view.keys & np.uint64(2**32 - 1)).astype(np.float64))[1] - 1)
+        levels = LEVELS - np.frexp((view.keys & np.uint64(2**32 - 1)).astype(np.float64))[1]
         attributes = (view.keys >> np.uint64(32)).astype(np.int64)
         if ((view.levels[attributes] >> levels.astype(np.uint32)) & np.uint32(1) == 0).any():
             problems.append("a list's level is not marked as in use")

@@ -133,7 +133,7 @@ class Scan(Engine):
     def stats(self) -> dict[str, Any]:
         self.check()
         bytes_index = sum(array.nbytes for array in self.arrays().values())
-        return {"units": self._live, "always_candidates": self._always, "bytes_index": bytes_index}
+        return {"always_candidates": self._always, "bytes_index": bytes_index}
 
     # ------------------------------------------------------------------ trust
 

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from matchwood._jit import kernel
-from matchwood.encoding.dyadic import count_blocks, fill_blocks
+from matchwood.encoding.dyadic import LEVELS, ancestor, count_blocks, fill_blocks
 
-NULL_LEVEL = 40
-"""The level of the block for access constraints that accept NULL: above every real one."""
+NULL_CODE = 0
+"""The code of the list for access constraints that accept NULL; blocks have positive codes."""
 
 
 @kernel
-def block_key(attribute: Any, level: Any, block: Any) -> Any:
+def block_key(attribute: Any, code: Any) -> Any:
     """A dyadic block of an attribute as one integer."""
-    return (np.int64(attribute) << np.int64(38)) | (np.int64(level) << np.int64(32)) | np.int64(block)
+    return (np.int64(attribute) << np.int64(32)) | np.int64(code)
 
 
 @kernel
@@ -41,7 +41,6 @@ def access_constraints(offsets: Any, attributes: Any, pieces: Any, low: Any, hig
 @kernel
 def post(access: Any, attributes: Any, accepts_null: Any, pieces: Any, low: Any, high: Any, keys: Any, units: Any) -> int:
     """The blocks of all access constraints, as far as `keys` has room; returns how many there are."""
-    levels, blocks = np.empty(64, np.int32), np.empty(64, np.int64)
     count = 0
     for unit in range(len(access)):
         constraint = access[unit]
@@ -49,15 +48,14 @@ def post(access: Any, attributes: Any, accepts_null: Any, pieces: Any, low: Any,
             continue
         if accepts_null[constraint]:
             if count < len(keys):
-                keys[count], units[count] = block_key(attributes[constraint], NULL_LEVEL, 0), unit
+                keys[count], units[count] = block_key(attributes[constraint], NULL_CODE), unit
             count += 1
         for piece in range(pieces[constraint], pieces[constraint + 1]):
             found = count_blocks(low[piece], high[piece])
             if count + found <= len(keys):
-                fill_blocks(low[piece], high[piece], levels, blocks)
-                for number in range(found):
-                    keys[count + number] = block_key(attributes[constraint], levels[number], blocks[number])
-                    units[count + number] = unit
+                fill_blocks(low[piece], high[piece], keys, count)
+                for number in range(count, count + found):
+                    keys[number], units[number] = block_key(attributes[constraint], keys[number]), unit
             count += found
     return count
 
@@ -119,11 +117,10 @@ def find_contained(
         for constraint in range(offsets[unit], offsets[unit + 1]):
             attribute = attributes[constraint]
             some = pieces[constraint] < pieces[constraint + 1]
-            for level in range(NULL_LEVEL + 1):
-                if some == (level == NULL_LEVEL) or not (levels[attribute] >> np.uint64(level)) & np.uint64(1):
+            for level in range(LEVELS):
+                if some and not (levels[attribute] >> level) & 1 or not some and level:
                     continue
-                block = np.int64(low[pieces[constraint]]) >> np.int64(level) if some else np.int64(0)
-                key = block_key(attribute, level, block)
+                key = block_key(attribute, ancestor(low[pieces[constraint]], level) if some else NULL_CODE)
                 where = np.searchsorted(keys, key)
                 if where == len(keys) or keys[where] != key:
                     continue

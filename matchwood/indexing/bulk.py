@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from matchwood.encoding import Use
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.indexing.preparation import Prepared, prepare
 from matchwood.indexing.report import Report
@@ -44,32 +45,38 @@ class _Load:
         self.report = Report()
         self._index, self._replaces = index, on_duplicate == "replace"
         self._schema = index._encoder.schema
+        self._some_id: Any = None
 
     def insert(self, chunk: list[RuleSource]) -> None:
         """Prepare without the lock, so that readers go on; store with it."""
         fresh: dict[Any, Prepared] = {}
         replacing: list[tuple[Any, Prepared]] = []
+        texts: dict[Any, str] = {}
         for rule in chunk:
             try:
-                rule_id, known = self._checked_id(rule.id, fresh)
-                prepared = prepare(self._index._encoder, self._index._dnf_limit, rule_id, rule.expression, rule.options)
+                rule_id, prepared, known = self._prepared(rule, texts)
             except MatchwoodError as error:
                 self.report.reject(rule.id, rule.expression, error)
                 continue
-            self._schema.add(prepared.uses)
             if known:
                 replacing.append((rule_id, prepared))
             else:
                 fresh[rule_id] = prepared
         self._store(fresh, replacing)
 
-    def _checked_id(self, given: Any, fresh: Collection[Any]) -> tuple[Any, bool]:
-        """The id as the table keeps it, and whether a rule has it already."""
-        rule_id = self._index._table.checked_id(given)
-        known = rule_id in fresh or self._index._table.find(rule_id) >= 0
-        if known and not self._replaces:
+    def _prepared(self, rule: RuleSource, texts: dict[Any, str]) -> tuple[Any, Prepared, bool]:
+        """A rule's id, what it becomes, and whether a rule has that id already; `texts` are those not stored yet."""
+        index = self._index
+        rule_id = index._table.checked_id(rule.id, self._some_id)
+        old = texts.get(rule_id)
+        if old is None and (row := index._table.find(rule_id)) >= 0:
+            old = index._table.text(row)
+        if old is not None and not self._replaces:
             raise InvalidArgument(f"a rule with the id {rule_id!r} exists already (on_duplicate='replace' replaces it)")
-        return rule_id, known
+        prepared = prepare(index._encoder, index._dnf_limit, rule_id, rule.expression, rule.options, old)
+        self._schema.add(prepared.uses, rule_id)
+        texts[rule_id], self._some_id = prepared.text, rule_id
+        return rule_id, prepared, old is not None
 
     def _store(self, fresh: dict[Any, Prepared], replacing: list[tuple[Any, Prepared]]) -> None:
         index = self._index
@@ -102,20 +109,17 @@ class _Rehearsal(_Load):
 
     def __init__(self, index: Index, on_duplicate: str) -> None:
         super().__init__(index, on_duplicate)
-        self._seen: set[Any] = set()
-        self._uses: list[list[tuple[str, str]]] = []
+        self._texts: dict[Any, str] = {}
+        self._uses: list[list[Use]] = []
 
     def insert(self, chunk: list[RuleSource]) -> None:
         for rule in chunk:
             try:
-                rule_id, _ = self._checked_id(rule.id, self._seen)
-                prepared = prepare(self._index._encoder, self._index._dnf_limit, rule_id, rule.expression, rule.options)
+                _, prepared, _ = self._prepared(rule, self._texts)
             except MatchwoodError as error:
                 error.add_note(f"in rule {rule.id!r}; nothing was inserted")
                 raise
-            self._schema.add(prepared.uses)
             self._uses.append(prepared.uses)
-            self._seen.add(rule_id)
 
     def undo(self) -> None:
         """Forget the types that the rehearsal inferred."""

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents
 from matchwood.engines import ConjunctionStore, Engine, FormScan, FormStore, Hits, Workspace, engine_class
-from matchwood.indexing.preparation import Prepared
+from matchwood.indexing.preparation import Prepared, uses_of
 from matchwood.indexing.work import WorkCounters
-from matchwood.language import parse
 from matchwood.logic import Conjunction, Form
 from matchwood.rules import Rows, RuleTable
 
@@ -51,17 +50,16 @@ class CompiledMatcher:
 
     def replace(self, row: int, prepared: Prepared) -> None:
         self.flush()
-        old_uses = self._uses_of(row)
-        old = self.table.unlink(row)
+        self.encoder.schema.remove(uses_of(self.table.text(row)))
+        # The old rule goes first: the new one may use an attribute with another type.
+        self._drop(*self.table.unlink(row))
         self._store(np.array([row], dtype=np.int32), [prepared])
         self.flush()
-        self._drop(*old)
-        self.encoder.schema.remove(old_uses)
         self.table.replace_text(row, prepared.text, prepared.weights.constant, prepared.weights.by_attribute)
 
     def remove(self, row: int) -> None:
         self.flush()
-        self.encoder.schema.remove(self._uses_of(row))
+        self.encoder.schema.remove(uses_of(self.table.text(row)))
         self._drop(*self.table.remove(row))
         self._compact_if_wasteful()
 
@@ -130,10 +128,6 @@ class CompiledMatcher:
             engine.remove(freed)
             self.encoder.release(released)
             store.free(freed)
-
-    def _uses_of(self, row: int) -> list[tuple[str, str]]:
-        """The types that a stored rule needs; the table keeps its text only."""
-        return self.encoder.schema.requirements(parse(self.table.text(row)))
 
     def _compact_if_wasteful(self) -> None:
         dead = self.conjunctions.count - self.conjunctions.live

@@ -38,7 +38,7 @@ def contained(conjunctions: EncodedConjunctions, order: NDArray[np.int64], budge
 
 def _lists(
     access: NDArray[np.int64], conjunctions: EncodedConjunctions, highest: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The lists of conjunctions by the blocks of their access constraints, and the levels that each attribute uses."""
     _, attributes, accepts_null, pieces, low, high = conjunctions
     count = kernels.post(access, attributes, accepts_null, pieces, low, high, np.empty(0, np.int64), np.empty(0, np.int64))
@@ -46,6 +46,8 @@ def _lists(
     kernels.post(access, attributes, accepts_null, pieces, low, high, keys, units)
     order = np.argsort(keys, kind="stable")
     distinct, starts = np.unique(keys[order], return_index=True)
-    levels = np.zeros(highest, np.uint64)
-    np.bitwise_or.at(levels, distinct >> 38, np.uint64(1) << ((distinct >> 32) & 63).astype(np.uint64))
+    codes = distinct & (2**32 - 1)
+    blocks = codes > kernels.NULL_CODE
+    levels = np.zeros(highest, np.int64)
+    np.bitwise_or.at(levels, distinct[blocks] >> 32, np.int64(1) << (32 - np.frexp(codes[blocks])[1]))
     return distinct, np.append(starts, count).astype(np.int64), units[order], levels

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from matchwood.encoding import Encoder, Schema
+import numpy as np
+
+from matchwood.encoding import Encoder
 from matchwood.engines.oracle import evaluate_predicate
 from matchwood.explain import Explanation, explain
+from matchwood.indexing.preparation import uses_of
 from matchwood.language import Predicate, parse
 from matchwood.rules import RuleTable
 
@@ -22,10 +25,10 @@ def explain_text(text: str, event: Mapping[str, Any], encoder: Encoder) -> Expla
     return explain(parse(text), event, judge)
 
 
-def find_witness(table: RuleTable, schema: Schema, attribute: str, kind: str) -> Any:
+def find_witness(table: RuleTable, attribute: str, kind: str) -> Any:
     """The id of a live rule that uses an attribute as a kind, None if there is none. Looks at every rule: only errors ask."""
     for row in table.live_rows().tolist():
         text = table.text(row)
-        if attribute.strip("`") in text and (attribute, kind) in schema.requirements(parse(text)):
-            return table.ids([row]).to_pylist()[0]
+        if attribute.strip("`") in text and (attribute, kind) in uses_of(text):
+            return table.id_list(np.array([row]))[0]
     return None

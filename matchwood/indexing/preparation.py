@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from matchwood.encoding import Encoder
+from matchwood.encoding import Encoder, Use, requirement
 from matchwood.errors import InvalidArgument
 from matchwood.indexing.weights import Weights, checked_weights
-from matchwood.language import Expression, parse
+from matchwood.language import Expression, Predicate, parse, postorder
 from matchwood.logic import Conjunction, Form, dnf_of
 
 
@@ -16,18 +16,23 @@ class Prepared(NamedTuple):
     """A rule that has passed every check: its text as given, the types it needs, its normal form."""
 
     text: str
-    uses: list[tuple[str, str]]
+    uses: list[Use]
     normal: list[Conjunction] | Form
     weights: Weights
 
 
 def prepare(
-    encoder: Encoder, dnf_limit: int, rule_id: Any, source: Any, options: Mapping[str, Any] | None = None
+    encoder: Encoder,
+    dnf_limit: int,
+    rule_id: Any,
+    source: Any,
+    options: Mapping[str, Any] | None = None,
+    replaced: str | None = None,
 ) -> Prepared:
-    """Parse, check the types against the live rules, and normalise. Changes nothing."""
+    """Parse, check the types against the live rules (but `replaced`, the text to give way), and normalise. Changes nothing."""
     weights = checked_weights(options)
     expression = as_expression(source)
-    uses = encoder.schema.check(expression, rule_id)
+    uses = encoder.schema.check(expression, rule_id, () if replaced is None else uses_of(replaced))
     return Prepared(as_text(source, expression), uses, dnf_of(expression, encoder.bind, dnf_limit), weights)
 
 
@@ -44,3 +49,16 @@ def as_text(source: Any, expression: Expression) -> str:
         return source
     return str(expression)
 
+
+
+def uses_of(text: str) -> list[Use]:
+    """What a live rule asks of its attributes; the table keeps its text only."""
+    uses: dict[str, str] = {}
+    for node in postorder(parse(text)):
+        if isinstance(node, Predicate):
+            kind = requirement(node)
+            if kind != "any":
+                uses[node.attr] = kind
+            else:
+                uses.setdefault(node.attr, kind)
+    return list(uses.items())

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import Encoder, event_dicts
+from matchwood.encoding import Encoder
 from matchwood.engines.base import Work
 from matchwood.engines.oracle import evaluate
-from matchwood.errors import InvalidArgument
-from matchwood.indexing.preparation import Prepared
+from matchwood.errors import EventError, InvalidArgument
+from matchwood.indexing.event_rows import event_rows
+from matchwood.indexing.preparation import Prepared, uses_of
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression, parse
 from matchwood.rules import Rows, RuleTable
-
-EVENTS_AT_ONCE = 256
 
 
 class OracleMatcher:
@@ -47,7 +46,7 @@ class OracleMatcher:
 
     def replace(self, row: int, prepared: Prepared) -> None:
         self._forget_types(row)
-        self.table.replace(row, prepared.text, prepared.weights.constant, prepared.weights.by_attribute)
+        self.table.replace_text(row, prepared.text, prepared.weights.constant, prepared.weights.by_attribute)
         self._trees[row] = parse(prepared.text)
 
     def remove(self, row: int) -> None:
@@ -56,7 +55,7 @@ class OracleMatcher:
         del self._trees[row]
 
     def _forget_types(self, row: int) -> None:
-        self.encoder.schema.remove(self.encoder.schema.requirements(self._trees[row]))
+        self.encoder.schema.remove(uses_of(self.table.text(row)))
 
     def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
         types, timezone = self.encoder.schema.types(), self.encoder.timezone
@@ -64,10 +63,17 @@ class OracleMatcher:
         self.work.fold(1, Work(len(self._trees), len(self._trees), len(rows)))
         return np.array(rows, dtype=np.int32)
 
+    def _rows_at(self, position: int, event: Mapping[str, Any]) -> NDArray[np.int32]:
+        try:
+            return self.rows_of(event)
+        except EventError as error:
+            raise EventError(error.what, where=f"event {position}", got=error.got, expected=error.expected) from None
+
     def row_batches(self, events: Any, missing: str) -> Iterator[Rows]:
         first = 0
-        for chunk in event_dicts(self.encoder, events, missing, EVENTS_AT_ONCE):
-            found = [self.rows_of(event) for event in chunk]
+        names = {name for name, _ in self.encoder.schema.counts()}
+        for chunk in event_rows(events, names, missing):
+            found = [self._rows_at(first + position, event) for position, event in enumerate(chunk)]
             offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
             yield Rows(first, offsets, np.concatenate(found) if found else np.empty(0, np.int32))
             first += len(chunk)

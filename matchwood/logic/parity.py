@@ -25,16 +25,15 @@ def parity(builder: Builder, pairs: list[Pair], *, negative: bool) -> Pair:
 
 
 def _by_attribute(pairs: list[Pair]) -> list[list[Pair]]:
-    """Operands that are leaves of one attribute together, in order; each other operand alone."""
-    leaves: dict[str, list[tuple[Leaf, Leaf]]] = {}
+    """Operands that are leaves of one attribute together, attributes in order; each other operand alone."""
+    leaves: dict[str, list[Pair]] = {}
     others: list[Pair] = []
     for answer, negated in pairs:
         if isinstance(answer, Leaf) and isinstance(negated, Leaf) and answer.attribute == negated.attribute:
             leaves.setdefault(answer.attribute, []).append((answer, negated))
         else:
             others.append((answer, negated))
-    groups: list[list[Pair]] = [[*sorted(leaves[attribute])] for attribute in sorted(leaves)]
-    return groups + [[pair] for pair in others]
+    return [leaves[attribute] for attribute in sorted(leaves)] + [[pair] for pair in others]
 
 
 def _folded(builder: Builder, pairs: list[Pair], outer: int, inner: int) -> Pair:

@@ -65,6 +65,10 @@ class RuleTable:
         """The live row of an id, or -1."""
         return self._ids.find(rule_id)
 
+    def checked_id(self, rule_id: object, beside: Id | None = None) -> Id:
+        """An id as the table would keep it, if it may stand in the table, and beside another id that will."""
+        return self._ids.checked(rule_id, beside)
+
     def row_of(self, rule_id: object) -> int:
         """The live row of an id; raises UnknownRule."""
         row = self._ids.find(rule_id)
@@ -225,6 +229,10 @@ class RuleTable:
         """Remove all links of these rows; returns the conjunctions and the forms they had, once a link."""
         self._before_change()
         return self._links["conjunctions"].unlink(rows), self._links["forms"].unlink(rows)
+
+    def pairs(self, kind: UnitKind) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """All links of a kind, as rows and units."""
+        return self._links[kind].pairs()
 
     def rows_of_unit(self, unit: int, kind: UnitKind) -> NDArray[np.int32]:
         """The rows that use a unit, in no particular order."""

@@ -85,7 +85,7 @@ def ads(**settings: Any) -> Workload:
 def _checked(settings: AdsSettings) -> AdsSettings:
     faults = {
         "rules and events must be at least 1": settings.rules < 1 or settings.events < 1,
-        "matching must be above 0 and at most 0.1": not 0 < settings.matching <= 0.1,
+        "matching must be above 0 and at most 1": not 0 < settings.matching <= 1,
         f"rule_size must be from 2 to {LARGEST_RULE // 2}": not 2 <= settings.rule_size <= LARGEST_RULE // 2,
         "event_size must be at least 5": settings.event_size < 5,
         "dimensions must be at least 1.2 times event_size": settings.dimensions < 1.2 * settings.event_size,

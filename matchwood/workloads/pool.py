@@ -16,7 +16,8 @@ Floats = NDArray[np.float64]
 _OPERATORS = np.array([EQUAL, IN, BETWEEN, AT_MOST, AT_LEAST], dtype=np.int8)
 _MIXTURE = (0.35, 0.25, 0.2, 0.1, 0.1)
 _LONGEST_LIST = 8
-_DOMAINS = (5, 500)
+_GOLDEN = 0.6180339887498949
+_DOMAINS = (10, 500)
 
 
 class Pool(NamedTuple):
@@ -36,12 +37,16 @@ class Pool(NamedTuple):
 
 
 def draw_pool(random: np.random.Generator, weights: Floats, count: int) -> Pool:
-    """About `count` predicates, shared among the attributes by weight; domains are log-uniform in size."""
+    """About `count` predicates, shared among the attributes by weight.
+
+    Domains of all sizes lie evenly among popular and rare attributes: what matches hangs on the few most popular ones.
+    """
     sizes = np.maximum(1, np.rint(weights * count)).astype(np.int64)
     members, (smallest, largest) = int(sizes.sum()), _DOMAINS
+    evenly = (0.5 + np.arange(len(weights)) * _GOLDEN) % 1
     return Pool(
         offsets=offsets_of(sizes),
-        cardinality=(smallest * (largest / smallest) ** random.random(len(weights))).astype(np.int64),
+        cardinality=(smallest * (largest / smallest) ** evenly).astype(np.int64),
         attributes=np.repeat(np.arange(len(weights), dtype=np.int32), sizes),
         operators=random.choice(_OPERATORS, members, p=_MIXTURE),
         widths=random.random(members),

@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from events_support import EVERY_KIND, PlainEncoder, batch_rows, plain_source, single_rows
+from events_support import EVERY_KIND, PlainDerived, PlainEncoder, batch_rows, plain_source, single_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
+from matchwood.encoding.attribute import Source
 from matchwood.encoding.events import columns_needed, event_batches
 from matchwood.errors import EventError, InvalidArgument
 
@@ -137,8 +138,10 @@ def test_null_structs_are_events_without_values() -> None:
 def test_long_inputs_come_in_batches() -> None:
     values = np.arange(40_000)
     table = pa.table({"count": values % 7 - 3})
-    batches = list(event_batches(ENCODER, table))
+    batches = list(event_batches(PlainEncoder([plain_source("count", "int", 0, 1)]), table))
     assert [batch.first_row for batch in batches] == [0, 16_384, 32_768]
+    batches = list(event_batches(ENCODER, table))
+    assert [batch.first_row for batch in batches] == [0, 64, 320, 1344, 5440, 21_824, 38_208]
     stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=1_000))
     expected = single_rows(ENCODER, table.to_pylist())
     for events in (table, stream, table.to_pylist()):
@@ -149,6 +152,13 @@ def test_wide_inputs_come_in_smaller_batches() -> None:
     wide = PlainEncoder([plain_source(f"c{i}", "any", i) for i in range(20_000)])
     first = next(event_batches(wide, ({"c5": 1} for _ in range(10_000))))
     assert first.events.count == 8 * 2**20 // 20_000
+
+
+def test_batches_are_small_where_values_have_many_pairs() -> None:
+    tests = PlainDerived(dict.fromkeys(range(300_000), "a"))
+    encoder = PlainEncoder([Source("x", "string", (), tests)])
+    sizes = [batch.events.count for batch in event_batches(encoder, pa.table({"x": ["a"] * 120}))]
+    assert sizes == [64, 27, 27, 2]
 
 
 def test_columns_that_no_rule_names_are_never_touched() -> None:
@@ -176,3 +186,42 @@ def test_rules_may_change_between_batches() -> None:
     second = next(batches)
     assert set(second.events.attributes.tolist()) == {3}
     assert second.events.count == 20_000 - 16_384
+
+
+def test_types_of_polars() -> None:
+    moment = datetime.datetime(1970, 1, 1, 1)
+    frame = pl.DataFrame(
+        {
+            "word": pl.Series(["a", None, "zz"], dtype=pl.Categorical),
+            "count": pl.Series([1, None, 2**63 - 1], dtype=pl.Int128),
+            "ratio": pl.Series([1, None, 2**60], dtype=pl.UInt64),
+            "seen": pl.Series([moment, None, moment], dtype=pl.Datetime("ms")).dt.replace_time_zone("Europe/Paris"),
+            "tags": [["a"], None, []],
+            "unknown": pl.Series([object()] * 3, dtype=pl.Object),
+        }
+    )
+    instant = moment.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=1)))
+    first = {"word": "a", "count": 1, "ratio": 1, "seen": instant, "tags": ["a"]}
+    last = {"word": "zz", "count": 2**63 - 1, "ratio": 2**60, "seen": instant, "tags": []}
+    assert batch_rows(ENCODER, frame) == single_rows(ENCODER, [first, {}, last])
+    structs = pl.Series([{"count": 5}, None, {"count": None}])
+    assert batch_rows(ENCODER, structs) == single_rows(ENCODER, [{"count": 5}, {}, {}])
+
+
+def test_objects_of_other_libraries_through_the_arrow_interface() -> None:
+    class Stream:
+        def __init__(self, held: Any) -> None:
+            self.held = held
+
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return self.held.__arrow_c_stream__(requested_schema)
+
+    class Batch:
+        def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+            return pa.record_batch({"count": [1, None]}).__arrow_c_array__(requested_schema)
+
+    expected = single_rows(ENCODER, [{"count": 1}, {}])
+    assert batch_rows(ENCODER, Stream(pa.table({"count": [1, None]}))) == expected
+    assert batch_rows(ENCODER, Batch()) == expected
+    with pytest.raises(InvalidArgument, match="must hold columns"):
+        event_batches(ENCODER, Stream(pa.chunked_array([[1]])))

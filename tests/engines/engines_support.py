@@ -51,9 +51,7 @@ def decode(encoded: EncodedConjunctions) -> list[Conjunction]:
     constraints = [
         Constraint(
             int(encoded.attributes[k]),
-            tuple(
-                (int(encoded.low[p]), int(encoded.high[p])) for p in range(encoded.pieces[k], encoded.pieces[k + 1])
-            ),
+            tuple((int(encoded.low[p]), int(encoded.high[p])) for p in range(encoded.pieces[k], encoded.pieces[k + 1])),
             bool(encoded.accepts_null[k]),
         )
         for k in range(len(encoded.attributes))

@@ -97,8 +97,7 @@ def test_arrays_that_are_cut_short_are_refused(name: str) -> None:
 @pytest.mark.parametrize("value", [-1, None, "7", 2.0, True, 10**9])
 @pytest.mark.parametrize("key", ["live", "attributes", "tombstones"])
 def test_headers_that_cannot_be_true_are_refused(key: str, value: object) -> None:
-    store, _ = state("scan")
-    again = ConjunctionStore()
+    store, engine = state("scan")
+    header = {**store.header(), key: value}
     with pytest.raises(CorruptSnapshot):
-        again.restore(store.arrays(), {**store.header(), key: value})
-        again.view()
+        restored("scan", store.arrays(), engine.arrays(), header, {}).match(encode_events([{}]), 0, Workspace())

@@ -94,9 +94,9 @@ def test_edges_of_the_domain_and_null(name: str) -> None:
 
 def test_more_constraints_than_a_byte_counts(name: str) -> None:
     wide = tuple(Constraint(attribute, ((1, 3),)) for attribute in range(300))
-    store, contents = stored([wide, wide[:255], wide[:256], wide[:299] + (Constraint(299, ((1, 3),), True),)])
+    store, contents = stored([wide, wide[:255], wide[:256], (*wide[:299], Constraint(299, ((1, 3),), True))])
     full = dict.fromkeys(range(300), 2)
-    events = [full, {**full, 299: 9}, {**full, 254: 9}, {**full, 0: 0}, {key: 2 for key in range(299)}, {}]
+    events = [full, {**full, 299: 9}, {**full, 254: 9}, {**full, 0: 0}, dict.fromkeys(range(299), 2), {}]
     engine = built(name, store)
     assert found(engine, encode_events(events)) == expected(contents, events)
     engine.remove(units_of(0, 1))

@@ -12,7 +12,12 @@ from logic_support import bind, events_for, trees, verdict
 from matchwood.language import parse
 from matchwood.language.tree import Expression, Predicate, Xor
 from matchwood.logic import (
+    AND,
+    FALSE,
+    LEAF,
+    OR,
     Conjunction,
+    Leaf,
     cnf,
     cnf_size,
     conjunctions,
@@ -24,8 +29,9 @@ from matchwood.logic import (
     normalise,
 )
 from matchwood.logic import cuts as sets
+from matchwood.logic.builder import Rough
 from matchwood.logic.evaluate import leaf_holds
-from matchwood.logic.sizes import SATURATED
+from matchwood.logic.sizes import SATURATED, expanded
 
 GENEROUS = 4_096
 
@@ -77,6 +83,28 @@ def test_sizes_bound_what_expansion_gives_and_decide_about_it(tree: Expression) 
             assert rows is not None
             assert len(rows) <= size
         assert expand(form, size - 1) is None
+
+
+@given(trees)
+def test_sizes_count_rows_and_leaves_as_an_expansion_would_write_them(tree: Expression) -> None:
+    form = normalise(tree, bind)
+    counts: list[list[int]] = [[1] for _ in form.leaves]
+    for kind, children in zip(form.kinds[len(counts) :], form.children[len(counts) :], strict=True):
+        below = [counts[child] for child in children]
+        if kind == OR:
+            counts.append([count for rows in below for count in rows])
+        else:
+            counts.append([sum(choice) for choice in itertools.product(*below)] if kind != FALSE else [])
+        if len(counts[-1]) > GENEROUS:
+            return
+    assert expanded(form, OR) == (len(counts[-1]), sum(counts[-1]))
+
+
+def test_sizes_do_not_depend_on_the_numbering() -> None:
+    a, b, c = (Leaf(name, sets.exactly(1), False) for name in "abc")
+    built = Rough([a, b, a, c, a], [LEAF, LEAF, OR, LEAF, AND], [(), (), (0, 1), (), (2, 3)])
+    assert expanded(built, OR) == (2, 4)
+    assert dnf(built, 2) == [(a, c), (b, c)]
 
 
 @given(trees)

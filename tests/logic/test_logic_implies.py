@@ -104,6 +104,14 @@ def test_a_search_gives_up_within_its_effort() -> None:
     assert not is_never(contradiction)
 
 
+@pytest.mark.parametrize("rule", ["x = 1", "x = 1 or x != 1", "x is null and y = 1 or z = 2"])
+def test_the_event_without_attributes_refutes_always_at_once(rule: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "can_hold", None)
+        assert not is_always(dnf_of(parse(rule), bind, 256))
+        assert is_always([()])
+
+
 def test_many_long_conjunctions_are_not_held_against_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     narrow, wide = (dnf_of(parse(rule), bind, 256) for rule in ("x = 1 or y = 1", "x < 5 or y < 5"))
     monkeypatch.setattr(module, "PAIRWISE", 0)

@@ -185,6 +185,16 @@ def test_shared_operands_are_answered_once(kind: type) -> None:
     assert not evaluate(form, dict.fromkeys(names, 0))
 
 
+def test_shared_operands_of_one_kind_are_not_copied_without_end() -> None:
+    shared = equal("x", 1)
+    for level in range(100):
+        shared = And(shared, And(shared, equal(f"b{level}", 1)))
+    form = normalise(shared, bind)
+    assert len(form.leaves) == 101
+    assert evaluate(form, {"x": 1, **{f"b{level}": 1 for level in range(100)}})
+    assert not evaluate(form, {"x": 1, **{f"b{level}": 1 for level in range(99)}})
+
+
 def test_a_thousand_alternatives_on_one_attribute_are_one_leaf() -> None:
     form = normalise(parse(" or ".join(f"x = {number}" for number in range(1_000))), bind)
     assert form_text(form) == f"x in {tuple(range(1_000))}"

@@ -157,6 +157,15 @@ def test_a_removed_id_takes_a_new_row() -> None:
     assert column.audit(rows_of(0, 3)) == []
 
 
+def test_an_id_that_comes_and_goes_uses_its_slot_again() -> None:
+    column = filled("a")
+    for row in range(5):
+        column.remove_many(rows_of(row))
+        assert column.header() == {"kind": "str", "filled": 1, "tombstones": 1}
+        column.add_many(["a"])
+        assert column.header() == {"kind": "str", "filled": 1, "tombstones": 0}
+
+
 def test_removing_a_row_that_has_no_id_is_noticed() -> None:
     column = filled("a", "b")
     column.remove_many(rows_of(1))

@@ -116,7 +116,9 @@ def test_rows_that_hold_no_rule_are_refused(rows: list[int]) -> None:
 
 def test_removal_hands_back_the_units_and_leaves_a_hole() -> None:
     table = small()
+    table.replace_text(2, "z = 'long'")
     conjunctions, forms = table.remove(2)
+    assert table.stats()["garbage_text"] == len("z = 'long'")
     assert (conjunctions.tolist(), forms.tolist()) == ([1], [0])
     assert (len(table), table.row_count, list(table), table.find("c")) == (2, 3, ["a", "b"], -1)
     assert table.insert_many(["c"], ["again"]).tolist() == [3]

@@ -1,0 +1,202 @@
+"""The encoder: predicates to value sets, conjunctions to integers, and what events are asked for.
+
+It owns the types, the attribute numbers, the spaces and the derived attributes, and counts what live rules refer to.
+Calls that change it never overlap any other call; reading calls may run in many threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding import encoder_state, events
+from matchwood.encoding.attribute import Source, Target
+from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForm
+from matchwood.encoding.derived import DerivedSource
+from matchwood.encoding.derived_keys import is_derived
+from matchwood.encoding.flattening import Flat, assemble, flatten
+from matchwood.encoding.labels import is_inner
+from matchwood.encoding.predicates import Binder
+from matchwood.encoding.schema import Schema
+from matchwood.encoding.timezones import Zone
+from matchwood.encoding.vocabulary import Vocabulary
+from matchwood.language.tree import Predicate
+from matchwood.logic.form import AND, LEAF, TRUE, Form
+from matchwood.logic.leaf import Bound, Conjunction, Leaf
+
+if TYPE_CHECKING:
+    from matchwood.encoding.event_plan import EventPlan
+
+
+class Encoder:
+    """Integers for rules and events.
+
+    >>> from matchwood.language import parse
+    >>> encoder = Encoder(Schema({"age": "int"}))
+    >>> age = encoder.bind(parse("age >= 18"))
+    >>> encoded = encoder.encode([(Leaf(age.attribute, age.cuts, False),)])
+    >>> events = encoder.encode_event({"age": 20})
+    >>> bool(encoded.low[0] <= events.labels[0] < encoded.high[0])
+    True
+    """
+
+    def __init__(self, schema: Schema | None = None, timezone: str = "UTC", spaces: str = "sorted") -> None:
+        self.schema = Schema() if schema is None else schema
+        self.zone = Zone(timezone)
+        self.vocabulary = Vocabulary(spaces)
+        self.event_plan: EventPlan | None = None
+        """Kept here by the event encoding, which makes it."""
+        self._binder = Binder(self.schema, self.zone)
+
+    @property
+    def timezone(self) -> str:
+        """The name of the time zone that dates and naive times are read in."""
+        return self.zone.name
+
+    @property
+    def version(self) -> int:
+        """Changes whenever `sources()` may have."""
+        return self.vocabulary.version + self.schema.version
+
+    # ------------------------------------------------------------------ rules
+
+    def bind(self, predicate: Predicate) -> Bound:
+        """The predicate as a set of values of an attribute; TypeConflict if it contradicts itself or the schema."""
+        return self._binder.bind(predicate)
+
+    def encode(self, conjunctions: Sequence[Conjunction]) -> EncodedConjunctions:
+        """Conjunctions as integers; their boundaries come to be, and are referred to until `release`."""
+        return self._encode(conjunctions, ordered=True)
+
+    def encode_form(self, form: Form) -> EncodedForm:
+        """A form as integers; release its `constraints` when it goes."""
+        constraints = self._encode([form.leaves], ordered=False)
+        kinds = np.array(form.kinds, np.int8)
+        leaf = np.where(kinds == LEAF, np.arange(len(kinds)), -1).astype(np.int32)
+        child_offsets = np.zeros(len(kinds) + 1, np.int64)
+        np.cumsum([len(children) for children in form.children], out=child_offsets[1:])
+        children = np.array([child for children in form.children for child in children], np.int32)
+        return EncodedForm(constraints, leaf, (kinds == AND) | (kinds == TRUE), child_offsets, children)
+
+    def _encode(self, conjunctions: Sequence[Sequence[Leaf]], ordered: bool) -> EncodedConjunctions:
+        flat = flatten(conjunctions)
+        groups = flat.value_groups()
+        with_values = {place for place, _ in groups}
+        numbers = np.array(
+            [
+                self.vocabulary.number(key, self._kind(key) if place in with_values else "any")
+                for place, key in enumerate(flat.keys)
+            ],
+            np.int32,
+        )
+        labels = self._labels(flat, groups, numbers)
+        encoded = assemble(flat, numbers, labels, ordered)
+        self.vocabulary.count(encoded, 1)
+        return encoded
+
+    def _kind(self, key: str) -> str:
+        """The kind of an attribute whose values are compared: the schema's, or as its predicates were bound."""
+        if is_derived(key):
+            return "any"
+        kind = self.schema.kind(key)
+        return self._binder.kinds.get(key, "number") if kind == "any" else kind
+
+    def _labels(self, flat: Flat, groups: list[tuple[int, NDArray[np.int64]]], numbers: NDArray[np.int32]) -> Any:
+        labels = np.empty(len(flat.values), np.int32)
+        values = np.empty(len(flat.values), object)
+        values[:] = flat.values
+        # Cuts stand before their value, except the one before NaN, which stands after infinity.
+        values[np.flatnonzero(flat.sides)] = math.nan
+        for place, positions in groups:
+            labels[positions] = self.vocabulary.add_values(int(numbers[place]), values[positions].tolist())
+        return labels
+
+    def release(self, encoded: EncodedConjunctions) -> None:
+        """Count references down; boundaries without any disappear."""
+        owners = np.repeat(encoded.attributes, np.diff(encoded.pieces))
+        ends = np.concatenate((encoded.low, encoded.high))
+        inner = is_inner(ends)
+        owners, ends = np.concatenate((owners, owners))[inner], ends[inner]
+        order = np.argsort(owners, kind="stable")
+        numbers, first = np.unique(owners[order], return_index=True)
+        for number, labels in zip(numbers.tolist(), np.split(ends[order], first[1:]), strict=False):
+            self.vocabulary.release_values(number, labels)
+        self.vocabulary.count(encoded, -1)
+
+    @property
+    def relabelled(self) -> list[tuple[int, NDArray[np.int32], NDArray[np.int32]]]:
+        """Labels that changed: attribute, old and new, in the order in which it happened."""
+        return self.vocabulary.relabelled
+
+    def drain_relabelled(self) -> list[tuple[int, NDArray[np.int32], NDArray[np.int32]]]:
+        """What changed since the last call; the caller rewrites what it has stored."""
+        changes, self.vocabulary.relabelled = self.vocabulary.relabelled, []
+        return changes
+
+    def compact(self) -> NDArray[np.int32]:
+        """Drop what nothing refers to; returns the new number of each attribute, -1 for those that are gone."""
+        return self.vocabulary.compact()
+
+    # ----------------------------------------------------------------- events
+
+    def sources(self) -> list[Source]:
+        """What events are asked for, one source a name."""
+        targets: dict[str, list[int]] = {}
+        for number, name in self.vocabulary.live_direct():
+            targets.setdefault(name, []).append(number)
+        derived: dict[str, list[DerivedSource]] = {}
+        for source in self.vocabulary.derived:
+            if len(source):
+                derived.setdefault(source.name, []).append(source)
+        return [
+            self._source(name, targets.get(name, []), derived.get(name, [])) for name in dict.fromkeys((*targets, *derived))
+        ]
+
+    def _source(self, name: str, numbers: list[int], derived: list[DerivedSource]) -> Source:
+        table, spaces = self.vocabulary.table, self.vocabulary.spaces
+        kind = self.schema.kind(name)
+        if kind == "any":
+            compared = [table.kind(number) for number in numbers if (found := spaces.get(number)) is not None and len(found)]
+            kind = [*compared, *(source.kind for source in derived), "any"][0]
+        direct = tuple(Target(number, spaces.get(number) if table.kind(number) == kind else None) for number in numbers)
+        return Source(name, kind, direct, next((source for source in derived if source.kind == kind), None))
+
+    def attributes_named(self) -> list[str]:
+        """The names that events are asked for, sorted; derived attributes by their source."""
+        names = {name for _, name in self.vocabulary.live_direct()}
+        return sorted(names | {source.name for source in self.vocabulary.derived if len(source)})
+
+    def encode_event(self, event: Mapping[str, Any]) -> EncodedEvents:
+        """One event's codes."""
+        return events.encode_event(self, event)
+
+    def event_batches(self, given: Any, missing: str = "null", on_error: str = "raise") -> Iterator[events.EncodedBatch]:
+        """Many events' codes, in batches of bounded size."""
+        return events.event_batches(self, given, missing, on_error)
+
+    # ------------------------------------------------------------------ state
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state, by name."""
+        return encoder_state.arrays(self)
+
+    def header(self) -> dict[str, Any]:
+        """What is small and not an array."""
+        return encoder_state.header(self)
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Encoder:
+        """An encoder from its saved state; arrays may be read-only maps of files. ValueError or KeyError if it is damaged."""
+        return encoder_state.restored(cls, arrays, header)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts and bytes."""
+        return encoder_state.stats(self)
+
+    def audit(self) -> list[str]:
+        """Broken invariants, in words."""
+        return encoder_state.audit(self)

@@ -1,0 +1,122 @@
+"""The encoder as arrays and a small header, and what can be told and checked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.attribute_table import DERIVED, AttributeTable, decoded, encoded
+from matchwood.encoding.declared import Declared
+from matchwood.encoding.schema import Schema
+from matchwood.encoding.spaces import Strings
+from matchwood.encoding.types import KINDS
+
+if TYPE_CHECKING:
+    from matchwood.encoding.encoder import Encoder
+
+FORMAT = 1
+
+
+def header(encoder: Encoder) -> dict[str, Any]:
+    """Settings and declarations."""
+    declared = encoder.schema.declared
+    return {
+        "format": FORMAT,
+        "timezone": encoder.timezone,
+        "spaces": encoder.vocabulary.spaces.name,
+        "strict_schema": encoder.schema.strict,
+        "types": declared.types,
+        "maps": declared.maps,
+        "structs": sorted(declared.structs),
+    }
+
+
+def arrays(encoder: Encoder) -> dict[str, NDArray[Any]]:
+    """Attributes, their spaces, the sources of derived ones, and the uses that the schema counts."""
+    vocabulary = encoder.vocabulary
+    named = {
+        "attributes": vocabulary.table.arrays(),
+        "spaces": vocabulary.spaces.arrays(vocabulary.table.kind),
+        "sources": _names([(source.name, source.kind) for source in vocabulary.derived]),
+        "uses": {
+            **_names(list(encoder.schema.counts())),
+            "counts": np.array(list(encoder.schema.counts().values()), np.int64),
+        },
+    }
+    return {f"{part}.{name}": array for part, held in named.items() for name, array in held.items()}
+
+
+def _names(pairs: list[tuple[str, str]]) -> dict[str, NDArray[Any]]:
+    """Names and kinds."""
+    strings = encoded([name for name, _ in pairs])
+    return {**strings._asdict(), "kinds": np.array([KINDS.index(kind) for _, kind in pairs], np.uint8)}
+
+
+def _pairs(held: Mapping[str, NDArray[Any]]) -> list[tuple[str, str]]:
+    names = decoded(Strings(held["offsets"], held["data"]))
+    return list(zip(names, (KINDS[kind] for kind in held["kinds"].tolist()), strict=True))
+
+
+def restored(cls: type[Encoder], saved: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Encoder:
+    """An encoder from its saved state."""
+    if settings["format"] != FORMAT:
+        raise ValueError(f"the encoding's format is {settings['format']!r}, this version reads {FORMAT}")
+    schema = Schema(strict=settings["strict_schema"])
+    schema.declared = Declared(dict(settings["types"]), dict(settings["maps"]), frozenset(settings["structs"]))
+    uses = _part(saved, "uses")
+    schema.restore(dict(zip(_pairs(uses), uses["counts"].tolist(), strict=True)))
+    encoder = cls(schema, settings["timezone"], settings["spaces"])
+    vocabulary = encoder.vocabulary
+    vocabulary.table = AttributeTable(_part(saved, "attributes"))
+    vocabulary.spaces.restore(_part(saved, "spaces"), vocabulary.table.kind)
+    for name, kind in _pairs(_part(saved, "sources")):
+        vocabulary.derived_source(name, kind)
+    owners = vocabulary.table.sources.view()[vocabulary.table.kinds.view() == DERIVED]
+    if len(owners) and not 0 <= owners.min() <= owners.max() < len(vocabulary.derived):
+        raise ValueError("a derived attribute has no source")
+    vocabulary.attach_sources()
+    return encoder
+
+
+def _part(saved: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:
+    prefix = f"{part}."
+    return {name[len(prefix) :]: array for name, array in saved.items() if name.startswith(prefix)}
+
+
+def stats(encoder: Encoder) -> dict[str, Any]:
+    """Counts of what lives, bytes, and how often boundaries came, went and moved."""
+    vocabulary = encoder.vocabulary
+    totals = {"boundaries": 0, "bytes": 0, "split": 0, "merged": 0, "relabelled": 0, "moved": 0}
+    for _, spaces in vocabulary.spaces:
+        for name, value in spaces.stats().items():
+            totals[name] += value
+    live = vocabulary.table.references.view() > 0
+    derived = vocabulary.table.kinds.view() == DERIVED
+    return {
+        "attributes": int(np.count_nonzero(live & ~derived)),
+        "derived_attributes": int(np.count_nonzero(live & derived)),
+        "numbers": len(vocabulary.table),
+        "spaces": vocabulary.spaces.name,
+        **totals,
+        "bytes": totals["bytes"] + vocabulary.table.nbytes,
+    }
+
+
+def audit(encoder: Encoder) -> list[str]:
+    """Broken invariants of the spaces and the counts."""
+    table = encoder.vocabulary.table
+    problems = [
+        f"attribute {table.key(number)!r}: {problem}"
+        for number, spaces in encoder.vocabulary.spaces
+        for problem in spaces.audit()
+    ]
+    for name in ("references", "needs_true", "needs_false"):
+        if (getattr(table, name).view() < 0).any():
+            problems.append(f"a count of {name} is negative")
+    for number, spaces in encoder.vocabulary.spaces:
+        if len(spaces) and not table.references.view()[number]:
+            problems.append(f"attribute {table.key(number)!r}: has boundaries, but no constraint refers to it")
+    return problems

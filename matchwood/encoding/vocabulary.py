@@ -1,0 +1,164 @@
+"""Numbers for attributes, labels for their values, and the counts of what live constraints refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.attribute_table import DERIVED, AttributeTable
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
+from matchwood.encoding.derived import TRUE_LABEL, DerivedSource
+from matchwood.encoding.derived_keys import is_derived, read_key
+from matchwood.encoding.space_table import SpaceTable
+from matchwood.encoding.types import KINDS
+
+_CODES = {kind: code for code, kind in enumerate(KINDS)}
+
+
+class Vocabulary:
+    """Attributes, their spaces, and their derived attributes by source."""
+
+    def __init__(self, spaces: str) -> None:
+        self.table = AttributeTable()
+        self.spaces = SpaceTable(spaces)
+        self.derived: list[DerivedSource] = []
+        self._derived_of: dict[tuple[str, str], int] = {}
+        self.relabelled: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
+        self.version = 0
+        """Grows whenever the list of what events are asked for may have changed."""
+
+    # ---------------------------------------------------------------- numbers
+
+    def number(self, key: str, kind: str) -> int:
+        """The attribute number for a key whose values are of a kind; `any` if only NULL matters.
+
+        An attribute without live boundaries takes another kind. One that still has some of another kind, as when its
+        last rule is being replaced, keeps them, and the key gets a new number.
+        """
+        number = self.table.number(key)
+        if is_derived(key):
+            return number if number >= 0 else self._new_derived(key)
+        if number < 0:
+            return self.table.add(key, _CODES[kind])
+        known = self.table.kind(number)
+        if kind in ("any", known):
+            return number
+        spaces = self.spaces.get(number)
+        if spaces is not None and len(spaces):
+            return self.table.add(key, _CODES[kind])
+        self.spaces.drop(number)
+        self.table.kinds.writable()[number] = _CODES[kind]
+        self.version += 1
+        return number
+
+    def _new_derived(self, key: str) -> int:
+        test = read_key(key)
+        source = self.derived_source(test.source, test.kind)
+        return self.table.add(key, DERIVED, source)
+
+    def derived_source(self, name: str, kind: str) -> int:
+        """The position in `derived` of a source."""
+        place = self._derived_of.setdefault((name, kind), len(self.derived))
+        if place == len(self.derived):
+            self.derived.append(DerivedSource(name, kind, self.table))
+        return place
+
+    # ----------------------------------------------------------------- labels
+
+    def add_values(self, number: int, elements: Sequence[Any]) -> NDArray[np.int32]:
+        """The labels of boundaries before these elements, each referred to once more."""
+        if self.table.kinds.view()[number] == DERIVED:
+            return np.full(len(elements), TRUE_LABEL, np.int32)
+        spaces = self.spaces.get(number)
+        if spaces is None:
+            spaces = self.spaces.made(number, self.table.kind(number))
+            self.version += 1
+        labels = spaces.add_many(elements)
+        if spaces.relabellings:
+            self.relabelled.extend((number, old, new) for old, new in spaces.relabellings)
+            spaces.relabellings.clear()
+        return labels
+
+    def release_values(self, number: int, labels: NDArray[np.int32]) -> None:
+        """Count one reference less for each label."""
+        spaces = self.spaces.get(number)
+        if spaces is not None:
+            spaces.release_many(labels)
+
+    # ----------------------------------------------------------------- counts
+
+    def count(self, encoded: EncodedConjunctions, step: int) -> None:
+        """Count the constraints of conjunctions that come (1) or go (-1)."""
+        numbers, counts = np.unique(encoded.attributes, return_counts=True)
+        references = self.table.references.writable()
+        before = references[numbers] > 0
+        references[numbers] += step * counts
+        crossed = (references[numbers] > 0) != before
+        self.version += bool(crossed.any())
+        derived = self.table.kinds.view()[numbers] == DERIVED
+        if derived.any():
+            self._count_needs(encoded, step)
+            self._tell_sources(numbers[derived], crossed[derived], step)
+
+    def _count_needs(self, encoded: EncodedConjunctions, step: int) -> None:
+        """A verdict is needed where a constraint treats it otherwise than NULL."""
+        places = np.flatnonzero(self.table.kinds.view()[encoded.attributes] == DERIVED)
+        first, end = encoded.pieces[places], encoded.pieces[places + 1]
+        filled = first < end
+        accepts_false, accepts_true = filled.copy(), filled.copy()
+        accepts_false[filled] = encoded.low[first[filled]] == BOTTOM_LABEL
+        accepts_true[filled] = encoded.high[end[filled] - 1] == TOP_LABEL
+        numbers, null = encoded.attributes[places], encoded.accepts_null[places]
+        np.add.at(self.table.needs_true.writable(), numbers[accepts_true != null], step)
+        np.add.at(self.table.needs_false.writable(), numbers[accepts_false != null], step)
+
+    def _tell_sources(self, numbers: NDArray[np.int32], crossed: NDArray[np.bool_], step: int) -> None:
+        owners = self.table.sources.view()[numbers]
+        for owner in np.unique(owners).tolist():
+            self.derived[owner].changed()
+        for owner, number in zip(owners[crossed].tolist(), numbers[crossed].tolist(), strict=True):
+            source = self.derived[owner]
+            source.add(number) if step > 0 else source.remove(number)
+
+    # ---------------------------------------------------------------- reading
+
+    def live_direct(self) -> Iterator[tuple[int, str]]:
+        """Numbers and names of attributes that live constraints test and that are not derived."""
+        direct = (self.table.references.view() > 0) & (self.table.kinds.view() != DERIVED)
+        for number in np.flatnonzero(direct).tolist():
+            yield number, self.table.key(number)
+
+    def compact(self) -> NDArray[np.int32]:
+        """Drop attributes that nothing refers to; returns each old number's new one, or -1."""
+        live = np.flatnonzero(self.table.references.view() > 0)
+        numbers = np.full(len(self.table), -1, np.int32)
+        numbers[live] = np.arange(len(live))
+        old, self.table = self.table, AttributeTable()
+        self.spaces.renumber(numbers)
+        self.derived, self._derived_of = [], {}
+        for number in live.tolist():
+            self._copy(old, number)
+        self.attach_sources()
+        self.version += 1
+        return numbers
+
+    def _copy(self, old: AttributeTable, number: int) -> None:
+        key, kind = old.key(number), int(old.kinds.view()[number])
+        source = self.derived_source(read_key(key).source, read_key(key).kind) if kind == DERIVED else -1
+        new = self.table.add(key, kind, source)
+        for name in ("references", "needs_true", "needs_false"):
+            getattr(self.table, name).writable()[new] = getattr(old, name).view()[number]
+
+    def attach_sources(self) -> None:
+        """Give every derived source its live attributes, as the table has them."""
+        table = self.table
+        live = np.flatnonzero((table.references.view() > 0) & (table.kinds.view() == DERIVED))
+        owners = table.sources.view()[live]
+        order = np.argsort(owners, kind="stable")
+        bounds = np.searchsorted(owners[order], np.arange(len(self.derived) + 1)).tolist()
+        for place, source in enumerate(self.derived):
+            numbers = live[order[bounds[place] : bounds[place + 1]]].tolist()
+            self.derived[place] = DerivedSource(source.name, source.kind, table, numbers)
