@@ -106,7 +106,7 @@ def _try_text(
     data: Any, start: int, stop: int, test: int, program_offsets: Any, programs: Any,
     test_marks: Any, mark: int, value: int, values: Any, tests: Any, filled: int,
 ) -> Any:  # fmt: skip
-    """Note the pair (value, test) if the test, not tried before, holds; returns how many there are now, -1 if all is full."""
+    """Note (value, test) if the test holds and was not tried before; returns how many there are, -1 if full."""
     if test_marks[test] == mark:
         return filled
     test_marks[test] = mark
@@ -136,8 +136,9 @@ def match_texts(
         start, stop = offsets[value], offsets[value + 1]
         for index in range(len(unfiltered)):
             filled = _try_text(
-                data, start, stop, unfiltered[index], program_offsets, programs, test_marks, mark, value, values, tests, filled
-            )
+                data, start, stop, unfiltered[index], program_offsets, programs,
+                test_marks, mark, value, values, tests, filled,
+            )  # fmt: skip
             if filled < 0:
                 return value, begun
         for position in range(start, stop if lengths else start):
@@ -149,8 +150,9 @@ def match_texts(
                 slot = _slot(keys, gram | (np.uint64(length) << np.uint64(32)))
                 for posting in range(starts[slot], starts[slot + np.uint64(1)]):
                     filled = _try_text(
-                        data, start, stop, postings[posting], program_offsets, programs, test_marks, mark, value, values, tests, filled
-                    )
+                        data, start, stop, postings[posting], program_offsets, programs,
+                        test_marks, mark, value, values, tests, filled,
+                    )  # fmt: skip
                     if filled < 0:
                         return value, begun
     return len(offsets) - 1, filled
@@ -160,8 +162,8 @@ def match_texts(
 def emit(offsets: Any, found: Any, negatives: Any, needs_true: Any, needs_false: Any, true_label: int) -> Any:
     """The pairs to emit for each value, ordered by attribute.
 
-    Value i satisfies the attributes found[offsets[i] : offsets[i + 1]], increasing; `negatives` are all attributes, increasing,
-    whose FALSE some rule needs. Attributes that are needed for neither are passed over.
+    Value i satisfies the attributes found[offsets[i] : offsets[i + 1]], increasing; `negatives` are all attributes,
+    increasing, whose FALSE some rule needs. Attributes that are needed for neither are passed over.
     """
     ends = np.zeros(len(offsets), np.int64)
     attributes = np.empty(len(found) + (len(offsets) - 1) * len(negatives), np.int32)

@@ -67,12 +67,6 @@ def locate_pairs(
 
 
 @kernel
-def count_pairs_up_to(primary: Any, residual: Any, key: Any, rest: Any) -> Any:
-    """How many boundaries are not above one key of two parts."""
-    return _count_pairs_up_to(primary, residual, key, rest)
-
-
-@kernel
 def _prefix(data: Any, start: int, stop: int) -> Any:
     """The first eight bytes as a number that orders strings as far as they go."""
     prefix = np.uint64(0)
@@ -141,9 +135,12 @@ def locate_strings(
 
 
 @kernel
-def count_string_up_to(first: Any, offsets: Any, data: Any, text: Any) -> Any:
-    """How many boundaries are not above one string."""
-    return _count_strings_up_to(first, offsets, data, _prefix(text, 0, len(text)), text, 0, len(text))
+def find_string(first: Any, offsets: Any, data: Any, text: Any) -> Any:
+    """Twice the number of boundaries that are not above one string, and one more if it is the last of these."""
+    count = _count_strings_up_to(first, offsets, data, _prefix(text, 0, len(text)), text, 0, len(text))
+    if count == 0 or _is_above(text, 0, len(text), data, offsets[count - 1], offsets[count]):
+        return 2 * count
+    return 2 * count + 1
 
 
 @kernel

@@ -34,7 +34,7 @@ class AttributeTable:
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
         saved = arrays or {}
-        self._saved = Strings(saved["offsets"], saved["data"]) if saved else Strings(np.zeros(1, np.int64), np.empty(0, np.uint8))
+        self._saved = Strings(saved["offsets"], saved["data"]) if saved else strings_of([])
         self._added: list[str] = []
         self._numbers: dict[str, int] | None = None
         self.kinds = Growable(np.uint8, saved.get("kinds"))

@@ -5,7 +5,7 @@ Variants of one thing (large, view, dictionary, run-end, extension) are brought 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ _FAMILIES = (
     (pat.is_boolean, "bool"),
     (pat.is_integer, "int"),
     (pat.is_floating, "float"),
-    (pat.is_decimal, "decimal"),
+    (pat.is_decimal128, "decimal"),
+    (pat.is_decimal256, "decimal"),
     (pat.is_string, "string"),
     (pat.is_large_string, "string"),
     (pat.is_date, "date"),
@@ -35,6 +36,7 @@ _FAMILIES = (
 )
 
 
+@lru_cache(maxsize=1_024)
 def family(kind: pa.DataType) -> str:
     """What an Arrow type is, whatever its width, unit or zone.
 
@@ -46,8 +48,7 @@ def family(kind: pa.DataType) -> str:
 
 def decoded(array: pa.Array) -> pa.Array:
     """The same values without extension type, run-end encoding, dictionary, views or narrow decimals."""
-    while True:
-        kind = array.type
+    while family(kind := array.type) == "other":
         if isinstance(kind, pa.BaseExtensionType):
             array = array.storage
         elif pat.is_run_end_encoded(kind):
@@ -59,24 +60,22 @@ def decoded(array: pa.Array) -> pa.Array:
         elif pat.is_decimal32(kind) or pat.is_decimal64(kind):
             array = array.cast(pa.decimal128(kind.precision, kind.scale))
         else:
-            return array
+            break
+    return array
 
 
 def raw_values(array: pa.Array) -> NDArray[Any]:
     """The fixed-width values of an array as they lie in memory; what stands under NULL means nothing."""
-    width = np.dtype(f"{_CODES[family(array.type)](array.type)}{array.type.bit_width // 8}")
-    buffer = array.buffers()[1]
+    width, buffer = _layout(array.type), array.buffers()[1]
     if buffer is None:
         return np.zeros(len(array), width)
     return np.frombuffer(buffer, width, len(array), array.offset * width.itemsize)
 
 
-_CODES: dict[str, Callable[[pa.DataType], str]] = {
-    "int": lambda kind: "i" if pat.is_signed_integer(kind) else "u",
-    "float": lambda kind: "f",
-    "date": lambda kind: "i",
-    "timestamp": lambda kind: "i",
-}
+@lru_cache(maxsize=1_024)
+def _layout(kind: pa.DataType) -> np.dtype[Any]:
+    letter = "f" if family(kind) == "float" else "u" if pat.is_unsigned_integer(kind) else "i"
+    return np.dtype(f"{letter}{kind.bit_width // 8}")
 
 
 def valid_rows(array: pa.Array) -> NDArray[np.bool_] | None:

@@ -16,15 +16,18 @@ from matchwood.encoding.types import list_type, refused, scalar_type
 from matchwood.errors import InvalidArgument
 from matchwood.language.names import join_path, split_path
 
-
-_PYTHON_TYPES = {
-    **{bool: "bool", int: "int", float: "double", str: "string"},
-    **{datetime.date: "date", datetime.datetime: "timestamp"},
+_PYTHON_TYPES: dict[type, str] = {
+    bool: "bool",
+    int: "int",
+    float: "double",
+    str: "string",
+    datetime.date: "date",
+    datetime.datetime: "timestamp",
 }
 
 
 class Declared(NamedTuple):
-    """`types` by attribute; `maps` by the map's attribute, whose type is that of its values; `structs` that were flattened."""
+    """`types` by attribute; `maps` by the map's attribute, with its values' type; `structs` that were flattened."""
 
     types: dict[str, str]
     maps: dict[str, str]

@@ -11,13 +11,14 @@ distinct values of the column (or all of them: repetition costs time, not correc
 A single event uses `evaluate_one(value)` with a str, or a list of int or str (None elements are ignored).
 
 A verdict that no live rule can tell from NULL is left out: TRUE is told only if some rule accepts one of
-TRUE and NULL but not both, and likewise FALSE. `width` is how many pairs a value has whatever it is.
+TRUE and NULL but not both, and likewise FALSE. `width` is about how many pairs a value has whatever it is.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -37,6 +38,9 @@ TRUE_LABEL = 2**30
 
 KEPT_VALUES, KEPT_LENGTH = 65_536, 1_024
 """How many values' verdicts are kept, and up to what length of a value."""
+
+
+_NONE: NDArray[np.int32] = np.empty(0, np.int32)
 
 
 class Verdicts(NamedTuple):
@@ -64,17 +68,23 @@ class DerivedSource:
     tables are joined when the newer is at least a quarter of the older. So a test is laid out anew a few times only.
     """
 
-    def __init__(self, name: str, kind: str, register: Register, numbers: Sequence[int] = ()) -> None:
+    def __init__(self, name: str, kind: str, register: Register, numbers: NDArray[np.int32] = _NONE) -> None:
         self.name, self.kind = name, kind
         self._register = register
-        self._known = set(numbers)
-        self._live = len(self._known)
-        self._pending = sorted(self._known)
-        self._tables: list[Table] = []
+        self._initial = numbers
+        self._live = len(numbers)
+        self._pending: list[int] | None = None
+        """Attributes that are in no table yet; None stands for all initial ones."""
         self._lock = threading.Lock()
+        self._tables: list[Table] = []
         self._kept: dict[Any, NDArray[np.int32]] = {}
         self._memo: dict[Any, tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
         self._negatives: NDArray[np.int32] | None = None
+
+    @cached_property
+    def _known(self) -> set[int]:
+        """The attributes that are laid out in tables or about to be; some may no longer be referred to."""
+        return set(self._initial.tolist())
 
     def __len__(self) -> int:
         return self._live
@@ -84,6 +94,7 @@ class DerivedSource:
         self._live += 1
         if number not in self._known:
             self._known.add(number)
+            self._pending = self._waiting()
             self._pending.append(number)
             self._kept.clear()
         self.changed()
@@ -105,7 +116,7 @@ class DerivedSource:
 
     @property
     def width(self) -> int:
-        """How many pairs each value has at least, whatever it is."""
+        """About how many pairs each value has, whatever it is: the tests whose FALSE some rule needs."""
         return len(self._needed_negatives())
 
     def evaluate(self, values: pa.Array) -> Verdicts:
@@ -133,37 +144,40 @@ class DerivedSource:
             return Pairs(np.empty(0, np.int64), np.empty(0, np.int32))
         return found[0] if len(found) == 1 else Pairs(*map(np.concatenate, zip(*found, strict=True)))
 
+    def _waiting(self) -> list[int]:
+        return self._initial.tolist() if self._pending is None else self._pending
+
     def _prepared(self) -> list[Table]:
         """The tables, with what was added since the last evaluation."""
-        if self._pending:
+        if self._pending != []:
             with self._lock:
-                if self._pending:
-                    self._lay_out()
+                if self._waiting():
+                    self._lay_out(self._waiting())
+                self._pending = []
         return self._tables
 
-    def _lay_out(self) -> None:
-        attributes = self._pending
+    def _lay_out(self, attributes: list[int]) -> None:
         tests = [read_key(self._register.key(number)) for number in attributes]
         tables = list(self._tables)
         while tables and 4 * len(attributes) >= len(tables[-1].attributes):
             older = tables.pop()
             attributes, tests = [*older.attributes.tolist(), *attributes], [*older.tests, *tests]
         made: Table = (PatternTable if self.kind == "string" else ListTable)(attributes, tests)
-        self._tables, self._pending = [*tables, made], []
+        self._tables = [*tables, made]
 
     def _kept_pairs(self, texts: pa.Array) -> Pairs:
         """As `_pairs`, but only of texts that were not seen lately."""
         self._prepared()
         given = texts.to_pylist()
-        found = [self._kept.get(text) for text in given]
+        found: list[Any] = [self._kept.get(text) for text in given]
         missing = [place for place, held in enumerate(found) if held is None]
         if missing:
             fresh = self._pairs(TextColumn(texts if len(missing) == len(given) else texts.take(pa.array(missing))))
             for place, held in zip(missing, _by_value(fresh, len(missing)), strict=True):
                 found[place] = held
                 self._keep(given[place], held)
-        sizes = np.fromiter(map(len, found), np.int64, len(found))  # type: ignore[arg-type]
-        attributes = np.concatenate([np.empty(0, np.int32), *found])  # type: ignore[list-item]
+        sizes = np.fromiter(map(len, found), np.int64, len(found))
+        attributes = np.concatenate([np.empty(0, np.int32), *found])
         return Pairs(np.repeat(np.arange(len(found)), sizes), attributes)
 
     def _keep(self, text: str, held: NDArray[np.int32]) -> None:
@@ -178,9 +192,8 @@ class DerivedSource:
         offsets = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(pairs.values, minlength=count), out=offsets[1:])
         found = (coded & 0xFFFFFFFF).astype(np.int32)
-        return Verdicts(*kernels.emit(
-            frozen(offsets), frozen(found), negatives, register.needs_true.view(), register.needs_false.view(), TRUE_LABEL
-        ))  # fmt: skip
+        needs = register.needs_true.view(), register.needs_false.view()
+        return Verdicts(*kernels.emit(frozen(offsets), frozen(found), negatives, *needs, TRUE_LABEL))
 
     def _needed_negatives(self) -> NDArray[np.int32]:
         """The attributes whose FALSE some rule needs, increasing."""

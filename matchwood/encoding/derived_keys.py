@@ -57,5 +57,5 @@ def read_key(key: str) -> Test:
 
 def list_test(source: str, op: str, elements: Iterable[int | str]) -> Test:
     """The test of a list for elements; that all of one element are there is that one of them is."""
-    distinct = sorted(set(elements))  # type: ignore[type-var]
+    distinct = sorted(set(elements))
     return Test(source, op if len(distinct) > 1 else "one of", json.dumps(distinct))

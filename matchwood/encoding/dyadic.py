@@ -2,9 +2,9 @@
 
 A block of level L and number N holds the labels from N * 2**L up to (N + 1) * 2**L. Every interval [low, high)
 is the disjoint union of at most two blocks a level, 60 in all and mostly far fewer, since labels are round numbers;
-from a label on to the end of the domain there is at most one block a level. A label lies in
-exactly one block of each level, number `label >> L`: its *ancestors*. So an engine posts an interval under its blocks, and
-an event's label looks up the ancestors on those levels that the attribute's postings use.
+from a label on to the end of the domain there is at most one block a level. A label lies in exactly one block
+of each level, number `label >> L`: its *ancestors*. So an engine posts an interval under its blocks, and an
+event's label looks up the ancestors on those levels that the attribute's postings use.
 
 TOP_LABEL, the end of the domain, counts as 2**31: no space has the label just below that, and the
 blocks before it become whole. All functions are compiled and may be called from other kernels.
@@ -30,7 +30,7 @@ _END = TOP_LABEL + 1
 
 @kernel
 def block_code(level: Any, number: Any) -> Any:
-    """One positive int64 for a block, different for all blocks: the number with a bit in front that tells the level.
+    """One positive int64 for a block, different for all blocks: its number with a bit in front that tells the level.
 
     A block's parent has half its code, as in a heap; the whole domain has code 1.
     """
@@ -41,7 +41,7 @@ def block_code(level: Any, number: Any) -> Any:
 def next_level(low: Any, high: Any) -> Any:
     """The level of the largest block that begins at `low` and ends no later than `high` (low < high).
 
-    Repeating with low + 2**level until `high` is reached walks all blocks, smallest numbers first. Pass `block_end(high)`.
+    Repeating with low + 2**level until `high` is reached walks all blocks in order. Pass `block_end(high)`.
     """
     start, room = np.int64(low), np.int64(high) - np.int64(low)
     level = 0

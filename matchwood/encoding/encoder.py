@@ -22,6 +22,7 @@ from matchwood.encoding.flattening import Flat, assemble, flatten
 from matchwood.encoding.labels import is_inner
 from matchwood.encoding.predicates import Binder
 from matchwood.encoding.schema import Schema
+from matchwood.encoding.small_batches import FEW_LEAVES, encode_few, release_few
 from matchwood.encoding.timezones import Zone
 from matchwood.encoding.vocabulary import Vocabulary
 from matchwood.language.tree import Predicate
@@ -83,6 +84,8 @@ class Encoder:
         return EncodedForm(constraints, leaf, (kinds == AND) | (kinds == TRUE), child_offsets, children)
 
     def _encode(self, conjunctions: Sequence[Sequence[Leaf]], ordered: bool) -> EncodedConjunctions:
+        if len(conjunctions) <= FEW_LEAVES and sum(map(len, conjunctions)) <= FEW_LEAVES:
+            return encode_few(self.vocabulary, self._kind, conjunctions, ordered)
         flat = flatten(conjunctions)
         groups = flat.value_groups()
         with_values = {place for place, _ in groups}
@@ -117,6 +120,9 @@ class Encoder:
 
     def release(self, encoded: EncodedConjunctions) -> None:
         """Count references down; boundaries without any disappear."""
+        if len(encoded.attributes) <= FEW_LEAVES:
+            release_few(self.vocabulary, encoded)
+            return
         owners = np.repeat(encoded.attributes, np.diff(encoded.pieces))
         ends = np.concatenate((encoded.low, encoded.high))
         inner = is_inner(ends)
@@ -152,15 +158,14 @@ class Encoder:
         for source in self.vocabulary.derived:
             if len(source):
                 derived.setdefault(source.name, []).append(source)
-        return [
-            self._source(name, targets.get(name, []), derived.get(name, [])) for name in dict.fromkeys((*targets, *derived))
-        ]
+        names = dict.fromkeys((*targets, *derived))
+        return [self._source(name, targets.get(name, []), derived.get(name, [])) for name in names]
 
     def _source(self, name: str, numbers: list[int], derived: list[DerivedSource]) -> Source:
         table, spaces = self.vocabulary.table, self.vocabulary.spaces
         kind = self.schema.kind(name)
         if kind == "any":
-            compared = [table.kind(number) for number in numbers if (found := spaces.get(number)) is not None and len(found)]
+            compared = [table.kind(number) for number in numbers if spaces.has_boundaries(number)]
             kind = [*compared, *(source.kind for source in derived), "any"][0]
         direct = tuple(Target(number, spaces.get(number) if table.kind(number) == kind else None) for number in numbers)
         return Source(name, kind, direct, next((source for source in derived if source.kind == kind), None))
@@ -174,7 +179,9 @@ class Encoder:
         """One event's codes."""
         return events.encode_event(self, event)
 
-    def event_batches(self, given: Any, missing: str = "null", on_error: str = "raise") -> Iterator[events.EncodedBatch]:
+    def event_batches(
+        self, given: Any, missing: str = "null", on_error: str = "raise"
+    ) -> Iterator[events.EncodedBatch]:
         """Many events' codes, in batches of bounded size."""
         return events.event_batches(self, given, missing, on_error)
 
@@ -190,7 +197,7 @@ class Encoder:
 
     @classmethod
     def restored(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Encoder:
-        """An encoder from its saved state; arrays may be read-only maps of files. ValueError or KeyError if it is damaged."""
+        """An encoder from its saved state; arrays may be read-only. ValueError or KeyError if it is damaged."""
         return encoder_state.restored(cls, arrays, header)
 
     def stats(self) -> dict[str, Any]:

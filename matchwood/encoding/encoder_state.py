@@ -39,7 +39,7 @@ def arrays(encoder: Encoder) -> dict[str, NDArray[Any]]:
     vocabulary = encoder.vocabulary
     named = {
         "attributes": vocabulary.table.arrays(),
-        "spaces": vocabulary.spaces.arrays(vocabulary.table.kind),
+        "spaces": vocabulary.spaces.arrays(),
         "sources": _names([(source.name, source.kind) for source in vocabulary.derived]),
         "uses": {
             **_names(list(encoder.schema.counts())),
@@ -69,15 +69,8 @@ def restored(cls: type[Encoder], saved: Mapping[str, NDArray[Any]], settings: Ma
     uses = _part(saved, "uses")
     schema.restore(dict(zip(_pairs(uses), uses["counts"].tolist(), strict=True)))
     encoder = cls(schema, settings["timezone"], settings["spaces"])
-    vocabulary = encoder.vocabulary
-    vocabulary.table = AttributeTable(_part(saved, "attributes"))
-    vocabulary.spaces.restore(_part(saved, "spaces"), vocabulary.table.kind)
-    for name, kind in _pairs(_part(saved, "sources")):
-        vocabulary.derived_source(name, kind)
-    owners = vocabulary.table.sources.view()[vocabulary.table.kinds.view() == DERIVED]
-    if len(owners) and not 0 <= owners.min() <= owners.max() < len(vocabulary.derived):
-        raise ValueError("a derived attribute has no source")
-    vocabulary.attach_sources()
+    table, sources = AttributeTable(_part(saved, "attributes")), _pairs(_part(saved, "sources"))
+    encoder.vocabulary.restore(table, _part(saved, "spaces"), sources)
     return encoder
 
 

@@ -60,12 +60,16 @@ class Assembly:
         if source.derived is not None:
             self._found.append(_Found(part.rows, codes_of(part), source.derived.evaluate(part.elements)))
 
+    @property
+    def cells(self) -> int:
+        """How many labels there are, those that mean NULL included."""
+        return sum(len(labels.labels) for labels in self._labels)
+
     def finish(self) -> EncodedEvents:
         """All pairs, event by event, ordered by attribute."""
         self._labels.sort(key=lambda labels: labels.number)
         numbers = sorted({labels.number for labels in self._labels})
-        triples = sum(len(labels.labels) for labels in self._labels)
-        dense = triples * _SPARSE >= len(numbers) * self._count
+        dense = self.cells * _SPARSE >= len(numbers) * self._count
         direct = self._from_matrix(numbers) if dense else self._from_triples()
         return EncodedEvents(*(self._with_verdicts(*direct) if self._found else direct))
 

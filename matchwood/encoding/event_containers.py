@@ -191,19 +191,27 @@ class MapContainer:
         return [key for key in self._keys.unique().to_pylist() if isinstance(key, str)]
 
     def entries(self, node: Node) -> Iterator[Entry]:
+        """All items of the node's keys are put in order at once: a map may hold thousands of keys."""
         if family(self._keys.type) != "string":
             return
         encoded = self._keys.dictionary_encode()
-        codes = encoded.indices.to_numpy()
-        if self._unused is not None:
-            codes = np.where(self._unused, -1, codes)
-        order = np.argsort(codes, kind="stable")
-        starts = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
-        for code, key in enumerate(encoded.dictionary.to_pylist()):
-            if key in node and starts[code] < starts[code + 1]:
-                yield key, *self._items_at(order[starts[code] : starts[code + 1]])
+        keys = encoded.dictionary.to_pylist()
+        wanted = np.array([key in node for key in keys], np.bool_)
+        order, codes = self._ordered(encoded.indices.to_numpy().astype(np.int64), wanted)
+        rows, items = self._rows[order], _taken(self._items, order)
+        starts = np.searchsorted(codes, np.arange(len(keys) + 1)).tolist()
+        for code in np.unique(codes).tolist():
+            start, stop = starts[code], starts[code + 1]
+            yield keys[code], rows[start:stop], items.slice(start, stop - start)
 
-    def _items_at(self, positions: Rows) -> tuple[Rows, Values]:
-        rows = self._rows[positions]
-        last = np.append(rows[1:] != rows[:-1], True)
-        return rows[last], _taken(self._items, positions[last])
+    def _ordered(self, codes: Rows, wanted: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+        """The items of wanted keys, by key and row, only the last of equal ones; and their keys."""
+        chosen = wanted[codes]
+        if self._unused is not None:
+            chosen &= ~self._unused
+        items = np.flatnonzero(chosen)
+        items = items[np.argsort(codes[items], kind="stable")]
+        keys, rows = codes[items], self._rows[items]
+        last = np.ones(len(items), np.bool_)
+        last[:-1] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])
+        return items[last], keys[last]

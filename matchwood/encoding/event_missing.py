@@ -29,7 +29,7 @@ def near_misses(name: str, given: Iterable[str]) -> list[str]:
 
 def check_present(names: Sequence[str], pieces: Pieces, chunk: Chunk) -> None:
     """Refuse a chunk in which a row lacks an attribute; columns that are lacking altogether are told first."""
-    absent = [name for position, name in enumerate(names) if chunk.columnar and not pieces.may_hold(position)]
+    absent = [name for position, name in enumerate(names) if chunk.mappings is None and not pieces.may_hold(position)]
     if absent:
         raise _missing(absent, "the events' columns", pieces)
     lacking = [~pieces.covered(position, chunk.size) for position in range(len(names))]

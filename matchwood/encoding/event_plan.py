@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 ROWS = 16_384
 """Rows of a chunk: the labels of 20 columns then fill some 1.3 MB, and stay in the cache between the steps."""
 
-CELLS = 8 * 2**20
-"""Labels of a chunk: with more than 512 columns, chunks have fewer rows, so that a chunk's stay below 32 MB."""
+LABELS = 8 * 2**20
+"""Labels of a chunk, NULLs of columns included: with more than 512 columns, chunks have fewer rows."""
 
 FIRST_ROWS = 64
-"""Rows of the first chunk where there are derived attributes: nobody can say beforehand how many hold of a value."""
-
+"""Rows of the first chunk where nobody can say beforehand how many labels a row has."""
 
 LABEL_BITS = 32
 """A pair as one integer: the attribute above that many bits of label."""
@@ -49,7 +48,6 @@ class EventPlan(NamedTuple):
     sources: list[Source]
     trie: Node
     reading: Reading
-    row_limit: int
     quick: dict[str, Quick]
 
 
@@ -64,26 +62,27 @@ def event_plan(encoder: Encoder) -> EventPlan:
 def _made(encoder: Encoder) -> EventPlan:
     version, sources = encoder.version, list(encoder.sources())
     trie = key_trie([source.name for source in sources])
-    columns = sum(len(source.direct) + (source.derived is not None) for source in sources)
-    limit = max(FIRST_ROWS, min(ROWS, CELLS // max(columns, 1)))
-    return EventPlan(version, sources, trie, Reading(encoder.zone), limit, _quick_keys(trie, sources))
+    return EventPlan(version, sources, trie, Reading(encoder.zone), _quick_keys(trie, sources))
 
 
 class Pace:
-    """How many rows the next chunk may have, so that its pairs stay bounded: told by those of the last one."""
+    """How many rows the next chunk may have, so that its labels stay bounded: told by those of the last one.
+
+    Sources may be many while events hold few of them, and any number of derived attributes may hold of a value.
+    """
 
     def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        derived = any(source.derived is not None for source in event_plan(encoder).sources)
-        self._rows = FIRST_ROWS if derived else ROWS
+        sources = event_plan(encoder).sources
+        unclear = len(sources) > LABELS // ROWS or any(source.derived is not None for source in sources)
+        self._rows = FIRST_ROWS if unclear else ROWS
 
     def __call__(self) -> int:
-        return min(self._rows, event_plan(self._encoder).row_limit)
+        return self._rows
 
-    def note(self, rows: int, pairs: int) -> None:
-        """A chunk of so many rows became so many pairs."""
+    def note(self, rows: int, labels: int) -> None:
+        """A chunk of so many rows became so many labels."""
         if rows:
-            self._rows = max(1, min(ROWS, 4 * self._rows, CELLS * rows // max(pairs, 1)))
+            self._rows = max(1, min(ROWS, 4 * self._rows, LABELS * rows // max(labels, 1)))
 
 
 def _quick_keys(trie: Node, sources: list[Source]) -> dict[str, Quick]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.codes import BOTTOM_LABEL, EncodedEvents
@@ -21,18 +22,33 @@ from matchwood.language.names import has_surrogate
 _ABSENT = object()
 
 
-def encode_mapping(plan: EventPlan, event: Mapping[Any, Any]) -> EncodedEvents | None:
-    """The event's pairs; None if it needs a closer look."""
+def encode_plain(plan: EventPlan, event: Mapping[Any, Any]) -> EncodedEvents | None:
+    """The event's codes; None if it needs a closer look."""
+    pairs = sorted_pairs(plan, event)
+    return None if pairs is None else events_of_pairs(np.array((0, len(pairs)), np.int64), pairs)
+
+
+def events_of_pairs(offsets: NDArray[np.int64], pairs: list[int]) -> EncodedEvents:
+    """Events whose pairs are packed."""
+    packed = np.array(pairs, np.int64)
+    return EncodedEvents(offsets, (packed >> LABEL_BITS).astype(np.int32), packed.astype(np.int32))
+
+
+def packed_pairs(events: EncodedEvents) -> list[int]:
+    """All pairs of some events, packed."""
+    pairs: list[int] = ((events.attributes.astype(np.int64) << LABEL_BITS) + events.labels).tolist()
+    return pairs
+
+
+def sorted_pairs(plan: EventPlan, event: Mapping[Any, Any]) -> list[int] | None:
+    """The event's pairs, packed, ordered by attribute; None if it needs a closer look."""
     try:
         pairs = _pairs(plan, event)
     except Misfit:
         return None
-    if pairs is None:
-        return None
-    pairs.sort()
-    packed = np.array(pairs, np.int64)
-    offsets = np.array((0, len(pairs)), np.int64)
-    return EncodedEvents(offsets, (packed >> LABEL_BITS).astype(np.int32), packed.astype(np.int32))
+    if pairs is not None:
+        pairs.sort()
+    return pairs
 
 
 def _pairs(plan: EventPlan, event: Mapping[Any, Any]) -> list[int] | None:

@@ -23,14 +23,14 @@ RowLimit = Callable[[], int]
 class Chunk(NamedTuple):
     """Some rows of the input: where they begin, how many they are, what holds them.
 
-    `columnar`     the same names stand in all rows
+    `mappings`     the events themselves, if they are mappings; None for columns
     `nan_is_null`  as in pandas
     """
 
     first_row: int
     size: int
     rows: Container
-    columnar: bool = True
+    mappings: Sequence[Mapping[Any, Any]] | None = None
     nan_is_null: bool = False
 
 
@@ -157,7 +157,7 @@ def _mapping_chunks(events: Iterable[Any], limit: RowLimit, presence: bool) -> I
     while rows := list(itertools.islice(iterator, limit())):
         if set(map(type, rows)) != {dict}:
             _check_mappings(rows, first_row)
-        yield Chunk(first_row, len(rows), MappingContainer(rows, presence), columnar=False)
+        yield Chunk(first_row, len(rows), MappingContainer(rows, presence), rows)
         first_row += len(rows)
 
 

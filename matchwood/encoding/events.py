@@ -3,22 +3,19 @@
     input ─► chunks (event_sources) ─► where attributes stand (event_pieces) ─► values read (columns,
     column_objects) ─► looked up and put together (event_assembly) ─► EncodedBatch
 
-One event alone takes the short way of `event_single.py`, and gets exactly the same codes.
+One event alone, and dicts with few of many attributes, take the short way of `event_single.py`, and get exactly the
+same codes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from matchwood.encoding.codes import EncodedEvents
-from matchwood.encoding.event_assembly import Assembly
-from matchwood.encoding.event_containers import MappingContainer
-from matchwood.encoding.event_errors import Faults
-from matchwood.encoding.event_missing import check_present
-from matchwood.encoding.event_pieces import Pieces
-from matchwood.encoding.event_plan import EventPlan, Pace, event_plan
-from matchwood.encoding.event_single import encode_mapping
+from matchwood.encoding.event_encoding import EncodedBatch, encode_chunk, encode_mapping
+from matchwood.encoding.event_plan import Pace, event_plan
+from matchwood.encoding.event_single import encode_plain
 from matchwood.encoding.event_sources import Chunk, chunks
 from matchwood.encoding.event_values import describe
 from matchwood.errors import EventError, InvalidArgument
@@ -26,23 +23,10 @@ from matchwood.errors import EventError, InvalidArgument
 if TYPE_CHECKING:
     from matchwood.encoding.encoder import Encoder
 
+__all__ = ["EncodedBatch", "columns_needed", "encode_event", "event_batches"]
+
 MISSING = ("null", "error")
 ON_ERROR = ("raise", "null", "report")
-
-
-class EncodedBatch(NamedTuple):
-    """Some rows of the input, encoded.
-
-    `first_row`  the position of its first event in the whole input
-    `events`     the codes
-    `errors`     with on_error="report": row and message of each value that does not fit, ordered by row
-    `misfits`    how many values did not fit, and count as missing
-    """
-
-    first_row: int
-    events: EncodedEvents
-    errors: list[tuple[int, str]]
-    misfits: int
 
 
 def event_batches(
@@ -69,8 +53,8 @@ def _batches(
     encoder: Encoder, parts: Iterator[Chunk], pace: Pace, missing: str, on_error: str
 ) -> Iterator[EncodedBatch]:
     for chunk in parts:
-        batch = _encoded(event_plan(encoder), chunk, missing, on_error)
-        pace.note(chunk.size, len(batch.events.attributes))
+        batch, labels = encode_chunk(event_plan(encoder), chunk, missing, on_error)
+        pace.note(chunk.size, labels)
         if chunk.size:
             yield batch
 
@@ -80,30 +64,10 @@ def encode_event(encoder: Encoder, event: Mapping[str, Any]) -> EncodedEvents:
     plan = event_plan(encoder)
     if not isinstance(event, Mapping):
         raise EventError("event", where="event 0", got=describe(event), expected="a dict or another mapping")
-    events = encode_mapping(plan, event)
-    if events is not None:
-        return events
-    return _encoded(plan, Chunk(0, 1, MappingContainer([event]), columnar=False), "null", "raise").events
+    events = encode_plain(plan, event)
+    return encode_mapping(plan, event).events if events is None else events
 
 
 def columns_needed(encoder: Encoder) -> list[str]:
     """The names that live rules ask events for, as rules spell them, sorted."""
     return sorted(source.name for source in event_plan(encoder).sources)
-
-
-def _encoded(plan: EventPlan, chunk: Chunk, missing: str, on_error: str) -> EncodedBatch:
-    pieces = Pieces(chunk.rows, plan.trie)
-    if missing == "error":
-        check_present([source.name for source in plan.sources], pieces, chunk)
-    reading = plan.reading._replace(nan_is_null=chunk.nan_is_null)
-    assembly, faults = Assembly(chunk.size), Faults(chunk.first_row, [])
-    for position in sorted(pieces.found):
-        source = plan.sources[position]
-        for column in pieces.columns(position, source.kind, reading, chunk.size):
-            faults.misfits.extend((source, misfits) for misfits in column.misfits)
-            for part in column.parts:
-                assembly.add(source, part)
-    if on_error == "raise" and (error := faults.first()) is not None:
-        raise error
-    errors = faults.report() if on_error == "report" else []
-    return EncodedBatch(chunk.first_row, assembly.finish(), errors, faults.total)

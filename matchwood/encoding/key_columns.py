@@ -42,8 +42,8 @@ class KeyColumn(Protocol):
     def at(self, position: int) -> Any:
         """The Python form of one key."""
 
-    def count_up_to(self, key: Any) -> int:
-        """How many keys are not above one in its Python form."""
+    def find(self, key: Any) -> tuple[int, bool]:
+        """How many keys are not above one in its Python form, and whether it is the last of these."""
 
     def counts_up_to(self, other: Self) -> NDArray[np.int64]:
         """The same for all keys of another column."""

@@ -77,7 +77,7 @@ def number_key(value: float) -> int:
     if value != value:
         return NAN_KEY << RESIDUAL_BITS
     nearest = float(value)
-    bits = _BITS.unpack(_DOUBLE.pack(nearest))[0]
+    bits: int = _BITS.unpack(_DOUBLE.pack(nearest))[0]
     primary = bits if bits >= 0 else -(2**63) - bits
     if -_EXACT <= value <= _EXACT or not isinstance(value, int):
         return primary << RESIDUAL_BITS

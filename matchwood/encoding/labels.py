@@ -60,14 +60,19 @@ def _roundest(first: int, end: int) -> int:
     return (end - 1) >> shift << shift
 
 
+def at_end(low: int, high: int) -> int | None:
+    """The direction in which a gap at an end of the domain is taken to fill: outwards; None for other gaps."""
+    if low != BOTTOM_LABEL and high != TOP_LABEL:
+        return None
+    return (low != BOTTOM_LABEL) - (high != TOP_LABEL)
+
+
 def direction(low: int, high: int, place: float, last: int, low_recent: bool, high_recent: bool) -> int:
-    """From which side the gap between two labels seems to fill.
+    """From which side the gap between two boundaries' labels seems to fill.
 
     `place` is where the new element lies between its neighbours, from 0 to 1 (nan where nobody can tell), `last`
     the label that was given last, and the other two tell whether the neighbours are recent.
     """
-    if low == BOTTOM_LABEL or high == TOP_LABEL:
-        return (low != BOTTOM_LABEL) - (high != TOP_LABEL)
     if place < NEAR or place > 1 - NEAR:
         return UPWARD if place < NEAR else DOWNWARD
     if last in (low, high):
@@ -130,9 +135,11 @@ def _weights(recent: NDArray[np.bool_], full_gap: int) -> NDArray[np.int64]:
     if full_gap >= 0:
         growth[full_gap] += 2 * np.count_nonzero(recent) + 1
     share = len(recent) / max(growth.sum(), 1.0)
-    return 1 + (growth * share).astype(np.int64)
+    weights: NDArray[np.int64] = 1 + (growth * share).astype(np.int64)
+    return weights
 
 
 def is_inner(labels: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Which labels are those of boundaries, not the ends of the domain."""
-    return (labels != BOTTOM_LABEL) & (labels != TOP_LABEL)
+    inner: NDArray[np.bool_] = (labels != BOTTOM_LABEL) & (labels != TOP_LABEL)
+    return inner

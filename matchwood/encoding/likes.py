@@ -38,7 +38,7 @@ def read_like(pattern: str, escape: str | None = None) -> Parts:
             literal.clear()
         else:
             literal.append(text)
-    return tuple(parts + ["".join(literal)] if literal else parts)
+    return (*parts, "".join(literal)) if literal else tuple(parts)
 
 
 def write_like(parts: Parts) -> str:

@@ -31,7 +31,8 @@ class ListTable:
         named = list(chain.from_iterable(wanted))
         self._elements = {element: place for place, element in enumerate(dict.fromkeys(named))}
         places = np.fromiter(map(self._elements.__getitem__, named), np.int64, len(named))
-        self._offsets, self._postings = _inverted(places, np.repeat(np.arange(len(tests)), lengths), len(self._elements))
+        naming = np.repeat(np.arange(len(tests)), lengths)
+        self._offsets, self._postings = _inverted(places, naming, len(self._elements))
         needs_all = np.array([test.op == "all of" for test in tests], np.bool_)
         self._required = frozen(np.where(needs_all, lengths, 1))
         self._marks = Marks(elements=len(self._elements), tests=len(tests), counts=len(tests))

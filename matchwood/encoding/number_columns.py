@@ -53,16 +53,18 @@ class IntegerKeys:
         return len(self.primary)
 
     def at(self, position: int) -> int:
-        return int(self.primary[position])
+        return int(self.primary.item(position))
 
-    def count_up_to(self, key: int) -> int:
-        return int(self.primary.searchsorted(key, "right"))
+    def find(self, key: int) -> tuple[int, bool]:
+        count = int(self.primary.searchsorted(key, "right"))
+        return count, count > 0 and self.primary.item(count - 1) == key
 
     def counts_up_to(self, other: IntegerKeys) -> NDArray[np.int64]:
         return self.primary.searchsorted(other.primary, "right")
 
     def same(self, positions: NDArray[np.int64], other: IntegerKeys) -> NDArray[np.bool_]:
-        return self.primary[positions] == other.primary
+        equal: NDArray[np.bool_] = self.primary[positions] == other.primary
+        return equal
 
     def take(self, order: NDArray[np.int64]) -> IntegerKeys:
         return IntegerKeys(self.primary[order])
@@ -128,13 +130,16 @@ class NumberKeys:
         return len(self.primary)
 
     def at(self, position: int) -> int:
-        return (int(self.primary[position]) << RESIDUAL_BITS) + int(self.residual[position])
+        return int((self.primary.item(position) << RESIDUAL_BITS) + self.residual.item(position))
 
-    def count_up_to(self, key: int) -> int:
-        found = int(self.primary.searchsorted(key >> RESIDUAL_BITS, "right"))
-        while found and self.at(found - 1) > key:
-            found -= 1
-        return found
+    def find(self, key: int) -> tuple[int, bool]:
+        primary, residual = key >> RESIDUAL_BITS, key & 0xFFFF
+        count = int(self.primary.searchsorted(primary, "right"))
+        if not count or self.primary.item(count - 1) != primary:
+            return count, False
+        while count and self.residual.item(count - 1) > residual and self.primary.item(count - 1) == primary:
+            count -= 1
+        return count, count > 0 and self.at(count - 1) == key
 
     def counts_up_to(self, other: NumberKeys) -> NDArray[np.int64]:
         positions = frozen(np.arange(1, len(self) + 1, dtype=np.int32))
@@ -142,7 +147,9 @@ class NumberKeys:
         return self._locate(positions, none, frozen(np.empty(0, np.int32)), other).astype(np.int64)
 
     def same(self, positions: NDArray[np.int64], other: NumberKeys) -> NDArray[np.bool_]:
-        return (self.primary[positions] == other.primary) & (self.residual[positions] == other.residual)
+        equal: NDArray[np.bool_] = self.primary[positions] == other.primary
+        equal &= self.residual[positions] == other.residual
+        return equal
 
     def take(self, order: NDArray[np.int64]) -> NumberKeys:
         return NumberKeys(self.primary[order], self.residual[order])
@@ -155,9 +162,7 @@ class NumberKeys:
     def scale(self) -> NDArray[np.float64]:
         return doubles_of(self.primary)
 
-    def locate(
-        self, labels: Labels, tail: NumberKeys, tail_labels: Labels, elements: NDArray[np.int64] | NDArray[np.float64]
-    ) -> Labels:
+    def locate(self, labels: Labels, tail: NumberKeys, tail_labels: Labels, elements: NDArray[Any]) -> Labels:
         if elements.dtype == np.float64:
             primary = double_keys(elements)
             return self._locate(labels, tail, tail_labels, NumberKeys(primary, np.zeros(len(primary), np.int16)))

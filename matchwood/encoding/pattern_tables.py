@@ -42,11 +42,11 @@ class TextColumn:
 
     @cached_property
     def plain(self) -> Strings:
-        return Strings(*map(frozen, arrow_strings(self.texts)))
+        return _frozen(arrow_strings(self.texts))
 
     @cached_property
     def lower(self) -> Strings:
-        return Strings(*map(frozen, arrow_strings(pc.utf8_lower(self.texts))))
+        return _frozen(arrow_strings(pc.utf8_lower(self.texts)))
 
 
 class PatternTable:
@@ -82,7 +82,8 @@ class _Grams:
         grams = _chosen([required_literal(test).encode() for test in tests])
         filtered = np.flatnonzero(grams)
         self._unfiltered = frozen(np.flatnonzero(grams == 0).astype(np.int32))
-        self._lengths = int(np.bitwise_or.reduce(np.left_shift(1, (grams[filtered] >> np.uint64(32)).astype(np.int64)), initial=0))
+        lengths = (grams[filtered] >> np.uint64(32)).astype(np.int64)
+        self._lengths = int(np.bitwise_or.reduce(np.left_shift(1, lengths), initial=0))
         size = 1 << max(3, (2 * len(filtered)).bit_length())
         keys, starts = np.zeros(size, np.uint64), np.zeros(size + 1, np.int64)
         places = kernels.build_grams(frozen(grams[filtered]), keys, starts)
@@ -118,6 +119,10 @@ class _Grams:
             verdicts = pc.match_substring_regex(texts.take(pa.array(values[start:stop])), pattern)
             keep[start:stop] = verdicts.to_numpy(zero_copy_only=False)
         return values[keep], tests[keep]
+
+
+def _frozen(strings: Strings) -> Strings:
+    return Strings(frozen(strings.offsets), frozen(strings.data))
 
 
 def _program(test: Test) -> NDArray[np.int16]:

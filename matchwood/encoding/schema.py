@@ -30,7 +30,8 @@ class Schema:
     ('int', 'string')
     >>> schema.check(parse("city > 5"), "r2")
     Traceback (most recent call last):
-    matchwood.errors.TypeConflict: rule 'r2': 'city' must be string, as in rule 'r1' (got a comparison with a number: city > 5)
+    matchwood.errors.TypeConflict: rule 'r2': 'city' must be string, as in rule 'r1' \
+(got a comparison with a number: city > 5)
     """
 
     def __init__(self, declared: Any = None, strict: bool = False) -> None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import labels as labelling
+from matchwood.encoding.boundaries import Boundaries
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.key_columns import KeyColumn, frozen
 from matchwood.encoding.number_columns import IntegerKeys, NumberKeys
@@ -29,31 +30,11 @@ FEW = 8
 MEMO_SIZE = 65_536
 
 
-class _Main(NamedTuple):
-    """Boundaries by position: keys, labels (of the live one at or before it), references, and who is recent."""
-
-    keys: KeyColumn
-    labels: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    recent: NDArray[np.bool_]
-
-    def take(self, order: NDArray[np.int64]) -> _Main:
-        return _Main(self.keys.take(order), self.labels[order], self.counts[order], self.recent[order])
-
-
-class _Gap(NamedTuple):
-    """What stands around a new key: the labels, and how the gap between them seems to fill."""
-
-    low: int
-    high: int
-    direction: int
-
-
 class SortedSpaces:
     """The boundaries of one attribute; `Spaces` says what each method does.
 
     >>> spaces = SortedSpaces("int")
-    >>> low, high = spaces.add_many([18, 65])
+    >>> low, high = spaces.add_many([18, 65]).tolist()
     >>> [spaces.locate(age) == low for age in (17, 18, 64, 65)]
     [False, True, True, False]
     """
@@ -71,14 +52,14 @@ class SortedSpaces:
         self._tail: tuple[KeyColumn, NDArray[np.int32]] | None = None
         self._memo: dict[Any, int] = {}
 
-    def _empty(self) -> _Main:
-        return _Main(self.columns.of_keys([]), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.bool_))
+    def _empty(self) -> Boundaries:
+        return Boundaries.fresh(self.columns.of_keys([]), np.empty(0, np.int32), np.empty(0, np.int32))
 
-    def _restored(self, arrays: Mapping[str, NDArray[Any]]) -> _Main:
+    def _restored(self, arrays: Mapping[str, NDArray[Any]]) -> Boundaries:
         keys, labels, counts = self.columns.of_arrays(arrays), arrays["labels"], arrays["counts"]
         if not len(keys) == len(labels) == len(counts):
             raise ValueError("the boundaries' keys, labels and counts differ in number")
-        return _Main(keys, labels, counts, np.zeros(len(keys), np.bool_))
+        return Boundaries(keys, labels, counts, np.zeros(len(keys), np.bool_))
 
     def __len__(self) -> int:
         return len(self._main.labels) - self._dead + len(self._tail_labels)
@@ -95,10 +76,10 @@ class SortedSpaces:
         return label
 
     def _label_at(self, key: Any) -> int:
-        main = self._main.keys.count_up_to(key)
+        main = self._main.keys.find(key)[0]
         tail = bisect_right(self._tail_keys, key)
         return max(
-            int(self._main.labels[main - 1]) if main else BOTTOM_LABEL,
+            self._main.labels.item(main - 1) if main else BOTTOM_LABEL,
             self._tail_labels[tail - 1] if tail else BOTTOM_LABEL,
         )
 
@@ -120,7 +101,8 @@ class SortedSpaces:
             labels = self._add_few([keys.at(place) for place in range(len(keys))], counts.tolist())
         else:
             labels = self._add_column(keys, counts)
-        return labels[inverse]
+        each: NDArray[np.int32] = labels[inverse]
+        return each
 
     def _add_few(self, keys: list[Any], counts: list[int]) -> NDArray[np.int32]:
         """One by one; a label from before a relabelling is looked up again."""
@@ -131,8 +113,8 @@ class SortedSpaces:
         return np.array(labels, np.int32)
 
     def _add(self, key: Any, count: int) -> int:
-        main = self._main.keys.count_up_to(key)
-        if main and self._main.keys.at(main - 1) == key:
+        main, known = self._main.keys.find(key)
+        if known:
             return self._count_main(main - 1, key, count)
         tail = bisect_left(self._tail_keys, key)
         if tail < len(self._tail_keys) and self._tail_keys[tail] == key:
@@ -152,9 +134,9 @@ class SortedSpaces:
     def _count_main(self, position: int, key: Any, count: int) -> int:
         """One more reference to a boundary of the main part, which may have to come to life again."""
         labels, counts = self._writable()
-        if counts[position]:
+        if counts.item(position):
             counts[position] += count
-            return int(labels[position])
+            return labels.item(position)
         label = self._new_label(key, position + 1, bisect_left(self._tail_keys, key))
         if label < 0:
             label = self._label_after_relabelling(key)
@@ -169,33 +151,29 @@ class SortedSpaces:
 
     def _new_label(self, key: Any, main: int, tail: int) -> int:
         """A label for a key with that many boundaries before it in the two parts; -1 when there is no room."""
-        gap = self._gap(key, main, tail)
-        label = labelling.between(gap.low, gap.high, gap.direction, self._unit, len(self))
-        self._last = label
-        return label
-
-    def _gap(self, key: Any, main: int, tail: int) -> _Gap:
-        keys, labels, recent = self._main.keys, self._main.labels, self._main.recent
-        low = int(labels[main - 1]) if main else BOTTOM_LABEL
+        labels = self._main.labels
+        low = labels.item(main - 1) if main else BOTTOM_LABEL
         after = int(labels.searchsorted(low, "right")) if self._dead else main
-        high = int(labels[after]) if after < len(labels) else TOP_LABEL
-        low_place, high_place = (keys, main - 1, recent), (keys, after, recent)
-        if tail and self._tail_labels[tail - 1] > low:
-            low, low_place = self._tail_labels[tail - 1], (None, tail - 1, None)
-        if tail < len(self._tail_labels) and self._tail_labels[tail] < high:
-            high, high_place = self._tail_labels[tail], (None, tail, None)
-        if low == BOTTOM_LABEL or high == TOP_LABEL:
-            return _Gap(low, high, labelling.direction(low, high, math.nan, self._last, False, False))
-        place = self.columns.place(self._key_at(*low_place), key, self._key_at(*high_place))
-        recents = [flags is None or bool(flags[at]) for _, at, flags in (low_place, high_place)]
-        return _Gap(low, high, labelling.direction(low, high, place, self._last, *recents))
-
-    def _key_at(self, keys: KeyColumn | None, position: int, _: Any) -> Any:
-        return self._tail_keys[position] if keys is None else keys.at(position)
+        high = labels.item(after) if after < len(labels) else TOP_LABEL
+        low_in_tail = tail > 0 and self._tail_labels[tail - 1] > low
+        high_in_tail = tail < len(self._tail_labels) and self._tail_labels[tail] < high
+        low = self._tail_labels[tail - 1] if low_in_tail else low
+        high = self._tail_labels[tail] if high_in_tail else high
+        direction = labelling.at_end(low, high)
+        if direction is None:
+            low_key = self._tail_keys[tail - 1] if low_in_tail else self._main.keys.at(main - 1)
+            high_key = self._tail_keys[tail] if high_in_tail else self._main.keys.at(after)
+            recent = self._main.recent
+            direction = labelling.direction(
+                low, high, self.columns.place(low_key, key, high_key), self._last,
+                low_in_tail or recent.item(main - 1), high_in_tail or recent.item(after),
+            )  # fmt: skip
+        self._last = labelling.between(low, high, direction, self._unit, len(self))
+        return self._last
 
     def _label_after_relabelling(self, key: Any) -> int:
         self._settle()
-        main = self._main.keys.count_up_to(key)
+        main = self._main.keys.find(key)[0]
         self._relabel(full_gap=main)
         return self._new_label(key, main, 0)
 
@@ -214,39 +192,14 @@ class SortedSpaces:
         return self._main.labels[positions]
 
     def _insert_column(self, keys: KeyColumn, counts: NDArray[np.int32], before: NDArray[np.int64]) -> None:
-        labels = self._gap_labels(keys, before)
         main, added = self._main, len(keys)
+        labels = main.labels_for(keys, before, self._unit)
+        fresh = Boundaries.fresh(keys, np.zeros(added, np.int32) if labels is None else labels, counts)
         order = np.argsort(np.concatenate((2 * np.arange(len(main.labels)) + 1, 2 * before)), kind="stable")
-        joined = _Main(
-            main.keys.joined(keys),
-            np.concatenate((main.labels, np.zeros(added, np.int32) if labels is None else labels)),
-            np.concatenate((main.counts, counts)),
-            np.concatenate((main.recent, np.ones(added, np.bool_))),
-        )
-        self._main = joined.take(order)
+        self._main = main.joined(fresh).take(order)
         self._changed("split", added)
         if labels is None:
             self._relabel(known=order < len(main.labels), old=main.labels)
-
-    def _gap_labels(self, keys: KeyColumn, before: NDArray[np.int64]) -> NDArray[np.int32] | None:
-        """Labels for new keys, `before` telling how many boundaries stand below each; None if all need new ones."""
-        main = self._main
-        if not len(main.labels):
-            return None
-        gaps, first, added = np.unique(before, return_index=True, return_counts=True)
-        ends = np.concatenate(([BOTTOM_LABEL], main.labels, [TOP_LABEL])).astype(np.int64)
-        scale, outer = keys.scale(), np.concatenate(([-math.inf], main.keys.scale(), [math.inf]))
-        low, high = outer[gaps], outer[gaps + 1]
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            first_place = (scale[first] - low) / (high - low)
-            last_place = (scale[first + added - 1] - low) / (high - low)
-        recent = np.concatenate(([False], main.recent, [False]))
-        direction = recent[gaps].astype(np.int8) - recent[gaps + 1]
-        direction[last_place < labelling.NEAR] = labelling.UPWARD
-        direction[first_place > 1 - labelling.NEAR] = labelling.DOWNWARD
-        direction[gaps == 0] = labelling.DOWNWARD
-        direction[gaps == len(main.labels)] = labelling.UPWARD
-        return labelling.spread(ends[gaps], ends[gaps + 1], added, direction, self._unit, len(main.labels))
 
     # ---------------------------------------------------------------- release
 
@@ -309,18 +262,16 @@ class SortedSpaces:
             self._main = self._main._replace(labels=self._main.labels.copy(), counts=self._main.counts.copy())
         return self._main.labels, self._main.counts
 
-    def _merged(self) -> _Main:
+    def _merged(self) -> Boundaries:
         """All live boundaries as one part; changes nothing, since readers may be about."""
         main = self._main
         if self._dead:
             main = main.take(np.flatnonzero(main.counts))
         if not self._tail_keys:
             return main
-        labels = np.concatenate((main.labels, np.array(self._tail_labels, np.int32)))
-        counts = np.concatenate((main.counts, np.array(self._tail_counts, np.int32)))
-        recent = np.concatenate((main.recent, np.ones(len(self._tail_keys), np.bool_)))
-        joined = _Main(main.keys.joined(self.columns.of_keys(self._tail_keys)), labels, counts, recent)
-        return joined.take(np.argsort(labels, kind="stable"))
+        labels, counts = np.array(self._tail_labels, np.int32), np.array(self._tail_counts, np.int32)
+        joined = main.joined(Boundaries.fresh(self.columns.of_keys(self._tail_keys), labels, counts))
+        return joined.take(np.argsort(joined.labels, kind="stable"))
 
     def _settle(self) -> None:
         """Merge the tail into the main part, and drop what is dead there."""

@@ -1,12 +1,13 @@
 """The spaces of all attributes that have any, made or restored when first asked for.
 
-Saved, the arrays of all attributes of one family lie end to end, since a file for each of 30,000 attributes would be
-slow to write and to open: `integers.labels` holds the labels of every such attribute, `integers.labels.ends` where each one's end.
+Saved, the arrays of all attributes of one family lie end to end, since a file for each of 30,000 attributes would
+be slow to write and to open: `integers.labels` holds the labels of every such attribute, `integers.labels.ends` where
+those of each end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,39 +19,73 @@ FAMILIES = {"string": "strings", "number": "numbers", "double": "numbers"}
 """Kinds whose spaces have the same arrays; all others are integers."""
 
 
-class SpaceTable:
-    """Spaces by attribute number."""
+class _Saved:
+    """The spaces of one family as saved, cut out when they are asked for."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, packed: Mapping[str, NDArray[Any]], family: str) -> None:
+        prefix, suffix = f"{family}.", ".ends"
+        self.attributes = packed[f"{prefix}attributes"]
+        own = [name for name in packed if name.startswith(prefix) and name.endswith(suffix)]
+        names = [name[len(prefix) : -len(suffix)] for name in own]
+        self._columns = {name: packed[prefix + name] for name in names}
+        self._starts = {name: np.concatenate(([0], packed[prefix + name + suffix])) for name in names}
+        for name, starts in self._starts.items():
+            fits = len(starts) == len(self.attributes) + 1 and starts[-1] == len(self._columns[name])
+            if not fits or (np.diff(starts) < 0).any():
+                raise ValueError(f"saved spaces do not fit their array {prefix + name!r}")
+
+    def at(self, place: int) -> dict[str, NDArray[Any]]:
+        """The arrays of one attribute."""
+        bounds = {name: starts[place : place + 2].tolist() for name, starts in self._starts.items()}
+        return {name: column[slice(*bounds[name])] for name, column in self._columns.items()}
+
+
+class SpaceTable:
+    """Spaces by attribute number; `kind_of` tells the kind of a number."""
+
+    def __init__(self, name: str, kind_of: Callable[[int], str]) -> None:
+        self.name, self.kind_of = name, kind_of
         self._make = spaces_class(name)
         self._spaces: dict[int, Spaces] = {}
-        self._saved: dict[int, tuple[str, dict[str, NDArray[Any]]]] = {}
+        self._saved: dict[str, _Saved] = {}
+        self._places: NDArray[np.int32] = np.empty(0, np.int32)
+        """For each attribute its place among those saved of its family; -1 where nothing was, or it is gone."""
+
+    def _is_saved(self, number: int) -> bool:
+        return number < len(self._places) and self._places.item(number) >= 0
 
     def get(self, number: int) -> Spaces | None:
         """The attribute's spaces, if it has any."""
         spaces = self._spaces.get(number)
-        if spaces is None and number in self._saved:
+        if spaces is None and self._is_saved(number):
             # Two threads may both restore; the first one's is the one that stays.
-            kind, arrays = self._saved[number]
-            spaces = self._spaces.setdefault(number, self._make(kind, arrays))
+            spaces = self._spaces.setdefault(number, self._make(self.kind_of(number), self._saved_arrays(number)))
         return spaces
 
-    def made(self, number: int, kind: str) -> Spaces:
+    def _saved_arrays(self, number: int) -> dict[str, NDArray[Any]]:
+        return self._saved[_family(self.kind_of(number))].at(int(self._places[number]))
+
+    def has_boundaries(self, number: int) -> bool:
+        """Whether live predicates compare the attribute with anything."""
+        spaces = self.get(number)
+        return spaces is not None and len(spaces) > 0
+
+    def made(self, number: int) -> Spaces:
         """The attribute's spaces, empty ones if it had none."""
         spaces = self.get(number)
         if spaces is None:
-            spaces = self._spaces[number] = self._make(kind)
+            spaces = self._spaces[number] = self._make(self.kind_of(number))
         return spaces
 
     def drop(self, number: int) -> None:
-        """Forget the spaces of an attribute."""
+        """Forget the spaces of an attribute, before its kind changes."""
         self._spaces.pop(number, None)
-        self._saved.pop(number, None)
+        if self._is_saved(number):
+            self._places[number] = -1
 
     def numbers(self) -> list[int]:
         """The attributes that have spaces."""
-        return sorted({*self._spaces, *self._saved})
+        return sorted({*self._spaces, *np.flatnonzero(self._places >= 0).tolist()})
 
     def __iter__(self) -> Iterator[tuple[int, Spaces]]:
         for number in self.numbers():
@@ -58,18 +93,18 @@ class SpaceTable:
             assert spaces is not None
             yield number, spaces
 
-    def renumber(self, numbers: NDArray[np.int32]) -> None:
-        """Move to new attribute numbers; what has none any more (-1) is gone."""
-        self._spaces = {int(numbers[number]): spaces for number, spaces in self._spaces.items() if numbers[number] >= 0}
-        self._saved = {int(numbers[number]): saved for number, saved in self._saved.items() if numbers[number] >= 0}
+    def renumber(self, numbers: NDArray[np.int32], kind_of: Callable[[int], str]) -> None:
+        """Move to new attribute numbers, and kinds by these; what has none any more (-1) is gone."""
+        self._spaces = {int(numbers[number]): spaces for number, spaces in self if numbers[number] >= 0}
+        self._saved, self._places, self.kind_of = {}, np.empty(0, np.int32), kind_of
 
-    def arrays(self, kind_of: Any) -> dict[str, NDArray[Any]]:
-        """All spaces, family by family; `kind_of(number)` tells an attribute's kind."""
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All spaces, family by family."""
         families: dict[str, list[tuple[int, dict[str, NDArray[Any]]]]] = {}
         for number in self.numbers():
-            family = FAMILIES.get(kind_of(number), "integers")
             made = self._spaces.get(number)
-            families.setdefault(family, []).append((number, made.arrays() if made is not None else self._saved[number][1]))
+            held = self._saved_arrays(number) if made is None else made.arrays()
+            families.setdefault(_family(self.kind_of(number)), []).append((number, held))
         packed: dict[str, NDArray[Any]] = {}
         for family, members in families.items():
             packed[f"{family}.attributes"] = np.array([number for number, _ in members], np.int32)
@@ -79,23 +114,16 @@ class SpaceTable:
                 packed[f"{family}.{name}.ends"] = np.cumsum([len(part) for part in parts])
         return packed
 
-    def restore(self, packed: Mapping[str, NDArray[Any]], kind_of: Any) -> None:
-        """Take over what `arrays` returned; nothing is read yet."""
+    def restore(self, packed: Mapping[str, NDArray[Any]], count: int) -> None:
+        """Take over what `arrays` returned, for that many attributes; nothing is read yet."""
+        self._places = np.full(count, -1, np.int32)
         for family in ("integers", "numbers", "strings"):
-            attributes = packed.get(f"{family}.attributes")
-            if attributes is None:
-                continue
-            prefix = f"{family}."
-            names = [name[len(prefix) : -5] for name in packed if name.startswith(prefix) and name.endswith(".ends")]
-            columns = {name: _slices(packed[prefix + name], packed[f"{prefix}{name}.ends"], len(attributes)) for name in names}
-            for place, number in enumerate(attributes.tolist()):
-                self._saved[number] = kind_of(number), {name: parts[place] for name, parts in columns.items()}
+            if f"{family}.attributes" in packed:
+                saved = self._saved[family] = _Saved(packed, family)
+                if len(saved.attributes) and not 0 <= saved.attributes.min() <= saved.attributes.max() < count:
+                    raise ValueError("saved spaces belong to no attribute")
+                self._places[saved.attributes] = np.arange(len(saved.attributes))
 
 
-def _slices(array: NDArray[Any], ends: NDArray[np.int64], count: int) -> list[NDArray[Any]]:
-    """An array cut into parts; ValueError if the parts do not fit it."""
-    starts = np.concatenate(([0], ends))
-    if len(ends) != count or starts[-1] != len(array) or (np.diff(starts) < 0).any():
-        raise ValueError("saved spaces do not fit their arrays")
-    bounds = starts.tolist()
-    return [array[start:stop] for start, stop in zip(bounds, bounds[1:], strict=False)]
+def _family(kind: str) -> str:
+    return FAMILIES.get(kind, "integers")

@@ -47,7 +47,7 @@ class Spaces(Protocol):
         """The labels of boundaries before these elements, each counted once more; makes those that are new."""
 
     def release_many(self, labels: NDArray[np.int32]) -> None:
-        """Count one reference less for each label; a boundary without any disappears. Bottom and top are passed over."""
+        """Count one reference less for each label but bottom and top; a boundary without any disappears."""
 
     def locate(self, element: Any) -> int:
         """The label of the space that holds one element."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os.path
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -52,7 +51,7 @@ class StringKeys:
 
     @staticmethod
     def place(low: bytes, key: bytes, high: bytes) -> float:
-        shared = len(os.path.commonprefix([low, high]))
+        shared = _shared_length(low, high)
         start, at, stop = (
             int.from_bytes(text[shared : shared + 8].ljust(8, b"\0"), "big") for text in (low, key, high)
         )
@@ -64,8 +63,9 @@ class StringKeys:
     def at(self, position: int) -> bytes:
         return self.data[self.offsets[position] : self.offsets[position + 1]].tobytes()
 
-    def count_up_to(self, key: bytes) -> int:
-        return int(kernels.count_string_up_to(self.first, self.offsets, self.data, np.frombuffer(key, np.uint8)))
+    def find(self, key: bytes) -> tuple[int, bool]:
+        found = int(kernels.find_string(self.first, self.offsets, self.data, np.frombuffer(key, np.uint8)))
+        return found >> 1, bool(found & 1)
 
     def counts_up_to(self, other: StringKeys) -> NDArray[np.int64]:
         positions = frozen(np.arange(1, len(self) + 1, dtype=np.int32))
@@ -105,3 +105,15 @@ class StringKeys:
     @property
     def nbytes(self) -> int:
         return self.first.nbytes + self.offsets.nbytes + self.data.nbytes
+
+
+def _shared_length(left: bytes, right: bytes) -> int:
+    """How many bytes two texts begin with in common."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[:middle] == right[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,9 @@ from matchwood.encoding.derived_keys import is_derived, read_key
 from matchwood.encoding.space_table import SpaceTable
 from matchwood.encoding.types import KINDS
 
+FEW = 64
+"""Up to that many constraints are counted one by one."""
+
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 
 
@@ -23,7 +26,7 @@ class Vocabulary:
 
     def __init__(self, spaces: str) -> None:
         self.table = AttributeTable()
-        self.spaces = SpaceTable(spaces)
+        self.spaces = SpaceTable(spaces, self.table.kind)
         self.derived: list[DerivedSource] = []
         self._derived_of: dict[tuple[str, str], int] = {}
         self.relabelled: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
@@ -46,8 +49,7 @@ class Vocabulary:
         known = self.table.kind(number)
         if kind in ("any", known):
             return number
-        spaces = self.spaces.get(number)
-        if spaces is not None and len(spaces):
+        if self.spaces.has_boundaries(number):
             return self.table.add(key, _CODES[kind])
         self.spaces.drop(number)
         self.table.kinds.writable()[number] = _CODES[kind]
@@ -74,7 +76,7 @@ class Vocabulary:
             return np.full(len(elements), TRUE_LABEL, np.int32)
         spaces = self.spaces.get(number)
         if spaces is None:
-            spaces = self.spaces.made(number, self.table.kind(number))
+            spaces = self.spaces.made(number)
             self.version += 1
         labels = spaces.add_many(elements)
         if spaces.relabellings:
@@ -92,6 +94,9 @@ class Vocabulary:
 
     def count(self, encoded: EncodedConjunctions, step: int) -> None:
         """Count the constraints of conjunctions that come (1) or go (-1)."""
+        if len(encoded.attributes) <= FEW:
+            self._count_few(encoded, step)
+            return
         numbers, counts = np.unique(encoded.attributes, return_counts=True)
         references = self.table.references.writable()
         before = references[numbers] > 0
@@ -102,6 +107,22 @@ class Vocabulary:
         if derived.any():
             self._count_needs(encoded, step)
             self._tell_sources(numbers[derived], crossed[derived], step)
+
+    def _count_few(self, encoded: EncodedConjunctions, step: int) -> None:
+        references, kinds = self.table.references.writable(), self.table.kinds.view()
+        derived, crossed = set(), set()
+        for number in encoded.attributes.tolist():
+            before = references.item(number)
+            references[number] = before + step
+            if min(before, before + step) == 0:
+                crossed.add(number)
+            if kinds.item(number) == DERIVED:
+                derived.add(number)
+        self.version += bool(crossed)
+        if derived:
+            self._count_needs(encoded, step)
+            numbers = np.array(sorted(derived), np.int32)
+            self._tell_sources(numbers, np.array([number in crossed for number in numbers.tolist()]), step)
 
     def _count_needs(self, encoded: EncodedConjunctions, step: int) -> None:
         """A verdict is needed where a constraint treats it otherwise than NULL."""
@@ -137,7 +158,7 @@ class Vocabulary:
         numbers = np.full(len(self.table), -1, np.int32)
         numbers[live] = np.arange(len(live))
         old, self.table = self.table, AttributeTable()
-        self.spaces.renumber(numbers)
+        self.spaces.renumber(numbers, self.table.kind)
         self.derived, self._derived_of = [], {}
         for number in live.tolist():
             self._copy(old, number)
@@ -152,6 +173,19 @@ class Vocabulary:
         for name in ("references", "needs_true", "needs_false"):
             getattr(self.table, name).writable()[new] = getattr(old, name).view()[number]
 
+    def restore(
+        self, table: AttributeTable, spaces: Mapping[str, NDArray[Any]], sources: Sequence[tuple[str, str]]
+    ) -> None:
+        """Take over a saved state; ValueError where its parts do not fit each other."""
+        self.table, self.spaces = table, SpaceTable(self.spaces.name, table.kind)
+        self.spaces.restore(spaces, len(table))
+        for name, kind in sources:
+            self.derived_source(name, kind)
+        owners = table.sources.view()[table.kinds.view() == DERIVED]
+        if len(owners) and not 0 <= owners.min() <= owners.max() < len(self.derived):
+            raise ValueError("a derived attribute has no source")
+        self.attach_sources()
+
     def attach_sources(self) -> None:
         """Give every derived source its live attributes, as the table has them."""
         table = self.table
@@ -160,5 +194,5 @@ class Vocabulary:
         order = np.argsort(owners, kind="stable")
         bounds = np.searchsorted(owners[order], np.arange(len(self.derived) + 1)).tolist()
         for place, source in enumerate(self.derived):
-            numbers = live[order[bounds[place] : bounds[place + 1]]].tolist()
-            self.derived[place] = DerivedSource(source.name, source.kind, table, numbers)
+            numbers = live[order[bounds[place] : bounds[place + 1]]]
+            self.derived[place] = DerivedSource(source.name, source.kind, table, numbers.astype(np.int32))

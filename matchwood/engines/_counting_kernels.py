@@ -61,27 +61,66 @@ def _probe(lists: Any, events: Any, event: int, starts: Any, stops: Any) -> tupl
 
 
 @kernel
+def _touch(pool: Any, starts: Any, stops: Any, found: int) -> Any:
+    """Read the ends of the stretches. The loads are independent, so their cache misses overlap."""
+    touched = np.int32(0)
+    for stretch in range(found):
+        if starts[stretch] < stops[stretch]:
+            touched ^= pool[np.uint64(starts[stretch])] ^ pool[np.uint64(stops[stretch] - 1)]
+    return touched
+
+
+@kernel
 def _count_down(pool: Any, start: Any, stop: Any, counters: Any, units: Any, used: Any) -> Any:
     """Count each posting of a stretch; a unit whose counter reaches 0 is complete and written behind `used`.
 
-    A unit that was removed starts at 0, and cannot come back to it within the 255 postings it may have. Every
-    unit is written, and overwritten unless it is complete: without a branch, 20% faster when 1% of all units
-    match. A stretch that might so write beyond the end is counted with care.
+    A unit that was removed starts at 0, and cannot come back to it within the 255 postings it may have. Should
+    damaged lists complete more units than there are, the last are left out.
     """
     end, room = np.uint64(used), np.uint64(len(units))
-    careful = end + (np.uint64(stop) - np.uint64(start)) > room
     for posting in range(np.uint64(start), np.uint64(stop)):
         unit = np.uint32(pool[posting])
         left = np.uint8(counters[unit] - np.uint8(1))
         counters[unit] = left
-        if careful:
-            if left == 0 and end < room:
-                units[end] = unit
-                end += np.uint64(1)
-        else:
+        if left == 0 and end < room:
             units[end] = unit
-            end += np.uint64(left == 0)
+            end += np.uint64(1)
     return np.int64(end)
+
+
+@kernel
+def _count_down_many(pool: Any, start: Any, stop: Any, counters: Any, units: Any, used: Any) -> Any:
+    """The same where many units become complete: each is written, and overwritten unless it is complete.
+
+    Without a branch there is none to mispredict. Needs room for the whole stretch.
+    """
+    end = np.uint64(used)
+    for posting in range(np.uint64(start), np.uint64(stop)):
+        unit = np.uint32(pool[posting])
+        left = np.uint8(counters[unit] - np.uint8(1))
+        counters[unit] = left
+        units[end] = unit
+        end += np.uint64(left == 0)
+    return np.int64(end)
+
+
+@kernel
+def _count(pool: Any, starts: Any, stops: Any, found: int, counters: Any, units: Any, used: Any) -> Any:
+    """Count all stretches; returns the end of the complete units.
+
+    Most units become complete in the lists of an event's last attributes, so whether the list before completed
+    one in sixteen tells well which way of counting suits the next (12% and 25% faster than either way alone,
+    with 1% and 0.01% of all units matching).
+    """
+    many = False
+    for stretch in range(found):
+        start, stop, before = starts[stretch], stops[stretch], used
+        if many and stop - start <= len(units) - used:
+            used = _count_down_many(pool, start, stop, counters, units, used)
+        else:
+            used = _count_down(pool, start, stop, counters, units, used)
+        many = (used - before) * 16 >= stop - start
+    return used
 
 
 @kernel
@@ -115,26 +154,26 @@ def _reset_touched(pool: Any, starts: Any, stops: Any, found: int, needs: Any, c
 
 @kernel
 def match_counting(
-    conjunctions: Any, lists: Any, needs: Any, states: Any, always: Any, live: int, events: Any, first: int,
-    labels: Any, counters: Any, starts: Any, stops: Any, units: Any, offsets: Any, work: Any,
+    conjunctions: Any, lists: Any, needs: Any, states: Any, always: Any, live: int, verifying: bool,
+    events: Any, first: int, labels: Any, counters: Any, starts: Any, stops: Any,
+    units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
     `needs` and `counters` are padded to whole words of eight. `counters` equals `needs` between the calls; `starts`
-    and `stops` have room for every level of every pair.
+    and `stops` have room for every level of every pair. `verifying` tells whether any posted unit has to be verified.
     """
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    pool, used = lists.pool, 0
+    pool, used, touched = lists.pool, 0, np.int32(0)
     need_words, counter_words = needs.view(np.uint64), counters.view(np.uint64)
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < live:
             break
         scatter(events, event, labels)
         found, total = _probe(lists, events, event, starts, stops)
-        complete = used
-        for stretch in range(found):
-            complete = _count_down(pool, starts[stretch], stops[stretch], counters, units, complete)
-        for position in range(used, complete):
+        touched ^= _touch(pool, starts, stops, found)
+        complete = _count(pool, starts, stops, found, counters, units, used)
+        for position in range(used if verifying else complete, complete):
             unit = units[position]
             if states[unit] & VERIFIED != 0:
                 work[2] += 1
@@ -142,6 +181,8 @@ def match_counting(
                     continue
             units[used] = unit
             used += 1
+        if not verifying:
+            used = complete
         for unit in always:
             if states[unit] & LIVE != 0 and used < len(units):
                 work[1] += 1
@@ -157,3 +198,5 @@ def match_counting(
         offsets[event - first + 1] = used
         work[0] += 1
     work[3] = used
+    if len(starts) > 0:
+        starts[0] = touched

@@ -114,11 +114,14 @@ class ConjunctionStore(UnitTable):
             units,
             is_new,
         )
-        self._resize(*(int(value) for value in used[:3]))
-        self._tombstones -= int(used[3])
-        self._live += self.count - before[0]
+        count, constraints, intervals, tombstones = used.tolist()
+        self._tombstones -= tombstones
+        self._live += count - before[0]
         self._attributes = max(self._attributes, attribute_count(source))
-        return Added(units, units[is_new], None if is_new.all() else self.encoded(units[~is_new]))
+        if is_new.all():
+            return Added(units, units.copy(), None)
+        self._resize(count, constraints, intervals)
+        return Added(units, units[is_new], self.encoded(units[~is_new]))
 
     def _reserve(self, source: EncodedConjunctions) -> tuple[int, int, int]:
         """Make room for the case that all are new; returns the units, constraints and intervals in use."""

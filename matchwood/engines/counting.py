@@ -46,7 +46,7 @@ class Counting(Engine):
         self._needs = Growable(np.uint8)
         self._states = Growable(np.uint8)
         self._always = Growable(np.int32)
-        self._live, self._stale_postings, self._stale_always = 0, 0, 0
+        self._live, self._verified, self._stale_postings, self._stale_always = 0, 0, 0, 0
         self._version, self._sound = object(), True
 
     # ------------------------------------------------------------------ changes
@@ -68,6 +68,7 @@ class Counting(Engine):
         self._postings.post(conjunctions, self.store.attributes, wanted)
         self._always.extend(wanted[self._needs.view()[wanted] == 0])
         self._live += len(wanted)
+        self._verified += int(np.count_nonzero(self._states.view()[wanted] & VERIFIED))
         self._version = object()
 
     def remove(self, units: NDArray[np.int32]) -> None:
@@ -75,6 +76,7 @@ class Counting(Engine):
         gone = np.unique(units[self._states.view()[units] & LIVE != 0])
         self._stale_postings += int(self._postings.sizes(self.store.view(), gone).sum())
         self._stale_always += int(np.count_nonzero(self._needs.view()[gone] == 0))
+        self._verified -= int(np.count_nonzero(self._states.view()[gone] & VERIFIED))
         self._needs.writable()[gone] = 0
         self._states.writable()[gone] = STALE
         self._live -= len(gone)
@@ -106,7 +108,7 @@ class Counting(Engine):
         needs = self._needs.view()
         match_counting(
             conjunctions, self._postings.view(), needs, self._states.view(), self._always.view(), self._live,
-            source, first,
+            self._verified > 0, source, first,
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.copy("counting.counters", needs, self._version),
             workspace.array("counting.starts", most, np.int64, None),
@@ -143,6 +145,7 @@ class Counting(Engine):
         require_range(self._always.view(), 0, max(1, len(states)), "always")
         self._postings.check(len(states))
         self._live = int(np.count_nonzero(states & LIVE))
+        self._verified = int(np.count_nonzero(states & VERIFIED))
         stale = np.flatnonzero(states & STALE).astype(np.int32)
         self._stale_always = int(np.count_nonzero(states[self._always.view()] & STALE))
         self._stale_postings = int(self._postings.sizes(self.store.view(), stale).sum())

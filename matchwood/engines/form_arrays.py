@@ -51,6 +51,7 @@ def check_forms(view: Forms, attributes: int, most_nodes: int) -> None:
     require_offsets(view.child_offsets, len(view.children), "child_offsets")
     sizes, constraints = np.diff(view.node_offsets), np.diff(view.offsets)
     require_range(sizes, 1, most_nodes + 1, "node counts")
+    require(int(sizes.max(initial=0)) == most_nodes, "the largest form is misjudged")
     require((view.nodes >= OR).all(), "a node is neither leaf, AND nor OR")
     require((view.nodes < np.repeat(constraints, sizes)).all(), "a leaf has no constraint")
     within = np.arange(len(view.nodes)) - np.repeat(view.node_offsets[:-1], sizes)

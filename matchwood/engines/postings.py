@@ -121,8 +121,8 @@ class Postings:
 
     def _reserve(self, count: int, least: int, most: int) -> None:
         """Room for at least so many lists beyond `count`, at most so many; the table may be half full, and doubles."""
-        self._keys.resize(count)
         if 2 * (count + least) > len(self._table):
+            self._keys.resize(count)
             self._enlarge_table(4 * (count + least))
         room = min(count + most, len(self._table) // 2)
         self._keys.resize(room)

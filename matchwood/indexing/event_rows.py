@@ -20,8 +20,9 @@ def event_rows(events: Any, names: Iterable[str], missing: str) -> Iterator[list
     """Chunks of events as mappings; with missing="error" each must have every one of `names`."""
     if missing not in MISSING:
         raise InvalidArgument(f"missing must be one of {', '.join(map(repr, MISSING))} (got {missing!r:.80})")
-    wanted = sorted(names) if missing == "error" else []
-    rows = iter(_rows(events))
+    named = sorted(names)
+    wanted = named if missing == "error" else []
+    rows = iter(_rows(events, named))
     first = 0
     while chunk := list(itertools.islice(rows, ROWS_AT_ONCE)):
         for position, event in enumerate(chunk, first):
@@ -52,11 +53,14 @@ def _has(event: Mapping[str, Any], name: str) -> bool:
     return True
 
 
-def _rows(events: Any) -> Iterable[Any]:
+def _rows(events: Any, names: list[str]) -> Iterable[Any]:
     if isinstance(events, Mapping):
         return [events]
     if type(events).__module__.split(".")[0] == "pandas":
-        return _plain(pa.Table.from_pandas(events, preserve_index=False))
+        # A column of objects that Arrow cannot hold only matters if a rule names it.
+        tops = {top for name in names for top in (split_path(name)[0], ".".join(split_path(name)))}
+        columns = [name for name in events.columns if name in tops]
+        return _plain(pa.Table.from_pandas(events[columns], preserve_index=False)) if columns else [{} for _ in range(len(events))]
     if isinstance(events, pa.RecordBatch):
         return _plain(pa.Table.from_batches([events]))
     if isinstance(events, pa.ChunkedArray | pa.StructArray):

@@ -46,7 +46,7 @@ def _all_covered(conjunctions: list[Conjunction], wide: Normal, effort: int) -> 
     rest = [each for each in conjunctions if not any(narrows(each, row) for row in rows)]
     if not rest:
         return True
-    if (isinstance(wide, list) and len(wide) < 2) or _size(wide) > effort:
+    if (rows is wide and len(rows) < 2) or _size(wide) > effort:
         return False
     unwanted = _negated(wide)
     return all(can_hold(unwanted, each, effort) is False for each in rest)

@@ -161,6 +161,6 @@ def _refuse_mixture(ids: list[Id]) -> None:
 def mixture(rule_id: object, kind: str) -> InvalidArgument:
     """The error for an id of the other kind than the table's."""
     return InvalidArgument(
-        f"the id {rule_id!r} is a {type(rule_id).__name__}, but the ids of this index are {_NAMES[kind]}: "
+        f"the id {rule_id!r} is {'a str' if kind == INT else 'an int'}, but the ids of this index are {_NAMES[kind]}: "
         "an index has one kind of id"
     )

@@ -65,10 +65,6 @@ class RuleTable:
         """The live row of an id, or -1."""
         return self._ids.find(rule_id)
 
-    def checked_id(self, rule_id: object, beside: Id | None = None) -> Id:
-        """An id as the table would keep it, if it may stand in the table, and beside another id that will."""
-        return self._ids.checked(rule_id, beside)
-
     def row_of(self, rule_id: object) -> int:
         """The live row of an id; raises UnknownRule."""
         row = self._ids.find(rule_id)

@@ -36,7 +36,7 @@ def test_candidates_are_few(engine: str, rule: str, event: dict[str, Any]) -> No
     index.insert_many([(number, rule.format(number)) for number in range(RULES)])
     work = work_of(index, [event] * 3)
     assert (work["events"], work["matched"]) == (3, 3)
-    assert work["matched"] <= work["verified"] <= work["candidates"]
+    assert max(work["matched"], work["verified"]) <= work["candidates"]
     if engine in EXHAUSTIVE:
         assert work["candidates"] == 3 * RULES
     else:

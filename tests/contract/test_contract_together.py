@@ -136,13 +136,12 @@ def test_every_operator_of_a_type(engine: str, kind: str) -> None:
     assert seen > 40 * len(operators)
 
 
-@pytest.mark.parametrize("types", [SCHEMA, None], ids=["declared", "inferred"])
-def test_the_cases_that_duckdb_agrees_on(engine: str, types: dict[str, str] | None) -> None:
+def test_the_cases_that_duckdb_agrees_on(engine: str) -> None:
     """The seeded cases of `tests/oracle/test_duckdb.py`: more than 20,000 pairs, every operator × type in 200."""
     cover: Counter[tuple[str, str]] = Counter()
     seen = pairs = 0
-    for work in duckdb_cases():
-        seen += check_workload(engine, work, types)
+    for number, work in enumerate(duckdb_cases()):
+        seen += check_workload(engine, work, SCHEMA if number % 3 == 0 else None)
         pairs += len(work.rules) * len(work.events)
         cover.update(work.cover())
     assert pairs > 20_000

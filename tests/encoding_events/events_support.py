@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from matchwood.encoding import event_encoding
 from matchwood.encoding.attribute import Source, Target
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.derived import Verdicts
 from matchwood.encoding.event_plan import EventPlan
-from matchwood.encoding.events import encode_event, event_batches
+from matchwood.encoding.events import EncodedBatch, encode_event, event_batches
 from matchwood.encoding.spaces import Strings
 from matchwood.encoding.timezones import Zone
+from matchwood.errors import EventError
 
 
 def order(element: Any) -> Any:
@@ -122,10 +124,38 @@ def rows_of(events: EncodedEvents) -> list[Pairs]:
     return rows
 
 
+def batches_of(encoder: Any, events: Any, **options: Any) -> list[EncodedBatch]:
+    """All batches of an input. Dicts are encoded both ways, by columns and one by one, with the same outcome."""
+    if not isinstance(events, list | dict):
+        return list(event_batches(encoder, events, **options))
+    outcomes = [_outcome(encoder, events, few, options) for few in (0, event_encoding.FEW_VALUES)]
+    by_columns, one_by_one = outcomes
+    if isinstance(by_columns, EventError):
+        assert str(by_columns) == str(one_by_one)
+        raise by_columns
+    assert not isinstance(one_by_one, EventError)
+    assert list(map(_comparable, by_columns)) == list(map(_comparable, one_by_one))
+    return by_columns
+
+
+def _outcome(encoder: Any, events: Any, few: int, options: dict[str, Any]) -> list[EncodedBatch] | EventError:
+    usual, event_encoding.FEW_VALUES = event_encoding.FEW_VALUES, few
+    try:
+        return list(event_batches(encoder, events, **options))
+    except EventError as error:
+        return error
+    finally:
+        event_encoding.FEW_VALUES = usual
+
+
+def _comparable(batch: EncodedBatch) -> Any:
+    return batch.first_row, rows_of(batch.events), batch.errors, batch.misfits
+
+
 def batch_rows(encoder: Any, events: Any, **options: Any) -> list[Pairs]:
     """The pairs of each event of any input; checks that the batches follow each other."""
     rows: list[Pairs] = []
-    for batch in event_batches(encoder, events, **options):
+    for batch in batches_of(encoder, events, **options):
         assert batch.first_row == len(rows)
         assert batch.events.count > 0
         rows += rows_of(batch.events)

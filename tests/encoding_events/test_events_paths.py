@@ -6,12 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from events_support import PlainEncoder, batch_rows, plain_source, rows_of, single_rows
+from events_support import PlainEncoder, batch_rows, batches_of, plain_source, rows_of, single_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwood.encoding.event_paths import MAX_JOINED_PATH, key_trie, positions_below
-from matchwood.encoding.events import encode_event, event_batches
+from matchwood.encoding.events import encode_event
 from matchwood.errors import EventError
 
 NAMES = ["a", "a.b", "a.b.c", "`a.b`", "`a.b`.c", "d"]
@@ -72,7 +72,7 @@ def test_two_places_in_different_events_are_fine() -> None:
 
 def test_conflicts_count_as_misfits() -> None:
     events = [{"a": {"b": 1}, "a.b": 2, "d": 1}, {"a": {"b": 1}}]
-    (batch,) = event_batches(ENCODER, events, on_error="report")
+    (batch,) = batches_of(ENCODER, events, on_error="report")
     assert batch.errors == [(0, "event 0: 'a.b' must be given only once (got both a.b and `a.b`)")]
     assert batch.events.attributes.tolist() == [0, 3, 5, 0, 1]
 
@@ -91,10 +91,10 @@ def test_structs_beside_columns_with_dots() -> None:
     """A row in which the struct is NULL has the column alone; otherwise it has both."""
     structs = pa.array([None, {"b": 1}, None], STRUCT)
     table = pa.table({"a": structs, "a.b": [5, None, None]})
-    (batch,) = event_batches(ENCODER, table, on_error="report")
+    (batch,) = batches_of(ENCODER, table, on_error="report")
     assert batch.errors == [(1, "event 1: 'a.b' must be given only once (got both a.b and `a.b`)")]
     assert batch.events.offsets.tolist() == [0, 2, 3, 3]
-    (same,) = event_batches(ENCODER, table.to_pylist(), on_error="report")
+    (same,) = batches_of(ENCODER, table.to_pylist(), on_error="report")
     assert same.errors == batch.errors
     assert same.events.labels.tolist() == batch.events.labels.tolist()
 
@@ -167,7 +167,7 @@ KEYS = st.sampled_from(["a", "b", "c", "d", "a.b", "b.c", "a.b.c"])
 @given(st.lists(st.recursive(st.none() | st.integers(0, 3), lambda inner: st.dictionaries(KEYS, inner, max_size=3))))
 def test_chunks_and_single_events_agree_on_any_nesting(values: list[Any]) -> None:
     events = [value for value in values if isinstance(value, dict)]
-    (*batches,) = event_batches(ENCODER, events, on_error="null")
+    (*batches,) = batches_of(ENCODER, events, on_error="null")
     encoded = [row for batch in batches for row in rows_of(batch.events)]
     for event, row in zip(events, encoded, strict=True):
         single, chunk = outcome(single_rows, event), outcome(batch_rows, event)

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from events_support import PlainEncoder, batch_rows, column_codes, plain_source, rows_of
+from events_support import PlainEncoder, batch_rows, batches_of, column_codes, plain_source, rows_of
 
 from matchwood.encoding.event_values import Misfit, Reading, describe, read_element
-from matchwood.encoding.events import encode_event, event_batches
+from matchwood.encoding.events import encode_event
 from matchwood.encoding.timezones import Zone
 from matchwood.errors import EventError
 
@@ -190,8 +190,8 @@ def test_the_first_row_is_told_and_of_its_attributes_the_first() -> None:
 def test_misfits_may_count_as_missing_and_be_reported() -> None:
     encoder = PlainEncoder([plain_source("x", "int", 0, 5), plain_source("y", "string", 1)])
     events: list[Any] = [{"x": 7, "y": 1}, {"x": "bad", "y": 2}, {"x": 3, "y": "fine"}]
-    (quiet,) = event_batches(encoder, events, on_error="null")
-    (told,) = event_batches(encoder, events, on_error="report")
+    (quiet,) = batches_of(encoder, events, on_error="null")
+    (told,) = batches_of(encoder, events, on_error="report")
     assert rows_of(quiet.events) == rows_of(told.events) == [[(0, 10)], [], [(0, 0), (1, 0)]]
     assert quiet.misfits == told.misfits == 3
     assert quiet.errors == []
@@ -205,7 +205,7 @@ def test_misfits_may_count_as_missing_and_be_reported() -> None:
 def test_reports_count_rows_from_the_start_of_the_input() -> None:
     encoder = PlainEncoder([plain_source("x", "int", 0, 5)])
     table = pa.table({"x": pa.array([0] * 16_390 + [2**63], pa.uint64())})
-    first, second = event_batches(encoder, table, on_error="report")
+    first, second = batches_of(encoder, table, on_error="report")
     assert first.errors == []
     assert second.errors == [(16_390, "event 16390: 'x' must be int (got 9223372036854775808, an int beyond 64 bits)")]
 

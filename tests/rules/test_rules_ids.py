@@ -68,7 +68,7 @@ def _plain(value: Any) -> Any:
         ([np.float64(1)], r"got np.float64"),
         ([np.bool_(True)], r"got np.True_"),
         ([1, "a"], r"the id 'a' is a str, but the ids of this index are integers"),
-        (["a", 1], r"the id 1 is a int, but the ids of this index are strings"),
+        (["a", 1], r"the id 1 is an int, but the ids of this index are strings"),
         ([2**63], r"the id 9223372036854775808 does not fit into 64 bits: use a string id"),
         (np.array([2**63], np.uint64), r"the id 9223372036854775808 does not fit"),
         (pa.array([1.5]), r"ids must be a column of integers or strings .got double"),
@@ -110,7 +110,7 @@ def test_one_id_is_of_the_column_s_kind_or_of_its_neighbour_s() -> None:
 
 def test_the_first_id_decides_the_kind() -> None:
     column = filled("a")
-    with pytest.raises(InvalidArgument, match="the id 7 is a int, but the ids of this index are strings"):
+    with pytest.raises(InvalidArgument, match="the id 7 is an int, but the ids of this index are strings"):
         column.add_many([7])
     column = filled(7)
     with pytest.raises(InvalidArgument, match="the id 'a' is a str"):

@@ -68,7 +68,7 @@ def test_an_unknown_id_is_named(unknown: object) -> None:
     [
         ((["d", "a"], ["1", "2"]), "the id 'a' is already in the index"),
         ((["d", "d"], ["1", "2"]), "the id 'd' is given twice"),
-        (([7, 8], ["1", "2"]), "the id 7 is a int"),
+        (([7, 8], ["1", "2"]), "the id 7 is an int"),
         ((["d"], ["1", "2"]), "1 ids but 2 texts"),
         ((["d", "e"], ["1", None]), "NULL at position 1"),
         ((["d", "e"], ["1", "2"], [1.0]), "2 rules but 1 weights"),

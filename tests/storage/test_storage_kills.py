@@ -35,7 +35,7 @@ def test_killed_before_every_system_call(tmp_path: Path) -> None:
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     counts = run_script("random", tmp_path / "snapshot", 100 if SOAK else 10, 7)
-    assert counts["generations"] > 0
+    assert counts["generations"] >= 3
 
 
 def test_everything_is_on_disk_before_current_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
