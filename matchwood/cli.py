@@ -1,41 +1,104 @@
-"""The command line: `matchwood demo | check | build | match | explain | stats | bench`."""
+"""The command line: `matchwood demo | check | build | match | explain | stats | bench`.
+
+Whatever goes wrong is told in one line on standard error, and by the exit status: 1 for a failure, 2 for a wrong call.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import pyarrow as pa
 
 from matchwood import __version__
-from matchwood.commands import bench, demo, events, insight, rules
+from matchwood.commands import bench, build, check, demo, explain, match, stats
+from matchwood.commands.calls import WrongCall
 from matchwood.errors import MatchwoodError
 
-ROOMS = (demo, rules, events, insight, bench)
+COMMANDS = (demo, check, build, match, explain, stats, bench)
+
+FAILED, WRONG_CALL, INTERRUPTED = 1, 2, 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="matchwood", description="For every event, all the Boolean expressions that are true of it."
-    )
-    parser.add_argument("--version", action="version", version=f"matchwood {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="command", required=True)
-    for room in ROOMS:
-        room.add_arguments(commands)
-    return parser
+class _Parser(argparse.ArgumentParser):
+    """Takes options by their full names only, and says in one line what is wrong with a call."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **settings})
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(WRONG_CALL, f"{self.prog}: {message} ({self.prog} --help tells more)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    whole = _Parser(prog="matchwood", description="For every event, all the Boolean expressions that are true of it.")
+    whole.add_argument("--version", action="version", version=f"matchwood {__version__}")
+    commands = whole.add_subparsers(title="commands", metavar="command", required=True)
+    for command in COMMANDS:
+        command.add_arguments(commands)
+    return whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status is 0 on success, 1 on failure, 2 on a wrong call."""
-    parsed = _parser().parse_args(arguments)
+    """Run one command; returns its exit status: 0 on success, 1 on failure, 2 on a wrong call."""
+    if arguments is None:
+        _print_anything()
     try:
-        return int(parsed.run(parsed))
-    except MatchwoodError as error:
-        print(f"matchwood: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"matchwood: {error}", file=sys.stderr)
+        status = _run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        _stop_printing()
+        return FAILED
+    except WrongCall as error:
+        return _complain(error, WRONG_CALL)
+    except (MatchwoodError, OSError, pa.ArrowException) as error:
+        return _complain(error, FAILED)
+    except MemoryError:
+        return _complain("out of memory", FAILED)
     except KeyboardInterrupt:
-        print("matchwood: interrupted", file=sys.stderr)
-    return 1
+        return _complain("interrupted", INTERRUPTED)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        parsed = parser().parse_args(arguments)
+    except SystemExit as stop:  # argparse has printed the help, the version or what is wrong
+        return int(stop.code or 0)
+    return int(parsed.run(parsed))
+
+
+def _complain(error: object, status: int) -> int:
+    print(f"matchwood: {_one_line(error)}", file=sys.stderr)
+    return status
+
+
+def _one_line(error: object) -> str:
+    """What happened, without the lines that point into a rule's text."""
+    if isinstance(error, OSError) and error.strerror:
+        named = f"{error.filename}: " if error.filename else ""
+        return f"{named}{error.strerror}"
+    return str(error).strip().split("\n")[0]
+
+
+def _print_anything() -> None:
+    """Ids and paths may hold what the terminal's encoding lacks: shown as escapes, instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _stop_printing() -> None:
+    """The reader of our output is gone: what is still in buffers has nowhere to go, which Python would complain about."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 COUNTRIES = ("US", "CA", "GB", "DE", "FR", "ES", "IT", "NL", "SE", "PL", "BR", "MX", "IN", "JP", "AU", "ZA")
 DEVICES = ("phone", "tablet", "desktop", "tv", "console")
@@ -18,14 +20,18 @@ SITES = ("sport.example", "news.example", "shop.example", "video.example", "foru
 
 
 def campaigns(count: int, seed: int = 1) -> list[tuple[str, str]]:
-    """(id, rule) for `count` campaigns; each narrows its audience by two to five conditions."""
+    """(id, rule) for `count` campaigns; each narrows its audience by four to six conditions.
+
+    >>> campaigns(1)[0][0], campaigns(1)[0][1].split(" and ")[0]
+    ('campaign-000000', 'age between 21')
+    """
     draw = random.Random(seed)
     return [(f"campaign-{number:06d}", _campaign(draw)) for number in range(count)]
 
 
 def _campaign(draw: random.Random) -> str:
-    conditions = [_ages(draw), *draw.sample((_countries, _interests, _hours, _plan, _spend, _site, _device), draw.randint(2, 4))]
-    return " and ".join(condition if isinstance(condition, str) else condition(draw) for condition in conditions)
+    others = draw.sample((_countries, _interests, _hours, _plan, _spend, _site, _device), draw.randint(3, 5))
+    return " and ".join(condition(draw) for condition in (_ages, *others))
 
 
 def _ages(draw: random.Random) -> str:
@@ -35,12 +41,16 @@ def _ages(draw: random.Random) -> str:
 
 def _countries(draw: random.Random) -> str:
     chosen = draw.sample(COUNTRIES, draw.randint(1, 3))
-    return f"country in ({', '.join(map(repr, chosen))})"
+    return f"country in ({_quoted(chosen)})"
 
 
 def _interests(draw: random.Random) -> str:
-    chosen = ", ".join(map(repr, draw.sample(INTERESTS, draw.randint(1, 2))))
-    return f"interests {draw.choice(('one of', 'one of', 'all of'))} ({chosen})"
+    chosen = draw.sample(INTERESTS, draw.randint(1, 2))
+    return f"interests {draw.choice(('one of', 'one of', 'all of'))} ({_quoted(chosen)})"
+
+
+def _quoted(values: Sequence[str]) -> str:
+    return ", ".join(f"'{value}'" for value in values)
 
 
 def _hours(draw: random.Random) -> str:
@@ -49,7 +59,8 @@ def _hours(draw: random.Random) -> str:
 
 
 def _plan(draw: random.Random) -> str:
-    return draw.choice(("plan like 'free%'", "not plan like 'free%'", f"plan = {draw.choice(PLANS)!r}", "(plan = 'premium') is not true"))
+    forms = ("plan like 'free%'", "not plan like 'free%'", "plan = '{}'", "(plan = '{}') is not true")
+    return draw.choice(forms).format(draw.choice(PLANS))
 
 
 def _spend(draw: random.Random) -> str:
@@ -57,32 +68,42 @@ def _spend(draw: random.Random) -> str:
 
 
 def _site(draw: random.Random) -> str:
-    return f"site = {draw.choice(SITES)!r}"
+    return f"site = '{draw.choice(SITES)}'"
 
 
 def _device(draw: random.Random) -> str:
     one, two = draw.sample(DEVICES, 2)
-    return f"(device = {one!r} xor device = {two!r})"
+    return f"(device = '{one}' xor device = '{two}')"
 
 
 def page_views(count: int, seed: int = 2) -> pa.Table:
     """`count` events as a table; some values are missing, as in life."""
     draw = np.random.default_rng(seed)
-    chosen = lambda values: np.array(values)[draw.integers(0, len(values), count)]  # noqa: E731
-    lengths = draw.integers(0, 5, count)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    interests = np.array(INTERESTS)[draw.integers(0, len(INTERESTS), offsets[-1])]
-    absent = lambda share: draw.random(count) < share  # noqa: E731
     return pa.table(
         {
             "view": np.arange(count),
-            "age": pa.array(draw.integers(13, 90, count), mask=absent(0.1)),
-            "country": pa.array(chosen(COUNTRIES)),
-            "device": pa.array(chosen(DEVICES)),
-            "hour": pa.array(draw.integers(0, 24, count)),
-            "interests": pa.ListArray.from_arrays(offsets, interests),
-            "plan": pa.array(chosen(PLANS), mask=absent(0.3)),
-            "site": pa.array(chosen(SITES)),
-            "spend": pa.array(np.round(draw.lognormal(3, 1.5, count), 2), mask=absent(0.2)),
+            "age": pa.array(draw.integers(13, 90, count), mask=_absent(draw, count, 0.1)),
+            "country": _chosen(draw, count, COUNTRIES),
+            "device": _chosen(draw, count, DEVICES),
+            "hour": draw.integers(0, 24, count),
+            "interests": _some_of(draw, count, INTERESTS),
+            "plan": _chosen(draw, count, PLANS, absent=0.3),
+            "site": _chosen(draw, count, SITES),
+            "spend": pa.array(np.round(draw.lognormal(3, 1.5, count), 2), mask=_absent(draw, count, 0.2)),
         }
     )
+
+
+def _absent(draw: np.random.Generator, count: int, share: float) -> NDArray[np.bool_]:
+    return draw.random(count) < share
+
+
+def _chosen(draw: np.random.Generator, count: int, values: Sequence[str], absent: float = 0.0) -> pa.Array:
+    codes = pa.array(draw.integers(0, len(values), count), mask=_absent(draw, count, absent))
+    return pa.array(values).take(codes)
+
+
+def _some_of(draw: np.random.Generator, count: int, values: Sequence[str], most: int = 4) -> pa.Array:
+    """Lists of up to `most` values."""
+    offsets = np.concatenate([[0], np.cumsum(draw.integers(0, most + 1, count))]).astype(np.int32)
+    return pa.ListArray.from_arrays(offsets, _chosen(draw, int(offsets[-1]), values))

@@ -1,8 +1,8 @@
 """Compiled tests of lists and texts against many derived attributes at once.
 
 Both kernels write pairs (value, test) to an output of fixed size. When it is full they stop at a value's edge
-and say where; the caller makes room and goes on from there. Marks hold the number of the value that last
-touched a place, so that nothing is cleared between values or calls.
+and say where; the caller makes room and goes on from there, in a new epoch. Marks hold the number of the value that
+last touched a place, counted from the epoch, so that nothing is cleared between values or calls.
 """
 
 from __future__ import annotations

@@ -7,23 +7,28 @@ other lists are read value by value.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from matchwood.encoding.column_parts import EMPTY, Column, Misfits, Part, Rows
-from matchwood.encoding.event_values import Misfit, Reading, read_element
+from matchwood.encoding.column_parts import EMPTY, Column, Misfits, Part, Rows, placed
+from matchwood.encoding.event_plain import Misfit, Reading
+from matchwood.encoding.event_values import read_element
+from matchwood.encoding.timezones import days_of
 
 _QUICK_TYPES: dict[str, frozenset[type]] = {
+    "any": frozenset((bool, int, float, str, bytes, list, tuple, dict, datetime.date, datetime.datetime)),
     "bool": frozenset((bool,)),
     "int": frozenset((int,)),
     "number": frozenset((int, float)),
     "double": frozenset((int, float)),
     "string": frozenset((str,)),
+    "date": frozenset((datetime.date,)),
+    "timestamp": frozenset(),
     "list<int>": frozenset((list,)),
     "list<string>": frozenset((list,)),
 }
@@ -40,17 +45,11 @@ def read_objects(kind: str, values: list[Any], reading: Reading) -> Column:
         types.discard(type(None))
     if not values:
         return EMPTY
-    if types <= _QUICK_TYPES.get(kind, frozenset()) and not (reading.nan_is_null and float in types):
+    if types <= _QUICK_TYPES[kind] and not (reading.nan_is_null and float in types):
         parts = _convert(kind, values, types)
         if parts is not None:
-            return Column(_moved(parts, rows), [])
-    return _one_by_one(kind, values, rows, reading)
-
-
-def _moved(parts: list[Part], rows: Rows | None) -> list[Part]:
-    if rows is None:
-        return parts
-    return [part._replace(rows=rows if part.rows is None else rows[part.rows]) for part in parts]
+            return placed(Column(parts, []), rows)
+    return placed(_one_by_one(kind, values, reading), rows)
 
 
 def _convert(kind: str, values: list[Any], types: set[type]) -> list[Part] | None:
@@ -82,6 +81,14 @@ def _texts(kind: str, values: list[str], types: set[type]) -> list[Part]:
     return [Part(encoded.dictionary, None, encoded.indices.to_numpy().astype(np.int64))]
 
 
+def _days(kind: str, values: list[datetime.date], types: set[type]) -> list[Part]:
+    return [Part(np.array([days_of(value) for value in values], np.int64))]
+
+
+def _unread(kind: str, values: list[Any], types: set[type]) -> list[Part]:
+    return [Part(np.zeros(len(values), np.int64))]
+
+
 def _lists(kind: str, values: list[list[Any]], types: set[type]) -> list[Part] | None:
     elements = list(chain.from_iterable(values))
     if not set(map(type, elements)) <= _ELEMENT_TYPES[kind]:
@@ -97,17 +104,19 @@ def _list_array(kind: str, values: list[list[Any]], elements: list[Any]) -> pa.A
 
 
 _CONVERTERS: dict[str, Callable[[str, list[Any], set[type]], list[Part] | None]] = {
+    "any": _unread,
     "bool": _integers,
     "int": _integers,
     "number": _numbers,
     "double": _numbers,
     "string": _texts,
+    "date": _days,
     "list<int>": _lists,
     "list<string>": _lists,
 }
 
 
-def _one_by_one(kind: str, values: list[Any], rows: Rows | None, reading: Reading) -> Column:
+def _one_by_one(kind: str, values: list[Any], reading: Reading) -> Column:
     elements: list[Any] = []
     fitting: list[int] = []
     misfits: list[tuple[int, str]] = []
@@ -120,21 +129,20 @@ def _one_by_one(kind: str, values: list[Any], rows: Rows | None, reading: Readin
             if element is not None:
                 elements.append(element)
                 fitting.append(position)
-    places = np.array(fitting, np.int64)
-    parts = _moved(_element_parts(kind, elements), places) if elements else []
-    return Column(_moved(parts, rows), [_misfits(misfits, rows)] if misfits else [])
+    parts = placed(Column(_element_parts(kind, elements), []), np.array(fitting, np.int64)).parts
+    return Column(parts, [_misfits(misfits)] if misfits else [])
 
 
 def _element_parts(kind: str, elements: list[Any]) -> list[Part]:
     """Parts of elements that `read_element` made: they fit."""
-    if kind in _CONVERTERS:
-        parts = _CONVERTERS[kind](kind, elements, set(map(type, elements)))
-        if parts is None:
-            raise AssertionError(f"elements of kind {kind} were not checked")
-        return parts
-    return [Part(np.array(elements, np.int64))]
+    convert = _ELEMENT_CONVERTERS.get(kind, _integers)
+    return (convert(kind, elements, set(map(type, elements))) or []) if elements else []
 
 
-def _misfits(misfits: list[tuple[int, str]], rows: Rows | None) -> Misfits:
-    positions: NDArray[np.int64] = np.array([position for position, _ in misfits], np.int64)
-    return Misfits(positions if rows is None else rows[positions], lambda position: misfits[position][1])
+_ELEMENT_CONVERTERS = {kind: _CONVERTERS[kind] for kind in ("number", "double", "string", *_ELEMENT_TYPES)}
+"""Elements of all other kinds are integers."""
+
+
+def _misfits(misfits: list[tuple[int, str]]) -> Misfits:
+    rows = np.array([position for position, _ in misfits], np.int64)
+    return Misfits(rows, lambda position: misfits[position][1])

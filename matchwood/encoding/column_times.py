@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.column_parts import Column, Misfits, Part
 from matchwood.encoding.column_types import raw_values, valid_rows
-from matchwood.encoding.event_values import MAX_INT, Reading
+from matchwood.encoding.event_plain import Reading
+from matchwood.encoding.event_values import MAX_INT
 from matchwood.encoding.timezones import MICROSECONDS_A_DAY
 
 Convert = Callable[[NDArray[np.bool_]], NDArray[np.int64]]

@@ -19,7 +19,8 @@ from matchwood.encoding.column_objects import read_objects
 from matchwood.encoding.column_parts import EMPTY, Column, Misfits, Part, Rows, repeated
 from matchwood.encoding.column_times import read_dates, read_midnights, read_moments
 from matchwood.encoding.column_types import decoded, family, raw_values, valid_rows
-from matchwood.encoding.event_values import MAX_INT, Misfit, Reading, describe, read_element
+from matchwood.encoding.event_plain import Misfit, Reading, describe
+from matchwood.encoding.event_values import MAX_INT, read_element
 from matchwood.encoding.types import KINDS
 
 Reader = Callable[[str, pa.Array, Reading], Column]
@@ -29,14 +30,18 @@ def read_array(kind: str, array: pa.Array, reading: Reading) -> Column:
     """The column that an Arrow array stands for."""
     if array.null_count == len(array):
         return EMPTY
-    if kind == "any":
-        return Column([Part(np.zeros(len(array), np.int64), valid=valid_rows(array))], [])
-    if pa.types.is_dictionary(array.type):
+    if pa.types.is_dictionary(array.type) and kind != "any":
         return _read_dictionary(kind, array, reading)
     plain = decoded(array)
     if plain.null_count == len(plain):
         return EMPTY
-    return _READERS.get((kind, family(plain.type)), _misfitting)(kind, plain, reading)
+    other = _unread if kind == "any" else _misfitting
+    return _READERS.get((kind, family(plain.type)), other)(kind, plain, reading)
+
+
+def _unread(kind: str, array: pa.Array, reading: Reading) -> Column:
+    """Only which values are NULL matters."""
+    return Column([Part(np.zeros(len(array), np.int64), valid=valid_rows(array))], [])
 
 
 def _misfitting(kind: str, array: pa.Array, reading: Reading) -> Column:
@@ -128,7 +133,28 @@ def _whole_floats(kind: str, array: pa.Array, reading: Reading) -> Column:
 
 def _strings(kind: str, array: pa.Array, reading: Reading) -> Column:
     encoded = array.dictionary_encode()
-    return Column([Part(encoded.dictionary, codes=_index_codes(encoded.indices))], [])
+    codes = _index_codes(encoded.indices)
+    try:
+        encoded.dictionary.validate(full=True)
+    except pa.ArrowInvalid:
+        return repeated(_texts_among_bytes(encoded.dictionary.cast(pa.binary())), codes)
+    return Column([Part(encoded.dictionary, codes=codes)], [])
+
+
+def _texts_among_bytes(values: pa.Array) -> Column:
+    """Arrow does not look whether strings are UTF-8; those that are not are misfits."""
+    texts = [_decoded_text(value) for value in values.to_pylist()]
+    wrong = np.array([row for row, text in enumerate(texts) if text is None], np.int64)
+    right = np.array([row for row, text in enumerate(texts) if text is not None], np.int64)
+    part = Part(pa.array([text for text in texts if text is not None], pa.large_string()), right)
+    return Column([part], [Misfits(wrong, lambda position: "bytes that are not UTF-8")])
+
+
+def _decoded_text(value: bytes) -> str | None:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _lists(kind: str, array: pa.Array, reading: Reading) -> Column:

@@ -22,7 +22,7 @@ FALSE: CutSet = (START, (1, 0))
 PATTERNS = ("like", "ilike", "rlike")
 
 
-class Test(NamedTuple):
+class DerivedTest(NamedTuple):
     """What a derived attribute tests."""
 
     source: str
@@ -46,16 +46,16 @@ def is_derived(key: str) -> bool:
     return key[0] == MARK
 
 
-def read_key(key: str) -> Test:
+def read_key(key: str) -> DerivedTest:
     """The test that a key spells.
 
     >>> read_key(list_test("tags", "one of", ["b", "a", "b"]).key)
-    Test(source='tags', op='one of', operand='["a", "b"]')
+    DerivedTest(source='tags', op='one of', operand='["a", "b"]')
     """
-    return Test(*key[1:].split(MARK, 2))
+    return DerivedTest(*key[1:].split(MARK, 2))
 
 
-def list_test(source: str, op: str, elements: Iterable[int | str]) -> Test:
+def list_test(source: str, op: str, elements: Iterable[int | str]) -> DerivedTest:
     """The test of a list for elements; that all of one element are there is that one of them is."""
     distinct = sorted(set(elements))
-    return Test(source, op if len(distinct) > 1 else "one of", json.dumps(distinct))
+    return DerivedTest(source, op if len(distinct) > 1 else "one of", json.dumps(distinct))

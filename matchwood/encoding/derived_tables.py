@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.encoding.derived_keys import Test
+from matchwood.encoding.derived_keys import DerivedTest
 
 
 class Pairs(NamedTuple):
@@ -23,10 +23,10 @@ class Pairs(NamedTuple):
 class Table(Protocol):
     """Some derived attributes of one source, laid out for evaluation; never changed."""
 
-    def __init__(self, attributes: Sequence[int], tests: Sequence[Test]) -> None: ...
+    def __init__(self, attributes: Sequence[int], tests: Sequence[DerivedTest]) -> None: ...
 
     attributes: NDArray[np.int32]
-    tests: Sequence[Test]
+    tests: Sequence[DerivedTest]
 
     def satisfied(self, column: Any) -> Pairs:
         """All pairs of a value and a test that holds of it."""

@@ -19,7 +19,6 @@ from matchwood.encoding.spaces import Strings
 _SPARSE = 4
 """A matrix that would be emptier than one in four is not made: triples cost some four times a cell."""
 
-
 _SPARE = 16
 """Unused labels at the end of a matrix's line: with lines of 2^n bytes all columns fall into the same few places of the
 processor's cache and drive each other out."""

@@ -22,8 +22,8 @@ from matchwood.encoding.event_paths import Node
 Values: TypeAlias = pa.Array | list[Any]
 Entry: TypeAlias = tuple[str, Rows | None, Values]
 
-
 _MAPPINGS_NAMED = 1_000
+"""How many mappings are asked for their keys, where a message tells them."""
 
 
 class Container(Protocol):
@@ -188,7 +188,7 @@ class MapContainer:
         self._unused = None if valid is None else ~valid[self._rows]
 
     def names(self) -> list[str]:
-        return [key for key in self._keys.unique().to_pylist() if isinstance(key, str)]
+        return self._keys.unique().to_pylist() if family(self._keys.type) == "string" else []
 
     def entries(self, node: Node) -> Iterator[Entry]:
         """All items of the node's keys are put in order at once: a map may hold thousands of keys."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,32 @@ from matchwood.encoding.column_parts import Column, Misfits, Rows, placed, witho
 from matchwood.encoding.columns import read_array
 from matchwood.encoding.event_containers import Container, Values, opened
 from matchwood.encoding.event_paths import Node, positions_below
-from matchwood.encoding.event_values import Reading
+from matchwood.encoding.event_plain import Reading
 from matchwood.language.names import join_path
 
 GIVEN_ONCE = "given only once"
 
 
+class Route(NamedTuple):
+    """The keys that lead to a place, from the last one up: events may be 10,000 levels deep."""
+
+    above: Route | None
+    key: str
+
+    def keys(self) -> list[str]:
+        keys, route = [], cast(Route | None, self)
+        while route is not None:
+            keys.append(route.key)
+            route = route.above
+        return keys[::-1]
+
+
 class Piece(NamedTuple):
-    """Values of one attribute that stand in one place: the rows (None for all), and the keys that lead there."""
+    """Values of one attribute that stand in one place: the rows (None for all), and what leads there."""
 
     values: Values
     rows: Rows | None
-    route: tuple[str, ...]
+    route: Route
 
 
 class Pieces:
@@ -33,16 +47,16 @@ class Pieces:
     def __init__(self, container: Container, trie: Node) -> None:
         self.found: dict[int, list[Piece]] = {}
         self._opened: list[tuple[Node, Rows, bool]] = []
-        self._visited: list[tuple[tuple[str, ...], Container]] = []
+        self._visited: list[tuple[Route | None, Container]] = []
         self._walk(container, trie)
 
     def _walk(self, container: Container, trie: Node) -> None:
-        stack: list[tuple[Container, Node, Rows | None, tuple[str, ...]]] = [(container, trie, None, ())]
+        stack: list[tuple[Container, Node, Rows | None, Route | None]] = [(container, trie, None, None)]
         while stack:
             inside, node, outer, route = stack.pop()
             self._visited.append((route, inside))
             for key, rows, values in inside.entries(node):
-                edge, piece = node[key], Piece(values, _composed(outer, rows), (*route, key))
+                edge, piece = node[key], Piece(values, _composed(outer, rows), Route(route, key))
                 for position in edge.here:
                     self.found.setdefault(position, []).append(piece)
                 if edge.below and (deeper := opened(values)) is not None:
@@ -64,7 +78,7 @@ class Pieces:
 
     def names(self) -> list[str]:
         """The names that were seen on the way, for messages."""
-        return [".".join((*route, name)) for route, container in self._visited for name in container.names()]
+        return [".".join(Route(route, name).keys()) for route, container in self._visited for name in container.names()]
 
     def may_hold(self, position: int) -> bool:
         """Whether some column has the attribute, or may have it in other rows."""
@@ -107,14 +121,7 @@ def _places(pieces: list[Piece], count: int) -> NDArray[np.int64]:
 
 
 def _both(pieces: list[Piece], row: int) -> str:
-    return both_routes([piece.route for piece in pieces if piece.rows is None or row in piece.rows])
-
-
-def both_routes(routes: list[tuple[str, ...]]) -> str:
-    """The places in which an attribute was found, in words.
-
-    >>> both_routes([("a", "b"), ("a.b",)])
-    'both a.b and `a.b`'
-    """
-    first, second = sorted(map(join_path, routes), key=lambda route: (route.startswith("`"), route))[:2]
+    """The places in which a row has an attribute, in words; nested ones first."""
+    held = [tuple(piece.route.keys()) for piece in pieces if piece.rows is None or row in piece.rows]
+    first, second = map(join_path, sorted(held, key=lambda keys: (-len(keys), keys))[:2])
     return f"{first} twice" if first == second else f"both {first} and {second}"

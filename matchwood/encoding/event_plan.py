@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.event_paths import Node, key_trie
-from matchwood.encoding.event_values import Reading
+from matchwood.encoding.event_plain import Reading
 
 if TYPE_CHECKING:
     from matchwood.encoding.encoder import Encoder

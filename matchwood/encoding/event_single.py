@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.codes import BOTTOM_LABEL, EncodedEvents
+from matchwood.encoding.event_plain import Misfit
 from matchwood.encoding.event_plan import LABEL_BITS, EventPlan
-from matchwood.encoding.event_values import MAX_INT, MIN_INT, Misfit, read_element
+from matchwood.encoding.event_values import MAX_INT, MIN_INT, read_element
 from matchwood.language.names import has_surrogate
 
 _ABSENT = object()

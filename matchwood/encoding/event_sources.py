@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from matchwood.encoding.event_containers import ColumnContainer, Container, MappingContainer
 from matchwood.encoding.event_frames import PandasRows, PolarsRows, is_frame
-from matchwood.encoding.event_values import describe
+from matchwood.encoding.event_plain import describe
 from matchwood.errors import EventError, InvalidArgument
 
 RowLimit = Callable[[], int]

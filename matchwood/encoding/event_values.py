@@ -9,55 +9,20 @@ from __future__ import annotations
 
 import datetime
 import math
-import operator
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from matchwood.encoding.event_plain import Misfit, Reading, describe, plain_value
 from matchwood.encoding.timezones import MICROSECONDS_A_DAY, Zone, days_of
 from matchwood.language.names import has_surrogate
 
 MIN_INT, MAX_INT = -(2**63), 2**63 - 1
 
 _SEQUENCES = (list, tuple, set, frozenset, np.ndarray, pa.Array)
-_SHOWN = 60
-
-
-class Misfit(Exception):
-    """A value that its attribute cannot hold; `got` describes it."""
-
-    def __init__(self, got: str) -> None:
-        self.got = got
-        super().__init__(got)
-
-
-class Reading(NamedTuple):
-    """How values are read: the zone of naive moments, and whether NaN is NULL (as in pandas)."""
-
-    zone: Zone
-    nan_is_null: bool = False
-
-
-def describe(value: object, more: str = "") -> str:
-    """A value as error messages show it.
-
-    >>> describe("x"), describe(1.5), describe(7, " beyond 64 bits")
-    ("'x', a str", '1.5, a float', '7, an int beyond 64 bits')
-    """
-    kind = type(value).__name__
-    article = "an" if kind[0] in "aeiouAEIOU" else "a"
-    return f"{_shown(value)}, {article} {kind}{more}"
-
-
-def _shown(value: object) -> str:
-    try:
-        text = repr(value[:_SHOWN]) if isinstance(value, str | bytes) and len(value) > _SHOWN else repr(value)
-    except Exception:
-        return "a value that cannot be shown"
-    return text if len(text) <= _SHOWN + 2 else text[:_SHOWN] + "…"
 
 
 def read_element(kind: str, value: object, reading: Reading) -> Any:
@@ -69,64 +34,6 @@ def read_element(kind: str, value: object, reading: Reading) -> Any:
     """
     plain = plain_value(value, reading)
     return None if plain is None else _READERS[kind](plain, reading)
-
-
-def plain_value(value: object, reading: Reading) -> object:
-    """The value without NumPy, Arrow and pandas around it; None for everything that means NULL."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return None if reading.nan_is_null and _is_nan(value) else value
-    if isinstance(value, pa.Scalar):
-        return None if not value.is_valid else plain_value(_scalar(value), reading)
-    if isinstance(value, np.generic):
-        return _from_numpy(value, reading)
-    if kind.__name__ in ("NAType", "NaTType") and kind.__module__.partition(".")[0] == "pandas":
-        return None
-    return _without_subclass(value, reading)
-
-
-_PLAIN = frozenset((bool, int, float, str, type(None), datetime.date, datetime.datetime, list, tuple, dict, Decimal))
-
-
-def _is_nan(value: object) -> bool:
-    return math.isnan(value) if isinstance(value, float) else isinstance(value, Decimal) and value.is_nan()
-
-
-def _scalar(value: pa.Scalar) -> object:
-    """Moments stay exact: Python has no nanoseconds, and no years beyond 9999."""
-    if pa.types.is_timestamp(value.type) and value.type.tz is None:
-        return np.datetime64(value.value, value.type.unit)
-    try:
-        return value.as_py()
-    except (ValueError, OverflowError, ImportError):
-        raise Misfit(f"a value of Arrow type {value.type} that Python cannot hold") from None
-
-
-def _from_numpy(value: np.generic, reading: Reading) -> object:
-    if isinstance(value, np.datetime64):
-        return None if np.isnat(value) else value
-    if isinstance(value, np.longdouble):
-        return _narrowed(value, reading)
-    return value if isinstance(value, np.void) else plain_value(value.item(), reading)
-
-
-def _narrowed(value: np.longdouble, reading: Reading) -> object:
-    """Extended precision that is not exactly a double stays what it is, and fits nothing."""
-    narrow = float(value)
-    return plain_value(narrow, reading) if narrow == value or math.isnan(narrow) else value
-
-
-def _without_subclass(value: object, reading: Reading) -> object:
-    if isinstance(value, datetime.datetime):
-        fields = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
-        return datetime.datetime(*fields, value.tzinfo, fold=value.fold)
-    if isinstance(value, datetime.date):
-        return datetime.date(value.year, value.month, value.day)
-    if isinstance(value, int):
-        return operator.index(value)
-    if isinstance(value, float):
-        return plain_value(float(value), reading)
-    return str.__str__(value) if isinstance(value, str) else value
 
 
 def _bool(value: object, reading: Reading) -> int:

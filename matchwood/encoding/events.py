@@ -10,20 +10,20 @@ same codes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.event_encoding import EncodedBatch, encode_chunk, encode_mapping
+from matchwood.encoding.event_plain import describe
 from matchwood.encoding.event_plan import Pace, event_plan
 from matchwood.encoding.event_single import encode_plain
 from matchwood.encoding.event_sources import Chunk, chunks
-from matchwood.encoding.event_values import describe
 from matchwood.errors import EventError, InvalidArgument
 
 if TYPE_CHECKING:
     from matchwood.encoding.encoder import Encoder
 
-__all__ = ["EncodedBatch", "columns_needed", "encode_event", "event_batches"]
+__all__ = ["EncodedBatch", "EventChunk", "columns_needed", "encode_event", "event_batches", "event_chunks"]
 
 MISSING = ("null", "error")
 ON_ERROR = ("raise", "null", "report")
@@ -38,10 +38,20 @@ def event_batches(
     an EventError with on_error="raise"; it counts as missing with "null", and is told beside that with
     "report". The rules may change between two batches.
     """
+    parts = event_chunks(encoder, events, missing, on_error)
+    return (part.encode() for part in parts if part.size or part.check())
+
+
+def event_chunks(encoder: Encoder, events: Any, missing: str = "null", on_error: str = "raise") -> Iterator[EventChunk]:
+    """The events in chunks of bounded size, none of them encoded yet; the options are those of `event_batches`.
+
+    Taking the next chunk may wait for the events' source, and reads nothing of the encoder.
+    """
     _check_choice("missing", missing, MISSING)
     _check_choice("on_error", on_error, ON_ERROR)
     pace = Pace(encoder)
-    return _batches(encoder, chunks(events, pace, presence=missing == "error"), pace, missing, on_error)
+    parts = chunks(events, pace, presence=missing == "error")
+    return (EventChunk(encoder, part, pace, missing, on_error) for part in parts)
 
 
 def _check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
@@ -49,14 +59,34 @@ def _check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
         raise InvalidArgument(f"{name} must be one of {', '.join(map(repr, choices))} (got {given!r:.80})")
 
 
-def _batches(
-    encoder: Encoder, parts: Iterator[Chunk], pace: Pace, missing: str, on_error: str
-) -> Iterator[EncodedBatch]:
-    for chunk in parts:
-        batch, labels = encode_chunk(event_plan(encoder), chunk, missing, on_error)
-        pace.note(chunk.size, labels)
-        if chunk.size:
-            yield batch
+class EventChunk(NamedTuple):
+    """Some events as they were given. Codes hold until the rules change; then the chunk is encoded again."""
+
+    encoder: Encoder
+    given: Chunk
+    pace: Pace
+    missing: str
+    on_error: str
+
+    @property
+    def first_row(self) -> int:
+        """The position of its first event in the whole input."""
+        return self.given.first_row
+
+    @property
+    def size(self) -> int:
+        return self.given.size
+
+    def encode(self) -> EncodedBatch:
+        """The codes by the rules as they are now."""
+        batch, labels = encode_chunk(event_plan(self.encoder), self.given, self.missing, self.on_error)
+        self.pace.note(self.size, labels)
+        return batch
+
+    def check(self) -> bool:
+        """Look for missing columns where there is no event to encode; False."""
+        self.encode()
+        return False
 
 
 def encode_event(encoder: Encoder, event: Mapping[str, Any]) -> EncodedEvents:

@@ -28,6 +28,9 @@ UPWARD, MIDDLE, DOWNWARD = 1, 0, -1
 NEAR = 1 / 8
 """An element that lies in this part of a gap, at either side, is taken to continue what stands there."""
 
+MOST_CONSTANTS = SPAN // 8
+"""Of one attribute: with labels assigned anew, each gap then still has room for two more."""
+
 _COARSEST_UNIT = 1 << 15
 
 
@@ -115,10 +118,10 @@ def assigned(recent: NDArray[np.bool_], full_gap: int = -1) -> tuple[NDArray[np.
     `recent` tells which of them came since labels were last assigned; `full_gap` is the number of the gap
     (gap g stands before boundary g) that had no room for one more.
     """
+    if len(recent) > MOST_CONSTANTS:
+        raise LimitExceeded(f"an attribute can be compared with at most {MOST_CONSTANTS:,} constants")
     weights = _weights(recent, full_gap)
     total = int(weights.sum())
-    if total >= SPAN // 2:
-        raise LimitExceeded(f"an attribute can be compared with at most {SPAN // 4:,} constants")
     step = 1 << (SPAN // total).bit_length() - 1
     spare = (SPAN // step - total) // 2
     labels = (np.cumsum(weights[:-1]) + spare) * step

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import _derived_kernels as kernels
-from matchwood.encoding.derived_keys import Test
+from matchwood.encoding.derived_keys import DerivedTest
 from matchwood.encoding.derived_tables import ListColumn, Marks, Pairs, collected
 from matchwood.encoding.key_columns import frozen
 
@@ -23,7 +23,7 @@ from matchwood.encoding.key_columns import frozen
 class ListTable:
     """`one of` and `all of` tests of one source."""
 
-    def __init__(self, attributes: Sequence[int], tests: Sequence[Test]) -> None:
+    def __init__(self, attributes: Sequence[int], tests: Sequence[DerivedTest]) -> None:
         self.attributes = np.array(attributes, np.int32)
         self.tests = tests
         wanted: list[list[Any]] = json.loads(f"[{','.join(test.operand for test in tests)}]")
@@ -42,9 +42,9 @@ class ListTable:
         known = np.fromiter((place(element, -1) for element in column.distinct), np.int64, len(column.distinct))
         elements = frozen(np.append(known, -1)[column.codes])
         offsets = frozen(column.offsets)
-        epoch, marks = self._marks.taken(len(column))
 
         def run(first: int, values: Any, tests: Any) -> tuple[int, int]:
+            epoch, marks = self._marks.taken(len(column))
             return kernels.match_lists(  # type: ignore[no-any-return]
                 offsets, elements, self._offsets, self._postings, self._required,
                 marks["elements"], marks["tests"], marks["counts"], epoch, first, values, tests,

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from matchwood.encoding import _derived_kernels as kernels
-from matchwood.encoding.derived_keys import Test
+from matchwood.encoding.derived_keys import DerivedTest
 from matchwood.encoding.derived_tables import Marks, Pairs, collected
 from matchwood.encoding.key_columns import frozen
 from matchwood.encoding.keys import arrow_strings
@@ -52,7 +52,7 @@ class TextColumn:
 class PatternTable:
     """Patterns of one source: those that see its texts as they are, and those that see them in lower case."""
 
-    def __init__(self, attributes: Sequence[int], tests: Sequence[Test]) -> None:
+    def __init__(self, attributes: Sequence[int], tests: Sequence[DerivedTest]) -> None:
         self.attributes = np.array(attributes, np.int32)
         self.tests = tests
         lower = [place for place, test in enumerate(tests) if test.op == "ilike"]
@@ -72,7 +72,7 @@ class PatternTable:
 class _Grams:
     """Patterns that see one form of the texts."""
 
-    def __init__(self, attributes: NDArray[np.int32], tests: Sequence[Test]) -> None:
+    def __init__(self, attributes: NDArray[np.int32], tests: Sequence[DerivedTest]) -> None:
         self._attributes, self._tests = attributes, tests
         self._regexes = np.array([test.op == "rlike" for test in tests], np.bool_)
         programs = [_program(test) for test in tests]
@@ -92,9 +92,9 @@ class _Grams:
         self._marks = Marks(tests=len(tests))
 
     def satisfied(self, strings: Strings, texts: pa.Array) -> Pairs:
-        epoch, marks = self._marks.taken(len(texts))
 
         def run(first: int, values: Any, tests: Any) -> tuple[int, int]:
+            epoch, marks = self._marks.taken(len(texts))
             return kernels.match_texts(  # type: ignore[no-any-return]
                 strings.offsets, strings.data, self._keys, self._starts, self._postings, self._lengths,
                 self._unfiltered, self._program_offsets, self._programs, marks["tests"], epoch, first, values, tests,
@@ -125,7 +125,7 @@ def _frozen(strings: Strings) -> Strings:
     return Strings(frozen(strings.offsets), frozen(strings.data))
 
 
-def _program(test: Test) -> NDArray[np.int16]:
+def _program(test: DerivedTest) -> NDArray[np.int16]:
     """What the compiled matcher of `like` runs; nothing for a regular expression."""
     if test.op == "rlike":
         return np.empty(0, np.int16)

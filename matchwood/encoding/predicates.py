@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from matchwood.encoding import derived_keys
-from matchwood.encoding.derived_keys import Test, list_test
+from matchwood.encoding.derived_keys import DerivedTest, list_test
 from matchwood.encoding.domains import BOOL, INT, NUMBER, STRING, Domain, compare, prefix
 from matchwood.encoding.likes import ANY_RUN, read_like, write_like
 from matchwood.encoding.requirements import requirement
@@ -113,13 +113,13 @@ def _plain_values(predicate: Predicate) -> CutSet | None:
     return None
 
 
-def _pattern_test(predicate: Predicate) -> Test:
+def _pattern_test(predicate: Predicate) -> DerivedTest:
     op, pattern = predicate.op.removeprefix("not "), predicate.value
     if op == "rlike":
         check_regex(pattern)
-        return Test(predicate.attr, op, pattern)
+        return DerivedTest(predicate.attr, op, pattern)
     canonical = write_like(read_like(pattern, predicate.escape))
-    return Test(predicate.attr, op, lowered(canonical) if op == "ilike" else canonical)
+    return DerivedTest(predicate.attr, op, lowered(canonical) if op == "ilike" else canonical)
 
 
 def _list_test(predicate: Predicate, required: str) -> Bound:
@@ -129,7 +129,7 @@ def _list_test(predicate: Predicate, required: str) -> Bound:
     return _derived(test, op in ("none of", "not contains"))
 
 
-def _derived(test: Test, negated: bool) -> Bound:
+def _derived(test: DerivedTest, negated: bool) -> Bound:
     return Bound(test.key, derived_keys.FALSE if negated else derived_keys.TRUE, None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from matchwood.encoding.derived_keys import Test
+from matchwood.encoding.derived_keys import DerivedTest
 from matchwood.encoding.likes import read_like
 
 _TOKEN = re.compile(
@@ -24,11 +24,13 @@ _TOKEN = re.compile(
 _CLASS_ESCAPES = frozenset("dDwWsSbBAz")
 
 
-def required_literal(test: Test) -> str:
+def required_literal(test: DerivedTest) -> str:
     """The longest such text that is easily found; empty when there is none.
 
-    >>> required_literal(Test("s", "like", "%abc_de%")), required_literal(Test("s", "rlike", "^x(a|b)+yz*end[0-9]$"))
-    ('abc', 'end')
+    >>> required_literal(DerivedTest("s", "like", "%abc_de%"))
+    'abc'
+    >>> required_literal(DerivedTest("s", "rlike", "^x(a|b)+yz*end[0-9]$"))
+    'end'
     """
     if test.op == "rlike":
         return _regex_literal(test.operand)

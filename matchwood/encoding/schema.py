@@ -118,6 +118,13 @@ class Schema:
                 del self._kinds[use[0]]
                 self.version += 1
 
+    def copy(self) -> Schema:
+        """The same types to try changes on: what is added to or removed from the copy changes nothing here."""
+        copied = Schema(strict=self.strict)
+        copied.declared, copied.find_witness, copied.version = self.declared, self.find_witness, self.version
+        copied._counts, copied._kinds, copied._witnesses = dict(self._counts), dict(self._kinds), dict(self._witnesses)
+        return copied
+
     def counts(self) -> dict[Use, int]:
         """How many live rules have each use, to be saved."""
         return dict(self._counts)
@@ -158,9 +165,12 @@ class Schema:
             raise _conflict(predicate, kind, where, f"{live}, as in {self._witness(attribute, live)}")
 
     def _witness(self, attribute: str, kind: str) -> str:
-        witness = self.find_witness(attribute, kind) if self.find_witness else None
-        if witness is None:
-            witness = self._witnesses.get((attribute, kind))
+        """A live rule with a use, in words. The search looks at every rule, so what it found is kept."""
+        witness = self._witnesses.get((attribute, kind))
+        if witness is None and self.find_witness is not None:
+            witness = self.find_witness(attribute, kind)
+            if witness is not None:
+                self._witnesses[attribute, kind] = witness
         return "another rule" if witness is None else f"rule {witness!r}"
 
 

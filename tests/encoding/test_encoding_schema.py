@@ -36,7 +36,10 @@ def test_requirements(text: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x in (1, 'a')", "rule: 'x' must be compared with constants of one type (got both number and string: x in (1, 'a'))"),
+        (
+            "x in (1, 'a')",
+            "rule: 'x' must be compared with constants of one type (got both number and string: x in (1, 'a'))",
+        ),
         ("x between 1 and 'b'", "rule: 'x' must be compared with constants of one type"),
         ("x < true", "rule: 'x' must be compared with = or != or in, being bool (got an order of bools: x < true)"),
         ("x between false and true", "being bool (got an order of bools: x between false and true)"),
@@ -98,7 +101,9 @@ def test_messages_name_both_rules() -> None:
     schema.add(schema.check(parse("x = 1"), "old"), "old")
     expected = "rule 'new': 'x' must be number, as in rule 'old' (got a comparison with a string: x = 'a')"
     assert conflict(schema, "x = 'a'") == expected
-    assert conflict(schema, "x like 'a%'", 7).startswith("rule 7: 'x' must be number, as in rule 'old' (got a text pattern")
+    assert conflict(schema, "x like 'a%'", 7).startswith(
+        "rule 7: 'x' must be number, as in rule 'old' (got a text pattern"
+    )
     schema.remove([("x", "number")], "old")
     schema.add([("x", "number")])
     assert "as in another rule" in conflict(schema, "x = 'a'")

@@ -32,12 +32,16 @@ def test_skipped_and_repeated_hours_take_the_offset_before_the_change() -> None:
     assert repeated == berlin.micros(datetime.datetime(2024, 10, 27, 2, 30, fold=1))
 
 
-@pytest.mark.parametrize("name", ["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Australia/Lord_Howe", "+05:45"])
+@pytest.mark.parametrize(
+    "name", ["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "Australia/Lord_Howe", "+05:45"]
+)
 def test_columns_are_read_like_single_values(name: str) -> None:
     zone = Zone(name)
     rng = np.random.default_rng(5)
     changes = [datetime.datetime(2024, 3, 31), datetime.datetime(2011, 12, 30), datetime.datetime(2024, 4, 7)]
-    around = [days_of(day.date()) * MICROSECONDS_A_DAY + np.arange(0, 2 * MICROSECONDS_A_DAY, HOUR // 4) for day in changes]
+    around = [
+        days_of(day.date()) * MICROSECONDS_A_DAY + np.arange(0, 2 * MICROSECONDS_A_DAY, HOUR // 4) for day in changes
+    ]
     local = np.concatenate([rng.integers(-(10**16), 4 * 10**15, 500), *around])
     epoch = datetime.datetime(1970, 1, 1)
     expected = [zone.micros(epoch + datetime.timedelta(microseconds=each)) for each in local.tolist()]

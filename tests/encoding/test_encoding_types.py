@@ -34,7 +34,9 @@ def test_every_type_has_an_alias_of_its_own_name() -> None:
 
 
 def test_ddl() -> None:
-    text = "age int NOT NULL COMMENT 'in years', `odd name` array<string>, geo struct<city: string, at struct<lat double>>"
+    text = (
+        "age int NOT NULL COMMENT 'in years', `odd name` array<string>, geo struct<city: string, at struct<lat double>>"
+    )
     declared = read_schema(text)
     assert declared.types == {"age": "int", "odd name": "list<string>", "geo.city": "string", "geo.at.lat": "double"}
     assert declared.structs == {"geo", "geo.at"}

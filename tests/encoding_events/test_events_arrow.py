@@ -111,8 +111,8 @@ def test_dictionaries_with_values_that_do_not_occur() -> None:
     """A value of the wrong kind that no row has is nobody's error; a large dictionary is not looked through."""
     numbers = pa.DictionaryArray.from_arrays(pa.array([2, None, 2]), pa.array([2**64 - 1, 7, 5], pa.uint64()))
     assert column_codes("int", (5,), numbers) == [10, None, 10]
-    words = pa.DictionaryArray.from_arrays(pa.array([700, 3]), [f"{i:03}" for i in range(1_000)])
-    assert column_codes("string", ("004",), words) == [10, 0]
+    words = pa.DictionaryArray.from_arrays(pa.array([700, None, 3, 3]), [f"{i:03}" for i in range(1_000)])
+    assert column_codes("string", ("004",), words) == [10, None, 0, 0]
 
 
 def test_chunks_with_different_dictionaries() -> None:
@@ -125,6 +125,24 @@ def test_run_ends_and_extension_types() -> None:
     assert column_codes("int", (5,), runs) == [0, 0, None, 10, 10]
     words = pa.ExtensionArray.from_storage(pa.json_(), pa.array(["a", None]))
     assert column_codes("string", ("a",), words) == [10, None]
+
+
+def test_null_tests_see_through_every_encoding() -> None:
+    words = pa.DictionaryArray.from_arrays([0, 1, None], ["a", None])
+    runs = pa.RunEndEncodedArray.from_arrays([1, 3], [1, None])
+    union = pa.UnionArray.from_dense(
+        pa.array([0, 0, 0], pa.int8()), pa.array([0, 1, 2], pa.int32()), [pa.array([1, None, None])]
+    )
+    for column in (words, runs, union):
+        assert column_codes("any", (), column) == [0, None, None]
+
+
+def test_strings_that_are_not_utf8_are_misfits() -> None:
+    broken = pa.array([b"a", b"\xff", None, b"\xff", b"b"]).view(pa.string())
+    encoder = PlainEncoder([plain_source("x", "string", 0, "b")])
+    assert batch_rows(encoder, pa.table({"x": broken}), on_error="null") == [[(0, 0)], [], [], [], [(0, 10)]]
+    with pytest.raises(EventError, match=r"event 1: 'x' must be string \(got bytes that are not UTF-8\)"):
+        batch_rows(encoder, pa.table({"x": broken}))
 
 
 def test_unions_are_read_value_by_value() -> None:

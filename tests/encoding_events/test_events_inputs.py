@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from events_support import EVERY_KIND, PlainDerived, PlainEncoder, batch_rows, plain_source, single_rows
+from events_support import EVERY_KIND, PlainDerived, PlainEncoder, batch_rows, plain_source, rows_of, single_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwood.encoding.attribute import Source
-from matchwood.encoding.events import columns_needed, event_batches
+from matchwood.encoding.events import columns_needed, event_batches, event_chunks
 from matchwood.errors import EventError, InvalidArgument
 
 ENCODER = PlainEncoder(EVERY_KIND)
@@ -226,3 +226,13 @@ def test_objects_of_other_libraries_through_the_arrow_interface() -> None:
     assert batch_rows(ENCODER, Batch()) == expected
     with pytest.raises(InvalidArgument, match="must hold columns"):
         event_batches(ENCODER, Stream(pa.chunked_array([[1]])))
+
+
+def test_chunks_can_be_taken_first_and_encoded_later() -> None:
+    """Their codes are those of the rules at the time of encoding."""
+    encoder = PlainEncoder([plain_source("x", "int", 0, 5)])
+    taken = list(event_chunks(encoder, pa.table({"x": [1, 7]})))
+    assert [(chunk.first_row, chunk.size) for chunk in taken] == [(0, 2)]
+    assert rows_of(taken[0].encode().events) == [[(0, 0)], [(0, 10)]]
+    encoder.listed, encoder.version = [plain_source("x", "int", 4, 1)], 2
+    assert rows_of(taken[0].encode().events) == [[(4, 10)], [(4, 10)]]

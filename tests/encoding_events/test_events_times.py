@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from matchwood.encoding.column_parts import Column
 from matchwood.encoding.columns import read_array
-from matchwood.encoding.event_values import Reading, read_element
+from matchwood.encoding.event_plain import Reading
+from matchwood.encoding.event_values import read_element
 from matchwood.encoding.timezones import Zone
 from matchwood.errors import EventError
 

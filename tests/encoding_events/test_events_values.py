@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from decimal import Decimal
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -14,7 +15,8 @@ import pyarrow as pa
 import pytest
 from events_support import PlainEncoder, batch_rows, batches_of, column_codes, plain_source, rows_of
 
-from matchwood.encoding.event_values import Misfit, Reading, describe, read_element
+from matchwood.encoding.event_plain import Misfit, Reading, describe
+from matchwood.encoding.event_values import read_element
 from matchwood.encoding.events import encode_event
 from matchwood.encoding.timezones import Zone
 from matchwood.errors import EventError
@@ -126,7 +128,7 @@ MISFITS: list[tuple[str, Any, str]] = [
     ("string", 5, "5, an int"),
     ("string", b"a", "b'a', a bytes"),
     ("string", "\ud800", "'\\ud800', a str with half a surrogate pair"),
-    ("string", "x" * 100 + "\ud800", f"'{'x' * 60}', a str with half a surrogate pair"),
+    ("string", "x" * 100 + "\ud800", f"'{'x' * 27}...{'x' * 22}\\ud800', a str with half a surrogate pair"),
     ("string", {"a": 1}, "{'a': 1}, a dict"),
     ("date", NOON, "datetime.datetime(1970, 1, 3, 12, 0), a datetime"),
     ("date", "1970-01-03T00:00:00", "'1970-01-03T00:00:00', a str that is not an ISO 8601 date"),
@@ -173,9 +175,11 @@ def test_values_that_cannot_be_shown() -> None:
         def __repr__(self) -> str:
             raise RuntimeError
 
-    assert describe(Silent()) == "a value that cannot be shown, a Silent"
+    assert re.fullmatch(r"<Silent instance at 0x[0-9a-f]+>, a Silent", describe(Silent()))
     assert describe(10**5_000) == "a value that cannot be shown, an int"
-    assert len(describe(list(range(1_000)))) < 80
+    assert describe(list(range(1_000))) == "[0, 1, 2, 3, 4, 5, ...], a list"
+    assert len(describe("x" * 10_000)) < 80
+    assert len(describe(b"x" * 10_000)) < 80
 
 
 def test_the_first_row_is_told_and_of_its_attributes_the_first() -> None:
@@ -185,6 +189,20 @@ def test_the_first_row_is_told_and_of_its_attributes_the_first() -> None:
         batch_rows(encoder, events)
     with pytest.raises(EventError, match="event 0: 'b' must be int"):
         encode_event(encoder, events[1])
+    for given in ([{}, {"a": "y"}, {"b": "w"}], pa.table({"b": [None, None, "w"], "a": [None, "y", None]})):
+        with pytest.raises(EventError, match="event 1: 'a' must be int"):
+            batch_rows(encoder, given)
+
+
+@pytest.mark.parametrize(
+    ("kind", "boundary", "value"),
+    [("int", 5, 2**63), ("number", 5, -(2**63) - 1), ("string", "a", "\ud800"), ("int", 5, True), ("number", 5, False)],
+)
+def test_the_short_way_refuses_what_columns_refuse(kind: str, boundary: Any, value: Any) -> None:
+    encoder = PlainEncoder([plain_source("x", kind, 0, boundary)])
+    for encode in (lambda: encode_event(encoder, {"x": value}), lambda: batch_rows(encoder, [{"x": value}])):
+        with pytest.raises(EventError, match=f"event 0: 'x' must be {kind}"):
+            encode()
 
 
 def test_misfits_may_count_as_missing_and_be_reported() -> None:

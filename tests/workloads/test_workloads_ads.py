@@ -12,16 +12,16 @@ from matchwood.workloads.ads import ads
 from matchwood.workloads.brute import hits
 
 
-@pytest.mark.parametrize("matching", [0.001, 0.0003, 0.0001])
+@pytest.mark.parametrize("matching", [0.001, 0.0001])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_measured_matching_probability_is_the_wanted_one(matching: float, seed: int) -> None:
-    work = ads(rules=20_000, events=200, matching=matching, seed=seed)
-    measured = np.mean([len(found) for found in hits(work, range(200))]) / 20_000
+    work = ads(rules=20_000, events=100, matching=matching, seed=seed)
+    measured = np.mean([len(found) for found in hits(work, range(100))]) / 20_000
     assert measured == pytest.approx(matching, rel=0.3)
 
 
 def test_the_papers_figures() -> None:
-    work = ads(rules=50_000, events=1_000)
+    work = ads(rules=30_000, events=1_000)
     said, sizes = work.describe(), np.diff(work.rules.offsets)
     assert said["dimensions"] == 122
     assert said["predicates_per_rule"] == pytest.approx(8, rel=0.03)
@@ -31,7 +31,7 @@ def test_the_papers_figures() -> None:
 
 
 def test_attributes_and_predicates_are_shared_as_zipf_says() -> None:
-    work = ads(rules=50_000, events=1_000)
+    work = ads(rules=30_000, events=1_000)
     for attributes in (work.rules.attributes, work.events.attributes):
         uses = np.sort(np.bincount(attributes, minlength=122))[::-1]
         assert uses[:10].sum() > 3 * uses[60:70].sum()
@@ -39,7 +39,7 @@ def test_attributes_and_predicates_are_shared_as_zipf_says() -> None:
     texts = [predicate for rule in work.rules_text() for predicate in rule.replace(" and a", "\na").split("\n")]
     _, counts = np.unique(texts, return_counts=True)
     counts = np.sort(counts)[::-1]
-    assert counts[0] > 20 * counts[1_000] > 100 * counts[10_000]
+    assert counts[0] > 20 * counts[1_000] > 100 * counts[8_000]
     assert np.median(counts) < 0.5 * np.mean(counts)
 
 

@@ -32,8 +32,8 @@ RULES = 20_000
     ids=lambda settings: " ".join(f"{value}" for value in settings.values()),
 )
 def test_the_measured_matching_probability_is_the_wanted_one(settings: dict[str, Any]) -> None:
-    work = begen(rules=RULES, events=150, seed=11, **settings)
-    measured = np.mean([len(found) for found in hits(work, range(150))]) / RULES
+    work = begen(rules=RULES, events=100, seed=11, **settings)
+    measured = np.mean([len(found) for found in hits(work, range(100))]) / RULES
     assert measured == pytest.approx(settings["matching"], rel=0.3)
 
 

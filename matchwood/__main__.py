@@ -1,0 +1,7 @@
+"""`python -m matchwood`: the command line without the installed script."""
+
+import sys
+
+from matchwood.cli import main
+
+sys.exit(main())

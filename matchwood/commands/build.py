@@ -1,0 +1,41 @@
+"""`matchwood build`: a file of rules made into an index on disk."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from matchwood.commands.rejects import rejects_file, report_rejects
+from matchwood.commands.rule_files import add_rule_arguments, load_rules
+from matchwood.engines import engine_names
+from matchwood.errors import InvalidArgument
+from matchwood.progress import Progress
+
+
+def add_arguments(commands: Any) -> None:
+    build = commands.add_parser("build", help="build an index from a file of rules and save it")
+    add_rule_arguments(build)
+    build.add_argument("index", help="where to save the index, as a new version")
+    build.add_argument(
+        "--engine", choices=["auto", *engine_names(), "oracle"], default="auto", help="how to match (default: auto)"
+    )
+    build.add_argument(
+        "--on-duplicate",
+        choices=("error", "replace"),
+        default="error",
+        help="a repeated id rejects the rule (default), or replaces the earlier one",
+    )
+    build.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Rejected rules are reported before anything is saved: a rule is never dropped in silence."""
+    rejects_file(arguments)
+    index, report = load_rules(arguments, arguments.engine, arguments.on_duplicate)
+    status = report_rejects(arguments, report)
+    if not len(index):
+        raise InvalidArgument(f"{arguments.rules}: no rule can be used, so nothing was saved")
+    with Progress(f"saving {arguments.index}"):
+        version = index.save(arguments.index)
+    print(f"{arguments.index}: version {version} with {len(index):,} rules, engine {index.engine} ({report})")
+    return status

@@ -1,0 +1,55 @@
+"""Arguments of commands: checked before any work begins, so that a slip costs nothing."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from matchwood.commands.formats import format_of
+from matchwood.encoding.declared import read_schema
+from matchwood.encoding.timezones import Zone
+from matchwood.errors import InvalidArgument, MatchwoodError
+
+
+class WrongCall(InvalidArgument):
+    """Arguments that do not go together; the exit status is 2, as for any wrong call."""
+
+
+def _checked(check: Callable[[str], Any]) -> Callable[[str], str]:
+    """A type for argparse that takes the text as it is if a check accepts it."""
+
+    def value(text: str) -> str:
+        try:
+            check(text)
+        except MatchwoodError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        return text
+
+    return value
+
+
+schema_text = _checked(read_schema)
+"""Types of attributes as DDL."""
+
+timezone_name = _checked(Zone)
+
+_with_format = _checked(lambda text: format_of(Path(text)))
+
+
+def table_file(text: str) -> Path:
+    """A file whose ending tells its format."""
+    return Path(_with_format(text))
+
+
+def count(text: str) -> int:
+    """A whole number of at least 1; underscores and commas may group its digits."""
+    digits = text.replace(",", "")
+    try:
+        number = int(digits)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1 (got {text!r})")
+    return number

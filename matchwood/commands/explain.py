@@ -1,0 +1,58 @@
+"""`matchwood explain`: why a rule is true, false or unknown for an event."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from matchwood.commands.calls import WrongCall
+from matchwood.errors import InvalidArgument
+from matchwood.index import Index, open_index
+
+
+def add_arguments(commands: Any) -> None:
+    explain = commands.add_parser("explain", help="why a rule is true, false or unknown for an event")
+    explain.add_argument("index", help="a saved index")
+    explain.add_argument("rule", help="the rule's id")
+    explain.add_argument("event", help="the event as JSON, or @FILE with JSON in it")
+    explain.add_argument("--json", action="store_true", help="as data instead of a drawing")
+    explain.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    event = _event(arguments.event)
+    index = open_index(arguments.index, read_only=True)
+    explanation = index.explain(event, rule_id(index, arguments.rule))
+    print(json.dumps(explanation.to_dict(), ensure_ascii=False, default=str) if arguments.json else explanation)
+    return 0
+
+
+def _event(text: str) -> dict[str, Any]:
+    source = "the event"
+    if text.startswith("@"):
+        source = text[1:]
+        try:
+            text = Path(source).read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InvalidArgument(f"{source}: not readable as text ({error})") from None
+    try:
+        event = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WrongCall(f"{source} must be a JSON object like '{{\"age\": 20}}' ({error})") from None
+    if not isinstance(event, dict):
+        raise WrongCall(f"{source} must be a JSON object like '{{\"age\": 20}}' (got {text.strip():.60})")
+    return event
+
+
+def rule_id(index: Index, text: str) -> int | str:
+    """An id from the command line, as the kind of id that the index has."""
+    if not pa.types.is_integer(index._table.id_type):
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidArgument(f"the ids of this index are integers (got {text!r})") from None

@@ -1,0 +1,105 @@
+"""`matchwood match`: the rules that are true of each event of a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from matchwood.commands.calls import WrongCall, table_file
+from matchwood.commands.event_files import EventBatch, EventFile
+from matchwood.commands.formats import CSV, format_of
+from matchwood.commands.reading import row_count
+from matchwood.commands.writing import Sink, open_sink
+from matchwood.index import Index, open_index
+from matchwood.progress import Progress
+
+SHOWN = 5
+
+
+def add_arguments(commands: Any) -> None:
+    match = commands.add_parser("match", help="the rules that are true of each event of a file")
+    match.add_argument("index", help="a saved index")
+    match.add_argument("events", type=table_file, help="CSV, JSON lines or Parquet; columns are attributes")
+    match.add_argument(
+        "-o", "--output", type=table_file, metavar="FILE", help="CSV, JSON lines or Parquet (default: CSV on standard output)"
+    )
+    match.add_argument("--key", metavar="COLUMN", help="write this column of the events instead of their positions")
+    match.add_argument(
+        "--missing",
+        choices=("null", "error"),
+        default="null",
+        help="an attribute that an event lacks is NULL (default), or an error",
+    )
+    match.add_argument(
+        "--list-separator", metavar="TEXT", help="what separates the elements of a list in CSV (default: JSON arrays)"
+    )
+    match.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    _check(arguments)
+    index = open_index(arguments.index, read_only=True)
+    narrow = arguments.missing == "null"
+    file = EventFile(arguments.events, index, arguments.key, arguments.list_separator, narrow)
+    with Progress(f"matching {arguments.events}", "events", row_count(arguments.events)) as progress:
+        hits = _write_hits(index, file, arguments, progress)
+    where = arguments.output or "standard output"
+    print(f"{progress.done:,} events, {hits:,} hits in {progress.seconds:.1f} s, written to {where}", file=sys.stderr)
+    _warn(file.absences(index) if progress.done else [])
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.key == "rule":
+        raise WrongCall("--key rule: the hits have a column of that name already; rename the events' column")
+    if arguments.list_separator is not None and (not arguments.list_separator or format_of(arguments.events) != CSV):
+        raise WrongCall("--list-separator is a text of at least one character, for events in CSV")
+    if arguments.output is not None and arguments.output.resolve() == arguments.events.resolve():
+        raise WrongCall(f"-o {arguments.output} would replace the events")
+
+
+def _write_hits(index: Index, file: EventFile, arguments: argparse.Namespace, progress: Progress) -> int:
+    """Match batch by batch; the output opens with the first, which tells the type of its keys."""
+    sink: Sink | None = None
+    hits = 0
+    try:
+        for batch in file.batches():
+            schema = _schema(index, arguments.key, batch.keys)
+            sink = sink or open_sink(arguments.output, schema)
+            for found in _hits(index, file, batch, schema, arguments.missing):
+                hits += found.num_rows
+                sink.write(found)
+            progress.advance(len(batch.events))
+        sink = sink or open_sink(arguments.output, _schema(index, arguments.key, None))
+    except BaseException:
+        if sink is not None:
+            sink.abandon()
+        raise
+    sink.close()
+    return hits
+
+
+def _schema(index: Index, key: str | None, keys: pa.Array | None) -> pa.Schema:
+    key_type = pa.int64() if key is None else pa.string() if keys is None else keys.type
+    return pa.schema([(key or "event", key_type), ("rule", index._table.id_type)])
+
+
+def _hits(
+    index: Index, file: EventFile, batch: EventBatch, schema: pa.Schema, missing: str
+) -> Iterator[pa.RecordBatch]:
+    with file.located(batch.first):
+        for found in index.match_batches(batch.events, missing=missing):
+            positions = found.column("event")
+            named = pc.add(positions, batch.first) if batch.keys is None else batch.keys.take(positions)
+            yield pa.record_batch([named, found.column("rule")], schema=schema)
+
+
+def _warn(absences: list[str]) -> None:
+    if absences:
+        more = f" and {len(absences) - SHOWN:,} more" if len(absences) > SHOWN else ""
+        print(f"note: rules name what no event has: {', '.join(absences[:SHOWN])}{more}", file=sys.stderr)

@@ -1,0 +1,48 @@
+"""`matchwood stats`: what a saved index holds, and whether it is sound."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from matchwood.index import open_index
+from matchwood.progress import Progress
+from matchwood.storage import current_version
+
+
+def add_arguments(commands: Any) -> None:
+    stats = commands.add_parser("stats", help="what a saved index holds")
+    stats.add_argument("index", help="a saved index")
+    stats.add_argument("--json", action="store_true", help="as data instead of a table")
+    stats.add_argument(
+        "--audit", action="store_true", help="also check every byte and every invariant; the exit status is 1 if one is broken"
+    )
+    stats.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with Progress(f"opening {arguments.index}"):
+        index = open_index(arguments.index, read_only=True, verify="full" if arguments.audit else "auto")
+    figures = {"version": current_version(arguments.index), **index.stats()}
+    del figures["matching"]  # what this process has matched: nothing
+    if arguments.audit:
+        with Progress(f"auditing {arguments.index}"):
+            figures["problems"] = index.audit()
+    print(json.dumps(figures, indent=2) if arguments.json else "\n".join(_lines(figures)))
+    return 1 if figures.get("problems") else 0
+
+
+def _lines(figures: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    """Nested figures, one a line, numbers grouped."""
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            yield f"{indent}{name}"
+            yield from _lines(value, indent + "  ")
+        elif isinstance(value, list):
+            yield f"{indent}{name:24} {'none' if not value else len(value)}"
+            yield from (f"{indent}  {line}" for line in value)
+        else:
+            shown = f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else value
+            yield f"{indent}{name:24} {shown}"

@@ -1,0 +1,49 @@
+"""The demo's results as one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from matchwood.bench.charts import bar_chart
+
+_BOUNDS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10**12)
+_STYLE = "body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222 }"
+
+
+def write_page(path: Path, facts: str, hits: pa.Table, views: pa.Table, reach: Sequence[tuple[str, int]]) -> None:
+    """How many campaigns a view hits, when in the day, and which campaigns reach most."""
+    per_view = np.bincount(hits["event"].to_numpy(), minlength=views.num_rows)
+    sections = [
+        ("Campaigns that a page view hits", bar_chart(histogram(per_view), "page views")),
+        ("Hits by the hour of the day", bar_chart(_by_hour(per_view, views["hour"].to_numpy()), "hits of a page view, on average")),
+        ("The campaigns with the widest reach", bar_chart([(name, float(count)) for name, count in reach], "page views")),
+    ]
+    body = "\n".join(f"<h2>{title}</h2>\n{chart}" for title, chart in sections)
+    head = f"<meta charset='utf-8'><title>Matchwood demo</title><style>{_STYLE}</style>"
+    page = f"<!doctype html><html lang='en'><head>{head}</head><body><h1>Campaigns and page views</h1>\n<p>{facts}</p>\n{body}\n</body></html>\n"
+    path.write_text(page, encoding="utf-8")
+
+
+def histogram(per_view: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[tuple[str, float]]:
+    """Views by their number of hits, in classes that grow; empty ones at both ends are left out.
+
+    >>> import numpy as np
+    >>> histogram(np.array([3, 3, 12, 60]))
+    [('2 to 4', 2.0), ('5 to 9', 0.0), ('10 to 19', 1.0), ('20 to 49', 0.0), ('50 to 99', 1.0)]
+    """
+    counts = np.histogram(per_view, _BOUNDS)[0]
+    names = [f"{low:,}" if low + 1 == high else f"{low:,} to {high - 1:,}" for low, high in zip(_BOUNDS, _BOUNDS[1:], strict=False)]
+    names[-1] = f"{_BOUNDS[-2]:,} or more"
+    filled = np.flatnonzero(counts)
+    return [(names[place], float(counts[place])) for place in range(filled[0], filled[-1] + 1)]
+
+
+def _by_hour(
+    per_view: np.ndarray[tuple[int], np.dtype[np.int64]], hours: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> list[tuple[str, float]]:
+    sums, counts = np.bincount(hours, per_view, 24), np.bincount(hours, minlength=24)
+    return [(f"{hour:02d}:00", float(sums[hour] / counts[hour])) for hour in range(24) if counts[hour]]

@@ -1,0 +1,90 @@
+"""Every kind of value against every type: the same verdict, or the same refusal, on every engine."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import matchwood
+from tests.contract.twin import Twin
+
+DAY, NOON = datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1, 12)
+EAST = datetime.timezone(datetime.timedelta(hours=2))
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+VALUES: list[Any] = [
+    *(None, True, False, np.True_, 0, 1, 3, -1, 2**53 + 1, 2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 10**30, Level.HIGH),
+    *(0.0, -0.0, 1.0, 1.5, 3.0, math.nan, math.inf, -math.inf, 2.0**63, 5e-324, 1e308),
+    *(np.int8(3), np.uint8(3), np.uint64(2**64 - 1), np.int64(3), np.float16(1.5), np.float32(0.1), np.float64(3)),
+    *(np.longdouble(3), np.complex64(1), 1j, Fraction(1, 2)),
+    *(Decimal(3), Decimal("3.0"), Decimal("1.5"), Decimal("0.1"), Decimal("NaN"), Decimal("sNaN"), Decimal("-Infinity")),
+    *(Decimal(2**63), Decimal(-(2**63)), Decimal(2**64), Decimal("1E+400"), Decimal("1E-400"), Decimal(2**53 + 1)),
+    *("", "a", "red", "1", "true", "é", "😀", "\0", "a\0b", "\ud800", np.str_("a"), Colour.RED, "x" * 10_000, b"a"),
+    *(DAY, NOON, NOON.replace(tzinfo=EAST), datetime.time(12), datetime.timedelta(1), datetime.date.min),
+    *(datetime.date.max, datetime.datetime.min, datetime.datetime.max, pd.Timestamp(NOON), pd.Timestamp(NOON, tz="Asia/Tokyo")),
+    *(np.datetime64("2026-01-01"), np.datetime64("2026-01"), np.datetime64("2026-01-01T12:00:00.000001999"), np.datetime64("NaT")),
+    *(pd.NaT, pd.NA, pd.Timestamp("2026-01-01 12:00:00.000000999"), pd.Timedelta(1), np.timedelta64(1, "s")),
+    *("2026-01-01", "2026-01-01T12:00:00", "2026-01-01 12:00", "2026-01-01T12:00:00Z", "20260101", "2026-W01-4"),
+    *("2026-01-01T12:00:00.123456789", "2026-01-01T12:00+02:00", "2026-13-01", "2026-01-01x12:00", " 2026-01-01", "2026-1-1"),
+    *([], [None], [1], [1, None, 3], (1, 2), {1, 3}, frozenset({"a"}), np.array([1, 3]), np.array(["a", "b"]), np.array([1.5])),
+    *(["a"], ["a", None], [""], [1, "a"], [1.0], [True], [2**63], [2**63 - 1], [Decimal(3)], [[1]], np.array([[1]]), [np.int8(3)]),
+    *([math.nan], [pd.NA, "a"], ["\ud800"], {}, {"a": 1}, object(), range(3), iter([1])),
+    *(pa.scalar(3), pa.scalar("a"), pa.scalar(None, pa.int64()), pa.scalar([1, 3]), pa.scalar(DAY), pa.scalar(NOON)),
+]
+RULES: dict[str, list[str]] = {
+    "bool": ["x", "x = false"],
+    "number": ["x = 3", "x > 1.25", "x = cast('NaN' as double)", "x <= -9223372036854775808", "x in (0, 9007199254740993)"],
+    "string": ["x = 'a'", "x > 'b'", "x like '%d'", "x = 'red'", "x rlike '^.$'", "x ilike 'É'"],
+    "timestamp": ["x = timestamp '2026-01-01 12:00:00'", "x >= date '2026-01-01'", "x < timestamp '2026-01-01 12:00:00'"],
+    "list<int>": ["x one of (1, 2)", "x all of (1, 3)", "x none of (3)", "9223372036854775807 in x"],
+    "list<string>": ["x one of ('a', 'b')", "x none of ('a')", "'' in x"],
+}
+WAYS: dict[str, tuple[str, dict[str, str] | None]] = {
+    **{f"inferred {kind}": (kind, None) for kind in RULES},
+    **{f"declared {kind}": ("number", {"x": kind}) for kind in ("int", "double")},
+    **{f"declared {kind}": ("timestamp", {"x": kind}) for kind in ("date", "timestamp")},
+    **{f"declared {kind}": (kind, {"x": kind}) for kind in ("bool", "string", "list<int>", "list<string>")},
+    "null tests": ("any", None),
+}
+
+
+def outcome(ask: Any) -> Any:
+    """The answer, or that there is none because the value does not fit."""
+    try:
+        return ask()
+    except matchwood.EventError:
+        return "EventError"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_value_against_every_type(engine: str, way: str) -> None:
+    kind, types = WAYS[way]
+    twin = Twin(engine, types)
+    rules = [*RULES.get(kind, []), "x is null", "x is not null"]
+    for rule in rules if "int" != (types or {}).get("x") else [rule for rule in rules if "1.25" not in rule and "NaN" not in rule]:
+        twin.put(rule, rule)
+    wrong = []
+    for value in VALUES:
+        expected = outcome(lambda event={"x": value}: twin.model.match(event))
+        one = outcome(lambda event={"x": value}: twin.index.match(event))
+        many = outcome(lambda event={"x": value}: twin.index.match_many([{}, event]).slice(1)["rule"].to_pylist())
+        if not one == expected == many:
+            wrong.append((value, type(value), expected, one, many))
+    assert wrong == []

@@ -1,0 +1,191 @@
+"""Spaces against brute force: additions, releases and look-ups in any sequence, in all kinds of domain."""
+
+from __future__ import annotations
+
+import bisect
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from matchwood.encoding import sorted_spaces
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
+from matchwood.encoding.keys import strings_of
+from matchwood.encoding.sorted_spaces import SortedSpaces
+from matchwood.encoding.spaces import Spaces, spaces_class
+from matchwood.errors import InvalidArgument
+
+POOLS: dict[str, list[Any]] = {
+    "int": [*range(-50, 50), 2**63 - 1, -(2**63), 2**62],
+    "timestamp": [day * 86_400_000_000 for day in range(-100, 100)],
+    "number": [
+        0.5, 1, -0.0, 2**53, 2**53 + 1, 2.0**53 + 2, 2**63 - 1, -(2**63), math.inf, -math.inf, math.nan, 1e308, 5e-324,
+        *(step / 7 for step in range(40)), *(2**62 + step for step in range(20)),
+    ],
+    "string": [
+        "", "a", "ab", "a\0", "b", "é", "日本", "\U0010ffff", "same beginning, long",
+        *(f"same beginning, {step}" for step in range(60)), *map(chr, range(97, 117)),
+    ],
+}  # fmt: skip
+
+
+def column(kind: str, elements: list[Any]) -> list[Any]:
+    """Elements as columns that `locate_many` takes; numbers as one of integers and one of doubles."""
+    if kind == "string":
+        return [(elements, strings_of([element.encode() for element in elements]))]
+    ints = [element for element in elements if isinstance(element, int)]
+    doubles = [element for element in elements if isinstance(element, float)]
+    columns: list[Any] = [(ints, np.array(ints, np.int64))]
+    return [*columns, (doubles, np.array(doubles, np.float64))] if kind == "number" else columns
+
+
+class Model:
+    """The same boundaries in a plain list: key, label, and one entry a reference."""
+
+    def __init__(self, spaces: SortedSpaces) -> None:
+        self.spaces = spaces
+        self.held: list[tuple[Any, int]] = []
+
+    def add(self, elements: list[Any]) -> None:
+        labels = self.spaces.add_many(elements).tolist()
+        for old, new in self.spaces.relabellings:
+            translation = dict(zip(old.tolist(), new.tolist(), strict=True))
+            self.held = [(key, translation[label]) for key, label in self.held]
+        self.spaces.relabellings.clear()
+        self.held += [
+            (self.spaces.columns.key(element), label) for element, label in zip(elements, labels, strict=True)
+        ]
+
+    def release(self, rng: random.Random, count: int) -> None:
+        rng.shuffle(self.held)
+        gone, self.held = self.held[:count], self.held[count:]
+        ends = [BOTTOM_LABEL, TOP_LABEL]
+        self.spaces.release_many(np.array([*ends, *(label for _, label in gone)], np.int32))
+
+    def locate(self, element: Any) -> int:
+        live = sorted(set(self.held))
+        place = bisect.bisect_right([key for key, _ in live], self.spaces.columns.key(element))
+        return live[place - 1][1] if place else BOTTOM_LABEL
+
+    def check(self, kind: str, elements: list[Any]) -> None:
+        live = sorted(set(self.held))
+        assert len(self.spaces) == len(live) == len({key for key, _ in live})
+        assert [label for _, label in live] == sorted({label for _, label in live})
+        assert self.spaces.audit() == []
+        assert [self.spaces.locate(element) for element in elements] == [self.locate(element) for element in elements]
+        for given, array in column(kind, elements):
+            assert self.spaces.locate_many(array).tolist() == [self.locate(element) for element in given]
+
+
+@pytest.mark.parametrize("few", [0, 8])
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("seed", range(4))
+def test_any_sequence_of_changes(kind: str, seed: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorted_spaces, "FEW", few)
+    rng, pool = random.Random(seed), POOLS[kind]
+    model = Model(SortedSpaces(kind))
+    for _ in range(60):
+        if rng.random() < 0.6 or not model.held:
+            model.add([rng.choice(pool) for _ in range(rng.choice((1, 1, 2, 5, 30)))])
+        else:
+            model.release(rng, rng.choice((1, 1, 3, 30, len(model.held))))
+        model.check(kind, [rng.choice(pool) for _ in range(10)])
+    model.release(rng, len(model.held))
+    assert len(model.spaces) == 0
+    assert model.spaces.locate(pool[0]) == BOTTOM_LABEL
+
+
+@pytest.mark.parametrize("kind", ["number", "string"])
+def test_labels_are_followed_when_they_run_out(kind: str) -> None:
+    """Each new boundary halves the same gap, from alternating sides, which no choice of labels survives."""
+    model = Model(SortedSpaces(kind))
+    low, high, elements = 0, 2**200, []
+    for step in range(200):
+        middle = (low + high) // 2
+        elements.append(float(middle) if kind == "number" else f"{middle:060x}")
+        low, high = (middle, high) if step % 2 else (low, middle)
+    for element in elements[:50] if kind == "number" else elements:
+        model.add([element])
+    assert model.spaces.counters["relabelled"] >= 1
+    model.check(kind, elements[::7])
+
+
+def test_dead_boundaries_may_come_to_life_again() -> None:
+    model = Model(SortedSpaces("int"))
+    model.add(list(range(1_000)))
+    rng = random.Random(3)
+    for step in range(300):
+        model.release(rng, 1)
+        if step % 3 == 0:
+            model.add([rng.randrange(1_000)])
+        if step % 25 == 0:
+            model.check("int", list(range(0, 1_000, 13)))
+    assert model.spaces.stats()["merged"] > 200
+
+
+def test_one_by_one_costs_the_same_with_a_hundred_thousand() -> None:
+    spaces = SortedSpaces("int")
+    spaces.add_many(list(range(0, 10**6, 10)))
+    moved = spaces.counters["moved"]
+    for element in range(5, 50_005, 10):
+        spaces.add_many([element])
+    assert len(spaces) == 105_000
+    assert spaces.counters["moved"] - moved <= 5 * 105_000
+
+
+def test_a_million_distinct_constants_at_once() -> None:
+    values = np.random.default_rng(4).random(1_000_000)
+    spaces = SortedSpaces("number")
+    labels = spaces.add_many(values.tolist())
+    order = np.argsort(values)
+    assert (np.diff(labels[order]) > 0).all()
+    assert spaces.stats() == {
+        "boundaries": 1_000_000, "bytes": 19_000_000, "split": 1_000_000, "merged": 0, "relabelled": 0, "moved": 0,
+    }  # fmt: skip
+    assert spaces.locate_many(values[:1_000]).tolist() == labels[:1_000].tolist()
+    spaces.release_many(labels)
+    assert len(spaces) == 0
+
+
+@pytest.mark.parametrize("kind", POOLS)
+def test_saved_spaces_come_back_and_files_never_change(kind: str) -> None:
+    pool = POOLS[kind]
+    spaces = SortedSpaces(kind)
+    spaces.add_many(pool)
+    spaces.add_many(pool[:3])
+    saved = spaces.arrays()
+    for array in saved.values():
+        array.flags.writeable = False
+    before = {name: array.copy() for name, array in saved.items()}
+    other: Spaces = SortedSpaces(kind, saved)
+    assert [other.locate(element) for element in pool] == [spaces.locate(element) for element in pool]
+    other.release_many(np.array([other.locate(pool[5])], np.int32))
+    other.add_many(pool[:20])
+    assert other.audit() == []
+    assert len(other) == len(spaces) - 1 or pool[5] in pool[:20]
+    assert all((saved[name] == array).all() for name, array in before.items())
+
+
+def test_damaged_arrays_are_refused() -> None:
+    spaces = SortedSpaces("string")
+    spaces.add_many(["a", "b", "c"])
+    saved = spaces.arrays()
+    with pytest.raises(ValueError, match="differ in number"):
+        SortedSpaces("string", {**saved, "labels": saved["labels"][:2]})
+    with pytest.raises(ValueError, match="do not fit"):
+        SortedSpaces("string", {**saved, "offsets": saved["offsets"] + 100})
+
+
+def test_a_label_of_nothing_is_an_error() -> None:
+    spaces = SortedSpaces("int")
+    spaces.add_many([1])
+    with pytest.raises(ValueError, match="belongs to no boundary"):
+        spaces.release_many(np.array([12345], np.int32))
+
+
+def test_names_of_implementations() -> None:
+    assert spaces_class("sorted") is SortedSpaces
+    with pytest.raises(InvalidArgument, match="spaces must be one of 'sorted'"):
+        spaces_class("pstreet")
