@@ -36,10 +36,13 @@ class Growable:
 
     def view(self) -> NDArray[Any]:
         """The elements, read-only."""
-        if self._view is None:
-            self._view = self._buffer[: self._count]
-            self._view.flags.writeable = False
-        return self._view
+        view = self._view
+        if view is None:
+            # Other threads may look at the same time: they must never see one that can still be written to.
+            view = self._buffer[: self._count]
+            view.flags.writeable = False
+            self._view = view
+        return view
 
     def writable(self) -> NDArray[Any]:
         """The elements, to be changed in place."""

@@ -45,6 +45,11 @@ class ReadersWriterLock:
         """A context in which no other thread reads or writes."""
         return self._write
 
+    def is_reading(self) -> bool:
+        """Whether the calling thread is in a reading context."""
+        with self._mutex:
+            return get_ident() in self._readers
+
     def _begin_reading(self) -> None:
         me = get_ident()
         with self._mutex:

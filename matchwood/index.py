@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Container, Iterator, Mapping, MutableMapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from matchwood._locks import ReadersWriterLock
 from matchwood.encoding import Encoder, Schema
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
-from matchwood.indexing import bulk, explaining, health, lint, persistence, results
+from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results
+from matchwood.indexing.entries import Items, Values
 from matchwood.indexing.matchers import Matcher, matcher_for
-from matchwood.indexing.preparation import Prepared, prepare
+from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
+from matchwood.indexing.settings import checked_limit, checked_options
 from matchwood.rules import RuleTable
 
 
@@ -48,14 +52,11 @@ class Index(MutableMapping[Any, str]):
         timezone: str = "UTC",
         strict_schema: bool = False,
     ) -> None:
-        if isinstance(dnf_limit, bool) or not isinstance(dnf_limit, int) or dnf_limit < 1:
-            raise InvalidArgument(f"dnf_limit must be an integer of at least 1 (got {dnf_limit!r})")
-        self._options = dict(options or {})
+        self._dnf_limit, self._options = checked_limit(dnf_limit), checked_options(options)
         spaces = self._options.pop("spaces", "sorted")
         self._encoder = Encoder(Schema(schema, strict=strict_schema), timezone=timezone, spaces=spaces)
         self._table = RuleTable()
         self._matcher: Matcher = matcher_for(engine, self._encoder, self._table, self._options)
-        self._dnf_limit = dnf_limit
         self._read_only = False
         self._set_up_locks()
 
@@ -68,21 +69,16 @@ class Index(MutableMapping[Any, str]):
     # ------------------------------------------------------------------ rules
 
     def __setitem__(self, rule_id: Any, source: Any) -> None:
-        with self._writer:
-            self._refuse_if_read_only()
-            row = self._table.find(rule_id)
-            old = self._table.text(row) if row >= 0 else None
-            prepared = prepare(self._encoder, self._dnf_limit, rule_id, source, replaced=old)
+        with self._changing():
+            rule_id = self._table.checked_id(rule_id)
+            row, schema = self._table.find(rule_id), self._encoder.schema
+            replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else ()
+            prepared = Preparation(self._encoder, self._dnf_limit).prepare(rule_id, source, replaced=replaced)
             with self._lock.writing():
-                self._put(row, rule_id, prepared)
-
-    def _put(self, row: int, rule_id: Any, prepared: Prepared) -> None:
-        self._encoder.schema.add(prepared.uses, rule_id)
-        if row >= 0:
-            self._matcher.replace(row, prepared)
-        else:
-            self._matcher.insert([rule_id], [prepared])
-            self._matcher.flush()
+                if row >= 0:
+                    self._matcher.replace(np.array([row], np.int32), [prepared])
+                else:
+                    self._matcher.insert([rule_id], [prepared])
 
     def insert_many(self, rules: Any, on_error: str = "collect", on_duplicate: str = "error") -> Report:
         """Insert many rules: (id, expression[, options]) tuples, a mapping, or a table.
@@ -90,15 +86,17 @@ class Index(MutableMapping[Any, str]):
         `on_error`      `collect` lists bad rules in the report, `raise` inserts nothing if there is one
         `on_duplicate`  `error` treats an id that exists as a bad rule, `replace` replaces the rule
         """
-        with self._writer:
-            self._refuse_if_read_only()
+        with self._changing():
             return bulk.insert_many(self, rules, on_error, on_duplicate)
 
     def __delitem__(self, rule_id: Any) -> None:
-        with self._writer:
-            self._refuse_if_read_only()
-            with self._lock.writing():
-                self._matcher.remove(self._table.row_of(rule_id))
+        with self._changing(), self._lock.writing():
+            self._matcher.remove(np.array([self._table.row_of(rule_id)], np.int32))
+
+    def clear(self) -> None:
+        """Delete all rules; declared types stay."""
+        with self._changing(), self._lock.writing():
+            self._matcher.clear()
 
     def __getitem__(self, rule_id: Any) -> str:
         with self._lock.reading():
@@ -114,8 +112,15 @@ class Index(MutableMapping[Any, str]):
     def __iter__(self) -> Iterator[Any]:
         """The ids in rule order, as they are when the iteration begins."""
         with self._lock.reading():
-            ids = self._table.ids(self._table.live_rows()).to_pylist()
-        return iter(ids)
+            return iter(self._table.id_list(self._table.live_rows()))
+
+    def items(self) -> Items:
+        """Ids and texts in rule order."""
+        return Items(self)
+
+    def values(self) -> Values:
+        """Texts in rule order."""
+        return Values(self)
 
     def __repr__(self) -> str:
         return f"<matchwood.Index: {len(self):,} rules, engine {self.engine!r}>"
@@ -124,6 +129,20 @@ class Index(MutableMapping[Any, str]):
     def engine(self) -> str:
         """The name of the engine that does the matching."""
         return self._matcher.name
+
+    @property
+    def id_kind(self) -> type[int] | type[str] | None:
+        """Whether ids are int or str; None while there has been no rule."""
+        return self._table.id_kind
+
+    def types(self) -> dict[str, str]:
+        """The types of all attributes that are declared or that rules compare with something."""
+        with self._lock.reading():
+            return self._encoder.schema.types()
+
+    def arrow_types(self) -> dict[str, pa.DataType]:
+        """Column types for reading events from text, by column; columns whose type may vary are left out."""
+        return attribute_types.arrow_types(self.types())
 
     # --------------------------------------------------------------- matching
 
@@ -137,27 +156,30 @@ class Index(MutableMapping[Any, str]):
             return self._table.id_list(self._matcher.rows_of(event))
 
     def match_many(self, events: Any, missing: str = "null") -> pa.Table:
-        """A table (event: int64 row position, rule) for many events, by event and then rule order."""
+        """A table (event: int64 row position, rule) for many events, by event and then rule order.
+
+        `missing`  `null` takes a column that rules name and events lack for NULL, `error` refuses such events
+        """
         with self._lock.reading():
-            batches = list(results.record_batches(self._table, self._matcher.row_batches(events, missing)))
-            return pa.Table.from_batches(batches, schema=results.hits_schema(self._table))
+            schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing)
+            batches = results.record_batches(self._table, schema, asked, contextlib.nullcontext)
+            return pa.Table.from_batches(list(batches), schema=schema)
 
     def match_batches(self, events: Any, missing: str = "null") -> pa.RecordBatchReader:
         """What `match_many` returns, batch by batch in bounded memory.
 
         Each batch is the answer of one moment; rules changed between two batches show in the later one.
         """
-        schema = results.hits_schema(self._table)
-        return pa.RecordBatchReader.from_batches(schema, results.locked(self._lock, self._batches(events, missing)))
-
-    def _batches(self, events: Any, missing: str) -> Iterator[pa.RecordBatch]:
-        return results.record_batches(self._table, self._matcher.row_batches(events, missing))
+        with self._lock.reading():
+            schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing)
+        batches = results.record_batches(self._table, schema, asked, self._lock.reading)
+        return pa.RecordBatchReader.from_batches(schema, batches)
 
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         """Why a rule is true, false or unknown for an event: `print` it, or read `.decided_by`."""
         with self._lock.reading():
-            text = self._table.text(self._table.row_of(rule_id))
-            return explaining.explain_text(text, event, self._encoder)
+            text, types = self._table.text(self._table.row_of(rule_id)), self._encoder.schema.types()
+        return explaining.explain_text(text, event, types, self._encoder.timezone)
 
     # ---------------------------------------------------------------- insight
 
@@ -166,7 +188,7 @@ class Index(MutableMapping[Any, str]):
 
         Problems: `never` true, `always` true, `duplicate` of an earlier rule, `implied` by another.
         """
-        with self._lock.reading():
+        with self._unchanged():
             return lint.lint(self._table, self._encoder, self._matcher, self._dnf_limit)
 
     def stats(self) -> dict[str, Any]:
@@ -176,29 +198,42 @@ class Index(MutableMapping[Any, str]):
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
-        with self._lock.reading():
+        with self._unchanged():
             return [*self._table.audit(), *self._encoder.audit(), *self._matcher.audit()]
 
     def compact(self) -> None:
         """Give back the room of deleted and replaced rules; answers do not change."""
-        with self._writer:
-            self._refuse_if_read_only()
-            with self._lock.writing():
-                self._matcher.compact()
+        with self._changing(), self._lock.writing():
+            self._matcher.compact()
 
     # ------------------------------------------------------------- snapshots
 
     def save(self, path: Any) -> int:
         """Write a snapshot as a new version at `path`; returns its number. Readers see all of it or none."""
-        with self._lock.reading():
+        with self._unchanged():
             return persistence.save(self, path)
 
-    def _refuse_if_read_only(self) -> None:
+    # ------------------------------------------------------------------ turns
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """The turn of one writer, in which it takes the lock when it is ready to change something."""
         if self._read_only:
             raise MatchwoodError("this index was opened with read_only=True; open it without to change it in memory")
+        if self._lock.is_reading():
+            # Waiting for another writer, which waits for this reader, would take for ever.
+            raise MatchwoodError("an index cannot be changed by the events that it is matching: finish matching first")
+        with self._writer:
+            yield
 
-    def _find_witness(self, attribute: str, kind: str) -> Any:
-        return explaining.find_witness(self._table, attribute, kind)
+    @contextlib.contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """A time without writers for long work; those who match need not wait for a writer that does."""
+        with contextlib.nullcontext() if self._lock.is_reading() else self._writer:
+            yield
+
+    def _find_witness(self, attribute: str, kind: str, passed_over: Container[Any] = ()) -> Any:
+        return explaining.find_witness(self._table, self._encoder.schema, attribute, kind, passed_over)
 
 
 def open_index(path: Any, read_only: bool = False, verify: str = "auto") -> Index:

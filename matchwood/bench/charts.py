@@ -8,22 +8,28 @@ from collections.abc import Sequence
 
 from matchwood.bench.tables import shown
 
-_BAR, _GAP, _LABELS, _WIDTH = 20, 6, 260, 560
+_BAR, _GAP, _LABELS, _WIDTH, _VALUES, _AXIS = 20, 6, 260, 560, 90, 24
 
 
 def bar_chart(bars: Sequence[tuple[str, float]], axis: str, log: bool = False) -> str:
     """Horizontal bars with their values; on a logarithmic axis each decade is as long as the next."""
     if not bars:
         return ""
-    lengths = _lengths([value for _, value in bars], log)
-    height = (_BAR + _GAP) * len(bars) + 24
+    lengths = bar_lengths([value for _, value in bars], log)
+    width, height = _LABELS + _WIDTH + _VALUES, (_BAR + _GAP) * len(bars) + _AXIS
     rows = "".join(_bar(number, label, value, lengths[number]) for number, (label, value) in enumerate(bars))
     scale = " (logarithmic)" if log else ""
     caption = f"<text x='{_LABELS}' y='{height - 6}' font-size='12' fill='#555'>{html.escape(axis)}{scale}</text>"
-    return f"<svg width='{_LABELS + _WIDTH + 90}' height='{height}' font-family='sans-serif'>{rows}{caption}</svg>"
+    size = f"width='{width}' height='{height}' viewBox='0 0 {width} {height}'"
+    return f"<svg xmlns='http://www.w3.org/2000/svg' {size} font-family='sans-serif'>{rows}{caption}</svg>"
 
 
-def _lengths(values: Sequence[float], log: bool) -> list[float]:
+def bar_lengths(values: Sequence[float], log: bool) -> list[float]:
+    """How long each bar is, in pixels; the shortest on a logarithmic axis still has half a decade.
+
+    >>> [round(length) for length in bar_lengths([1, 10, 100], log=True)], bar_lengths([0, 5, 10], log=False)
+    ([112, 336, 560], [0.0, 280.0, 560.0])
+    """
     largest = max(values)
     if largest <= 0:
         return [0.0 for _ in values]

@@ -4,41 +4,55 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from matchwood.bench.measure import WrongAnswer, timed
+from matchwood.bench.setup import insert_all, sizes, warm_up
 from matchwood.index import Index
+from matchwood.progress import Progress
 from matchwood.workloads.begen import begen
 
-RULES = {"quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
+RULES = {"smoke": 2_000, "quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
 
 
 def run(scale: str) -> dict[str, Any]:
-    workload = begen(rules=RULES[scale], events=1, matching=0.01, seed=3)
-    texts = workload.rules_text()
-    planted = {
+    warm_up(["counting"])
+    texts = begen(rules=RULES[scale], events=1, matching=0.01, seed=3).rules_text()
+    mistakes = planted(texts)
+    index = Index()
+    build_s, _ = timed(lambda: insert_all(index, [*texts, *mistakes.values()]))
+    with Progress("linting"):
+        lint_s, findings = timed(index.lint)
+    check(findings, len(texts), list(mistakes))
+    row = {
+        "engine": index.engine,
+        "workload": "begen, planted",
+        "rules": len(index),
+        "build_s": round(build_s, 3),
+        **sizes(index),
+        "checked": True,
+        "lint_s": round(lint_s, 2),
+        "findings": findings.num_rows,
+        "unsearched": int(findings.schema.metadata[b"unsearched"]),
+    }
+    return {"experiment": "lint", "scale": scale, "rows": [row]}
+
+
+def planted(texts: list[str]) -> dict[str, str]:
+    """A rule for each problem."""
+    return {
         "never": "a0 > 5 and a0 < 5",
         "always": "a0 is null or a0 < 5 or a0 >= 5",
         "duplicate": f"({texts[0]}) and true",
         "implied": f"{texts[1]} or a1 = -1",
     }
-    index = Index()
-    index.insert_many(enumerate([*texts, *planted.values()]))
-    seconds, findings = timed(index.lint)
-    found = {(row["id"], row["problem"]) for row in findings.filter(_late(findings, len(texts))).to_pylist()}
-    missed = [problem for number, problem in enumerate(planted) if (len(texts) + number, problem) not in found]
+
+
+def check(findings: pa.Table, first: int, problems: list[str]) -> None:
+    """The rule with the id `first` has the first problem, the next one the second, and so on."""
+    rows = findings.filter(pc.greater_equal(findings["id"], first)).to_pylist()
+    found = {(row["id"], row["problem"]) for row in rows}
+    missed = [problem for number, problem in enumerate(problems) if (first + number, problem) not in found]
     if missed:
-        raise WrongAnswer(f"lint missed what was planted: {missed}")
-    row = {
-        "workload": "begen",
-        "rules": len(index),
-        "seconds": round(seconds, 2),
-        "findings": findings.num_rows,
-        "unsearched": int(findings.schema.metadata[b"unsearched"]),
-        "checked": True,
-    }
-    return {"experiment": "lint", "scale": scale, "rows": [row]}
-
-
-def _late(findings: Any, first: int) -> Any:
-    return pc.greater_equal(findings["id"], first)
+        raise WrongAnswer(f"lint missed what was planted: {', '.join(missed)}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,18 @@ from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import Engine, Workspace
 from matchwood.errors import MatchwoodError
 
+Result = TypeVar("Result")
+
+MEASURED_SECONDS = 0.5
+"""An engine matches all events again and again until it has taken this long."""
+
+
+class WrongAnswer(MatchwoodError):
+    """A benchmark whose answers are wrong, or that measures nothing."""
+
 
 class Measured(NamedTuple):
-    """One engine's matching of one batch of events."""
+    """One engine's matching of one batch of events: the hits are units."""
 
     warmup_s: float
     seconds: float
@@ -25,31 +34,27 @@ class Measured(NamedTuple):
     checksum: int
 
 
-def measure_engine(engine: Engine, events: EncodedEvents, at_least_s: float = 0.5) -> Measured:
+def measure_engine(engine: Engine, events: EncodedEvents, at_least_s: float = MEASURED_SECONDS) -> Measured:
     """Match all events once to warm up, then again until enough time has passed; the best full round counts.
 
     The best round, because the machine's other work only ever adds time.
     """
     workspace = Workspace()
-    started = time.perf_counter()
-    hits, candidates, checksum = _round(engine, events, workspace)
-    warmup = time.perf_counter() - started
+    warmup, (hits, candidates, checksum) = timed(lambda: _counted_round(engine, events, workspace))
     best, spent = float("inf"), 0.0
     while spent < at_least_s:
-        seconds = _timed_round(engine, events, workspace)
+        seconds, _ = timed(lambda: _plain_round(engine, events, workspace))
         best, spent = min(best, seconds), spent + seconds
     return Measured(warmup, best, events.count, hits, candidates, checksum)
 
 
-def _timed_round(engine: Engine, events: EncodedEvents, workspace: Workspace) -> float:
-    started = time.perf_counter()
+def _plain_round(engine: Engine, events: EncodedEvents, workspace: Workspace) -> None:
     position = 0
     while position < events.count:
         position += engine.match(events, position, workspace).count
-    return time.perf_counter() - started
 
 
-def _round(engine: Engine, events: EncodedEvents, workspace: Workspace) -> tuple[int, int, int]:
+def _counted_round(engine: Engine, events: EncodedEvents, workspace: Workspace) -> tuple[int, int, int]:
     """The hits, the candidates, and a sum over (event, unit) pairs that does not depend on their order."""
     hits = candidates = checksum = position = 0
     while position < events.count:
@@ -68,20 +73,23 @@ def _checksum(first: int, offsets: NDArray[np.int64], units: NDArray[np.int32]) 
     return int((mixed * np.uint64(0xBF58476D1CE4E5B9)).sum(dtype=np.uint64))
 
 
-class WrongAnswer(MatchwoodError):
-    """A benchmark whose engines do not agree, or that measures nothing."""
-
-
-def check_agreement(results: dict[str, Measured]) -> None:
+def check_agreement(results: Mapping[str, Measured]) -> None:
     """All engines gave the same hits, and there were some."""
-    checksums = {measured.checksum for measured in results.values()}
-    if len(checksums) > 1:
-        raise WrongAnswer(f"the engines disagree: {({name: found.hits for name, found in results.items()})}")
-    if any(measured.hits == 0 for measured in results.values()):
-        raise WrongAnswer("no event matched any rule: this would measure nothing")
+    if len({measured.checksum for measured in results.values()}) > 1:
+        counts = ", ".join(f"{name} has {measured.hits:,} hits" for name, measured in results.items())
+        raise WrongAnswer(f"the engines disagree: {counts}")
+    for name, measured in results.items():
+        require_hits(measured.hits, name)
 
 
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
+def require_hits(hits: int, who: str) -> int:
+    """Refuse a run in which nothing matched: it would measure how fast nothing is found."""
+    if not hits:
+        raise WrongAnswer(f"{who}: no event matched any rule, so nothing was measured")
+    return hits
+
+
+def timed(action: Callable[[], Result]) -> tuple[float, Result]:
     """Seconds that an action took, and what it returned."""
     started = time.perf_counter()
     result = action()

@@ -6,12 +6,15 @@ guarded; equality and `in` need no guard, which keeps the peers as fast as they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from matchwood.language import Predicate, parse, postorder
 
-Matcher: TypeAlias = Callable[[Mapping[str, Any]], list[int]]
+Matcher: TypeAlias = Callable[[dict[str, Any]], list[int]]
+"""One event to the positions of the rules that match it."""
+
+Build: TypeAlias = Callable[[Sequence[str]], Matcher]
 
 
 def rule_engine_matcher(texts: Sequence[str]) -> Matcher:
@@ -31,7 +34,7 @@ def zen_engine_matcher(texts: Sequence[str]) -> Matcher:
     return lambda event: [number for number, rule in enumerate(rules) if rule.evaluate(event)]
 
 
-PEERS: dict[str, Callable[[Sequence[str]], Matcher]] = {
+PEERS: dict[str, Build] = {
     "rule-engine": rule_engine_matcher,
     "zen-engine": zen_engine_matcher,
 }

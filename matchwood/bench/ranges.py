@@ -1,77 +1,112 @@
 """One-sided ranges with distinct constants on one attribute: the case that ruins an index that enumerates.
 
-In bulk, and one by one with the cost of the first and of the last tenth apart: it must not grow with the number of spaces.
+In bulk, and one by one with the cost of the first and of the last tenth apart: it must not grow with the number of
+spaces. Each cell runs in a process of its own, so that its peak memory is its own.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from matchwood.bench.measure import WrongAnswer, timed
+import matchwood
+from matchwood.bench.measure import WrongAnswer, require_hits, timed
+from matchwood.bench.setup import insert_all, sizes, warm_up
 from matchwood.index import Index
+from matchwood.progress import Progress
 
-RULES = {"quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
 ENGINES = ("scan", "counting")
+WAYS = ("bulk", "one by one")
+RULES = {"smoke": 1_000, "quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
+VALUES = 20
 SEED = 5
 
 
 def run(scale: str) -> dict[str, Any]:
-    """Each cell runs in a process of its own, so that its peak memory is its own."""
-    rows = [_cell(engine, how, RULES[scale]) for engine in ENGINES for how in ("bulk", "one by one")]
+    rows = []
+    with Progress("bench ranges", "cells", len(ENGINES) * len(WAYS)) as progress:
+        for engine in ENGINES:
+            for way in WAYS:
+                rows.append(_in_own_process(engine, way, RULES[scale]))
+                progress.advance()
+    for row in rows:
+        scan = next(other for other in rows if (other["engine"], other["workload"]) == ("scan", row["workload"]))
+        row["ratio_to_scan"] = round(scan["us_per_event"] / row["us_per_event"], 2)
     return {"experiment": "ranges", "scale": scale, "rows": rows}
 
 
-def _cell(engine: str, how: str, rules: int) -> dict[str, Any]:
-    script = f"import json; from matchwood.bench.ranges import measure; print(json.dumps(measure({engine!r}, {how!r}, {rules})))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+def _in_own_process(engine: str, way: str, rules: int) -> dict[str, Any]:
+    script = "import json, sys; from matchwood.bench.ranges import measure; print(json.dumps(measure(*json.loads(sys.argv[1]))))"
+    places = [str(Path(matchwood.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+    command = [sys.executable, "-c", script, json.dumps([engine, way, rules])]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
-        raise WrongAnswer(f"{engine}, {how}: {done.stderr.strip().splitlines()[-1]}")
+        reason = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        raise WrongAnswer(f"{engine}, {way}: {reason}")
     row: dict[str, Any] = json.loads(done.stdout)
     return row
 
 
-def measure(engine: str, how: str, rules: int) -> dict[str, Any]:
-    """Build, match 100 values against NumPy's count, and tell time and peak memory."""
+def measure(engine: str, way: str, rules: int) -> dict[str, Any]:
+    """Build, match some values, hold every hit against NumPy, and tell time and peak memory."""
+    warm_up([engine])
     constants = np.random.default_rng(SEED).permutation(rules)
     texts = [f"x {'<' if constant % 2 else '>='} {constant}" for constant in constants.tolist()]
-    index = Index(engine=engine)
-    tenths = _insert(index, texts, how)
-    _check(index, constants, rules)
+    index = Index(engine)
+    tenths = _insert(index, texts, way)
+    values = np.linspace(-1, rules, VALUES).astype(int).tolist()
+    index.match({"x": 0})
+    seconds, found = timed(lambda: [index.match({"x": value}) for value in values])
+    check(constants, values, found)
+    candidates = index.stats()["matching"]["candidates"] / (VALUES + 1)
     return {
         "engine": engine,
-        "how": how,
+        "workload": f"ranges, {way}",
         "rules": rules,
+        "events": VALUES,
         "build_s": round(sum(tenths), 2),
-        "us_per_rule": round(1e6 * sum(tenths) / rules, 1),
-        "us_first_tenth": round(1e7 * tenths[0] / rules, 1),
-        "us_last_tenth": round(1e7 * tenths[-1] / rules, 1),
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "us_per_event": round(1e6 * seconds / VALUES, 1),
+        "hits_per_event": require_hits(sum(map(len, found)), engine) / VALUES,
+        "candidates_per_event": candidates,
+        **sizes(index),
         "checked": True,
+        "us_per_rule": round(1e6 * sum(tenths) / rules, 1),
+        "us_first_tenth": round(1e7 * tenths[0] / rules, 1) if len(tenths) == 10 else None,
+        "us_last_tenth": round(1e7 * tenths[-1] / rules, 1) if len(tenths) == 10 else None,
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
 
 
-def _insert(index: Index, texts: list[str], how: str) -> list[float]:
+def _insert(index: Index, texts: list[str], way: str) -> list[float]:
     """Seconds for each tenth of the rules; in bulk all of it counts as one."""
-    if how == "bulk":
-        return [timed(lambda: index.insert_many(enumerate(texts)))[0]]
-    bounds = np.linspace(0, len(texts), 11).astype(int)
-    return [timed(lambda: _one_by_one(index, texts, start, stop))[0] for start, stop in zip(bounds, bounds[1:], strict=False)]
+    if way == "bulk":
+        return [timed(lambda: insert_all(index, texts))[0]]
+    bounds = np.linspace(0, len(texts), 11).astype(int).tolist()
+    return [_one_by_one(index, texts, start, stop) for start, stop in pairwise(bounds)]
 
 
-def _one_by_one(index: Index, texts: list[str], start: int, stop: int) -> None:
-    for number in range(start, stop):
-        index[number] = texts[number]
+def _one_by_one(index: Index, texts: list[str], start: int, stop: int) -> float:
+    def insert() -> None:
+        for number in range(start, stop):
+            index[number] = texts[number]
+
+    return timed(insert)[0]
 
 
-def _check(index: Index, constants: np.ndarray[Any, Any], rules: int) -> None:
+def check(constants: NDArray[np.int64], values: list[int], found: list[list[int]]) -> None:
+    """Odd constants are upper bounds, even ones lower bounds."""
     odd = constants % 2 == 1
-    for value in np.linspace(-1, rules, 20).astype(int).tolist():
+    for value, hits in zip(values, found, strict=True):
         expected = np.flatnonzero(np.where(odd, value < constants, value >= constants))
-        if index.match({"x": value}) != expected.tolist():
-            raise WrongAnswer(f"x = {value}: {len(index.match({'x': value}))} hits instead of {len(expected)}")
+        if hits != expected.tolist():
+            raise WrongAnswer(f"x = {value}: {len(hits):,} hits, or others, instead of {len(expected):,}")

@@ -1,4 +1,4 @@
-"""The experiments that can be run by name."""
+"""The experiments that can be run by name, and the figures that every row of every one of them has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,26 @@ from typing import Any, NamedTuple
 from matchwood.errors import InvalidArgument
 
 SCALES = ("quick", "full", "paper")
+SMOKE = "smoke"
+"""The scale of the tests: large enough to check answers, too small to measure anything."""
+
+FIELDS = (
+    "engine",
+    "workload",
+    "rules",
+    "events",
+    "build_s",
+    "us_per_event",
+    "hits_per_event",
+    "candidates_per_event",
+    "bytes_index",
+    "bytes_verify",
+    "bytes_text",
+    "fallback_rules",
+    "ratio_to_scan",
+    "checked",
+)
+"""What the rows of all experiments have in common; None where an experiment does not measure it."""
 
 
 class Experiment(NamedTuple):
@@ -21,35 +41,71 @@ class Experiment(NamedTuple):
     log: bool = True
 
     def run(self, scale: str) -> dict[str, Any]:
-        if scale not in SCALES:
+        """Run it; a result that is wrong, or means nothing, is an error."""
+        if scale not in (*SCALES, SMOKE):
             raise InvalidArgument(f"scale must be one of {', '.join(SCALES)} (got {scale!r})")
-        result: dict[str, Any] = importlib.import_module(self.module).run(scale)
-        return result
+        result = importlib.import_module(self.module).run(scale)
+        rows = [complete(row) for row in result["rows"]]
+        return {"experiment": self.name, "scale": scale, "rows": rows}
 
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (
-        Experiment(
-            "parse", "matchwood.bench.parse", "Rules read a second, next to parser libraries", "rules_per_second", ("parser",)
-        ),
-        Experiment(
-            "core", "matchwood.bench.core", "Building and matching with the core engines", "us_per_event", ("workload", "rules", "engine")
-        ),
-        Experiment(
-            "single", "matchwood.bench.single", "One event at a time: index.match(dict)", "us_median", ("engine", "rules")
-        ),
-        Experiment(
-            "ranges", "matchwood.bench.ranges", "A million one-sided ranges on one attribute", "us_per_rule", ("engine", "how"), False
-        ),
-        Experiment(
-            "lint", "matchwood.bench.linting", "Linting many rules", "seconds", ("workload", "rules"), False
-        ),
-        Experiment(
-            "today", "matchwood.bench.today", "Next to what users have today", "us_per_event", ("engine",)
-        ),
-    )
-}
+def complete(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with all common fields first, then its own.
+
+    >>> list(complete({"peak_mb": 5, "engine": "scan"}))[:2], complete({"peak_mb": 5})["peak_mb"]
+    (['engine', 'workload'], 5)
+    """
+    return {**{name: row.get(name) for name in FIELDS}, **row}
+
+
+_ALL = (
+    Experiment(
+        "parse",
+        "matchwood.bench.parse",
+        "Rules read a second, next to parser libraries",
+        value="rules_per_second",
+        label=("parser",),
+    ),
+    Experiment(
+        "core",
+        "matchwood.bench.core",
+        "Building and matching with the core engines",
+        value="us_per_event",
+        label=("workload", "rules", "engine"),
+    ),
+    Experiment(
+        "single",
+        "matchwood.bench.single",
+        "One event at a time: index.match(dict)",
+        value="us_median",
+        label=("engine", "rules"),
+    ),
+    Experiment(
+        "ranges",
+        "matchwood.bench.ranges",
+        "One-sided ranges with distinct constants on one attribute",
+        value="us_per_rule",
+        label=("engine", "workload"),
+        log=False,
+    ),
+    Experiment(
+        "lint",
+        "matchwood.bench.linting",
+        "Linting many rules",
+        value="lint_s",
+        label=("workload", "rules"),
+        log=False,
+    ),
+    Experiment(
+        "today",
+        "matchwood.bench.today",
+        "Next to what users have today",
+        value="us_per_event",
+        label=("engine",),
+    ),
+)
+
+EXPERIMENTS = {known.name: known for known in _ALL}
 
 
 def experiment(name: str) -> Experiment:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from matchwood.bench.measure import WrongAnswer, timed
 from matchwood.encoding.codes import EncodedEvents
+from matchwood.engines import Engine, Workspace
 from matchwood.engines.oracle import evaluate
 from matchwood.index import Index
+from matchwood.indexing.sources import CHUNK_RULES
 from matchwood.language import parse
+from matchwood.progress import Progress
 from matchwood.workloads.base import Workload
+from matchwood.workloads.begen import begen
+from matchwood.workloads.brute import hits as brute_force
+
+CHECKED_EVENTS = 20
 
 
 class Prepared(NamedTuple):
-    """An index built from a workload's texts, its events in both forms, and what building cost."""
+    """An index built from a workload's texts with ids 0, 1, …, its events in both forms, and what that cost."""
 
-    index: Index
+    rules: Index
     table: pa.Table
     events: EncodedEvents
     build_s: float
@@ -28,25 +36,30 @@ class Prepared(NamedTuple):
 
 def prepare(workload: Workload, engine: str) -> Prepared:
     """Build from text, encode the events, and check that nothing was rejected or repeated."""
-    texts = workload.rules_text()
-    index = Index(engine=engine)
-    build_s, report = timed(lambda: index.insert_many(enumerate(texts)))
-    if report.rejected.num_rows:
-        raise WrongAnswer(f"{report.rejected.num_rows} rules were rejected, the first: {report.rejected['error'][0]}")
-    table = workload.events_table()
-    encode_s, batches = timed(lambda: list(index._encoder.event_batches(table)))
-    events = concatenated([batch.events for batch in batches])
-    _refuse_repeated(workload)
-    return Prepared(index, table, events, build_s, encode_s)
+    refuse_repeated(workload.events_dicts())
+    index, texts, table = Index(engine), workload.rules_text(), workload.events_table()
+    build_s, _ = timed(lambda: insert_all(index, texts))
+    encode_s, batches = timed(lambda: [batch.events for batch in index._encoder.event_batches(table)])
+    return Prepared(index, table, concatenated(batches), build_s, encode_s)
 
 
-def _refuse_repeated(workload: Workload) -> None:
-    texts = [json.dumps(event, sort_keys=True, default=str) for event in workload.events_dicts()]
+def insert_all(index: Index, texts: Sequence[str]) -> None:
+    """Insert rules with the ids 0, 1, …; a rejected one makes the run worthless."""
+    with Progress("building", "rules", len(texts)) as progress:
+        report = index.insert_many(progress.over(enumerate(texts), CHUNK_RULES))
+    rejected = report.rejected
+    if rejected.num_rows:
+        raise WrongAnswer(f"{rejected.num_rows:,} rules were rejected, the first: {rejected['error'][0]}")
+
+
+def refuse_repeated(events: Sequence[dict[str, Any]]) -> None:
+    """Caches would answer an event that occurs twice, and the benchmark would measure them."""
+    texts = [json.dumps(event, sort_keys=True) for event in events]
     if len(set(texts)) != len(texts):
         raise WrongAnswer("two measured events are equal")
 
 
-def concatenated(batches: list[EncodedEvents]) -> EncodedEvents:
+def concatenated(batches: Sequence[EncodedEvents]) -> EncodedEvents:
     """Several encoded batches as one, read-only as kernels want them."""
     counts = np.concatenate([np.diff(batch.offsets) for batch in batches])
     joined = EncodedEvents(
@@ -59,13 +72,48 @@ def concatenated(batches: list[EncodedEvents]) -> EncodedEvents:
     return joined
 
 
-def check_with_oracle(prepared: Prepared, workload: Workload, rules: int = 200, events: int = 20, seed: int = 1) -> None:
-    """The index's answers for some events, held against the oracle on some rules, half of them among the hits."""
+def warm_up(engines: Sequence[str]) -> float:
+    """Compile every kernel that a run needs, or load it, so that no measurement pays for it; returns the seconds."""
+
+    def once() -> None:
+        workload = begen(rules=200, events=10, matching=0.05, seed=1)
+        for engine in engines:
+            prepared = prepare(workload, engine)
+            prepared.rules.match_many(prepared.table)
+            prepared.rules.match(workload.events_dicts()[0])
+
+    return timed(once)[0]
+
+
+def check_with_oracle(
+    index: Index, workload: Workload, rules: int = 200, events: int = CHECKED_EVENTS, seed: int = 1
+) -> None:
+    """The index's answers for some events, held against the oracle on random rules and on some of the hits."""
     random = np.random.default_rng(seed)
     texts = workload.rules_text()
     for event in workload.events_dicts()[:events]:
-        hits = set(prepared.index.match(event))
-        sample = {*random.integers(0, len(texts), rules).tolist(), *list(hits)[: rules // 2]}
-        wrong = [rule for rule in sample if (evaluate(parse(texts[rule]), event) is True) != (rule in hits)]
-        if wrong:
-            raise WrongAnswer(f"rule {wrong[0]} ({texts[wrong[0]]}) and event {event}: the oracle disagrees")
+        hits = index.match(event)
+        sample = {*random.integers(0, len(texts), rules).tolist(), *hits[: rules // 2]}
+        found = set(hits)
+        for rule in sample:
+            if (evaluate(parse(texts[rule]), event) is True) != (rule in found):
+                raise WrongAnswer(f"the oracle disagrees about rule {rule} ({texts[rule]}) and event {event}")
+
+
+def check_with_brute_force(
+    name: str, engine: Engine, prepared: Prepared, workload: Workload, events: int = CHECKED_EVENTS
+) -> None:
+    """An engine's hits for the first events, as rules, held against all hits that NumPy finds."""
+    workspace = Workspace()
+    expected = brute_force(workload, range(min(events, prepared.events.count)))
+    for event, rules in enumerate(expected):
+        found = prepared.rules._table.rows(engine.match(prepared.events, event, workspace), None, event, workspace)
+        rows = found.rows[: found.offsets[1]]
+        if not np.array_equal(rows, rules):
+            raise WrongAnswer(f"{name}: event {event} has {len(rules):,} hits, the engine finds {len(rows):,} or others")
+
+
+def sizes(index: Index) -> dict[str, Any]:
+    """The figures of a row that an index knows by itself."""
+    stats = index.stats()
+    return {name: stats[name] for name in ("bytes_index", "bytes_verify", "bytes_text", "fallback_rules")}

@@ -7,43 +7,57 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.bench.measure import WrongAnswer
-from matchwood.bench.setup import check_with_oracle, prepare
+from matchwood.bench.measure import require_hits
+from matchwood.bench.setup import check_with_oracle, prepare, sizes, warm_up
+from matchwood.progress import Progress
+from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
 
-RULES = 100_000
-EVENTS = {"quick": 2_000, "full": 10_000, "paper": 10_000}
+ENGINES = ("scan", "counting")
+RULES = {"smoke": 2_000, "quick": 100_000, "full": 100_000, "paper": 100_000}
+EVENTS = {"smoke": 50, "quick": 2_000, "full": 10_000, "paper": 10_000}
+HITS = 10
+"""About as many rules match an event."""
+
+_WARM = 100
 
 
 def run(scale: str) -> dict[str, Any]:
-    """Median and 99th percentile at 100,000 rules and about 10 hits an event."""
-    workload = begen(rules=RULES, events=EVENTS[scale], matching=10 / RULES, seed=11)
-    rows = [_row(workload, engine) for engine in ("counting", "scan")]
+    """Median and 99th percentile of the time for one event."""
+    warm_up(ENGINES)
+    workload = begen(rules=RULES[scale], events=EVENTS[scale], matching=HITS / RULES[scale], seed=11)
+    rows = [measure(workload, engine) for engine in ENGINES]
+    for row in rows:
+        row["ratio_to_scan"] = round(rows[0]["us_median"] / row["us_median"], 2)
     return {"experiment": "single", "scale": scale, "rows": rows}
 
 
-def _row(workload: Any, engine: str) -> dict[str, Any]:
+def measure(workload: Workload, engine: str) -> dict[str, Any]:
+    """The row of one engine."""
     prepared = prepare(workload, engine)
-    check_with_oracle(prepared, workload)
-    index, events = prepared.index, workload.events_dicts()
-    for event in events[:100]:
+    index, events = prepared.rules, workload.events_dicts()
+    check_with_oracle(index, workload)
+    for event in events[:_WARM]:
         index.match(event)
-    seconds, hits = np.empty(len(events)), 0
-    for position, event in enumerate(events):
-        started = time.perf_counter()
-        found = index.match(event)
-        seconds[position] = time.perf_counter() - started
-        hits += len(found)
-    if not hits:
-        raise WrongAnswer("no event matched any rule")
+    seconds, hits, before = np.empty(len(events)), 0, index.stats()["matching"]["candidates"]
+    with Progress(f"bench single, {engine}", "events", len(events)) as progress:
+        for position, event in enumerate(events):
+            started = time.perf_counter()
+            found = index.match(event)
+            seconds[position] = time.perf_counter() - started
+            hits += len(found)
+            progress.advance()
     return {
         "engine": engine,
-        "workload": "begen",
+        "workload": "begen, dicts",
         "rules": len(index),
         "events": len(events),
-        "hits_per_event": hits / len(events),
+        "build_s": round(prepared.build_s, 3),
+        "us_per_event": round(1e6 * float(seconds.mean()), 1),
+        "hits_per_event": require_hits(hits, engine) / len(events),
+        "candidates_per_event": (index.stats()["matching"]["candidates"] - before) / len(events),
+        **sizes(index),
+        "checked": True,
         "us_median": round(1e6 * float(np.median(seconds)), 1),
         "us_p99": round(1e6 * float(np.percentile(seconds, 99)), 1),
-        "us_mean": round(1e6 * float(seconds.mean()), 1),
-        "checked": True,
     }

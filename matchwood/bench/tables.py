@@ -7,22 +7,39 @@ from typing import Any
 
 
 def text_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Columns in the order of the first row, numbers to the right.
+    """Columns in the order of the rows, numbers to the right; columns without any value are left out.
 
-    >>> print(text_table([{"engine": "scan", "rules": 1000}, {"engine": "counting", "rules": 20}]))
+    >>> print(text_table([{"engine": "scan", "rules": 1000, "bytes": None}, {"engine": "counting", "rules": 20}]))
     engine    rules
     --------  -----
     scan      1,000
     counting     20
     """
-    if not rows:
+    names = filled_columns(rows)
+    if not names:
         return "(no rows)"
-    names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[shown(row.get(name)) for name in names] for row in rows]
     widths = [max(len(name), *(len(line[column]) for line in cells)) for column, name in enumerate(names)]
     numeric = [all(isinstance(row.get(name), int | float | None) for row in rows) for name in names]
     lines = [names, ["-" * width for width in widths], *cells]
     return "\n".join("  ".join(_aligned(line, widths, numeric)).rstrip() for line in lines)
+
+
+def filled_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The names under which some row has a value."""
+    return [name for name in dict.fromkeys(name for row in rows for name in row) if any(row.get(name) is not None for row in rows)]
+
+
+def transposed(rows: Sequence[dict[str, Any]]) -> str:
+    """One row as a column, for rows with more figures than a terminal is wide."""
+    names = filled_columns(rows)
+    width = max(map(len, names), default=0)
+    columns = [[shown(row.get(name)) for name in names] for row in rows]
+    widths = [max(map(len, column), default=0) for column in columns]
+    return "\n".join(
+        f"{name:{width}}  " + "  ".join(column[line].rjust(wide) for column, wide in zip(columns, widths, strict=True))
+        for line, name in enumerate(names)
+    )
 
 
 def _aligned(line: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
@@ -33,10 +50,16 @@ def _aligned(line: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]
 
 
 def shown(value: Any) -> str:
-    """One value for people: numbers grouped, at three significant digits or more."""
+    """One value for people: numbers grouped, at three significant digits or more.
+
+    >>> [shown(value) for value in (1234567, 1234.5, 3.14159, 0.000012, True, None)]
+    ['1,234,567', '1,234', '3.14', '1.2e-05', 'yes', '-']
+    """
     if value is None:
         return "-"
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int) or abs(value) >= 1000:
         return f"{value:,.0f}"

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
+from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import EXPERIMENTS, SCALES, experiment
 from matchwood.bench.report import write_report
-from matchwood.bench.tables import text_table
+from matchwood.bench.tables import filled_columns, text_table, transposed
+from matchwood.commands.calls import WrongCall
 
 RESULTS = Path("bench-results")
+ALL = "all"
+_WIDEST = 7
+"""Rows with more figures than this are printed as columns."""
 
 
 def add_arguments(commands: Any) -> None:
@@ -19,21 +25,23 @@ def add_arguments(commands: Any) -> None:
     actions = bench.add_subparsers(title="actions", metavar="action", required=True)
     actions.add_parser("list", help="the experiments").set_defaults(run=run_list)
     run = actions.add_parser("run", help="run one experiment, or all")
-    run.add_argument("name", choices=[*EXPERIMENTS, "all"], metavar="NAME", help="an experiment of the list, or all")
-    _scale_arguments(run)
-    run.set_defaults(run=run_one)
+    run.add_argument("name", choices=[*EXPERIMENTS, ALL], metavar="NAME", help=f"an experiment of the list, or {ALL}")
+    _run_arguments(run)
     report = actions.add_parser("report", help="one HTML page of all results")
-    report.add_argument("-o", "--output", type=Path, default=RESULTS / "report.html")
+    report.add_argument("-o", "--output", type=Path, default=RESULTS / "report.html", metavar="FILE")
     report.set_defaults(run=run_report)
     for name, known in EXPERIMENTS.items():
         shortcut = actions.add_parser(name, help=known.title)
-        _scale_arguments(shortcut)
-        shortcut.set_defaults(run=run_one, name=name)
+        shortcut.set_defaults(name=name)
+        _run_arguments(shortcut)
 
 
-def _scale_arguments(parser: argparse.ArgumentParser) -> None:
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", choices=SCALES, default="quick", help="how large (default: quick)")
-    parser.add_argument("--json", type=Path, help=f"where the figures go (default: {RESULTS}/NAME.json)")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help=f"where the figures go (default: {RESULTS}/NAME.json)"
+    )
+    parser.set_defaults(run=run_experiments)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -41,18 +49,38 @@ def run_list(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_one(arguments: argparse.Namespace) -> int:
-    names = list(EXPERIMENTS) if arguments.name == "all" else [arguments.name]
-    for name in names:
-        result = experiment(name).run(arguments.scale)
-        path = arguments.json or RESULTS / f"{name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        print(f"{name} ({arguments.scale}): {experiment(name).title}\n{text_table(result['rows'])}\n\nwritten to {path}\n")
-    return 0
+def run_experiments(arguments: argparse.Namespace) -> int:
+    """One experiment, or all: a wrong answer in one does not keep the others from running, but is never forgotten."""
+    if arguments.name != ALL:
+        _run(arguments.name, arguments.scale, arguments.json or RESULTS / f"{arguments.name}.json")
+        return 0
+    if arguments.json:
+        raise WrongCall("--json names the file of one experiment; all of them go to " + str(RESULTS))
+    failed = [name for name in EXPERIMENTS if not _went_well(name, arguments.scale)]
+    if failed:
+        print(f"matchwood: these experiments failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _went_well(name: str, scale: str) -> bool:
+    try:
+        _run(name, scale, RESULTS / f"{name}.json")
+    except WrongAnswer as error:
+        print(f"matchwood: {name}: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def _run(name: str, scale: str, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    print(f"{name} ({scale}): {experiment(name).title}", flush=True)
+    result = experiment(name).run(scale)
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    rows = result["rows"]
+    print(f"\n{text_table(rows) if len(filled_columns(rows)) <= _WIDEST else transposed(rows)}\n\nwritten to {path}\n")
 
 
 def run_report(arguments: argparse.Namespace) -> int:
-    pages = write_report(RESULTS, arguments.output)
-    print(f"{pages} experiments in {arguments.output}")
+    count = write_report(RESULTS, arguments.output)
+    print(f"{count} experiments in {arguments.output}")
     return 0

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from matchwood.bench.charts import bar_chart
+
+Counts: TypeAlias = NDArray[np.int64]
 
 _BOUNDS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10**12)
 _STYLE = "body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222 }"
 
 
 def write_page(path: Path, facts: str, hits: pa.Table, views: pa.Table, reach: Sequence[tuple[str, int]]) -> None:
-    """How many campaigns a view hits, when in the day, and which campaigns reach most."""
+    """How many campaigns a view hits, at which age, and which campaigns reach most."""
     per_view = np.bincount(hits["event"].to_numpy(), minlength=views.num_rows)
     sections = [
         ("Campaigns that a page view hits", bar_chart(histogram(per_view), "page views")),
-        ("Hits by the hour of the day", bar_chart(_by_hour(per_view, views["hour"].to_numpy()), "hits of a page view, on average")),
+        ("Campaigns by the viewer's age", bar_chart(by_age(per_view, views["age"]), "hits of a page view, on average")),
         ("The campaigns with the widest reach", bar_chart([(name, float(count)) for name, count in reach], "page views")),
     ]
     body = "\n".join(f"<h2>{title}</h2>\n{chart}" for title, chart in sections)
@@ -28,7 +33,7 @@ def write_page(path: Path, facts: str, hits: pa.Table, views: pa.Table, reach: S
     path.write_text(page, encoding="utf-8")
 
 
-def histogram(per_view: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[tuple[str, float]]:
+def histogram(per_view: Counts) -> list[tuple[str, float]]:
     """Views by their number of hits, in classes that grow; empty ones at both ends are left out.
 
     >>> import numpy as np
@@ -42,8 +47,9 @@ def histogram(per_view: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[tupl
     return [(names[place], float(counts[place])) for place in range(filled[0], filled[-1] + 1)]
 
 
-def _by_hour(
-    per_view: np.ndarray[tuple[int], np.dtype[np.int64]], hours: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> list[tuple[str, float]]:
-    sums, counts = np.bincount(hours, per_view, 24), np.bincount(hours, minlength=24)
-    return [(f"{hour:02d}:00", float(sums[hour] / counts[hour])) for hour in range(24) if counts[hour]]
+def by_age(per_view: Counts, ages: pa.ChunkedArray) -> list[tuple[str, float]]:
+    """The average number of hits of a view, by tens of years; every campaign asks for an age, so unknown ones hit none."""
+    tens = pc.fill_null(pc.divide(ages, 10), -1).to_numpy()
+    groups = np.unique(tens).tolist()
+    names = ["unknown" if ten < 0 else f"{10 * ten} to {10 * ten + 9}" for ten in groups]
+    return [(name, float(per_view[tens == ten].mean())) for name, ten in zip(names, groups, strict=True)]

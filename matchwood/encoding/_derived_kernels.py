@@ -51,12 +51,20 @@ def match_lists(
 
 @kernel
 def _fits(data: Any, start: int, stop: int, program: Any, begin: int, end: int) -> Any:
-    """Whether text data[start:stop] fits program[begin:end]; on a dead end the last run takes one more character."""
+    """Whether text data[start:stop] fits program[begin:end]; on a dead end the last run takes one more byte.
+
+    After a run comes a byte or the end, since `likes.py` writes single wildcards before it.
+    """
     at, code, run, resume = start, begin, -1, 0
     while at < stop or code < end:
         if code < end and program[code] == ANY_RUN:
             run, resume = code, at
             code += 1
+            if code == end:
+                return True
+            while resume < stop and data[resume] != program[code]:
+                resume += 1
+            at = resume
         elif code < end and at < stop and (program[code] == ANY_ONE or program[code] == data[at]):
             at += 1
             if program[code] == ANY_ONE:
@@ -64,10 +72,7 @@ def _fits(data: Any, start: int, stop: int, program: Any, begin: int, end: int) 
                     at += 1
             code += 1
         elif run >= 0 and resume < stop:
-            resume += 1
-            while resume < stop and data[resume] & 0xC0 == 0x80:
-                resume += 1
-            at, code = resume, run + 1
+            at, code = resume + 1, run
         else:
             return False
     return True
@@ -76,7 +81,8 @@ def _fits(data: Any, start: int, stop: int, program: Any, begin: int, end: int) 
 @kernel
 def _slot(keys: Any, gram: Any) -> Any:
     """Where a gram stands in the hash table, or the empty place where it would."""
-    slot = (gram * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
+    # A gram has 35 bits and the factor 29, so that the product never overflows (uncompiled, NumPy would warn).
+    slot = ((gram ^ (gram >> np.uint64(15))) * np.uint64(0x1F83D9AB)) >> np.uint64(24)
     slot &= np.uint64(len(keys) - 1)
     while keys[slot] != 0 and keys[slot] != gram:
         slot = (slot + np.uint64(1)) & np.uint64(len(keys) - 1)

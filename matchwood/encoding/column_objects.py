@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,8 @@ from matchwood.encoding.column_parts import EMPTY, Column, Misfits, Part, Rows, 
 from matchwood.encoding.event_plain import Misfit, Reading
 from matchwood.encoding.event_values import read_element
 from matchwood.encoding.timezones import days_of
+
+Converter: TypeAlias = Callable[[str, list[Any], set[type]], list[Part] | None]
 
 _QUICK_TYPES: dict[str, frozenset[type]] = {
     "any": frozenset((bool, int, float, str, bytes, list, tuple, dict, datetime.date, datetime.datetime)),
@@ -103,7 +105,7 @@ def _list_array(kind: str, values: list[list[Any]], elements: list[Any]) -> pa.A
     return pa.ListArray.from_arrays(pa.array(offsets), flat)
 
 
-_CONVERTERS: dict[str, Callable[[str, list[Any], set[type]], list[Part] | None]] = {
+_CONVERTERS: dict[str, Converter] = {
     "any": _unread,
     "bool": _integers,
     "int": _integers,
@@ -135,7 +137,7 @@ def _one_by_one(kind: str, values: list[Any], reading: Reading) -> Column:
 
 def _element_parts(kind: str, elements: list[Any]) -> list[Part]:
     """Parts of elements that `read_element` made: they fit."""
-    convert = _ELEMENT_CONVERTERS.get(kind, _integers)
+    convert: Converter = _ELEMENT_CONVERTERS.get(kind, _integers)
     return (convert(kind, elements, set(map(type, elements))) or []) if elements else []
 
 

@@ -10,21 +10,26 @@ from __future__ import annotations
 import re
 from typing import Final, TypeAlias
 
-from matchwood.errors import ParseError
+from matchwood.errors import LimitExceeded, ParseError
 
 ANY_RUN: Final = 0
 ANY_ONE: Final = 1
+
+LONGEST = 10_000
+"""In the worst case matching takes the product of both lengths, so that of the pattern is limited."""
 
 Parts: TypeAlias = tuple[str | int, ...]
 """A pattern in pieces: texts, ANY_RUN and ANY_ONE."""
 
 
 def read_like(pattern: str, escape: str | None = None) -> Parts:
-    """The pattern as texts and wildcards; between two texts any run comes first and only once.
+    """The pattern as texts and wildcards; between two texts any run comes last and only once.
 
     >>> read_like("50!%_%_%a", "!")
-    ('50%', 0, 1, 1, 'a')
+    ('50%', 1, 1, 0, 'a')
     """
+    if len(pattern) > LONGEST:
+        raise LimitExceeded(f"a pattern of like may have at most {LONGEST:,} characters (got {len(pattern):,})")
     mark = escape or "\\"
     parts: list[str | int] = []
     literal: list[str] = []
@@ -34,7 +39,7 @@ def read_like(pattern: str, escape: str | None = None) -> Parts:
             literal.append(_escaped(pattern, token.start(), mark))
         elif text[0] in "%_":
             parts += ["".join(literal)] if literal else []
-            parts += [ANY_RUN] * ("%" in text) + [ANY_ONE] * text.count("_")
+            parts += [ANY_ONE] * text.count("_") + [ANY_RUN] * ("%" in text)
             literal.clear()
         else:
             literal.append(text)

@@ -134,6 +134,7 @@ class Schema:
         self._counts = dict(counts)
         self._kinds = {attribute: kind for attribute, kind in counts if kind != "any"}
         self._witnesses = {}
+        self.version += 1
 
     def check_declared(self, predicate: Predicate, kind: str, where: str = "rule") -> None:
         """TypeConflict when a predicate, which needs that kind, contradicts the declarations."""

@@ -28,7 +28,7 @@ def encode_few(
     rows = [_numbered(vocabulary, kind_of, conjunction, elements) for conjunction in conjunctions]
     # All elements of an attribute at once: adding one may give the labels of all others anew.
     labels = {number: iter(vocabulary.add_values(number, held).tolist()) for number, held in elements.items()}
-    constraints = [[(number, null, _ends(cuts, labels[number])) for number, null, cuts in row] for row in rows]
+    constraints = [[(number, null, _ends(cuts, labels.get(number))) for number, null, cuts in row] for row in rows]
     if ordered:
         for row in constraints:
             row.sort(key=_number_of)
@@ -48,14 +48,15 @@ def _numbered(
     for key, cuts, null in leaves:
         values = [math.nan if cut[1] else cut[0] for cut in cuts if cut]
         number = vocabulary.number(key, kind_of(key) if values else "any")
-        elements.setdefault(number, []).extend(values)
+        if values:
+            elements.setdefault(number, []).extend(values)
         row.append((number, null, cuts))
     return row
 
 
 def _ends(cuts: CutSet, labels: Any) -> list[int]:
     """Lower and upper labels in turn."""
-    ends = [next(labels) if cut else BOTTOM_LABEL for cut in cuts]
+    ends: list[int] = [next(labels) if cut else BOTTOM_LABEL for cut in cuts]
     return [*ends, TOP_LABEL] if len(ends) & 1 else ends
 
 

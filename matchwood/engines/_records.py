@@ -12,6 +12,7 @@ from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines._conjunction_kernels import count_pieces, unpack_all
 from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH, relabel_records
 from matchwood.engines._views import read_only, require, require_offsets, require_range
+from matchwood.errors import InvalidArgument
 
 
 def side_intervals(source: EncodedConjunctions) -> int:
@@ -50,6 +51,16 @@ def relabel(records: Growable, intervals: Growable, attribute: int, old: Any, ne
     order = np.argsort(old, kind="stable")
     old_labels, new_labels = read_only(old[order], np.int32), read_only(new[order], np.int32)
     relabel_records(records.writable(), intervals.writable(), attribute, old_labels, new_labels)
+
+
+def renumber(records: Growable, numbers: NDArray[np.int32]) -> int:
+    """Give attributes other numbers, in the same order; returns one more than the largest."""
+    codes = records.writable()[::WIDTH]
+    moved = np.asarray(numbers, np.int32)[codes >> FLAG_BITS]
+    if len(moved) and int(moved.min()) < 0:
+        raise InvalidArgument("an attribute that is in use has no new number")
+    codes[:] = (moved << FLAG_BITS) | (codes & ((1 << FLAG_BITS) - 1))
+    return int(moved.max(initial=-1)) + 1
 
 
 def check_records(

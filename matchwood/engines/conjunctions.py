@@ -20,7 +20,7 @@ from matchwood.engines._conjunction_kernels import (
     rehash,
 )
 from matchwood.engines._record_kernels import WIDTH
-from matchwood.engines._records import attribute_count, check_records, relabel, side_intervals, unpacked
+from matchwood.engines._records import attribute_count, check_records, relabel, renumber, side_intervals, unpacked
 from matchwood.engines._views import read_only, read_only_conjunctions, require, require_range, saved, saved_count
 from matchwood.engines.units import UnitTable
 
@@ -160,6 +160,13 @@ class ConjunctionStore(UnitTable):
         """Replace the labels of one attribute wherever they are stored; those not in `old` stay."""
         self.check()
         relabel(self._records, self._intervals, attribute, old, new)
+        rehash(*self.view(), self._hashes.writable(), self.alive)
+        self._rebuild_table(self.live)
+
+    def renumber(self, numbers: NDArray[np.int32]) -> None:
+        """Give all attributes the numbers[old], which are in the same order; there must be no dead units."""
+        self.check()
+        self._attributes = renumber(self._records, numbers)
         rehash(*self.view(), self._hashes.writable(), self.alive)
         self._rebuild_table(self.live)
 

@@ -12,7 +12,7 @@ from matchwood._arrays import Growable
 from matchwood.encoding.codes import EncodedConjunctions, EncodedForm
 from matchwood.engines._form_kernels import AND, OR, hash_all, hash_form, pack_all
 from matchwood.engines._record_kernels import WIDTH, same_records
-from matchwood.engines._records import attribute_count, relabel, side_intervals, unpacked
+from matchwood.engines._records import attribute_count, relabel, renumber, side_intervals, unpacked
 from matchwood.engines._views import read_only_conjunctions, saved, saved_count
 from matchwood.engines.form_arrays import FORM_ARRAYS, Forms, check_forms
 from matchwood.engines.units import UnitTable
@@ -176,6 +176,12 @@ class FormStore(UnitTable):
         """Replace the labels of one attribute wherever they are stored; those not in `old` stay."""
         self.check()
         relabel(self._columns["records"], self._columns["intervals"], attribute, old, new)
+        self._by_hash = None
+
+    def renumber(self, numbers: NDArray[np.int32]) -> None:
+        """Give all attributes the numbers[old], which are in the same order; there must be no dead units."""
+        self.check()
+        self._attributes = renumber(self._columns["records"], numbers)
         self._by_hash = None
 
     def compact(self) -> NDArray[np.int32]:

@@ -31,7 +31,7 @@ FAMILIES = {
 }
 """Types whose values compare with each other share a family."""
 
-_INT64 = range(-(2**63), 2**63)
+_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _NUMPY_DATES = ("datetime64[Y]", "datetime64[M]", "datetime64[W]", "datetime64[D]")
@@ -175,14 +175,14 @@ def _number(value: Any, kind: str, attribute: str) -> Any:
     """Whole numbers have 64 bits; an int attribute takes no float, not even 1.0."""
     if isinstance(value, decimal.Decimal):
         value = _exact(value, attribute)
-    if (kind == "int" and not isinstance(value, int)) or (isinstance(value, int) and value not in _INT64):
+    if (kind == "int" and not isinstance(value, int)) or (isinstance(value, int) and not _INT_MIN <= value <= _INT_MAX):
         _misfit(value, f"{kind} of 64 bits", attribute)
     return number_key(value)
 
 
 def _exact(value: decimal.Decimal, attribute: str) -> float:
     """A Decimal as the int or double that equals it; no rounding."""
-    if value.is_finite() and abs(value) <= 2**63 and value == value.to_integral_value() and int(value) in _INT64:
+    if not value.is_nan() and _INT_MIN <= value <= _INT_MAX and value == value.to_integral_value():
         return int(value)
     if value.is_qnan():
         return math.nan

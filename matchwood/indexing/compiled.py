@@ -10,18 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import Encoder
-from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents
-from matchwood.engines import ConjunctionStore, Engine, FormScan, FormStore, Hits, Workspace, engine_class
-from matchwood.indexing.preparation import Prepared, uses_of
+from matchwood.encoding.codes import EncodedConjunctions
+from matchwood.engines import ConjunctionStore, Engine, FormScan, FormStore, Workspace, engine_class
+from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
+from matchwood.indexing.live_rules import insert_rules, remove_rules, replace_rules
+from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.work import WorkCounters
 from matchwood.logic import Conjunction, Form
-from matchwood.rules import Rows, RuleTable
+from matchwood.rules import RuleTable
 
 DEFAULT_ENGINE = "counting"
 """What `auto` means while there is nothing better to choose from."""
 
 WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
-"""Dead units are cleared away by themselves when they are more than this share of all, and not just a few."""
+"""What is dead is cleared away by itself when it is more than this share of all, and not just a few."""
 
 
 class CompiledMatcher:
@@ -34,41 +36,35 @@ class CompiledMatcher:
         self.engine: Engine = engine_class(self.name)(self.conjunctions, options)
         self.form_engine: Engine = FormScan(self.forms)
         self.work = WorkCounters()
-        self._pending: list[NDArray[np.int32]] = []
+        self.generation = 0
+        """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
 
     # ---------------------------------------------------------------- changes
 
     def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
-        rows = self.table.insert_many(
-            ids,
-            [rule.text for rule in prepared],
-            weights=[rule.weights.constant for rule in prepared],
-            weights_json=[rule.weights.by_attribute for rule in prepared],
-        )
+        self.generation += 1
+        rows = insert_rules(self.table, self.encoder.schema, ids, prepared)
         self._store(rows, prepared)
 
-    def replace(self, row: int, prepared: Prepared) -> None:
-        self.flush()
-        self.encoder.schema.remove(uses_of(self.table.text(row)))
-        # The old rule goes first: the new one may use an attribute with another type.
-        self._drop(*self.table.unlink(row))
-        self._store(np.array([row], dtype=np.int32), [prepared])
-        self.flush()
-        self.table.replace_text(row, prepared.text, prepared.weights.constant, prepared.weights.by_attribute)
-
-    def remove(self, row: int) -> None:
-        self.flush()
-        self.encoder.schema.remove(uses_of(self.table.text(row)))
-        self._drop(*self.table.remove(row))
+    def replace(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
+        self.generation += 1
+        replace_rules(self.table, self.encoder.schema, rows, prepared)
+        # The old conjunctions go first: the new ones may use an attribute with another type.
+        self._drop(*self.table.unlink_many(rows))
+        self._store(rows, prepared)
         self._compact_if_wasteful()
 
-    def flush(self) -> None:
-        """Index what was stored since the last flush: in one go, which is how engines build fastest."""
-        if self._pending:
-            units = self._pending[0] if len(self._pending) == 1 else np.concatenate(self._pending)
-            self._pending = []
-            self.engine.insert(units)
+    def remove(self, rows: NDArray[np.int32]) -> None:
+        self.generation += 1
+        self._drop(*remove_rules(self.table, self.encoder.schema, rows))
+        self._compact_if_wasteful()
+
+    def clear(self) -> None:
+        self.generation += 1
+        self._drop(*self.table.remove_many(self.table.live_rows()))
+        self.encoder.schema.restore({})
+        self.compact()
 
     def _store(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
         conjunctions: list[Conjunction] = []
@@ -91,7 +87,7 @@ class CompiledMatcher:
             self.encoder.release(added.repeated)
         self.table.link(rows, added.units, "conjunctions")
         if len(added.new_units):
-            self._pending.append(added.new_units)
+            self.engine.insert(added.new_units)
 
     def _store_form(self, row: int, form: Form) -> None:
         encoded = self.encoder.encode_form(form)
@@ -111,9 +107,7 @@ class CompiledMatcher:
         for attribute, old, new in changes:
             self.conjunctions.relabel(attribute, old, new)
             self.forms.relabel(attribute, old, new)
-        self._pending = []
-        self.engine.rebuild()
-        self.form_engine.rebuild()
+        self.rebuild()
 
     def _drop(self, conjunctions: NDArray[np.int32], forms: NDArray[np.int32]) -> None:
         self._drop_from(self.conjunctions, self.engine, conjunctions)
@@ -129,43 +123,33 @@ class CompiledMatcher:
             self.encoder.release(released)
             store.free(freed)
 
+    def rebuild(self) -> None:
+        self.engine.rebuild()
+        self.form_engine.rebuild()
+
     def _compact_if_wasteful(self) -> None:
-        dead = self.conjunctions.count - self.conjunctions.live
-        if dead > WASTE_LEAST and dead > WASTE_SHARE * self.conjunctions.count:
+        kept = (self.conjunctions.live, self.forms.live, len(self.table))
+        every = (self.conjunctions.count, self.forms.count, self.table.row_count)
+        dead = [(total - live, total) for live, total in zip(kept, every, strict=True)]
+        if any(gone > WASTE_LEAST and gone > WASTE_SHARE * total for gone, total in dead):
             self.compact()
 
     def compact(self) -> None:
-        self.flush()
+        self.generation += 1
         self.table.compact(self.conjunctions.compact(), self.forms.compact())
-        self.engine.rebuild()
-        self.form_engine.rebuild()
+        attributes = self.encoder.compact()
+        self.conjunctions.renumber(attributes)
+        self.forms.renumber(attributes)
+        self.rebuild()
 
     # --------------------------------------------------------------- matching
 
     def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
-        encoded = self.encoder.encode_event(event)
-        return next(self._rows(encoded, 0)).rows
+        return rows_of_event(self, event)
 
-    def row_batches(self, events: Any, missing: str) -> Iterator[Rows]:
-        for batch in self.encoder.event_batches(events, missing=missing):
-            yield from self._rows(batch.events, batch.first_row)
-
-    def _rows(self, events: EncodedEvents, first_row: int) -> Iterator[Rows]:
-        """The rows of all events of a batch, in as many pieces as the output buffers make of it."""
-        position = 0
-        while position < events.count:
-            conjunctions = self._hits(self.engine, events, position)
-            forms = self._hits(self.form_engine, events, position) if self.forms.live else None
-            end = position + min(hits.count for hits in (conjunctions, forms) if hits is not None)
-            while position < end:
-                rows = self.table.rows(conjunctions, forms, position, self.workspace)
-                position += rows.count
-                yield rows._replace(first=first_row + rows.first)
-
-    def _hits(self, engine: Engine, events: EncodedEvents, first: int) -> Hits:
-        hits = engine.match(events, first, self.workspace)
-        self.work.fold(hits.count if engine is self.engine else 0, hits.work)
-        return hits
+    def ask(self, events: Any, missing: str) -> Iterator[CompiledEvents]:
+        chunks = self.encoder.event_chunks(events, missing=missing)
+        return (CompiledEvents(self, chunk) for chunk in chunks)
 
     @property
     def workspace(self) -> Workspace:
@@ -199,11 +183,14 @@ class CompiledMatcher:
             state.restore(own, header[room])
 
     def stats(self) -> dict[str, Any]:
+        own, forms = self.engine.stats(), self.form_engine.stats()
         return {
             "units": self.conjunctions.live + self.forms.live,
             "fallback_rules": self.table.stats()["form_rules"],
             "bytes_verify": self.conjunctions.bytes_verify + self.forms.bytes_verify,
-            **self.engine.stats(),
+            **own,
+            "bytes_index": own["bytes_index"] + forms["bytes_index"],
+            "bytes_shared": self.conjunctions.bytes_shared + self.forms.bytes_shared,
             "matching": self.work.as_dict(),
         }
 

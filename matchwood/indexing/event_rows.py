@@ -3,45 +3,86 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from matchwood.encoding import near_misses
+from matchwood.encoding.event_frames import is_frame
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.language.names import split_path
 
 ROWS_AT_ONCE = 256
 MISSING = ("null", "error")
 
+Row: TypeAlias = Mapping[str, Any]
 
-def event_rows(events: Any, names: Iterable[str], missing: str) -> Iterator[list[Mapping[str, Any]]]:
-    """Chunks of events as mappings; with missing="error" each must have every one of `names`."""
+
+class RowChunk(NamedTuple):
+    """Some events: where they begin, how many they are, and how they are read, given the names that rules ask for."""
+
+    first: int
+    size: int
+    read: Callable[[list[str]], list[Any]]
+    missing: str
+
+    def events(self, names: Iterable[str]) -> list[Row]:
+        """The events as mappings; with missing="error" each must have every one of `names`."""
+        named = sorted(names)
+        rows = self.read(named)
+        for position, event in enumerate(rows, self.first):
+            _check(event, position, named if self.missing == "error" else [])
+        return rows
+
+
+def row_chunks(events: Any, missing: str) -> Iterator[RowChunk]:
+    """Events of any kind in chunks, read when they are asked for."""
     if missing not in MISSING:
         raise InvalidArgument(f"missing must be one of {', '.join(map(repr, MISSING))} (got {missing!r:.80})")
-    named = sorted(names)
-    wanted = named if missing == "error" else []
-    rows = iter(_rows(events, named))
+    if is_frame(events, "pandas"):
+        return _frame_chunks(events, missing)
+    return _list_chunks(iter(_rows(events)), missing)
+
+
+def _list_chunks(rows: Iterator[Any], missing: str) -> Iterator[RowChunk]:
     first = 0
     while chunk := list(itertools.islice(rows, ROWS_AT_ONCE)):
-        for position, event in enumerate(chunk, first):
-            _check(event, position, wanted)
-        yield chunk
+        yield RowChunk(first, len(chunk), lambda names, chunk=chunk: chunk, missing)
         first += len(chunk)
+
+
+def _frame_chunks(frame: Any, missing: str) -> Iterator[RowChunk]:
+    for first in range(0, len(frame), ROWS_AT_ONCE):
+        part = frame.iloc[first : first + ROWS_AT_ONCE]
+        yield RowChunk(first, len(part), lambda names, part=part: _frame_rows(part, names), missing)
+
+
+def _frame_rows(frame: Any, names: list[str]) -> list[Any]:
+    """Rows of a DataFrame; a column of objects that Arrow cannot hold only matters if a rule names it."""
+    tops = {top for name in names for top in (split_path(name)[0], ".".join(split_path(name)))}
+    columns = [name for name in frame.columns if name in tops]
+    if not columns:
+        return [{} for _ in range(len(frame))]
+    return list(_plain(pa.Table.from_pandas(frame[columns], preserve_index=False)))
 
 
 def _check(event: Any, position: int, wanted: list[str]) -> None:
     where = f"event {position}"
     if not isinstance(event, Mapping):
-        raise EventError("event", where=where, got=f"{event!r:.80}, a {type(event).__name__}", expected="a dict or another mapping")
+        got = f"{event!r:.80}, a {type(event).__name__}"
+        raise EventError("event", where=where, got=got, expected="a dict or another mapping")
     absent = [name for name in wanted if not _has(event, name)]
     if absent:
-        near = [f"no {name!r}" + "".join(f", but {other!r}" for other in near_misses(name, map(str, event))[:1]) for name in absent]
+        near = [f"no {name!r}" + _nearest(name, event) for name in absent]
         raise EventError(", ".join(absent), where=where, got=", ".join(near), expected="given, because rules name it")
 
 
-def _has(event: Mapping[str, Any], name: str) -> bool:
+def _nearest(name: str, event: Row) -> str:
+    return "".join(f", but {other!r}" for other in near_misses(name, map(str, event))[:1])
+
+
+def _has(event: Row, name: str) -> bool:
     path = split_path(name)
     if ".".join(path) in event:
         return True
@@ -53,20 +94,16 @@ def _has(event: Mapping[str, Any], name: str) -> bool:
     return True
 
 
-def _rows(events: Any, names: list[str]) -> Iterable[Any]:
+def _rows(events: Any) -> Iterable[Any]:
     if isinstance(events, Mapping):
         return [events]
-    if type(events).__module__.split(".")[0] == "pandas":
-        # A column of objects that Arrow cannot hold only matters if a rule names it.
-        tops = {top for name in names for top in (split_path(name)[0], ".".join(split_path(name)))}
-        columns = [name for name in events.columns if name in tops]
-        return _plain(pa.Table.from_pandas(events[columns], preserve_index=False)) if columns else [{} for _ in range(len(events))]
     if isinstance(events, pa.RecordBatch):
         return _plain(pa.Table.from_batches([events]))
     if isinstance(events, pa.ChunkedArray | pa.StructArray):
         return _plain(pa.table({"event": events})["event"])
     if hasattr(events, "__arrow_c_stream__"):
-        return _plain(pa.RecordBatchReader.from_stream(events).read_all())
+        batches = pa.RecordBatchReader.from_stream(events)
+        return (row for batch in batches for row in _plain(pa.Table.from_batches([batch])))
     if isinstance(events, Iterable) and not isinstance(events, str | bytes):
         return events
     raise InvalidArgument(f"events must be a dict, dicts, an Arrow table or stream, or a DataFrame (got {events!r:.80})")
@@ -77,4 +114,5 @@ def _plain(table: Any) -> Iterator[Any]:
     maps = {field.name for field in getattr(table, "schema", []) if pa.types.is_map(field.type)}
     for start in range(0, max(1, len(table)), ROWS_AT_ONCE):
         for row in table.slice(start, ROWS_AT_ONCE).to_pylist():
-            yield {name: dict(value) if name in maps and value is not None else value for name, value in (row or {}).items()}
+            named = (row or {}).items()
+            yield {name: dict(value) if name in maps and value is not None else value for name, value in named}

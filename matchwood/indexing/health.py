@@ -10,12 +10,14 @@ from matchwood.rules import RuleTable
 
 
 def stats(table: RuleTable, encoder: Encoder, matcher: Matcher) -> dict[str, Any]:
-    """Rules, units, bytes of four kinds, the encoding, the engine, and the work done so far."""
-    found = matcher.stats()
+    """Rules, units, bytes by kind, the encoding, the engine, and the work done so far."""
+    kept = table.stats()
     return {
         "rules": len(table),
         "engine": matcher.name,
-        **found,
+        **matcher.stats(),
         "bytes_text": table.bytes_text,
+        "bytes_rules": kept["bytes_ids"] + kept["bytes_links"] + kept["bytes_weights"],
+        "holes": kept["holes"],
         "encoding": encoder.stats(),
     }

@@ -15,37 +15,61 @@ from matchwood.indexing.reference import OracleMatcher
 from matchwood.rules import Rows, RuleTable
 
 
+class EventsAsked(Protocol):
+    """Some of the events that are to be matched. The rules may change between two calls."""
+
+    size: int
+
+    def rows(self, first: int) -> Rows:
+        """The rows for its events from `first` on, as far as the output reaches; positions are those of the input."""
+
+
 class Matcher(Protocol):
-    """What the façade asks of a way to match. The caller holds the lock that each call needs."""
+    """What the façade asks of a way to match. The caller holds the lock that each call needs.
+
+    A matcher also keeps the schema's count of what live rules ask of their attributes.
+    """
 
     name: str
 
     def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
-        """Add new rules; they may stay invisible to matching until `flush`."""
+        """Add new rules."""
 
-    def flush(self) -> None:
-        """Make all inserted rules visible."""
+    def replace(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
+        """Give the rules of distinct rows other texts; their ids and places stay."""
 
-    def replace(self, row: int, prepared: Prepared) -> None:
-        """Give the rule of a row another text; its id and place stay."""
+    def remove(self, rows: NDArray[np.int32]) -> None:
+        """Take the rules of distinct rows out."""
 
-    def remove(self, row: int) -> None:
-        """Take one rule out."""
+    def clear(self) -> None:
+        """Take all rules out."""
+
+    def rebuild(self) -> None:
+        """Lay everything out as if all rules had come at once."""
+
+    def compact(self) -> None:
+        """Give back the room of what is gone."""
 
     def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
         """The rows of the rules that are true of one event, in rule order."""
 
-    def row_batches(self, events: Any, missing: str) -> Iterator[Rows]:
-        """The rows for many events, in bounded pieces."""
-
-    def compact(self) -> None:
-        """Give back the room of what is gone."""
+    def ask(self, events: Any, missing: str) -> Iterator[EventsAsked]:
+        """Many events, in parts of bounded size. Needs no lock: taking the next part may wait for the events' source."""
 
     def stats(self) -> dict[str, Any]:
         """Counts and bytes of the engine and the stores."""
 
     def audit(self) -> list[str]:
         """Broken invariants, in words."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state beside the table and the encoder, by name."""
+
+    def header(self) -> dict[str, Any]:
+        """What is small and not an array."""
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over a saved state."""
 
 
 def matcher_for(engine: str, encoder: Encoder, table: RuleTable, options: Mapping[str, Any]) -> Matcher:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from matchwood import storage
 from matchwood.encoding import Encoder
-from matchwood.errors import CorruptSnapshot
+from matchwood.errors import CorruptSnapshot, MatchwoodError
 from matchwood.indexing.matchers import matcher_for
+from matchwood.indexing.settings import checked_limit
 from matchwood.rules import RuleTable
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 KIND = "matchwood-index"
 PART = "0"
+
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, MatchwoodError, TypeError, ValueError)
+"""What reading a header or an array that does not hold what it should may come to."""
 
 
 def save(index: Index, path: Any) -> int:
@@ -32,19 +36,21 @@ def save(index: Index, path: Any) -> int:
 def restore(index: Index, path: Any, read_only: bool, verify: str) -> None:
     """Fill an empty index from a snapshot."""
     snapshot = storage.load(path, verify=verify)
-    settings = snapshot.header
-    if settings.get("kind") != KIND:
-        raise CorruptSnapshot(f"{path}: not an index (its kind is {settings.get('kind')!r})")
+    if snapshot.header.get("kind") != KIND:
+        raise CorruptSnapshot(f"{path}: not an index (its kind is {snapshot.header.get('kind')!r})")
+    if PART not in snapshot.parts:
+        raise CorruptSnapshot(f"{path}: version {snapshot.version} lacks its part {PART!r}")
     part = snapshot.parts[PART]
     try:
-        _fill(index, settings, part.header, part.arrays)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise CorruptSnapshot(f"{path}: version {snapshot.version} is not a complete index ({error!r})") from error
-    index._read_only = read_only
+        _fill(index, snapshot.header, part.header, part.arrays)
+    except _DAMAGE as error:
+        told = error if isinstance(error, MatchwoodError) else repr(error)
+        raise CorruptSnapshot(f"{path}: version {snapshot.version} is not a complete index ({told})") from error
+    index._read_only = bool(read_only)
 
 
 def _fill(index: Index, settings: Mapping[str, Any], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    index._options, index._dnf_limit = dict(settings["options"]), settings["dnf_limit"]
+    index._options, index._dnf_limit = dict(settings["options"]), checked_limit(settings["dnf_limit"])
     index._table = RuleTable()
     index._table.restore(_of("rules", arrays), header["rules"])
     index._encoder = Encoder.restored(_of("encoder", arrays), header["encoder"])

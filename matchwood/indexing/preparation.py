@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from matchwood.encoding import Encoder, Use, requirement
-from matchwood.errors import InvalidArgument
+from matchwood.encoding import Encoder, Schema, Use
+from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.indexing.weights import Weights, checked_weights
-from matchwood.language import Expression, Predicate, parse, postorder
+from matchwood.language import Expression, parse
+from matchwood.language.names import has_surrogate
 from matchwood.logic import Conjunction, Form, dnf_of
 
 
@@ -21,19 +22,25 @@ class Prepared(NamedTuple):
     weights: Weights
 
 
-def prepare(
-    encoder: Encoder,
-    dnf_limit: int,
-    rule_id: Any,
-    source: Any,
-    options: Mapping[str, Any] | None = None,
-    replaced: str | None = None,
-) -> Prepared:
-    """Parse, check the types against the live rules (but `replaced`, the text to give way), and normalise. Changes nothing."""
-    weights = checked_weights(options)
-    expression = as_expression(source)
-    uses = encoder.schema.check(expression, rule_id, () if replaced is None else uses_of(replaced))
-    return Prepared(as_text(source, expression), uses, dnf_of(expression, encoder.bind, dnf_limit), weights)
+class Preparation:
+    """Prepares rules for one index: parse, check the types, normalise. Changes nothing.
+
+    `schema`  the types that rules are held against: the encoder's own, or a copy that knows of rules to come
+    """
+
+    def __init__(self, encoder: Encoder, dnf_limit: int, schema: Schema | None = None) -> None:
+        self.schema = encoder.schema if schema is None else schema
+        self._bind, self._dnf_limit = encoder.bind, dnf_limit
+
+    def prepare(
+        self, rule_id: Any, source: Any, options: Mapping[str, Any] | None = None, replaced: Iterable[Use] = ()
+    ) -> Prepared:
+        """A rule that agrees with all others; `replaced` are the uses of the rule that gives way to it."""
+        weights = checked_weights(options)
+        expression = as_expression(source)
+        text = _as_text(source, expression)
+        uses = self.schema.check(expression, rule_id, replaced)
+        return Prepared(text, uses, dnf_of(expression, self._bind, self._dnf_limit), weights)
 
 
 def as_expression(source: Any) -> Expression:
@@ -43,22 +50,17 @@ def as_expression(source: Any) -> Expression:
     raise InvalidArgument(f"a rule must be text, JSON or an Expression (got {source!r:.80}, a {type(source).__name__})")
 
 
-def as_text(source: Any, expression: Expression) -> str:
+def _as_text(source: Any, expression: Expression) -> str:
     """The text to keep: as given where it was text, otherwise what parses back to the same tree."""
-    if isinstance(source, str):
-        return source
-    return str(expression)
+    text = str(source) if isinstance(source, str) else str(expression)
+    if not text.isascii() and has_surrogate(text):
+        raise InvalidArgument("a rule's text holds a lone surrogate, which UTF-8 cannot store: remove it")
+    return text
 
 
-
-def uses_of(text: str) -> list[Use]:
+def stored_uses(schema: Schema, text: str) -> list[Use]:
     """What a live rule asks of its attributes; the table keeps its text only."""
-    uses: dict[str, str] = {}
-    for node in postorder(parse(text)):
-        if isinstance(node, Predicate):
-            kind = requirement(node)
-            if kind != "any":
-                uses[node.attr] = kind
-            else:
-                uses.setdefault(node.attr, kind)
-    return list(uses.items())
+    try:
+        return schema.requirements(parse(text))
+    except MatchwoodError as error:
+        raise CorruptSnapshot(f"the text of a rule is damaged ({error}): {text!r:.80}") from error

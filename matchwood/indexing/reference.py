@@ -12,11 +12,13 @@ from matchwood.encoding import Encoder
 from matchwood.engines.base import Work
 from matchwood.engines.oracle import evaluate
 from matchwood.errors import EventError, InvalidArgument
-from matchwood.indexing.event_rows import event_rows
-from matchwood.indexing.preparation import Prepared, uses_of
+from matchwood.indexing.event_rows import RowChunk, row_chunks
+from matchwood.indexing.live_rules import insert_rules, remove_rules, replace_rules
+from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression, parse
 from matchwood.rules import Rows, RuleTable
+from matchwood.rules.hits import ROOM
 
 
 class OracleMatcher:
@@ -32,30 +34,33 @@ class OracleMatcher:
         self._trees: dict[int, Expression] = {}
 
     def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
-        rows = self.table.insert_many(
-            ids,
-            [rule.text for rule in prepared],
-            weights=[rule.weights.constant for rule in prepared],
-            weights_json=[rule.weights.by_attribute for rule in prepared],
-        )
+        self._plant(insert_rules(self.table, self.encoder.schema, ids, prepared), prepared)
+
+    def replace(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
+        replace_rules(self.table, self.encoder.schema, rows, prepared)
+        self._plant(rows, prepared)
+
+    def _plant(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
         for row, rule in zip(rows.tolist(), prepared, strict=True):
             self._trees[row] = parse(rule.text)
 
-    def flush(self) -> None:
-        """Nothing waits: a rule is matched as soon as it is inserted."""
+    def remove(self, rows: NDArray[np.int32]) -> None:
+        remove_rules(self.table, self.encoder.schema, rows)
+        for row in rows.tolist():
+            del self._trees[row]
 
-    def replace(self, row: int, prepared: Prepared) -> None:
-        self._forget_types(row)
-        self.table.replace_text(row, prepared.text, prepared.weights.constant, prepared.weights.by_attribute)
-        self._trees[row] = parse(prepared.text)
+    def clear(self) -> None:
+        self.table.remove_many(self.table.live_rows())
+        self.encoder.schema.restore({})
+        self.compact()
 
-    def remove(self, row: int) -> None:
-        self._forget_types(row)
-        self.table.remove(row)
-        del self._trees[row]
+    def rebuild(self) -> None:
+        """Parse every rule again."""
+        self._trees = {row: parse(self.table.text(row)) for row in self.table.live_rows().tolist()}
 
-    def _forget_types(self, row: int) -> None:
-        self.encoder.schema.remove(uses_of(self.table.text(row)))
+    def compact(self) -> None:
+        moved = self.table.compact()
+        self._trees = {int(moved[row]): tree for row, tree in self._trees.items() if moved[row] >= 0}
 
     def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
         types, timezone = self.encoder.schema.types(), self.encoder.timezone
@@ -63,27 +68,19 @@ class OracleMatcher:
         self.work.fold(1, Work(len(self._trees), len(self._trees), len(rows)))
         return np.array(rows, dtype=np.int32)
 
-    def _rows_at(self, position: int, event: Mapping[str, Any]) -> NDArray[np.int32]:
-        try:
-            return self.rows_of(event)
-        except EventError as error:
-            raise EventError(error.what, where=f"event {position}", got=error.got, expected=error.expected) from None
-
-    def row_batches(self, events: Any, missing: str) -> Iterator[Rows]:
-        first = 0
-        names = {name for name, _ in self.encoder.schema.counts()}
-        for chunk in event_rows(events, names, missing):
-            found = [self._rows_at(first + position, event) for position, event in enumerate(chunk)]
-            offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
-            yield Rows(first, offsets, np.concatenate(found) if found else np.empty(0, np.int32))
-            first += len(chunk)
-
-    def compact(self) -> None:
-        self.table.compact(None, None)
-        self._trees = {row: parse(self.table.text(row)) for row in self.table.live_rows().tolist()}
+    def ask(self, events: Any, missing: str) -> Iterator[OracleEvents]:
+        return (OracleEvents(self, chunk) for chunk in row_chunks(events, missing))
 
     def stats(self) -> dict[str, Any]:
-        return {"units": len(self._trees), "fallback_rules": 0, "bytes_index": 0, "bytes_verify": 0, "matching": self.work.as_dict()}
+        return {
+            "units": len(self._trees),
+            "fallback_rules": 0,
+            "bytes_verify": 0,
+            "always_candidates": len(self._trees),
+            "bytes_index": 0,
+            "bytes_shared": 0,
+            "matching": self.work.as_dict(),
+        }
 
     def audit(self) -> list[str]:
         live = self.table.live_rows().tolist()
@@ -97,4 +94,30 @@ class OracleMatcher:
         return {}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        self._trees = {row: parse(self.table.text(row)) for row in self.table.live_rows().tolist()}
+        self.rebuild()
+
+
+class OracleEvents:
+    """A chunk of events, evaluated as it is asked for."""
+
+    def __init__(self, matcher: OracleMatcher, chunk: RowChunk) -> None:
+        self.size = chunk.size
+        self._matcher, self._chunk = matcher, chunk
+
+    def rows(self, first: int) -> Rows:
+        names = {name for name, _ in self._matcher.encoder.schema.counts()}
+        found: list[NDArray[np.int32]] = []
+        room = ROOM
+        for position, event in enumerate(self._chunk.events(names)[first:], self._chunk.first + first):
+            found.append(self._rows_at(position, event))
+            room -= len(found[-1])
+            if room <= 0:
+                break
+        offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
+        return Rows(self._chunk.first + first, offsets, np.concatenate([np.empty(0, np.int32), *found]))
+
+    def _rows_at(self, position: int, event: Mapping[str, Any]) -> NDArray[np.int32]:
+        try:
+            return self._matcher.rows_of(event)
+        except EventError as error:
+            raise EventError(error.what, where=f"event {position}", got=error.got, expected=error.expected) from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +18,8 @@ class Report:
 
     inserted: int = 0
     replaced: int = 0
+    id_type: pa.DataType = field(default_factory=pa.string, repr=False)
+    """The type of the index's ids, which `rejected` shares unless an id is of another kind."""
     _rejects: list[tuple[Any, Any, Exception]] = field(default_factory=list, repr=False)
 
     def reject(self, rule_id: Any, expression: Any, error: Exception) -> None:
@@ -26,19 +30,19 @@ class Report:
         """Take over the counts and rejects of another report."""
         self.inserted += other.inserted
         self.replaced += other.replaced
+        self.id_type = other.id_type
         self._rejects.extend(other._rejects)
 
     @property
     def rejected(self) -> pa.Table:
         """The refused rules; line and column are NULL when the text itself is sound."""
-        ids = [rule_id for rule_id, _, _ in self._rejects]
         errors = [error for _, _, error in self._rejects]
         located = [error if isinstance(error, ParseError) else None for error in errors]
         return pa.table(
             {
-                "id": id_array(ids),
+                "id": _ids([rule_id for rule_id, _, _ in self._rejects], self.id_type),
                 "expression": pa.array([_text(expression) for _, expression, _ in self._rejects], pa.string()),
-                "error": pa.array([str(error) for error in errors], pa.string()),
+                "error": pa.array([_text(error) for error in errors], pa.string()),
                 "line": pa.array([error and error.line for error in located], pa.int64()),
                 "column": pa.array([error and error.column for error in located], pa.int64()),
             }
@@ -48,13 +52,22 @@ class Report:
         return f"{self.inserted:,} inserted, {self.replaced:,} replaced, {len(self._rejects):,} rejected"
 
 
-def id_array(ids: list[Any]) -> pa.Array:
-    """Ids as int64 where all are integers, otherwise as text: a refused id may be of any type."""
-    if ids and all(isinstance(rule_id, int) and not isinstance(rule_id, bool) and abs(rule_id) < 2**63 for rule_id in ids):
+def _ids(ids: list[Any], usual: pa.DataType) -> pa.Array:
+    """Ids as int64 where all are integers, otherwise as text, since a refused id may be anything; None is NULL."""
+    given = [rule_id for rule_id in ids if rule_id is not None]
+    if not given:
+        return pa.nulls(len(ids), usual)
+    if all(type(rule_id) is int and -(2**63) <= rule_id < 2**63 for rule_id in given):
         return pa.array(ids, pa.int64())
     return pa.array([_text(rule_id) for rule_id in ids], pa.string())
 
 
 def _text(value: Any) -> str | None:
-    """A value as printable text; what UTF-8 cannot hold is escaped."""
-    return None if value is None else str(value).encode("utf-8", "backslashreplace").decode()
+    """A value as printable text, JSON where that was given; what UTF-8 cannot hold is escaped."""
+    if value is None:
+        return None
+    try:
+        text = json.dumps(dict(value), ensure_ascii=False, default=str) if isinstance(value, Mapping) else str(value)
+    except (TypeError, ValueError, RecursionError):
+        text = f"<a {type(value).__name__} that cannot be shown>"
+    return text.encode("utf-8", "backslashreplace").decode()

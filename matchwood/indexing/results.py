@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood._locks import ReadersWriterLock
+from matchwood.errors import MatchwoodError
+from matchwood.indexing.matchers import EventsAsked
 from matchwood.rules import Rows, RuleTable
 
 
@@ -17,24 +20,38 @@ def hits_schema(table: RuleTable) -> pa.Schema:
     return pa.schema([pa.field("event", pa.int64(), False), pa.field("rule", table.id_type, False)])
 
 
-def record_batches(table: RuleTable, batches: Iterator[Rows]) -> Iterator[pa.RecordBatch]:
-    """One record batch for each stretch of events that has hits."""
-    for batch in batches:
-        if len(batch.rows):
-            yield pa.record_batch([pa.array(_events(batch)), table.ids(batch.rows)], schema=hits_schema(table))
+def record_batches(
+    table: RuleTable,
+    schema: pa.Schema,
+    asked: Iterator[EventsAsked],
+    turn: Callable[[], AbstractContextManager[Any]],
+) -> Iterator[pa.RecordBatch]:
+    """One record batch for each stretch of events that has hits; each is made within a `turn` of its own.
+
+    Between two turns, while the events' source or the consumer takes its time, the rules may change.
+    """
+    for events in asked:
+        first, done = 0, False
+        while not done:
+            with turn():
+                rows = events.rows(first)
+                batch = _batch(table, schema, rows) if len(rows.rows) else None
+            if batch is not None:
+                yield batch
+            first += rows.count
+            done = first >= events.size
 
 
-def locked(lock: ReadersWriterLock, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Take the read lock for each batch, not for the whole iteration: its consumer may be slow, or a writer itself."""
-    while True:
-        with lock.reading():
-            batch = next(batches, None)
-        if batch is None:
-            return
-        yield batch
+def _batch(table: RuleTable, schema: pa.Schema, rows: Rows) -> pa.RecordBatch:
+    ids = table.ids(rows.rows)
+    if ids.type != schema.field("rule").type:
+        raise MatchwoodError(
+            f"the ids of the index became {ids.type} while batches with ids of {schema.field('rule').type} were read"
+        )
+    return pa.record_batch([pa.array(_events(rows)), ids], schema=schema)
 
 
-def _events(batch: Rows) -> NDArray[np.int64]:
+def _events(rows: Rows) -> NDArray[np.int64]:
     """The row position of the event of each hit."""
-    positions = np.arange(batch.first, batch.first + batch.count, dtype=np.int64)
-    return np.repeat(positions, np.diff(batch.offsets))
+    positions = np.arange(rows.first, rows.first + rows.count, dtype=np.int64)
+    return np.repeat(positions, np.diff(rows.offsets))

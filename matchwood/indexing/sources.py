@@ -3,95 +3,104 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from matchwood.errors import InvalidArgument
+from matchwood.encoding.event_frames import is_frame
+from matchwood.errors import InvalidArgument, MatchwoodError
 
 CHUNK_RULES = 20_000
 """Rules prepared at a time: enough to vectorise, few enough that their trees take tens of megabytes."""
 
-_RULE_COLUMNS = ("id", "expression", "weight", "weights")
+REQUIRED, OPTIONAL = ("id", "expression"), ("weight", "weights")
 
 
 class RuleSource(NamedTuple):
-    """One rule as handed over: nothing is checked yet."""
+    """One rule as handed over: nothing is checked yet. `problem` says why it cannot even be one."""
 
     id: Any
     expression: Any
-    options: Mapping[str, Any] | None = None
+    options: Any = None
+    problem: MatchwoodError | None = None
 
 
 def rule_chunks(rules: Any) -> Iterator[list[RuleSource]]:
     """Chunks of rules from tuples, a mapping, Arrow data, pandas, or anything that speaks Arrow."""
+    return _chunks(_rules(rules))
+
+
+def _chunks(each: Iterator[RuleSource]) -> Iterator[list[RuleSource]]:
+    while chunk := list(itertools.islice(each, CHUNK_RULES)):
+        yield chunk
+
+
+def _rules(rules: Any) -> Iterator[RuleSource]:
     if isinstance(rules, Mapping):
         rules = rules.items()
-    if hasattr(rules, "__arrow_c_stream__"):
-        return _arrow_chunks(pa.RecordBatchReader.from_stream(rules))
+    if is_frame(rules, "pandas"):
+        return _from_pandas(rules)
     if isinstance(rules, pa.RecordBatch):
-        return _arrow_chunks(pa.Table.from_batches([rules]).to_reader())
-    if hasattr(rules, "columns") and hasattr(rules, "iloc"):
-        return _arrow_chunks(pa.Table.from_pandas(rules, preserve_index=False).to_reader())
+        return _from_arrow(pa.Table.from_batches([rules]).to_reader())
+    if hasattr(rules, "__arrow_c_stream__"):
+        return _from_arrow(_reader(rules))
     if isinstance(rules, str | bytes) or not isinstance(rules, Iterable):
         raise InvalidArgument(
             "rules must be (id, expression) tuples, a mapping, or a table with the columns id and expression "
             f"(got {type(rules).__name__})"
         )
-    return _tuple_chunks(rules)
-
-
-def _tuple_chunks(rules: Iterable[Any]) -> Iterator[list[RuleSource]]:
-    numbered = enumerate(rules)
-    while chunk := [_from_tuple(position, rule) for position, rule in itertools.islice(numbered, CHUNK_RULES)]:
-        yield chunk
+    return (_from_tuple(position, rule) for position, rule in enumerate(rules))
 
 
 def _from_tuple(position: int, rule: Any) -> RuleSource:
     if isinstance(rule, tuple | list) and len(rule) in (2, 3):
         return RuleSource(*rule)
-    raise InvalidArgument(
-        f"rule {position}: must be (id, expression) or (id, expression, {{'weight': …, 'weights': …}}) (got {rule!r:.80})"
-    )
+    wanted = "(id, expression) or (id, expression, {'weight': …, 'weights': …})"
+    return RuleSource(None, rule, None, InvalidArgument(f"rule {position}: must be {wanted} (got {rule!r:.80})"))
 
 
-def _arrow_chunks(reader: pa.RecordBatchReader) -> Iterator[list[RuleSource]]:
-    names = reader.schema.names
-    for required in _RULE_COLUMNS[:2]:
-        if required not in names:
-            raise InvalidArgument(f"the table of rules has no column {required!r} (its columns: {', '.join(names)})")
-    for batch in reader:
-        for start in range(0, batch.num_rows, CHUNK_RULES):
-            yield _from_batch(batch.slice(start, CHUNK_RULES))
+def _check_columns(names: list[Any]) -> None:
+    for name in (*REQUIRED, *OPTIONAL):
+        if names.count(name) > 1:
+            raise InvalidArgument(f"the table of rules has {names.count(name)} columns {name!r}")
+        if name in REQUIRED and name not in names:
+            shown = ", ".join(map(str, names)) or "none"
+            raise InvalidArgument(f"the table of rules has no column {name!r} (its columns: {shown})")
 
 
-def _from_batch(batch: pa.RecordBatch) -> list[RuleSource]:
-    columns = {name: batch.column(name).to_pylist() for name in _RULE_COLUMNS if name in batch.schema.names}
-    nothing = itertools.repeat(None)
-    weights = zip(columns.get("weight", nothing), columns.get("weights", nothing), strict=False)
-    return [
-        RuleSource(rule_id, expression, _options(weight, per_value))
-        for rule_id, expression, (weight, per_value) in zip(
-            columns["id"], columns["expression"], weights, strict=False
-        )
-    ]
-
-
-def _options(weight: float | None, weights: Any) -> dict[str, Any] | None:
-    """The options of one row; weights come as JSON text in tables."""
-    options: dict[str, Any] = {}
-    if weight is not None:
-        options["weight"] = weight
-    if weights is not None:
-        options["weights"] = weights
-    return options or None
-
-
-def parse_weights(text: str) -> Any:
-    """The weights of a table's cell; what is not JSON is said to be so."""
+def _reader(rules: Any) -> pa.RecordBatchReader:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgument(f"weights must be JSON like {{\"state\": {{\"NY\": 4.0}}}} ({error})") from None
+        return pa.RecordBatchReader.from_stream(rules)
+    except (pa.ArrowInvalid, TypeError) as error:
+        raise InvalidArgument(f"an Arrow stream of rules must hold the columns id and expression ({error})") from None
+
+
+def _from_arrow(reader: pa.RecordBatchReader) -> Iterator[RuleSource]:
+    names = reader.schema.names
+    _check_columns(names)
+    wanted = [name for name in (*REQUIRED, *OPTIONAL) if name in names]
+    slices = (batch.slice(start, CHUNK_RULES) for batch in reader for start in range(0, len(batch), CHUNK_RULES))
+    return _rows({name: part.column(name).to_pylist() for name in wanted} for part in slices)
+
+
+def _from_pandas(frame: Any) -> Iterator[RuleSource]:
+    """Python values rather than Arrow's: a column of objects may hold ids of any type, each judged by itself."""
+    names = list(frame.columns)
+    _check_columns(names)
+    wanted = [name for name in (*REQUIRED, *OPTIONAL) if name in names]
+    slices = (frame.iloc[start : start + CHUNK_RULES] for start in range(0, len(frame), CHUNK_RULES))
+    return _rows({name: _values(part[name]) for name in wanted} for part in slices)
+
+
+def _values(series: Any) -> list[Any]:
+    return [None if missing else value for value, missing in zip(series.tolist(), series.isna().tolist(), strict=True)]
+
+
+def _rows(parts: Iterable[dict[str, list[Any]]]) -> Iterator[RuleSource]:
+    """Rules from columns; an option that is NULL is not given."""
+    for columns in parts:
+        given = [name for name in OPTIONAL if name in columns]
+        for cells in zip(columns["id"], columns["expression"], *(columns[name] for name in given), strict=True):
+            options = {name: cell for name, cell in zip(given, cells[2:], strict=True) if cell is not None}
+            yield RuleSource(cells[0], cells[1], options or None)

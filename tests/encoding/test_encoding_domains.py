@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from typing import Any
@@ -37,7 +38,7 @@ def check(domain: Domain, value: Any, op: str, constant: Any) -> None:
     """The set holds the value exactly when the comparison is true; and its cuts are canonical."""
     cuts = compare(domain, op, constant)
     assert contains(cuts, value) == OPERATORS[op](rank(value), rank(constant))
-    assert all(low < high for low, high in zip(cuts, cuts[1:], strict=False))
+    assert all(low < high for low, high in itertools.pairwise(cuts))
     assert all(cut == () or cut[1] == 0 or cut == (math.inf, 1) for cut in cuts)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -58,7 +60,7 @@ def test_no_two_blocks_could_be_one(one: int, other: int) -> None:
     assert len(held) <= MAX_BLOCKS
     levels = [level for level, _ in held]
     assert all(levels.count(level) <= 2 for level in levels)
-    assert all(level != above or number % 2 for (level, number), (above, _) in zip(held, held[1:], strict=False)), (
+    assert all(level != above or number % 2 for (level, number), (above, _) in itertools.pairwise(held)), (
         "two neighbours form a larger block"
     )
 

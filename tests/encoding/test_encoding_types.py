@@ -87,7 +87,7 @@ class _Simple:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def simpleString(self) -> str:
+    def simpleString(self) -> str:  # noqa: N802
         return self.text
 
 
@@ -100,7 +100,7 @@ class _Array:
     def __init__(self, element: object) -> None:
         self.elementType = element
 
-    def simpleString(self) -> str:
+    def simpleString(self) -> str:  # noqa: N802
         return "array<...>"
 
 

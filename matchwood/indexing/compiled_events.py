@@ -1,0 +1,75 @@
+"""Events through the compiled engines: codes to hits, hits to rows, in pieces that fit into the output buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.codes import EncodedEvents
+from matchwood.encoding.events import EventChunk
+from matchwood.engines import Engine, Hits
+from matchwood.rules import Rows
+
+if TYPE_CHECKING:
+    from matchwood.indexing.compiled import CompiledMatcher
+
+_NO_EVENTS = np.zeros(1, np.int64)
+
+
+def rows_of_event(matcher: CompiledMatcher, event: Mapping[str, Any]) -> NDArray[np.int32]:
+    """The rows of the rules that are true of one event."""
+    hits = _Found(matcher, matcher.encoder.encode_event(event), 0)
+    return hits.rows(matcher, 0).rows
+
+
+class CompiledEvents:
+    """A chunk of events that is matched piece by piece.
+
+    Codes are those of one generation of the rules. When the rules change between two pieces, boundaries may have
+    come, gone or got other labels, so the chunk is encoded again, and the next piece is matched by the new rules.
+    """
+
+    def __init__(self, matcher: CompiledMatcher, chunk: EventChunk) -> None:
+        self.size = chunk.size
+        self._matcher, self._chunk = matcher, chunk
+        self._generation = -1
+        self._codes: EncodedEvents
+        self._found: _Found | None = None
+
+    def rows(self, first: int) -> Rows:
+        if self._generation != self._matcher.generation:
+            self._codes = self._chunk.encode().events
+            self._generation, self._found = self._matcher.generation, None
+        if not self.size:
+            return Rows(self._chunk.first_row, _NO_EVENTS, np.empty(0, np.int32))
+        if self._found is None or not self._found.covers(first):
+            self._found = _Found(self._matcher, self._codes, first)
+        found = self._found.rows(self._matcher, first)
+        return found._replace(first=self._chunk.first_row + found.first)
+
+
+class _Found:
+    """The hits of some events from `first` on, as far as the output of both engines reaches."""
+
+    def __init__(self, matcher: CompiledMatcher, events: EncodedEvents, first: int) -> None:
+        self._first = first
+        self._conjunctions = _match(matcher, matcher.engine, events, first)
+        self._forms = _match(matcher, matcher.form_engine, events, first) if matcher.forms.live else None
+        hits = [each for each in (self._conjunctions, self._forms) if each is not None]
+        self._end = first + min(each.count for each in hits)
+
+    def covers(self, first: int) -> bool:
+        return self._first <= first < self._end
+
+    def rows(self, matcher: CompiledMatcher, first: int) -> Rows:
+        """The rows of the events from `first` on; positions are those of the codes."""
+        return matcher.table.rows(self._conjunctions, self._forms, first, matcher.workspace)
+
+
+def _match(matcher: CompiledMatcher, engine: Engine, events: EncodedEvents, first: int) -> Hits:
+    hits = engine.match(events, first, matcher.workspace)
+    matcher.work.fold(hits.count if engine is matcher.engine else 0, hits.work)
+    return hits

@@ -1,0 +1,43 @@
+"""Rules with their texts, in rule order: what `index.items()` and `index.values()` walk through."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, ValuesView
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matchwood.index import Index
+
+PIECE = 4096
+"""Texts taken at once: the lock is free between two pieces."""
+
+
+class Items(ItemsView[Any, str]):
+    """Ids and texts, of the rules that are there when the walk begins. One deleted before its turn is left out."""
+
+    _mapping: Index
+
+    def __iter__(self) -> Iterator[tuple[Any, str]]:
+        return _entries(self._mapping)
+
+
+class Values(ValuesView[str]):
+    """Texts, as `Items` walks them."""
+
+    _mapping: Index
+
+    def __iter__(self) -> Iterator[str]:
+        return (text for _, text in _entries(self._mapping))
+
+
+def _entries(index: Index) -> Iterator[tuple[Any, str]]:
+    ids = list(index)
+    for start in range(0, len(ids), PIECE):
+        yield from _piece(index, ids[start : start + PIECE])
+
+
+def _piece(index: Index, ids: list[Any]) -> list[tuple[Any, str]]:
+    with index._lock.reading():
+        table = index._table
+        rows = table.rows_of(ids)
+        return [(rule_id, table.text(row)) for rule_id, row in zip(ids, rows.tolist(), strict=True) if row >= 0]

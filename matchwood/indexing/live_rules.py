@@ -1,0 +1,58 @@
+"""What both matchers do to the table and the schema when rules come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding import Schema, Use
+from matchwood.errors import CorruptSnapshot
+from matchwood.indexing.preparation import Prepared, stored_uses
+from matchwood.rules import RuleTable
+
+
+def insert_rules(table: RuleTable, schema: Schema, ids: Sequence[Any], prepared: Sequence[Prepared]) -> NDArray[np.int32]:
+    """Put new rules into the table, which takes all or none, and count their types."""
+    rows = table.insert_many(ids, *_columns(prepared))
+    for rule_id, rule in zip(ids, prepared, strict=True):
+        schema.add(rule.uses, rule_id)
+    return rows
+
+
+def replace_rules(table: RuleTable, schema: Schema, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
+    """Give rows other texts, and count the new types for the old."""
+    old = [stored_uses(schema, table.text(row)) for row in rows.tolist()]
+    ids = table.id_list(rows)
+    # The new ones are added first: an attribute that keeps its type then never loses it in between.
+    for rule_id, rule in zip(ids, prepared, strict=True):
+        schema.add(rule.uses, rule_id)
+    for uses in old:
+        forget_types(schema, uses)
+    table.replace_many(rows, *_columns(prepared))
+
+
+def remove_rules(table: RuleTable, schema: Schema, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Take rows out of the table and of the count of types; returns the conjunctions and forms that they had."""
+    for row in rows.tolist():
+        forget_types(schema, stored_uses(schema, table.text(row)))
+    return table.remove_many(rows)
+
+
+def forget_types(schema: Schema, uses: list[Use]) -> None:
+    """Count the uses of a rule down."""
+    try:
+        schema.remove(uses)
+    except KeyError as error:
+        raise CorruptSnapshot(f"no rule is known to use {error}: the snapshot is damaged") from error
+
+
+def _columns(prepared: Sequence[Prepared]) -> tuple[list[str], list[float], list[str]]:
+    """Texts, constant weights, and weights by attribute."""
+    return (
+        [rule.text for rule in prepared],
+        [rule.weights.constant for rule in prepared],
+        [rule.weights.by_attribute for rule in prepared],
+    )

@@ -1,0 +1,29 @@
+"""The compiled form of an index that has none of its own: the oracle keeps trees only."""
+
+from __future__ import annotations
+
+from matchwood.encoding import Encoder
+from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.indexing.matchers import Matcher
+from matchwood.indexing.preparation import Preparation
+from matchwood.indexing.sources import CHUNK_RULES
+from matchwood.rules import RuleTable
+
+
+def as_compiled(
+    table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: int
+) -> tuple[RuleTable, Encoder, CompiledMatcher]:
+    """The table, encoder and matcher themselves, or, for the oracle, new ones with the same rules in the same order."""
+    if isinstance(matcher, CompiledMatcher):
+        return table, encoder, matcher
+    declared = encoder.schema.copy()
+    declared.restore({})
+    own_table, own_encoder = RuleTable(), Encoder(declared, encoder.timezone)
+    own = CompiledMatcher("scan", own_encoder, own_table, {})
+    prepare = Preparation(own_encoder, dnf_limit).prepare
+    live = table.live_rows()
+    for start in range(0, len(live), CHUNK_RULES):
+        rows = live[start : start + CHUNK_RULES]
+        ids = table.id_list(rows)
+        own.insert(ids, [prepare(rule_id, table.text(row)) for rule_id, row in zip(ids, rows.tolist(), strict=True)])
+    return own_table, own_encoder, own

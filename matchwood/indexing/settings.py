@@ -1,0 +1,22 @@
+"""The settings of an index, checked when it is made and when it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from matchwood.errors import InvalidArgument
+
+
+def checked_limit(dnf_limit: Any) -> int:
+    """How many conjunctions a rule may have before the fall-back takes it."""
+    if isinstance(dnf_limit, bool) or not isinstance(dnf_limit, int) or dnf_limit < 1:
+        raise InvalidArgument(f"dnf_limit must be an integer of at least 1 (got {dnf_limit!r:.80})")
+    return dnf_limit
+
+
+def checked_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The options of the engine, and `spaces`, by name."""
+    if options is not None and not isinstance(options, Mapping):
+        raise InvalidArgument(f"options must be a dict (got {options!r:.80})")
+    return dict(options or {})
