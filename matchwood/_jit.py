@@ -3,10 +3,14 @@
 Numba compiles a kernel once a machine and keeps the result in a cache directory. The default, next
 to the source file, is not writable in many deployments (system packages, containers, Spark
 executors), so the cache goes to the user's cache directory, or to a private temporary one.
+
+Numba notices that a kernel's own file has changed, but not that a kernel it calls has, in another file: so
+each state of all kernels together has a directory of its own.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -16,10 +20,19 @@ from typing import Any, TypeVar
 import numba
 
 
+def _digest_of_kernels() -> str:
+    """Tells one state of the package's kernels from another; some twenty small files are read."""
+    package = Path(__file__).parent
+    digest = hashlib.blake2b(digest_size=6)
+    for path in sorted([*package.glob("*/_*kernels.py"), package / "_hashing.py", package / "encoding" / "dyadic.py"]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def _cache_directory() -> str:
     """A writable directory that survives the process, if the machine has one."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    wanted = Path(base) / "matchwood" / "numba"
+    wanted = Path(base) / "matchwood" / "numba" / _digest_of_kernels()
     try:
         wanted.mkdir(parents=True, exist_ok=True)
     except OSError:

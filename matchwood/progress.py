@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 Item = TypeVar("Item")
 
@@ -29,6 +29,8 @@ class Progress:
     QUIET_SECONDS = 2.0
     IN_PLACE_SECONDS = 0.25
     LINE_SECONDS = 10.0
+    _under_way: ClassVar[list[Progress]] = []
+    """Jobs within jobs: only the innermost is shown."""
 
     def __init__(self, what: str, unit: str = "", total: int | None = None) -> None:
         self.what, self.unit, self.total, self.done = what, unit, total, 0
@@ -56,7 +58,8 @@ class Progress:
                 self.advance(chunk)
 
     def __str__(self) -> str:
-        parts = [self._count(), f"{self.done / self.seconds:,.0f} a second" if self.done else "", f"{self.seconds:.0f} s"]
+        rate = self.done / max(self.seconds, 1e-9)
+        parts = [self._count(), f"{rate:,.0f} a second" if rate >= 1 else "", f"{self.seconds:.0f} s"]
         return f"{self.what}: {', '.join(part for part in parts if part)}"
 
     def _count(self) -> str:
@@ -69,8 +72,9 @@ class Progress:
     def _keep_drawing(self) -> None:
         pause = self.QUIET_SECONDS
         while not self._over.wait(pause):
-            self._write(f"\r\x1b[K{self}" if self._in_place else f"{self}\n")
-            self._drawn = True
+            if Progress._under_way[-1:] == [self]:
+                self._write(f"\r\x1b[K{self}" if self._in_place else f"{self}\n")
+                self._drawn = True
             pause = self.IN_PLACE_SECONDS if self._in_place else self.LINE_SECONDS
 
     def _write(self, text: str) -> None:
@@ -80,12 +84,14 @@ class Progress:
             sys.stderr.flush()
 
     def __enter__(self) -> Progress:
+        Progress._under_way.append(self)
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        Progress._under_way.remove(self)
         self._over.set()
         self._thread.join()
         if self._drawn and self._in_place:

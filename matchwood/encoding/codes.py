@@ -32,7 +32,7 @@ class EncodedEvents(NamedTuple):
     labels: NDArray[np.int32]
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]
         return len(self.offsets) - 1
 
 
@@ -53,7 +53,7 @@ class EncodedConjunctions(NamedTuple):
     high: NDArray[np.int32]
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]
         return len(self.offsets) - 1
 
 

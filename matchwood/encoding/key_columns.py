@@ -27,7 +27,7 @@ class KeyColumn(Protocol):
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """A column from what `arrays` returned; ValueError if that is not one."""
+        """A column from what `arrays` returned."""
 
     @staticmethod
     def key(element: Any) -> Any:

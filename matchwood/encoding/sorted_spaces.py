@@ -44,7 +44,9 @@ class SortedSpaces:
         self.columns: Any = column_class(kind)
         self.relabellings: list[Relabelling] = []
         self.counters = {"split": 0, "merged": 0, "relabelled": 0, "moved": 0}
-        self._main = self._empty() if arrays is None else self._restored(arrays)
+        self._arrays = arrays
+        if arrays is None:
+            self._main = self._empty()
         self._dead, self._unit, self._last = 0, 1, -1
         self._tail_keys: list[Any] = []
         self._tail_labels: list[int] = []
@@ -55,11 +57,23 @@ class SortedSpaces:
     def _empty(self) -> Boundaries:
         return Boundaries.fresh(self.columns.of_keys([]), np.empty(0, np.int32), np.empty(0, np.int32))
 
-    def _restored(self, arrays: Mapping[str, NDArray[Any]]) -> Boundaries:
+    def __getattr__(self, name: str) -> Any:
+        """Saved boundaries are taken in when they are first needed; from then on this is not called any more."""
+        if name != "_main" or self._arrays is None:
+            raise AttributeError(name)
+        arrays = self._arrays
         keys, labels, counts = self.columns.of_arrays(arrays), arrays["labels"], arrays["counts"]
-        if not len(keys) == len(labels) == len(counts):
+        self._main = Boundaries(keys, labels, counts, np.zeros(len(keys), np.bool_))
+        return self._main
+
+    @staticmethod
+    def check_saved(columns: Mapping[str, NDArray[Any]], starts: Mapping[str, NDArray[np.int64]]) -> None:
+        sizes = {name: np.diff(each) for name, each in starts.items()}
+        if "offsets" in sizes:
+            _check_offsets(columns["offsets"], starts["offsets"], sizes.pop("data"))
+            sizes["offsets"] = sizes["offsets"] - 1
+        if not {"labels", "counts"} < sizes.keys() or any((size != sizes["labels"]).any() for size in sizes.values()):
             raise ValueError("the boundaries' keys, labels and counts differ in number")
-        return Boundaries(keys, labels, counts, np.zeros(len(keys), np.bool_))
 
     def __len__(self) -> int:
         return len(self._main.labels) - self._dead + len(self._tail_labels)
@@ -319,6 +333,17 @@ class SortedSpaces:
         if (np.diff(main.keys.counts_up_to(main.keys)) != 1).any():
             problems.append("keys of boundaries are not increasing")
         return problems
+
+
+def _check_offsets(offsets: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+    """Each attribute's offsets must rise from 0 to the length of its data."""
+    first, last = starts[:-1], starts[1:] - 1
+    if (last < first).any() or (offsets[first] != 0).any() or (offsets[last] != lengths).any():
+        raise ValueError("the offsets of boundaries do not fit their data")
+    steps = np.diff(offsets)
+    steps[last[:-1]] = 0
+    if (steps < 0).any():
+        raise ValueError("the offsets of boundaries do not increase")
 
 
 def column_class(kind: str) -> Any:

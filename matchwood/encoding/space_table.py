@@ -7,8 +7,8 @@ those of each end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,13 @@ FAMILIES = {"string": "strings", "number": "numbers", "double": "numbers"}
 """Kinds whose spaces have the same arrays; all others are integers."""
 
 
+Check: TypeAlias = Callable[[Mapping[str, NDArray[Any]], Mapping[str, NDArray[np.int64]]], None]
+
+
 class _Saved:
     """The spaces of one family as saved, cut out when they are asked for."""
 
-    def __init__(self, packed: Mapping[str, NDArray[Any]], family: str) -> None:
+    def __init__(self, packed: Mapping[str, NDArray[Any]], family: str, check: Check) -> None:
         prefix, suffix = f"{family}.", ".ends"
         self.attributes = packed[f"{prefix}attributes"]
         own = [name for name in packed if name.startswith(prefix) and name.endswith(suffix)]
@@ -33,11 +36,36 @@ class _Saved:
             fits = len(starts) == len(self.attributes) + 1 and starts[-1] == len(self._columns[name])
             if not fits or (np.diff(starts) < 0).any():
                 raise ValueError(f"saved spaces do not fit their array {prefix + name!r}")
+        check(self._columns, self._starts)
 
-    def at(self, place: int) -> dict[str, NDArray[Any]]:
+    def at(self, place: int) -> _Part:
         """The arrays of one attribute."""
-        bounds = {name: starts[place : place + 2].tolist() for name, starts in self._starts.items()}
-        return {name: column[slice(*bounds[name])] for name, column in self._columns.items()}
+        return _Part(self, place)
+
+    def part(self, name: str, place: int) -> NDArray[Any]:
+        start, stop = self._starts[name][place : place + 2].tolist()
+        return self._columns[name][start:stop]
+
+    def names(self) -> Iterable[str]:
+        return self._columns
+
+
+class _Part(Mapping[str, NDArray[Any]]):
+    """The arrays of one attribute, cut out when asked for: at 30,000 attributes even slicing takes a second."""
+
+    __slots__ = ("_place", "_saved")
+
+    def __init__(self, saved: _Saved, place: int) -> None:
+        self._saved, self._place = saved, place
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._saved.part(name, self._place)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._saved.names())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 class SpaceTable:
@@ -62,7 +90,7 @@ class SpaceTable:
             spaces = self._spaces.setdefault(number, self._make(self.kind_of(number), self._saved_arrays(number)))
         return spaces
 
-    def _saved_arrays(self, number: int) -> dict[str, NDArray[Any]]:
+    def _saved_arrays(self, number: int) -> Mapping[str, NDArray[Any]]:
         return self._saved[_family(self.kind_of(number))].at(int(self._places[number]))
 
     def has_boundaries(self, number: int) -> bool:
@@ -100,7 +128,7 @@ class SpaceTable:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All spaces, family by family."""
-        families: dict[str, list[tuple[int, dict[str, NDArray[Any]]]]] = {}
+        families: dict[str, list[tuple[int, Mapping[str, NDArray[Any]]]]] = {}
         for number in self.numbers():
             made = self._spaces.get(number)
             held = self._saved_arrays(number) if made is None else made.arrays()
@@ -119,7 +147,7 @@ class SpaceTable:
         self._places = np.full(count, -1, np.int32)
         for family in ("integers", "numbers", "strings"):
             if f"{family}.attributes" in packed:
-                saved = self._saved[family] = _Saved(packed, family)
+                saved = self._saved[family] = _Saved(packed, family, self._make.check_saved)
                 if len(saved.attributes) and not 0 <= saved.attributes.min() <= saved.attributes.max() < count:
                     raise ValueError("saved spaces belong to no attribute")
                 self._places[saved.attributes] = np.arange(len(saved.attributes))

@@ -70,6 +70,12 @@ class SpacesClass(Protocol):
 
     def __call__(self, kind: str, arrays: Mapping[str, NDArray[Any]] | None = None) -> Spaces: ...
 
+    def check_saved(self, columns: Mapping[str, NDArray[Any]], starts: Mapping[str, NDArray[np.int64]]) -> None:
+        """ValueError if saved arrays do not fit each other.
+
+        Many attributes lie end to end in them; the i-th has columns[name][starts[name][i] : starts[name][i + 1]].
+        """
+
 
 def spaces_class(name: str) -> SpacesClass:
     """The implementation that `options={"spaces": name}` asks for."""

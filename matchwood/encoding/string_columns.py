@@ -40,10 +40,7 @@ class StringKeys:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> StringKeys:
-        offsets, data = arrays["offsets"], arrays["data"]
-        if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(data) or (np.diff(offsets) < 0).any():
-            raise ValueError("the offsets of boundaries do not fit their data")
-        return cls(offsets, data)
+        return cls(arrays["offsets"], arrays["data"])
 
     @staticmethod
     def key(element: str) -> bytes:
@@ -100,7 +97,8 @@ class StringKeys:
         return found
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"offsets": self.offsets, "data": self.data}
+        start = self.offsets[0]
+        return {"offsets": self.offsets - start, "data": self.data[start : self.offsets[-1]]}
 
     @property
     def nbytes(self) -> int:

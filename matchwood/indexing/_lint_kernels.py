@@ -26,7 +26,7 @@ def block_key(attribute: Any, code: Any) -> Any:
 
 @kernel
 def access_constraints(offsets: Any, attributes: Any, pieces: Any, low: Any, high: Any, uses: Any, access: Any) -> None:
-    """For each conjunction the constraint that fewest others will find: a rare attribute, a narrow set; -1 if it has none."""
+    """For each conjunction the constraint that fewest others find: rare attribute, narrow set; -1 if it has none."""
     for unit in range(len(offsets) - 1):
         best, access[unit] = np.inf, -1
         for constraint in range(offsets[unit], offsets[unit + 1]):
@@ -39,7 +39,9 @@ def access_constraints(offsets: Any, attributes: Any, pieces: Any, low: Any, hig
 
 
 @kernel
-def post(access: Any, attributes: Any, accepts_null: Any, pieces: Any, low: Any, high: Any, keys: Any, units: Any) -> int:
+def post(
+    access: Any, attributes: Any, accepts_null: Any, pieces: Any, low: Any, high: Any, keys: Any, units: Any
+) -> int:
     """The blocks of all access constraints, as far as `keys` has room; returns how many there are."""
     count = 0
     for unit in range(len(access)):
@@ -75,7 +77,9 @@ def _includes(one: Any, other: Any, accepts_null: Any, pieces: Any, low: Any, hi
 
 
 @kernel
-def _contains(one: Any, other: Any, offsets: Any, attributes: Any, accepts_null: Any, pieces: Any, low: Any, high: Any) -> bool:
+def _contains(
+    one: Any, other: Any, offsets: Any, attributes: Any, accepts_null: Any, pieces: Any, low: Any, high: Any
+) -> bool:
     """Whether conjunction `one` is true whenever `other` is; constraints are ordered by attribute."""
     position, end = offsets[other], offsets[other + 1]
     for constraint in range(offsets[one], offsets[one + 1]):
@@ -106,8 +110,8 @@ def find_contained(
 ) -> int:
     """For each conjunction the first one, by `order`, that it contains, into `first` (-1 if none).
 
-    `keys` are distinct and sorted; list k is units[starts[k] : starts[k + 1]]; `levels` has the levels in use of each attribute as
-    bits. A conjunction with order -1 is not asked for. Returns how many gave up after `budget` candidates.
+    `keys` are distinct and sorted; list k is units[starts[k] : starts[k + 1]]; `levels` has the levels in use of each
+    attribute as bits. A conjunction with order -1 is not asked for. Returns how many gave up after `budget` candidates.
     """
     gave_up = 0
     for unit in range(len(offsets) - 1):
@@ -118,7 +122,7 @@ def find_contained(
             attribute = attributes[constraint]
             some = pieces[constraint] < pieces[constraint + 1]
             for level in range(LEVELS):
-                if some and not (levels[attribute] >> level) & 1 or not some and level:
+                if (some and not (levels[attribute] >> level) & 1) or (level and not some):
                     continue
                 key = block_key(attribute, ancestor(low[pieces[constraint]], level) if some else NULL_CODE)
                 where = np.searchsorted(keys, key)
@@ -129,9 +133,9 @@ def find_contained(
                     break
                 for position in range(starts[where], starts[where + 1]):
                     wide = units[position]
-                    earlier = first[wide] < 0 or order[unit] < order[first[wide]]
-                    if wide != unit and earlier:
-                        if _contains(wide, unit, offsets, attributes, accepts_null, pieces, low, high):
-                            first[wide] = unit
+                    if wide == unit or (first[wide] >= 0 and order[first[wide]] <= order[unit]):
+                        continue
+                    if _contains(wide, unit, offsets, attributes, accepts_null, pieces, low, high):
+                        first[wide] = unit
         gave_up += candidates > budget
     return gave_up

@@ -154,11 +154,10 @@ class CompiledMatcher:
     @property
     def workspace(self) -> Workspace:
         """The calling thread's own scratch memory."""
-        try:
-            return self._local.workspace
-        except AttributeError:
-            self._local.workspace = Workspace()
-            return self._local.workspace
+        workspace: Workspace | None = getattr(self._local, "workspace", None)
+        if workspace is None:
+            workspace = self._local.workspace = Workspace()
+        return workspace
 
     # ------------------------------------------------------------------ state
 
@@ -171,7 +170,8 @@ class CompiledMatcher:
         }
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {f"{room}.{name}": array for room, state in self._rooms().items() for name, array in state.arrays().items()}
+        rooms = self._rooms().items()
+        return {f"{room}.{name}": array for room, state in rooms for name, array in state.arrays().items()}
 
     def header(self) -> dict[str, Any]:
         return {room: state.header() for room, state in self._rooms().items()}

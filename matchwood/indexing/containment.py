@@ -15,7 +15,7 @@ CANDIDATE_BUDGET = 20_000
 
 
 class Contained(NamedTuple):
-    """`first[c]` is a conjunction that conjunction c contains, -1 if none was found; `gave_up` were not searched whole."""
+    """`first[c]` is a conjunction that conjunction c contains, -1 if none was found; `gave_up` were not searched."""
 
     first: NDArray[np.int64]
     gave_up: int
@@ -41,7 +41,8 @@ def _lists(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The lists of conjunctions by the blocks of their access constraints, and the levels that each attribute uses."""
     _, attributes, accepts_null, pieces, low, high = conjunctions
-    count = kernels.post(access, attributes, accepts_null, pieces, low, high, np.empty(0, np.int64), np.empty(0, np.int64))
+    nowhere = np.empty(0, np.int64)
+    count = kernels.post(access, attributes, accepts_null, pieces, low, high, nowhere, nowhere)
     keys, units = np.empty(count, np.int64), np.empty(count, np.int64)
     kernels.post(access, attributes, accepts_null, pieces, low, high, keys, units)
     order = np.argsort(keys, kind="stable")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -48,14 +49,18 @@ def row_chunks(events: Any, missing: str) -> Iterator[RowChunk]:
 def _list_chunks(rows: Iterator[Any], missing: str) -> Iterator[RowChunk]:
     first = 0
     while chunk := list(itertools.islice(rows, ROWS_AT_ONCE)):
-        yield RowChunk(first, len(chunk), lambda names, chunk=chunk: chunk, missing)
+        yield RowChunk(first, len(chunk), partial(_as_given, chunk), missing)
         first += len(chunk)
+
+
+def _as_given(rows: list[Any], names: list[str]) -> list[Any]:
+    return rows
 
 
 def _frame_chunks(frame: Any, missing: str) -> Iterator[RowChunk]:
     for first in range(0, len(frame), ROWS_AT_ONCE):
         part = frame.iloc[first : first + ROWS_AT_ONCE]
-        yield RowChunk(first, len(part), lambda names, part=part: _frame_rows(part, names), missing)
+        yield RowChunk(first, len(part), partial(_frame_rows, part), missing)
 
 
 def _frame_rows(frame: Any, names: list[str]) -> list[Any]:
@@ -106,7 +111,8 @@ def _rows(events: Any) -> Iterable[Any]:
         return (row for batch in batches for row in _plain(pa.Table.from_batches([batch])))
     if isinstance(events, Iterable) and not isinstance(events, str | bytes):
         return events
-    raise InvalidArgument(f"events must be a dict, dicts, an Arrow table or stream, or a DataFrame (got {events!r:.80})")
+    wanted = "a dict, dicts, an Arrow table or stream, or a DataFrame"
+    raise InvalidArgument(f"events must be {wanted} (got {events!r:.80})")
 
 
 def _plain(table: Any) -> Iterator[Any]:

@@ -28,7 +28,7 @@ _NOBODY = -1
 
 
 class _Found(NamedTuple):
-    """Rows with one kind of problem, the row that each has it with, or -1, and words that the other's id goes between."""
+    """Rows with one kind of problem, the row that each has it with, or -1, and the words around the other's id."""
 
     problem: str
     rows: NDArray[np.int32]

@@ -44,7 +44,8 @@ class UnitsOfRows:
 
     def rows_without_any(self) -> Rows:
         """Rules that no conjunction satisfies."""
-        return self._live[self._count[self._live] == 0]
+        empty: Rows = self._live[self._count[self._live] == 0]
+        return empty
 
     def rows_of_empty_conjunction(self) -> Rows:
         """Rules with a conjunction that asks for nothing."""
@@ -114,4 +115,4 @@ def _first_equal(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
         _, first, group = np.unique(matrix.ravel(), return_index=True, return_inverse=True)
     else:
         _, first, group = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
-    return first[group.ravel()]  # type: ignore[no-any-return]
+    return first[group.ravel()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from matchwood.errors import CorruptSnapshot
 from matchwood.indexing.preparation import Prepared, stored_uses
 from matchwood.rules import RuleTable
 
+Rows: TypeAlias = NDArray[np.int32]
 
-def insert_rules(table: RuleTable, schema: Schema, ids: Sequence[Any], prepared: Sequence[Prepared]) -> NDArray[np.int32]:
+
+def insert_rules(table: RuleTable, schema: Schema, ids: Sequence[Any], prepared: Sequence[Prepared]) -> Rows:
     """Put new rules into the table, which takes all or none, and count their types."""
     rows = table.insert_many(ids, *_columns(prepared))
     for rule_id, rule in zip(ids, prepared, strict=True):
@@ -22,7 +24,7 @@ def insert_rules(table: RuleTable, schema: Schema, ids: Sequence[Any], prepared:
     return rows
 
 
-def replace_rules(table: RuleTable, schema: Schema, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
+def replace_rules(table: RuleTable, schema: Schema, rows: Rows, prepared: Sequence[Prepared]) -> None:
     """Give rows other texts, and count the new types for the old."""
     old = [stored_uses(schema, table.text(row)) for row in rows.tolist()]
     ids = table.id_list(rows)
@@ -34,7 +36,7 @@ def replace_rules(table: RuleTable, schema: Schema, rows: NDArray[np.int32], pre
     table.replace_many(rows, *_columns(prepared))
 
 
-def remove_rules(table: RuleTable, schema: Schema, rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def remove_rules(table: RuleTable, schema: Schema, rows: Rows) -> tuple[Rows, Rows]:
     """Take rows out of the table and of the count of types; returns the conjunctions and forms that they had."""
     for row in rows.tolist():
         forget_types(schema, stored_uses(schema, table.text(row)))

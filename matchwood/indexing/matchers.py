@@ -54,7 +54,7 @@ class Matcher(Protocol):
         """The rows of the rules that are true of one event, in rule order."""
 
     def ask(self, events: Any, missing: str) -> Iterator[EventsAsked]:
-        """Many events, in parts of bounded size. Needs no lock: taking the next part may wait for the events' source."""
+        """Many events, in parts of bounded size. Needs no lock: the next part may wait for the events' source."""
 
     def stats(self) -> dict[str, Any]:
         """Counts and bytes of the engine and the stores."""

@@ -26,7 +26,7 @@ _DAMAGE = (ArithmeticError, AttributeError, LookupError, MatchwoodError, TypeErr
 
 def save(index: Index, path: Any) -> int:
     """Write the whole state as a new version; returns its number."""
-    rooms = {"rules": index._table, "encoder": index._encoder, "matcher": index._matcher}
+    rooms: dict[str, Any] = {"rules": index._table, "encoder": index._encoder, "matcher": index._matcher}
     arrays = {f"{room}/{name}": array for room, state in rooms.items() for name, array in state.arrays().items()}
     header = {room: state.header() for room, state in rooms.items()}
     settings = {"kind": KIND, "engine": index.engine, "options": index._options, "dnf_limit": index._dnf_limit}
@@ -49,7 +49,9 @@ def restore(index: Index, path: Any, read_only: bool, verify: str) -> None:
     index._read_only = bool(read_only)
 
 
-def _fill(index: Index, settings: Mapping[str, Any], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def _fill(
+    index: Index, settings: Mapping[str, Any], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
     index._options, index._dnf_limit = dict(settings["options"]), checked_limit(settings["dnf_limit"])
     index._table = RuleTable()
     index._table.restore(_of("rules", arrays), header["rules"])

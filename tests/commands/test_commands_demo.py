@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
 
-from matchwood.demo import audience, checking, embedded
+from matchwood.demo import audience, checking
 from matchwood.demo.picture import by_age, histogram
 from matchwood.errors import MatchwoodError
 from matchwood.index import Index
@@ -48,9 +48,8 @@ def test_the_demo_at_the_smallest_sizes(folder: Path, run: Any, rules: int, even
 
 
 def test_wrong_answers_fail_the_demo(folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "_VIEWS_AT_ONCE", 40)
     match_many = Index.match_many
-    monkeypatch.setattr(Index, "match_many", lambda index, events: match_many(index, events).slice(1))
+    monkeypatch.setattr(Index, "match_many", lambda index, events: match_many(index, events).slice(200))
     done = run("demo", "--rules", "3000", "--events", "200")
     assert done.status == 1
     assert done.err.startswith("matchwood: the demo's answers are wrong: view ")

@@ -84,6 +84,21 @@ def test_a_closed_stream_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> Non
             time.sleep(0.01)
 
 
+@pytest.mark.usefixtures("hasty")
+def test_only_the_innermost_job_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress("outer"):
+        _wait_for("outer: ", stream)
+        with Progress("inner"):
+            _wait_for("inner: ", stream)
+            stream.truncate(0)
+            _wait_for("inner: ", stream)
+            assert "outer" not in stream.getvalue()
+        stream.truncate(0)
+        _wait_for("outer: ", stream)
+
+
 def test_items_count_when_the_next_chunk_is_asked_for() -> None:
     progress = Progress("counting", "sheep")
     done = []

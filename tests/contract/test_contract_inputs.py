@@ -18,8 +18,9 @@ import matchwood
 from tests.cases import Workload, workloads
 from tests.contract.tables import COLUMNAR, arrow_table
 from tests.contract.twin import SCHEMA, Twin, hits
+from tests.sql import field
 
-WORK = next(workloads(seed=11, count=1, rules=60, events=90, attributes=COLUMNAR))
+WORK = next(workloads(seed=11, count=1, rules=50, events=40, attributes=COLUMNAR))
 WAYS: dict[str, Callable[[Workload], Any]] = {
     "dicts": lambda work: work.events,
     "table": lambda work: arrow_table(work.events),
@@ -51,8 +52,20 @@ def loaded(engine: str, types: dict[str, str] | None = SCHEMA) -> Twin:
 def test_every_kind_of_batch(engine: str, way: str, types: dict[str, str] | None) -> None:
     twin = loaded(engine, types)
     expected = [twin.model.match(event) for event in WORK.events]
-    assert sum(map(len, expected)) > 1000
+    assert sum(map(len, expected)) > 600
     assert hits(twin.index.match_many(WAYS[way](WORK)), len(WORK.events)) == expected
+
+
+def test_frames(engine: str) -> None:
+    """Columns of Arrow types, and columns of Python objects; NaN is NULL in both."""
+    twin = loaded(engine)
+    values = [{name: field(event, name) for name in COLUMNAR} for event in WORK.events]
+    events = [{name: None if value != value else value for name, value in event.items()} for event in values]
+    expected = [twin.model.match({name.strip("`"): value for name, value in event.items()}) for event in events]
+    assert sum(map(len, expected)) > 600
+    columns = {name.strip("`"): pd.Series([event[name] for event in values], dtype=object) for name in COLUMNAR}
+    for frame in (arrow_table(WORK.events).to_pandas(types_mapper=pd.ArrowDtype), pd.DataFrame(columns)):
+        assert hits(twin.index.match_many(frame), len(events)) == expected
 
 
 def test_batches_are_the_same_in_pieces(engine: str) -> None:

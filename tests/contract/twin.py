@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 import matchwood
@@ -16,6 +17,14 @@ from tests.cases import Workload, event, expression
 from tests.pools import ATTRIBUTES, palettes
 
 SCHEMA = {name: kind for name, kind in ATTRIBUTES.items() if kind != "number"}
+FORMS: dict[str, Callable[[list[tuple[Any, str]]], Any]] = {
+    "tuples": lambda rules: rules,
+    "iterator": iter,
+    "mapping": dict,
+    "arrow": lambda rules: pa.table({"id": [each for each, _ in rules], "expression": [text for _, text in rules]}),
+    "pandas": lambda rules: pd.DataFrame(rules, columns=["id", "expression"]),
+}
+"""The ways to hand over many rules at once."""
 
 
 def hits(table: pa.Table, count: int) -> list[list[Any]]:
@@ -44,10 +53,12 @@ class Twin:
         self.index[rule_id] = rule if source is None else source
         self._model_put(rule_id, parsed)
 
-    def put_many(self, rules: Sequence[tuple[Any, Expression]], on_duplicate: str = "replace") -> None:
-        """Insert or replace many at once; none may be refused."""
+    def put_many(self, rules: Sequence[tuple[Any, Expression]], form: str = "tuples") -> None:
+        """Insert or replace many at once, in one of FORMS; none may be refused."""
         known = set(self.rules)
-        report = self.index.insert_many([(rule_id, str(rule)) for rule_id, rule in rules], on_duplicate=on_duplicate)
+        report = self.index.insert_many(
+            FORMS[form]([(rule_id, str(rule)) for rule_id, rule in rules]), on_duplicate="replace"
+        )
         assert report.rejected.num_rows == 0, report.rejected.to_pylist()[0]["error"]
         for rule_id, rule in rules:
             self._model_put(rule_id, rule)
@@ -120,7 +131,8 @@ def _change(twin: Twin, rng: random.Random, shared: Any, text_ids: bool) -> None
         made = rule()
         twin.put(rule_id(rng.randrange(60)), made, rng.choice((str(made), made, made.to_json())))
     else:
-        twin.put_many([(rule_id(number), rule()) for number in rng.sample(range(60), rng.randint(0, 20))])
+        numbers = rng.sample(range(60), rng.randint(1, 20))
+        twin.put_many([(rule_id(number), rule()) for number in numbers], rng.choice(list(FORMS)))
 
 
 def check_workload(engine: str, work: Workload, types: Mapping[str, str] | None = None) -> int:

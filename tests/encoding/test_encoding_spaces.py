@@ -172,10 +172,36 @@ def test_damaged_arrays_are_refused() -> None:
     spaces = SortedSpaces("string")
     spaces.add_many(["a", "b", "c"])
     saved = spaces.arrays()
-    with pytest.raises(ValueError, match="differ in number"):
-        SortedSpaces("string", {**saved, "labels": saved["labels"][:2]})
+
+    def check(**damaged: Any) -> None:
+        columns = {**saved, **damaged}
+        SortedSpaces.check_saved(columns, {name: np.array([0, len(array)]) for name, array in columns.items()})
+
+    check()
+    for damaged, message in (
+        ({"labels": saved["labels"][:2]}, "differ in number"),
+        ({"counts": saved["counts"][:2]}, "differ in number"),
+        ({"offsets": saved["offsets"][:3]}, "do not fit"),
+        ({"offsets": saved["offsets"] + 1}, "do not fit"),
+        ({"offsets": np.array([0, 2, 1, 3])}, "do not increase"),
+        ({"data": saved["data"][:2]}, "do not fit"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            check(**damaged)
+
+
+def test_saved_arrays_of_many_attributes_are_checked_as_one() -> None:
+    parts = []
+    for words in (["a", "bb"], ["ccc"], ["d", "e", "f"]):
+        spaces = SortedSpaces("string")
+        spaces.add_many(words)
+        parts.append(spaces.arrays())
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    starts = {name: np.cumsum([0, *(len(part[name]) for part in parts)]) for name in parts[0]}
+    SortedSpaces.check_saved(columns, starts)
+    columns["offsets"][4] = 7
     with pytest.raises(ValueError, match="do not fit"):
-        SortedSpaces("string", {**saved, "offsets": saved["offsets"] + 100})
+        SortedSpaces.check_saved(columns, starts)
 
 
 def test_a_label_of_nothing_is_an_error() -> None:

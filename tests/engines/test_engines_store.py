@@ -169,3 +169,17 @@ def test_audit_sees_what_is_broken() -> None:
     assert "not found" in broken("_hashes", 3, 12345)[0]
     assert any("dead and has uses" in problem for problem in broken("_alive", 3, 0))
     assert "not found" in broken("_records", 2, 63)[0]
+
+
+def test_renumbered_attributes_keep_everything_else() -> None:
+    several = Constraint(5, ((0, 4), (8, TOP_LABEL)), True)
+    store, _ = stored([(Constraint(2, ((4, 8),)), several), (several,)])
+    numbers = np.array([-1, -1, 0, -1, -1, 1], dtype=np.int32)
+    store.renumber(numbers)
+    moved = several._replace(attribute=1)
+    assert decode(store.encoded(units_of(0, 1))) == [(Constraint(0, ((4, 8),)), moved), (moved,)]
+    assert store.attributes == 2
+    assert store.add(encode([(moved,)])).units.tolist() == [1]
+    assert store.audit() == []
+    with pytest.raises(InvalidArgument, match="no new number"):
+        store.renumber(np.array([0, -1], dtype=np.int32))

@@ -1,0 +1,184 @@
+"""A benchmark whose answers are wrong, or that measures nothing, fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from matchwood.bench import core, linting, peers, ranges, setup, single, today
+from matchwood.bench.measure import Measured, WrongAnswer, check_agreement, measure_engine
+from matchwood.bench.setup import check_with_brute_force, check_with_oracle, insert_all, prepare, refuse_repeated
+from matchwood.engines import Hits, engine_class
+from matchwood.engines.counting import Counting
+from matchwood.engines.scan import Scan
+from matchwood.index import Index
+from matchwood.workloads.base import Events, Workload
+from matchwood.workloads.begen import begen
+
+
+@pytest.fixture(scope="module")
+def workload() -> Workload:
+    return begen(rules=500, events=30, matching=0.02, seed=3)
+
+
+def _without_one_hit(match: Callable[..., Hits]) -> Callable[..., Hits]:
+    """An engine that forgets the last hit of each call."""
+
+    def wrong(*arguments: Any) -> Hits:
+        found = match(*arguments)
+        if not len(found.units):
+            return found
+        offsets = np.minimum(found.offsets, len(found.units) - 1)
+        return found._replace(offsets=offsets, units=found.units[:-1])
+
+    return wrong
+
+
+def _without_any_hit(match: Callable[..., Hits]) -> Callable[..., Hits]:
+    def wrong(*arguments: Any) -> Hits:
+        found = match(*arguments)
+        return found._replace(offsets=np.zeros_like(found.offsets), units=found.units[:0])
+
+    return wrong
+
+
+@pytest.mark.parametrize("name", ["scan", "counting"])
+def test_an_engine_that_forgets_a_hit_fails_core(workload: Workload, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert core.measure("small", workload)
+    engine = engine_class(name)
+    monkeypatch.setattr(engine, "match", _without_one_hit(engine.match))
+    with pytest.raises(WrongAnswer, match="the engines disagree|the oracle disagrees"):
+        core.measure("small", workload)
+
+
+def test_engines_that_forget_the_same_hits_fail_core(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = prepare(workload, "counting")
+    engine = prepared.rules._matcher.engine  # type: ignore[attr-defined]
+    check_with_brute_force("counting", engine, prepared, workload)
+    for kind in (Scan, Counting):
+        monkeypatch.setattr(kind, "match", _without_one_hit(kind.match))
+    with pytest.raises(WrongAnswer, match=r"counting: event 0 has \d+ hits"):
+        check_with_brute_force("counting", engine, prepared, workload)
+    with pytest.raises(WrongAnswer, match="the oracle disagrees about rule"):
+        check_with_oracle(prepared.rules, workload, rules=2_000)
+
+
+def test_no_hits_at_all_fail_core(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (Scan, Counting):
+        monkeypatch.setattr(kind, "match", _without_any_hit(kind.match))
+    monkeypatch.setattr(core, "check_with_oracle", lambda *arguments: None)
+    with pytest.raises(WrongAnswer, match="no event matched any rule"):
+        core.measure("small", workload)
+
+
+def test_agreement_is_about_hits_not_their_number(workload: Workload) -> None:
+    prepared = prepare(workload, "counting")
+    right = measure_engine(prepared.rules._matcher.engine, prepared.events, 0)  # type: ignore[attr-defined]
+    check_agreement({"one": right, "other": right})
+    with pytest.raises(WrongAnswer, match="the engines disagree: one has"):
+        check_agreement({"one": right, "other": right._replace(checksum=right.checksum + 1)})
+    with pytest.raises(WrongAnswer, match="one: no event matched any rule"):
+        check_agreement({"one": Measured(0, 1, 5, 0, 0, 0)})
+
+
+def test_a_checksum_sees_which_event_has_which_hit() -> None:
+    from matchwood.bench.measure import _checksum
+
+    units = np.array([1, 2, 3], np.int32)
+    sums = {_checksum(first, np.array(offsets), units) for first, offsets in [(0, [0, 1, 3]), (0, [0, 2, 3]), (1, [0, 1, 3])]}
+    assert len(sums) == 3
+    assert _checksum(0, np.array([0, 3]), units) == _checksum(0, np.array([0, 3]), units[::-1])
+
+
+def test_a_rejected_rule_fails_the_run(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WrongAnswer, match="1 rules were rejected, the first: line 1, column 5"):
+        insert_all(Index(), ["age > 5", "age => 5"])
+    monkeypatch.setattr(Workload, "rules_text", lambda self: ["a1 = 5", "a1 = 'x'"])
+    with pytest.raises(WrongAnswer, match="1 rules were rejected"):
+        prepare(workload, "counting")
+
+
+def test_a_repeated_event_fails_the_run(workload: Workload) -> None:
+    with pytest.raises(WrongAnswer, match="two measured events are equal"):
+        refuse_repeated([{"a": 1, "b": 2}, {"a": 1}, {"b": 2, "a": 1}])
+    events = workload.events
+    end = int(events.offsets[1])
+    twice = Events(
+        np.array([0, end, 2 * end]), np.tile(events.attributes[:end], 2), np.tile(events.values[:end], 2)
+    )
+    with pytest.raises(WrongAnswer, match="two measured events are equal"):
+        prepare(replace(workload, events=twice), "counting")
+
+
+def test_events_that_match_nothing_fail_single(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert single.measure(workload, "scan")["hits_per_event"] > 0
+    monkeypatch.setattr(single, "check_with_oracle", lambda *arguments: None)
+    monkeypatch.setattr(Index, "match", lambda index, event: [])
+    with pytest.raises(WrongAnswer, match="scan: no event matched any rule"):
+        single.measure(workload, "scan")
+
+
+def test_a_wrong_answer_fails_single(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    match = Index.match
+    monkeypatch.setattr(Index, "match", lambda index, event: match(index, event)[1:])
+    with pytest.raises(WrongAnswer, match="the oracle disagrees"):
+        single.measure(workload, "counting")
+
+
+def test_wrong_hits_fail_ranges() -> None:
+    constants = np.array([3, 2, 5, 0])
+    right = [[0, 2, 3], [0, 1, 2, 3]]
+    ranges.check(constants, [1, 2], right)
+    for wrong in ([[0, 2], right[1]], [[0, 1, 2], right[1]], [right[1], right[1]]):
+        with pytest.raises(WrongAnswer, match="x = 1: "):
+            ranges.check(constants, [1, 2], wrong)
+
+
+def test_a_process_that_fails_fails_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WrongAnswer, match="nothing, bulk: .*there is no engine 'nothing'"):
+        ranges._in_own_process("nothing", "bulk", 10)
+
+
+def test_a_missed_finding_fails_lint() -> None:
+    findings = pa.table({"id": [10, 11, 3], "problem": ["never", "always", "duplicate"]})
+    linting.check(findings, 10, ["never", "always"])
+    with pytest.raises(WrongAnswer, match="lint missed what was planted: duplicate"):
+        linting.check(findings, 10, ["never", "always", "duplicate"])
+
+
+def test_a_peer_with_other_answers_fails_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(today, "PEERS", {"liar": lambda texts: lambda event: [0]})
+    with pytest.raises(WrongAnswer, match="liar gives other answers than Matchwood"):
+        today.run("smoke")
+
+
+def test_a_peer_that_is_not_installed_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(texts: object) -> peers.Matcher:
+        raise ImportError("No module named 'zen'")
+
+    monkeypatch.setattr(today, "PEERS", {"zen-engine": build})
+    with pytest.raises(WrongAnswer, match="zen-engine is not installed: pip install"):
+        today.run("smoke")
+
+
+@pytest.mark.parametrize("name", peers.PEERS)
+def test_peers_read_every_operator_and_know_missing_attributes(name: str) -> None:
+    texts = ["a = 1", "a in (1, 2)", "a between 1 and 3", "a not in (1, 2)", "a != 2", "a < 2", "a <= 1", "a > 1", "a >= 2"]
+    matcher = peers.PEERS[name](texts)
+    oracle = Index("oracle")
+    oracle.insert_many(enumerate(texts))
+    for event in ({"a": 1}, {"a": 2}, {"a": 5}, {"b": 1}, {}):
+        assert matcher(event) == oracle.match(event)
+
+
+def test_warm_up_touches_every_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    inner = setup.prepare
+    monkeypatch.setattr(setup, "prepare", lambda workload, engine: seen.append(engine) or inner(workload, engine))
+    assert setup.warm_up(["scan", "counting"]) > 0
+    assert seen == ["scan", "counting"]

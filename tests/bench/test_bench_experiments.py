@@ -1,0 +1,97 @@
+"""Every experiment runs, at the scale of the tests, and its rows have what the interface promises."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from matchwood.bench import parse, ranges
+from matchwood.bench.registry import EXPERIMENTS, FIELDS, SCALES, SMOKE, experiment
+from matchwood.errors import InvalidArgument
+
+INTERFACE = (
+    "engine workload rules events build_s us_per_event hits_per_event candidates_per_event bytes_index bytes_verify "
+    "bytes_text fallback_rules ratio_to_scan checked"
+).split()
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, dict[str, Any]]:
+    """The results of all experiments; `ranges` runs two of its four processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(parse.SCALES, SMOKE, (200, 20))
+        patch.setattr(ranges, "ENGINES", ("scan",))
+        return {name: known.run(SMOKE) for name, known in EXPERIMENTS.items()}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_gives_checked_rows(results: dict[str, Any], name: str) -> None:
+    result = json.loads(json.dumps(results[name]))
+    assert list(result) == ["experiment", "scale", "rows"]
+    assert (result["experiment"], result["scale"]) == (name, SMOKE)
+    for row in result["rows"]:
+        assert list(row)[: len(FIELDS)] == INTERFACE
+        assert row["checked"] is True
+        assert row[experiment(name).value] > 0
+
+
+def test_core_measures_every_figure(results: dict[str, Any]) -> None:
+    rows = results["core"]["rows"]
+    assert [(row["workload"], row["engine"]) for row in rows] == [
+        ("begen 1%", "scan"), ("begen 1%", "counting"), ("dense 0.01%", "scan"), ("dense 0.01%", "counting"),
+    ]  # fmt: skip
+    for row in rows:
+        assert None not in [row[name] for name in INTERFACE]
+        assert row["rules_per_s_text"] < row["rules_per_s_encoded"]
+    for scan, counting in (rows[:2], rows[2:]):
+        assert scan["ratio_to_scan"] == 1
+        assert scan["hits_per_event"] == counting["hits_per_event"]
+        assert scan["candidates_per_event"] == scan["rules"] > counting["candidates_per_event"]
+
+
+def test_core_matches_as_often_as_it_says(results: dict[str, Any]) -> None:
+    begen = results["core"]["rows"][0]
+    assert 0.5 < begen["hits_per_event"] / begen["rules"] / 0.01 < 2
+
+
+def test_single_tells_the_tail(results: dict[str, Any]) -> None:
+    for row in results["single"]["rows"]:
+        assert row["us_median"] <= row["us_p99"]
+        assert 3 < row["hits_per_event"] < 30
+
+
+def test_ranges_run_in_processes_of_their_own(results: dict[str, Any]) -> None:
+    bulk, single = results["ranges"]["rows"]
+    assert (bulk["workload"], single["workload"]) == ("ranges, bulk", "ranges, one by one")
+    assert bulk["us_last_tenth"] is None
+    assert single["us_first_tenth"] > 0
+    assert bulk["peak_mb"] > 50
+
+
+@pytest.mark.parametrize("way", ranges.WAYS)
+def test_ranges_with_the_other_engine(way: str) -> None:
+    row = ranges.measure("counting", way, 200)
+    assert (row["hits_per_event"], row["checked"]) == (100, True)
+
+
+def test_today_has_both_peers(results: dict[str, Any]) -> None:
+    names = [row["engine"] for row in results["today"]["rows"]]
+    assert names == ["matchwood, batch", "matchwood, one by one", "matchwood, scan", "rule-engine", "zen-engine"]
+
+
+def test_every_module_knows_every_scale() -> None:
+    from matchwood.bench import core, linting, single, today
+
+    for table in (core.SIZES, single.RULES, single.EVENTS, ranges.RULES, linting.RULES, today.RULES, today.PEER_EVENTS):
+        assert set(table) == {SMOKE, *SCALES}
+    assert core.SIZES["full"] == ((100_000, 1_000), (1_000_000, 200))
+    assert ranges.RULES["full"] == linting.RULES["full"] == 1_000_000
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="there is no experiment 'nothing'"):
+        experiment("nothing")
+    with pytest.raises(InvalidArgument, match="scale must be one of quick, full, paper"):
+        experiment("core").run("huge")
