@@ -19,7 +19,7 @@ from matchwood.indexing.entries import Items, Values
 from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
-from matchwood.indexing.settings import checked_limit, checked_options
+from matchwood.indexing.settings import checked_flag, checked_limit, checked_options, checked_text
 from matchwood.rules import RuleTable
 
 
@@ -53,10 +53,11 @@ class Index(MutableMapping[Any, str]):
         strict_schema: bool = False,
     ) -> None:
         self._dnf_limit, self._options = checked_limit(dnf_limit), checked_options(options)
-        spaces = self._options.pop("spaces", "sorted")
-        self._encoder = Encoder(Schema(schema, strict=strict_schema), timezone=timezone, spaces=spaces)
+        spaces = checked_text("spaces", self._options.pop("spaces", "sorted"))
+        types = Schema(schema, strict=checked_flag("strict_schema", strict_schema))
+        self._encoder = Encoder(types, timezone=checked_text("timezone", timezone), spaces=spaces)
         self._table = RuleTable()
-        self._matcher: Matcher = matcher_for(engine, self._encoder, self._table, self._options)
+        self._matcher: Matcher = matcher_for(checked_text("engine", engine), self._encoder, self._table, self._options)
         self._read_only = False
         self._set_up_locks()
 
@@ -242,6 +243,6 @@ def open_index(path: Any, read_only: bool = False, verify: str = "auto") -> Inde
     `verify`  `auto` checks the manifest, sizes and, up to 256 MiB, every byte; `full` checks every byte
     """
     index = Index.__new__(Index)
-    persistence.restore(index, path, read_only=read_only, verify=verify)
+    persistence.restore(index, path, read_only=checked_flag("read_only", read_only), verify=verify)
     index._set_up_locks()
     return index

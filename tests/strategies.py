@@ -56,7 +56,7 @@ def events(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def workloads(draw: st.DrawFn, rules: int = 8, events: int = 8, leaves: int = 5) -> cases.Workload:
+def workloads(draw: st.DrawFn, rules: int = 10, events: int = 10, leaves: int = 5) -> cases.Workload:
     """Rules and events that share attributes and constants."""
     attributes = draw(schemas())
     rng = draw(randoms)

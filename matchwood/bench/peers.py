@@ -1,7 +1,9 @@
-"""Rule engines that users might pick instead, from the `bench` extra: one expression a rule, one call a rule and event.
+"""Rule engines that users might pick instead, from the `bench` extra: each event is held against every rule.
 
 Both read nearly the same language. Neither knows SQL's NULL, so a comparison that could meet a missing attribute is
-guarded; equality and `in` need no guard, which keeps the peers as fast as they can be.
+guarded; equality and `in` need no guard. The plain use is one call for each rule and event. Writing all rules into one
+array, with one call an event, makes zen-engine about ten times faster, because an event then crosses into Rust once, so
+it has a row of its own; rule-engine gains less than a tenth from it.
 """
 
 from __future__ import annotations
@@ -34,9 +36,18 @@ def zen_engine_matcher(texts: Sequence[str]) -> Matcher:
     return lambda event: [number for number, rule in enumerate(rules) if rule.evaluate(event)]
 
 
+def zen_engine_array_matcher(texts: Sequence[str]) -> Matcher:
+    """The `zen-engine` package, with all rules as the elements of one expression."""
+    import zen
+
+    rules = zen.compile_expression(f"[{', '.join(guarded(text) for text in texts)}]")
+    return lambda event: [number for number, matches in enumerate(rules.evaluate(event)) if matches]
+
+
 PEERS: dict[str, Build] = {
     "rule-engine": rule_engine_matcher,
     "zen-engine": zen_engine_matcher,
+    "zen-engine, one array": zen_engine_array_matcher,
 }
 
 

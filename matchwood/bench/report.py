@@ -50,7 +50,11 @@ def _page(results: list[dict[str, Any]]) -> str:
 
 def _section(result: dict[str, Any]) -> str:
     known = experiment(result["experiment"])
-    bars = [(_label(row, known.label), float(row[known.value])) for row in result["rows"] if row.get(known.value) is not None]
+    bars = [
+        (_label(row, known.label), float(row[known.value]))
+        for row in result["rows"]
+        if row.get(known.value) is not None
+    ]
     title = f"<h2 id='{known.name}'>{html.escape(known.title)} ({html.escape(str(result['scale']))})</h2>"
     return title + bar_chart(bars, known.value.replace("_", " "), known.log) + _table(result["rows"])
 
@@ -62,5 +66,7 @@ def _label(row: dict[str, Any], names: tuple[str, ...]) -> str:
 def _table(rows: list[dict[str, Any]]) -> str:
     names = filled_columns(rows)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(shown(row.get(name)))}</td>" for name in names) + "</tr>" for row in rows)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(shown(row.get(name)))}</td>" for name in names) + "</tr>" for row in rows
+    )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -110,7 +110,9 @@ def check_with_brute_force(
         found = prepared.rules._table.rows(engine.match(prepared.events, event, workspace), None, event, workspace)
         rows = found.rows[: found.offsets[1]]
         if not np.array_equal(rows, rules):
-            raise WrongAnswer(f"{name}: event {event} has {len(rules):,} hits, the engine finds {len(rows):,} or others")
+            raise WrongAnswer(
+                f"{name}: event {event} has {len(rules):,} hits, the engine finds {len(rows):,} or others"
+            )
 
 
 def sizes(index: Index) -> dict[str, Any]:

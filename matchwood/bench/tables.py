@@ -27,7 +27,11 @@ def text_table(rows: Sequence[dict[str, Any]]) -> str:
 
 def filled_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
     """The names under which some row has a value."""
-    return [name for name in dict.fromkeys(name for row in rows for name in row) if any(row.get(name) is not None for row in rows)]
+    return [
+        name
+        for name in dict.fromkeys(name for row in rows for name in row)
+        if any(row.get(name) is not None for row in rows)
+    ]
 
 
 def transposed(rows: Sequence[dict[str, Any]]) -> str:

@@ -17,7 +17,9 @@ SHOWN = 20
 def add_arguments(commands: Any) -> None:
     check = commands.add_parser("check", help="parse and type-check a file of rules, and lint it")
     add_rule_arguments(check)
-    check.add_argument("--lint", action="store_true", help="also look for rules that are never or always true, or repeated")
+    check.add_argument(
+        "--lint", action="store_true", help="also look for rules that are never or always true, or repeated"
+    )
     check.set_defaults(run=run)
 
 

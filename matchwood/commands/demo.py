@@ -15,7 +15,12 @@ def add_arguments(commands: Any) -> None:
     demo.add_argument("--rules", type=count, default=50_000, metavar="N", help="how many rules (default: 50,000)")
     demo.add_argument("--events", type=count, default=100_000, metavar="N", help="how many events (default: 100,000)")
     demo.add_argument(
-        "-o", "--output", type=Path, default=Path("demo-output"), metavar="DIRECTORY", help="where results go (default: demo-output)"
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("demo-output"),
+        metavar="DIRECTORY",
+        help="where results go (default: demo-output)",
     )
     demo.set_defaults(run=run)
 

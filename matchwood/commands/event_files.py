@@ -115,4 +115,3 @@ def _is_given(name: str, seen: set[str]) -> bool:
 def _absence(name: str, seen: set[str]) -> str:
     near = near_misses(name, sorted(seen))
     return f"{name!r} (but {', '.join(map(repr, near))})" if near else repr(name)
-

@@ -26,7 +26,11 @@ def add_arguments(commands: Any) -> None:
     match.add_argument("index", help="a saved index")
     match.add_argument("events", type=table_file, help="CSV, JSON lines or Parquet; columns are attributes")
     match.add_argument(
-        "-o", "--output", type=table_file, metavar="FILE", help="CSV, JSON lines or Parquet (default: CSV on standard output)"
+        "-o",
+        "--output",
+        type=table_file,
+        metavar="FILE",
+        help="CSV, JSON lines or Parquet (default: CSV on standard output)",
     )
     match.add_argument("--key", metavar="COLUMN", help="write this column of the events instead of their positions")
     match.add_argument(

@@ -47,7 +47,10 @@ def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
         help="where dates begin and naive timestamps are read (default: UTC)",
     )
     parser.add_argument(
-        "--rejects", type=table_file, metavar="FILE", help="where rejected rules go (default: beside RULES, .rejects.csv)"
+        "--rejects",
+        type=table_file,
+        metavar="FILE",
+        help="where rejected rules go (default: beside RULES, .rejects.csv)",
     )
 
 

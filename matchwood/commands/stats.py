@@ -17,7 +17,9 @@ def add_arguments(commands: Any) -> None:
     stats.add_argument("index", help="a saved index")
     stats.add_argument("--json", action="store_true", help="as data instead of a table")
     stats.add_argument(
-        "--audit", action="store_true", help="also check every byte and every invariant; the exit status is 1 if one is broken"
+        "--audit",
+        action="store_true",
+        help="also check every byte and every invariant; the exit status is 1 if one is broken",
     )
     stats.set_defaults(run=run)
 

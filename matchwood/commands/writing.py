@@ -124,7 +124,10 @@ def json_lines(batch: pa.RecordBatch | pa.Table) -> pa.ChunkedArray:
     """
     parts: list[Any] = []
     for number, name in enumerate(batch.schema.names):
-        parts += [f"{', ' if number else '{'}{json.dumps(name, ensure_ascii=False)}: ", _json_values(batch.column(number))]
+        parts += [
+            f"{', ' if number else '{'}{json.dumps(name, ensure_ascii=False)}: ",
+            _json_values(batch.column(number)),
+        ]
     return pc.binary_join_element_wise(*parts, "}", "")
 
 

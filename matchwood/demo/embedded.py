@@ -50,7 +50,9 @@ def _build(chosen: list[tuple[str, str]], path: Path) -> Index:
     version = index.save(path)
     started = time.perf_counter()
     opened = open_index(path, read_only=True)
-    print(f"   Saved to {path} as version {version}, and opened again in {1000 * (time.perf_counter() - started):.0f} ms.")
+    print(
+        f"   Saved to {path} as version {version}, and opened again in {1000 * (time.perf_counter() - started):.0f} ms."
+    )
     return opened
 
 

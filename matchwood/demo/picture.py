@@ -16,7 +16,9 @@ from matchwood.bench.charts import bar_chart
 Counts: TypeAlias = NDArray[np.int64]
 
 _BOUNDS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10**12)
-_STYLE = "body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222 }"
+_STYLE = (
+    "body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222 }"
+)
 
 
 def write_page(path: Path, facts: str, hits: pa.Table, views: pa.Table, reach: Sequence[tuple[str, int]]) -> None:
@@ -25,7 +27,10 @@ def write_page(path: Path, facts: str, hits: pa.Table, views: pa.Table, reach: S
     sections = [
         ("Campaigns that a page view hits", bar_chart(histogram(per_view), "page views")),
         ("Campaigns by the viewer's age", bar_chart(by_age(per_view, views["age"]), "hits of a page view, on average")),
-        ("The campaigns with the widest reach", bar_chart([(name, float(count)) for name, count in reach], "page views")),
+        (
+            "The campaigns with the widest reach",
+            bar_chart([(name, float(count)) for name, count in reach], "page views"),
+        ),
     ]
     body = "\n".join(f"<h2>{title}</h2>\n{chart}" for title, chart in sections)
     head = f"<meta charset='utf-8'><title>Matchwood demo</title><style>{_STYLE}</style>"
@@ -41,7 +46,10 @@ def histogram(per_view: Counts) -> list[tuple[str, float]]:
     [('2 to 4', 2.0), ('5 to 9', 0.0), ('10 to 19', 1.0), ('20 to 49', 0.0), ('50 to 99', 1.0)]
     """
     counts = np.histogram(per_view, _BOUNDS)[0]
-    names = [f"{low:,}" if low + 1 == high else f"{low:,} to {high - 1:,}" for low, high in zip(_BOUNDS, _BOUNDS[1:], strict=False)]
+    names = [
+        f"{low:,}" if low + 1 == high else f"{low:,} to {high - 1:,}"
+        for low, high in zip(_BOUNDS, _BOUNDS[1:], strict=False)
+    ]
     names[-1] = f"{_BOUNDS[-2]:,} or more"
     filled = np.flatnonzero(counts)
     return [(names[place], float(counts[place])) for place in range(filled[0], filled[-1] + 1)]

@@ -11,7 +11,7 @@ from matchwood import storage
 from matchwood.encoding import Encoder
 from matchwood.errors import CorruptSnapshot, MatchwoodError
 from matchwood.indexing.matchers import matcher_for
-from matchwood.indexing.settings import checked_limit
+from matchwood.indexing.settings import checked_limit, checked_text
 from matchwood.rules import RuleTable
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def restore(index: Index, path: Any, read_only: bool, verify: str) -> None:
     except _DAMAGE as error:
         told = error if isinstance(error, MatchwoodError) else repr(error)
         raise CorruptSnapshot(f"{path}: version {snapshot.version} is not a complete index ({told})") from error
-    index._read_only = bool(read_only)
+    index._read_only = read_only
 
 
 def _fill(
@@ -56,7 +56,9 @@ def _fill(
     index._table = RuleTable()
     index._table.restore(_of("rules", arrays), header["rules"])
     index._encoder = Encoder.restored(_of("encoder", arrays), header["encoder"])
-    index._matcher = matcher_for(settings["engine"], index._encoder, index._table, index._options)
+    index._matcher = matcher_for(
+        checked_text("engine", settings["engine"]), index._encoder, index._table, index._options
+    )
     index._matcher.restore(_of("matcher", arrays), header["matcher"])
 
 

@@ -20,3 +20,17 @@ def checked_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         raise InvalidArgument(f"options must be a dict (got {options!r:.80})")
     return dict(options or {})
+
+
+def checked_text(name: str, value: Any) -> str:
+    """A setting that is a name."""
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{name} must be a string (got {value!r:.80}, a {type(value).__name__})")
+    return value
+
+
+def checked_flag(name: str, value: Any) -> bool:
+    """A setting that is on or off."""
+    if not isinstance(value, bool):
+        raise InvalidArgument(f"{name} must be True or False (got {value!r:.80}, a {type(value).__name__})")
+    return value

@@ -41,11 +41,13 @@ def _rules(rules: Any) -> Iterator[RuleSource]:
         rules = rules.items()
     if is_frame(rules, "pandas"):
         return _from_pandas(rules)
+    if isinstance(rules, pa.StructArray):
+        rules = pa.RecordBatch.from_struct_array(rules)
     if isinstance(rules, pa.RecordBatch):
         return _from_arrow(pa.Table.from_batches([rules]).to_reader())
     if hasattr(rules, "__arrow_c_stream__"):
         return _from_arrow(_reader(rules))
-    if isinstance(rules, str | bytes) or not isinstance(rules, Iterable):
+    if isinstance(rules, str | bytes | pa.Array) or not isinstance(rules, Iterable):
         raise InvalidArgument(
             "rules must be (id, expression) tuples, a mapping, or a table with the columns id and expression "
             f"(got {type(rules).__name__})"

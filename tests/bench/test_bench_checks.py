@@ -27,14 +27,11 @@ def workload() -> Workload:
 
 
 def _without_one_hit(match: Callable[..., Hits]) -> Callable[..., Hits]:
-    """An engine that forgets the last hit of each call."""
+    """An engine that forgets the first hit of each call."""
 
     def wrong(*arguments: Any) -> Hits:
         found = match(*arguments)
-        if not len(found.units):
-            return found
-        offsets = np.minimum(found.offsets, len(found.units) - 1)
-        return found._replace(offsets=offsets, units=found.units[:-1])
+        return found._replace(offsets=np.maximum(found.offsets - 1, 0), units=found.units[1:])
 
     return wrong
 
@@ -48,7 +45,9 @@ def _without_any_hit(match: Callable[..., Hits]) -> Callable[..., Hits]:
 
 
 @pytest.mark.parametrize("name", ["scan", "counting"])
-def test_an_engine_that_forgets_a_hit_fails_core(workload: Workload, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_forgets_a_hit_fails_core(
+    workload: Workload, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert core.measure("small", workload)
     engine = engine_class(name)
     monkeypatch.setattr(engine, "match", _without_one_hit(engine.match))
@@ -62,7 +61,7 @@ def test_engines_that_forget_the_same_hits_fail_core(workload: Workload, monkeyp
     check_with_brute_force("counting", engine, prepared, workload)
     for kind in (Scan, Counting):
         monkeypatch.setattr(kind, "match", _without_one_hit(kind.match))
-    with pytest.raises(WrongAnswer, match=r"counting: event 0 has \d+ hits"):
+    with pytest.raises(WrongAnswer, match=r"counting: event \d+ has \d+ hits"):
         check_with_brute_force("counting", engine, prepared, workload)
     with pytest.raises(WrongAnswer, match="the oracle disagrees about rule"):
         check_with_oracle(prepared.rules, workload, rules=2_000)
@@ -90,7 +89,10 @@ def test_a_checksum_sees_which_event_has_which_hit() -> None:
     from matchwood.bench.measure import _checksum
 
     units = np.array([1, 2, 3], np.int32)
-    sums = {_checksum(first, np.array(offsets), units) for first, offsets in [(0, [0, 1, 3]), (0, [0, 2, 3]), (1, [0, 1, 3])]}
+    sums = {
+        _checksum(first, np.array(offsets), units)
+        for first, offsets in [(0, [0, 1, 3]), (0, [0, 2, 3]), (1, [0, 1, 3])]
+    }
     assert len(sums) == 3
     assert _checksum(0, np.array([0, 3]), units) == _checksum(0, np.array([0, 3]), units[::-1])
 
@@ -108,9 +110,7 @@ def test_a_repeated_event_fails_the_run(workload: Workload) -> None:
         refuse_repeated([{"a": 1, "b": 2}, {"a": 1}, {"b": 2, "a": 1}])
     events = workload.events
     end = int(events.offsets[1])
-    twice = Events(
-        np.array([0, end, 2 * end]), np.tile(events.attributes[:end], 2), np.tile(events.values[:end], 2)
-    )
+    twice = Events(np.array([0, end, 2 * end]), np.tile(events.attributes[:end], 2), np.tile(events.values[:end], 2))
     with pytest.raises(WrongAnswer, match="two measured events are equal"):
         prepare(replace(workload, events=twice), "counting")
 
@@ -168,7 +168,17 @@ def test_a_peer_that_is_not_installed_is_said_to_be_missing(monkeypatch: pytest.
 
 @pytest.mark.parametrize("name", peers.PEERS)
 def test_peers_read_every_operator_and_know_missing_attributes(name: str) -> None:
-    texts = ["a = 1", "a in (1, 2)", "a between 1 and 3", "a not in (1, 2)", "a != 2", "a < 2", "a <= 1", "a > 1", "a >= 2"]
+    texts = [
+        "a = 1",
+        "a in (1, 2)",
+        "a between 1 and 3",
+        "a not in (1, 2)",
+        "a != 2",
+        "a < 2",
+        "a <= 1",
+        "a > 1",
+        "a >= 2",
+    ]
     matcher = peers.PEERS[name](texts)
     oracle = Index("oracle")
     oracle.insert_many(enumerate(texts))

@@ -73,12 +73,16 @@ def test_ranges_run_in_processes_of_their_own(results: dict[str, Any]) -> None:
 @pytest.mark.parametrize("way", ranges.WAYS)
 def test_ranges_with_the_other_engine(way: str) -> None:
     row = ranges.measure("counting", way, 200)
-    assert (row["hits_per_event"], row["checked"]) == (100, True)
+    assert row["checked"] is True
+    assert 95 < row["hits_per_event"] < 105
 
 
-def test_today_has_both_peers(results: dict[str, Any]) -> None:
+def test_today_has_all_peers(results: dict[str, Any]) -> None:
     names = [row["engine"] for row in results["today"]["rows"]]
-    assert names == ["matchwood, batch", "matchwood, one by one", "matchwood, scan", "rule-engine", "zen-engine"]
+    assert names == [
+        "matchwood, batch", "matchwood, one by one", "matchwood, scan",
+        "rule-engine", "zen-engine", "zen-engine, one array",
+    ]  # fmt: skip
 
 
 def test_every_module_knows_every_scale() -> None:

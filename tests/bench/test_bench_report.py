@@ -67,7 +67,9 @@ def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize("call", [["run", "core"], ["core"]])
-def test_run_writes_and_prints(call: list[str], known: dict[str, list[str]], capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_writes_and_prints(
+    call: list[str], known: dict[str, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["bench", *call, "--scale", "full"]) == 0
     assert known["ran"] == ["core full"]
     result = json.loads(Path("bench-results/core.json").read_text())
@@ -113,7 +115,9 @@ def test_the_report_shows_every_result(known: dict[str, list[str]], capsys: pyte
     assert f"{len(EXPERIMENTS)} experiments in page.html" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"experiment": "core"}', '{"experiment": "x", "rows": [], "scale": ""}'])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "{}", '{"experiment": "core"}', '{"experiment": "x", "rows": [], "scale": ""}']
+)
 def test_a_broken_result_is_named(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bench-results").mkdir()
     Path("bench-results/core.json").write_text(text)

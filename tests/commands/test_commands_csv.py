@@ -81,7 +81,9 @@ def test_cells_that_do_not_fit(kind: str, cell: str, separator: str | None, expe
 
 
 def test_digits_are_text_where_rules_compare_text(folder: Path, run: Any) -> None:
-    Path("r.csv").write_text("id,expression\nzip,zip = '00123'\nyear,year = 123\nflag,flag\nday,day < date '2026-01-02'\n")
+    Path("r.csv").write_text(
+        "id,expression\nzip,zip = '00123'\nyear,year = 123\nflag,flag\nday,day < date '2026-01-02'\n"
+    )
     run("build", "r.csv", "index")
     Path("e.csv").write_text("zip,year,flag,day\n00123,00123,true,2026-01-01\n123,123.0,false,2026-01-02\n")
     rows = list(csv.reader(io.StringIO(run("match", "index", "e.csv").out)))[1:]

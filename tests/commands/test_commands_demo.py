@@ -35,7 +35,9 @@ def test_the_picture_shows_the_figures(folder: Path, run: Any) -> None:
     hits = pa_parquet.read_table("out/hits.parquet")
     page = Path("out/demo.html").read_text()
     charts = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-    values = [[float(value.replace(",", "")) for value in re.findall(r"font-size='12'>([\d.,]+)<", chart)] for chart in charts]
+    values = [
+        [float(value.replace(",", "")) for value in re.findall(r"font-size='12'>([\d.,]+)<", chart)] for chart in charts
+    ]
     assert sum(values[0]) == 500
     counts = np.unique(hits["rule"].to_numpy(), return_counts=True)[1]
     assert values[2] == sorted(counts.tolist(), reverse=True)[:8]

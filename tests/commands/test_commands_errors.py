@@ -21,7 +21,9 @@ def _shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A command line in a shell of its own, where `matchwood` is this very package."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     defined = f'matchwood() {{ {sys.executable} -m matchwood "$@"; }}; '
-    return subprocess.run(["bash", "-c", defined + command], cwd=folder, env=environment, capture_output=True, text=True)
+    return subprocess.run(
+        ["bash", "-c", defined + command], cwd=folder, env=environment, capture_output=True, text=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,10 @@ def _shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("match rules.matchwood latin.jsonl", "latin.jsonl: not a readable JSON lines file"),
         ("match rules.matchwood latin.csv", "latin.csv: not a readable CSV file"),
         ("match rules.matchwood deep.jsonl", "deep.jsonl, line 1: not JSON"),
-        ("match rules.matchwood events.csv --key nobody", "events.csv: there is no column 'nobody' (the columns: who, age"),
+        (
+            "match rules.matchwood events.csv --key nobody",
+            "events.csv: there is no column 'nobody' (the columns: who, age",
+        ),
         ("match rules.matchwood twice.csv --key age", "twice.csv: there is more than one column 'age'"),
         ("match rules.matchwood events.csv -o nowhere/hits.csv", "nowhere/hits.csv: cannot be written: No such file"),
         ("match nowhere events.csv", "no snapshot is there"),

@@ -111,7 +111,9 @@ def test_missing_error_refuses_what_the_rules_name(built: Path, run: Any) -> Non
     assert "some.jsonl, event 1: " in done.err
 
 
-@pytest.mark.parametrize(("name", "text"), [("e.csv", "age,contry\n5,US\n"), ("e.jsonl", '{"age": 5, "contry": "US"}\n')])
+@pytest.mark.parametrize(
+    ("name", "text"), [("e.csv", "age,contry\n5,US\n"), ("e.jsonl", '{"age": 5, "contry": "US"}\n')]
+)
 def test_columns_that_no_event_has_are_noted(built: Path, run: Any, name: str, text: str) -> None:
     Path(name).write_text(text)
     done = run("match", "rules.matchwood", name)
@@ -135,7 +137,9 @@ def test_only_columns_that_rules_name_are_read(built: Path, run: Any) -> None:
     pa_parquet.write_table(table, "odd.parquet")
     assert _rows(run("match", "rules.matchwood", "odd.parquet", "--key", "who").out)[1:] == HITS
     pa_parquet.write_table(table.select(["odd"]), "odd.parquet")
-    assert _rows(run("match", "rules.matchwood", "odd.parquet").out)[1:] == [(str(row), "unknown age") for row in range(4)]
+    assert _rows(run("match", "rules.matchwood", "odd.parquet").out)[1:] == [
+        (str(row), "unknown age") for row in range(4)
+    ]
 
 
 @pytest.mark.parametrize("value", ['{"a": 1}', "[1]", '"\\ud800"', "99999999999999999999"])

@@ -13,7 +13,7 @@ import pytest
 
 import matchwood as mw
 
-BAD = 'id,expression\nok,age > 5\ntypo,age => 21\nconflict,"age = \'x\'"\nok,age < 3\n,age = 1\nempty,\n'
+BAD = "id,expression\nok,age > 5\ntypo,age => 21\nconflict,\"age = 'x'\"\nok,age < 3\n,age = 1\nempty,\n"
 
 
 def _write(name: str, text: str) -> None:
@@ -45,7 +45,9 @@ def test_rejected_rules_are_shown_kept_and_fail_the_command(folder: Path, run: A
     _write("bad.csv", BAD)
     done = run(*command, "bad.csv", *(["index"] if command == ("build",) else []))
     assert done.status == 1
-    assert "typo: line 1, column 5: found '=>', expected an operator (write >=)\n      age => 21\n          ^" in done.out
+    assert (
+        "typo: line 1, column 5: found '=>', expected an operator (write >=)\n      age => 21\n          ^" in done.out
+    )
     assert "conflict: 'age' must be number, as in rule 'ok'" in done.out
     assert "5 rejected rules in bad.rejects.csv" in done.out
     rejected = pa_csv.read_csv("bad.rejects.csv")
@@ -124,7 +126,9 @@ def test_columns_may_have_other_names(folder: Path, run: Any) -> None:
         (["007", "8"], ["--id-type", "int"], [7, 8]),
     ],
 )
-def test_ids_of_csv_are_integers_if_all_are(folder: Path, run: Any, ids: list[str], options: list[str], expected: list[Any]) -> None:
+def test_ids_of_csv_are_integers_if_all_are(
+    folder: Path, run: Any, ids: list[str], options: list[str], expected: list[Any]
+) -> None:
     _write("ids.csv", "id,expression\n" + "".join(f"{name},x = 1\n" for name in ids))
     assert run("build", "ids.csv", "index", *options).status == 0
     assert list(mw.open("index")) == expected
@@ -154,7 +158,10 @@ def test_weights_come_along(folder: Path, run: Any) -> None:
 
 
 def test_json_rules_may_be_objects(folder: Path, run: Any) -> None:
-    _write("r.jsonl", '{"id": "a", "expression": {"attr": "age", "op": ">", "value": 5}}\n\n{"id": "b", "expression": "x"}\n')
+    _write(
+        "r.jsonl",
+        '{"id": "a", "expression": {"attr": "age", "op": ">", "value": 5}}\n\n{"id": "b", "expression": "x"}\n',
+    )
     assert run("build", "r.jsonl", "index").status == 0
     assert dict(mw.open("index")) == {"a": "age > 5", "b": "x"}
 

@@ -36,7 +36,7 @@ def test_any_workload() -> None:
     """More than 10,000 pairs from hypothesis, on all engines; the shares of TRUE and NULL are counted."""
     seen: Counter[bool | None] = Counter()
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=240, deadline=None)
     @given(strategies.workloads())
     def agree(work: Workload) -> None:
         for engine in ENGINES:

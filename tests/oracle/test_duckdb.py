@@ -57,7 +57,7 @@ def test_agreement_on_any_case() -> None:
     """More than 10,000 pairs from hypothesis."""
     pairs = 0
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=240, deadline=None)
     @given(strategies.workloads())
     def agree(work: Workload) -> None:
         nonlocal pairs
