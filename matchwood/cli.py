@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from matchwood import __version__
+import matchwood
 from matchwood.commands import bench, build, check, demo, explain, match, stats
 from matchwood.commands.calls import WrongCall
 from matchwood.errors import MatchwoodError
@@ -36,7 +36,7 @@ class _Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     whole = _Parser(prog="matchwood", description="For every event, all the Boolean expressions that are true of it.")
-    whole.add_argument("--version", action="version", version=f"matchwood {__version__}")
+    whole.add_argument("--version", action="version", version=f"matchwood {matchwood.__version__}")
     commands = whole.add_subparsers(title="commands", metavar="command", required=True)
     for command in COMMANDS:
         command.add_arguments(commands)
@@ -94,7 +94,7 @@ def _print_anything() -> None:
 
 
 def _stop_printing() -> None:
-    """The reader of our output is gone: what is still in buffers has nowhere to go, which Python would complain about."""
+    """The reader of our output is gone: let what is still in buffers go nowhere, or Python complains about it."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

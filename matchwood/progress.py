@@ -50,7 +50,7 @@ class Progress:
         self.done += count
 
     def over(self, items: Iterable[Item], chunk: int) -> Iterator[Item]:
-        """The items, counted for a consumer that takes `chunk` at a time: it is done with one when it asks for the next."""
+        """The items, for a consumer that takes `chunk` at a time: it is done with one when it asks for the next."""
         remaining = iter(items)
         while taken := list(itertools.islice(remaining, chunk)):
             yield from taken

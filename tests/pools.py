@@ -38,7 +38,7 @@ ATTRIBUTES: Attributes = {
 _ORDERED = (*tree.COMPARISONS, *tree.SET_OPERATORS, *tree.RANGE_OPERATORS, *tree.NULL_OPERATORS)
 _LISTS = (*tree.LIST_OPERATORS, *tree.NULL_OPERATORS)
 OPERATORS: dict[str, tuple[str, ...]] = {
-    "bool": ("=", "!=", *tree.SET_OPERATORS, *tree.NULL_OPERATORS),
+    "bool": _ORDERED,
     "int": _ORDERED,
     "double": _ORDERED,
     "number": _ORDERED,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import doctest
 import importlib
 import pkgutil
@@ -9,14 +10,15 @@ import re
 from pathlib import Path
 
 import pytest
+from documentation_support import Block, blocks, run_block, run_page
 
 import matchwood
+from matchwood.cli import parser
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-LAZY = {"matchwood.spark"}
-"""Packages that need an extra; their doctests run with the tests of that extra."""
+LAZY = {"matchwood.spark", "matchwood.__main__"}
+"""Packages that need an extra, whose doctests run with the tests of that extra, and what runs when it is imported."""
 
 
 def _modules() -> list[str]:
@@ -26,25 +28,8 @@ def _modules() -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks with prompts are doctests, the others plain code; all of a page share their names."""
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": page.stem}
-    text = page.read_text()
-    for found in BLOCK.finditer(text):
-        line = text.count("\n", 0, found.start()) + 1
-        _run(found.group(1), names, f"{page.name}:{line}")
-
-
-def _run(block: str, names: dict[str, object], where: str) -> None:
-    if ">>>" not in block:
-        exec(compile(block, where, "exec"), names)
-        return
-    example = doctest.DocTestParser().get_doctest(block, names, where, where, 0)
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    output: list[str] = []
-    runner.run(example, out=output.append, clear_globs=False)
-    names.update(example.globs)
-    assert not output, "".join(output)
+    run_page(page)
 
 
 @pytest.mark.parametrize("name", _modules())
@@ -54,11 +39,54 @@ def test_the_docstrings_of_a_module_run(name: str) -> None:
 
 
 def test_there_are_examples_to_run() -> None:
-    assert sum(len(BLOCK.findall(page.read_text())) for page in PAGES) >= 10
+    executed = [block.language for page in PAGES for block in blocks(page)]
+    assert executed.count("python") >= 10
+    assert executed.count("console") >= 5
 
 
-def test_a_wrong_example_is_noticed() -> None:
-    with pytest.raises(AssertionError):
-        _run(">>> 1 + 1\n3\n", {}, "here")
-    with pytest.raises(ZeroDivisionError):
-        _run("1 / 0", {}, "here")
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("python", ">>> 1 + 1\n3\n"),
+        ("python", "1 / 0\n"),
+        ("console", "$ matchwood --version\nmatchwood 0\n"),
+        ("console", "$ matchwood frobnicate\n...\n$ echo $?\n0\n"),
+        ("console", "$ rm -rf /\n"),
+    ],
+)
+def test_a_wrong_example_is_noticed(language: str, text: str) -> None:
+    with pytest.raises((AssertionError, ZeroDivisionError)):
+        run_block(Block(language, None, text, "here"), {})
+
+
+def test_a_right_example_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_block(Block("csv", "a.csv", "id\n1\n", "here"), {})
+    assert run_block(
+        Block("console", None, "$ cat a.csv\nid\n1\n$ matchwood frobnicate\n...\n$ echo $?\n2\n", "here"), {}
+    )
+    assert not run_block(Block("text", None, "only for reading", "here"), {})
+
+
+def _options(actions: argparse._SubParsersAction[argparse.ArgumentParser], prefix: str = "") -> dict[str, list[str]]:
+    """Every option of every command, by the command's words."""
+    found: dict[str, list[str]] = {}
+    for name, command in actions.choices.items():
+        words = f"{prefix}{name}"
+        found[words] = [max(action.option_strings, key=len) for action in command._actions if action.option_strings]
+        for action in command._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                found.update(_options(action, f"{words} "))
+    return found
+
+
+def test_the_page_of_commands_names_every_command_and_option() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    commands = next(action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
+    for command, options in _options(commands).items():
+        if command.startswith("bench ") and command.split()[1] not in ("list", "run", "report"):
+            continue
+        section = re.search(rf"^#+ `matchwood {command}`.*?(?=^#+ |\Z)", page, re.MULTILINE | re.DOTALL)
+        assert section, f"no section for {command}"
+        missing = [option for option in options if option != "--help" and f"`{option}" not in section[0]]
+        assert not missing, f"{command}: {missing}"

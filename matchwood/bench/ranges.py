@@ -45,7 +45,7 @@ def run(scale: str) -> dict[str, Any]:
 
 
 def _in_own_process(engine: str, way: str, rules: int) -> dict[str, Any]:
-    script = "import json, sys; from matchwood.bench.ranges import measure; print(json.dumps(measure(*json.loads(sys.argv[1]))))"
+    script = "import json, sys, matchwood.bench.ranges as r; print(json.dumps(r.measure(*json.loads(sys.argv[1]))))"
     places = [str(Path(matchwood.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
     command = [sys.executable, "-c", script, json.dumps([engine, way, rules])]

@@ -82,5 +82,5 @@ def _run(name: str, scale: str, path: Path) -> None:
 
 def run_report(arguments: argparse.Namespace) -> int:
     count = write_report(RESULTS, arguments.output)
-    print(f"{count} experiments in {arguments.output}")
+    print(f"{count} experiment{'' if count == 1 else 's'} in {arguments.output}")
     return 0

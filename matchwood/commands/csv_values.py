@@ -1,7 +1,8 @@
 """The cells of a CSV file, which are text, as the values that the rules' types ask for.
 
-Text, dates and timestamps stay text: the index reads ISO 8601 by itself. Numbers become integers where all of a column's
-are, otherwise doubles; a column with both, whose integers a double cannot hold, becomes Python numbers, which lose nothing.
+Text, dates and timestamps stay text: the index reads ISO 8601 by itself. Numbers become integers where all of a
+column's are, otherwise doubles; a column with both, whose integers a double cannot hold, becomes Python numbers, which
+lose nothing.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from matchwood.language.names import split_path
 
 
 class EventBatch(NamedTuple):
-    """Some events: the position of the first in the file, what the index takes, and the key of each if one was asked for."""
+    """Some events: the position of the first in the file, what the index takes, and each one's key if there is one."""
 
     first: int
     events: Batch

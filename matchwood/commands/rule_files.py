@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -100,10 +101,8 @@ def _row(path: Path, row: dict[str, Any], wanted: tuple[str, ...]) -> tuple[Any,
 def _options(weight: Any, weights: Any) -> dict[str, Any]:
     """A weight in CSV is text; what is no number is left for the index to refuse, with the rule's id."""
     if isinstance(weight, str):
-        try:
+        with contextlib.suppress(ValueError):
             weight = float(weight)
-        except ValueError:
-            pass
     return {name: value for name, value in zip(_WEIGHTS, (weight, weights), strict=True) if value is not None}
 
 

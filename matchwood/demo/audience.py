@@ -23,7 +23,7 @@ def campaigns(count: int, seed: int = 1) -> list[tuple[str, str]]:
     """(id, rule) for `count` campaigns; each narrows its audience by four to six conditions.
 
     >>> campaigns(1)[0][0], campaigns(1)[0][1].split(" and ")[0]
-    ('campaign-000000', 'age between 21')
+    ('campaign-000000', 'age between 20')
     """
     draw = random.Random(seed)
     return [(f"campaign-{number:06d}", _campaign(draw)) for number in range(count)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
@@ -32,9 +33,10 @@ def write_page(path: Path, facts: str, hits: pa.Table, views: pa.Table, reach: S
             bar_chart([(name, float(count)) for name, count in reach], "page views"),
         ),
     ]
-    body = "\n".join(f"<h2>{title}</h2>\n{chart}" for title, chart in sections)
+    charts = "\n".join(f"<h2>{title}</h2>\n{chart}" for title, chart in sections)
     head = f"<meta charset='utf-8'><title>Matchwood demo</title><style>{_STYLE}</style>"
-    page = f"<!doctype html><html lang='en'><head>{head}</head><body><h1>Campaigns and page views</h1>\n<p>{facts}</p>\n{body}\n</body></html>\n"
+    body = f"<h1>Campaigns and page views</h1>\n<p>{facts}</p>\n{charts}"
+    page = f"<!doctype html><html lang='en'><head>{head}</head><body>{body}\n</body></html>\n"
     path.write_text(page, encoding="utf-8")
 
 
@@ -46,17 +48,14 @@ def histogram(per_view: Counts) -> list[tuple[str, float]]:
     [('2 to 4', 2.0), ('5 to 9', 0.0), ('10 to 19', 1.0), ('20 to 49', 0.0), ('50 to 99', 1.0)]
     """
     counts = np.histogram(per_view, _BOUNDS)[0]
-    names = [
-        f"{low:,}" if low + 1 == high else f"{low:,} to {high - 1:,}"
-        for low, high in zip(_BOUNDS, _BOUNDS[1:], strict=False)
-    ]
+    names = [f"{low:,}" if low + 1 == high else f"{low:,} to {high - 1:,}" for low, high in pairwise(_BOUNDS)]
     names[-1] = f"{_BOUNDS[-2]:,} or more"
     filled = np.flatnonzero(counts)
     return [(names[place], float(counts[place])) for place in range(filled[0], filled[-1] + 1)]
 
 
 def by_age(per_view: Counts, ages: pa.ChunkedArray) -> list[tuple[str, float]]:
-    """The average number of hits of a view, by tens of years; every campaign asks for an age, so unknown ones hit none."""
+    """Hits of a view on average, by tens of years; every campaign asks for an age, so unknown ones have none."""
     tens = pc.fill_null(pc.divide(ages, 10), -1).to_numpy()
     groups = np.unique(tens).tolist()
     names = ["unknown" if ten < 0 else f"{10 * ten} to {10 * ten + 9}" for ten in groups]

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 
 def is_frame(events: Any, library: str) -> bool:
     """Whether this is a DataFrame of a library; nobody has one who has not imported that."""
-    module = sys.modules.get(library)
-    return module is not None and isinstance(events, module.DataFrame)
+    # Another thread may be in the middle of importing it: then there is a module, but no DataFrame yet.
+    frame = getattr(sys.modules.get(library), "DataFrame", None)
+    return frame is not None and isinstance(events, frame)
 
 
 class PandasRows:

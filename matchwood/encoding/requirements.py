@@ -10,12 +10,8 @@ from matchwood.language.tree import (
     LIST_OPERATORS,
     NULL_OPERATORS,
     PATTERN_OPERATORS,
-    SET_OPERATORS,
     Predicate,
 )
-
-BOOL_OPERATORS = frozenset(("=", "!=", *SET_OPERATORS))
-"""What a bool may be compared by; an order of true and false is more often a slip than meant."""
 
 _LITERAL_KINDS: dict[type, str] = {
     bool: "bool",
@@ -51,8 +47,6 @@ def requirement(predicate: Predicate, where: str = "rule") -> str:
     kind = _kinds_of(predicate, value, where) if type(value) is tuple else literal_kind(value)
     if predicate.op in _LIST_OPERATORS:
         return _list_kind(predicate, kind, where)
-    if kind == "bool" and predicate.op not in BOOL_OPERATORS:
-        _refuse(predicate, where, f"an order of bools: {shown(predicate)}", "compared with = or != or in, being bool")
     return kind
 
 

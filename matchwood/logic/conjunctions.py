@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from matchwood.logic.cuts import FULL
-from matchwood.logic.leaf import Conjunction, Leaf, accepts_only, is_full, join_all, meet
+from matchwood.logic.leaf import Conjunction, Leaf, accepts_only, is_full, join_all, meet_all
 
 COMPARISON_BUDGET = 1 << 21
 """Leaves that absorption compares at most: enough for all pairs of 256 conjunctions of 32; beyond, the shortest win."""
@@ -36,13 +36,24 @@ def narrows(narrow: Conjunction, wide: Conjunction) -> bool:
 def of_leaves(leaves: Iterable[Leaf]) -> Conjunction | None:
     """Leaves in any order, attributes repeated, as one conjunction; None when nothing can satisfy it."""
     merged: dict[str, Leaf] = {}
+    repeated: dict[str, list[Leaf]] = {}
     for leaf in leaves:
         attribute = leaf.attribute
-        if attribute in merged:
-            leaf = meet(merged[attribute], leaf)
         if not leaf.cuts and not leaf.null:
             return None
-        merged[attribute] = leaf
+        if attribute in merged:
+            repeated.setdefault(attribute, [merged[attribute]]).append(leaf)
+        else:
+            merged[attribute] = leaf
+    return _in_order(merged, repeated)
+
+
+def _in_order(merged: dict[str, Leaf], repeated: dict[str, list[Leaf]]) -> Conjunction | None:
+    """All leaves of an attribute are met at once: one by one, 80,000 of `x != …` copy a growing set each time."""
+    for attribute, group in repeated.items():
+        leaf = merged[attribute] = meet_all(group)
+        if not leaf.cuts and not leaf.null:
+            return None
     return tuple(sorted([leaf for leaf in merged.values() if not leaf.null or leaf.cuts != FULL]))
 
 

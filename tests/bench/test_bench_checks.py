@@ -51,7 +51,7 @@ def test_an_engine_that_forgets_a_hit_fails_core(
     assert core.measure("small", workload)
     engine = engine_class(name)
     monkeypatch.setattr(engine, "match", _without_one_hit(engine.match))
-    with pytest.raises(WrongAnswer, match="the engines disagree|the oracle disagrees"):
+    with pytest.raises(WrongAnswer, match=r"the engines disagree|the oracle disagrees"):
         core.measure("small", workload)
 
 
@@ -140,7 +140,7 @@ def test_wrong_hits_fail_ranges() -> None:
 
 
 def test_a_process_that_fails_fails_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(WrongAnswer, match="nothing, bulk: .*there is no engine 'nothing'"):
+    with pytest.raises(WrongAnswer, match=r"nothing, bulk: .*there is no engine 'nothing'"):
         ranges._in_own_process("nothing", "bulk", 10)
 
 

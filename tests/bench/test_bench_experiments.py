@@ -11,10 +11,10 @@ from matchwood.bench import parse, ranges
 from matchwood.bench.registry import EXPERIMENTS, FIELDS, SCALES, SMOKE, experiment
 from matchwood.errors import InvalidArgument
 
-INTERFACE = (
-    "engine workload rules events build_s us_per_event hits_per_event candidates_per_event bytes_index bytes_verify "
-    "bytes_text fallback_rules ratio_to_scan checked"
-).split()
+INTERFACE = [
+    "engine", "workload", "rules", "events", "build_s", "us_per_event", "hits_per_event", "candidates_per_event",
+    "bytes_index", "bytes_verify", "bytes_text", "fallback_rules", "ratio_to_scan", "checked",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
