@@ -36,8 +36,13 @@ bench: $(VENV)/.ready
 	@$(BIN)/matchwood bench run all --scale quick
 	@$(BIN)/matchwood bench report
 
+# Kernels also run with every index checked, and once as plain Python; compiled variants must not mix in one cache.
+KERNEL_TESTS := tests/engines tests/rules tests/encoding tests/storage/test_storage_checksum.py
+
 soak: $(VENV)/.ready
 	@MATCHWOOD_SOAK=1 $(BIN)/python -m pytest
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/numba-boundscheck $(BIN)/python -m pytest $(KERNEL_TESTS)
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/engines tests/rules
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -2,8 +2,8 @@
 
 Both read nearly the same language. Neither knows SQL's NULL, so a comparison that could meet a missing attribute is
 guarded; equality and `in` need no guard. The plain use is one call for each rule and event. Writing all rules into one
-array, with one call an event, makes zen-engine about ten times faster, because an event then crosses into Rust once, so
-it has a row of its own; rule-engine gains less than a tenth from it.
+array, with one call an event, makes zen-engine three to ten times faster (two runs on a busy machine), as an event then
+crosses into Rust once, so it has a row of its own; rule-engine gained about a tenth (2,000 rules), and has none.
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ def lint(table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: int) -
 
     Its metadata tell of how many rules the search for implications gave up on: `unsearched`.
     """
+    id_type = table.id_type
     table, encoder, indexed = as_compiled(table, encoder, matcher, dnf_limit)
     units = UnitsOfRows(table, indexed.conjunctions)
     never, always = _searched(table, encoder, dnf_limit, units.rows_to_search())
@@ -54,7 +55,8 @@ def lint(table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: int) -
     stronger = [found.rows for found in findings]
     words = ("true whenever rule ", " is")
     findings.append(_without(_Found("implied", implied.rows, implied.others, words), *stronger))
-    result = pa.concat_tables([_table(table, found) for found in findings])
+    schema = pa.schema({"id": id_type, "problem": pa.string(), "other": id_type, "detail": pa.string()})
+    result = pa.concat_tables([_table(table, found) for found in findings]).cast(schema)
     return result.replace_schema_metadata({"unsearched": str(implied.gave_up)})
 
 

@@ -50,7 +50,7 @@ def test_never(rule: str, engine: str) -> None:
         "(x > 5) is true or (x > 5) is false or (x > 5) is unknown",
         "x is null or x < 5 or x >= 5 and y is null or x >= 5 and y is not null",
         "not (vip and not vip) or vip is null",
-        "(s like '%a%b') is not null or true",
+        "(s like '%a%b') is not unknown or true",
     ],
 )
 def test_always(rule: str, engine: str) -> None:
@@ -69,7 +69,7 @@ def test_always(rule: str, engine: str) -> None:
         "x is not null or y is not null",
         "x between 1 and 1",
         "vip or not vip",
-        "x = 1 and (x) is not null" if False else "x = 1 and y = 1",
+        "x = 1 and y = 1",
         "(x = 1 xor y = 1) is not unknown",
     ],
 )
@@ -218,7 +218,7 @@ def test_an_empty_index(engine: str) -> None:
 
 def test_deleted_rules_are_not_looked_at(engine: str) -> None:
     index = mw.Index(engine=engine)
-    index.insert_many(["ab", ("gone", "x = 1"), ("wide", "x > 0"), ("gone too", "x > 0"), ("last", "false")])
+    index.insert_many([("gone", "x = 1"), ("wide", "x > 0"), ("gone too", "x > 0"), ("last", "false")])
     for rule_id in ("gone", "gone too", "last"):
         del index[rule_id]
     assert index.lint().num_rows == 0
