@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import json
+import math
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -202,6 +206,23 @@ def test_data_is_plain_json() -> None:
         {"text": "not", "verdict": None, "parent": 0},
         {"text": "b = true", "verdict": None, "parent": 2, "attribute": "b", "value": None, "decides": True},
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "written"),
+    [
+        ("x >= date '2026-01-01'", datetime.datetime(2026, 2, 1, tzinfo=datetime.UTC), "2026-02-01T00:00:00+00:00"),
+        ("x >= date '2026-01-01'", datetime.date(2026, 2, 1), "2026-02-01"),
+        ("x = 1", np.float64(1.5), 1.5),
+        ("x = 1", Decimal("0.5"), "0.5"),
+        ("x = 1", math.nan, "NaN"),
+        ("x = 1", -math.inf, "-Infinity"),
+        ("x one of ('a')", ("a", None), ["a", None]),
+    ],
+)
+def test_values_that_json_does_not_know_become_plain(text: str, value: object, written: object) -> None:
+    data = json.loads(json.dumps(explained(text, x=value).to_dict(), allow_nan=False))
+    assert data["nodes"][0]["value"] == written
 
 
 def nested(depth: int, distinct: bool) -> Expression:

@@ -9,6 +9,7 @@ from matchwood.errors import InvalidArgument
 
 _TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)*`)|('(?:[^']|'')*')|([^\s<>,:()`']+)|([<>,:()]))", re.UNICODE)
 _PARAMETERS = re.compile(r"\s*\([\s\d,]*\)")
+_BRACKETED = re.compile(r"(?:list|array)\[(\w+)\]|(\w+)\[\]")
 
 
 class TypeText(NamedTuple):
@@ -38,6 +39,14 @@ def parse_type(text: str) -> TypeText:
     return fields[0][1]
 
 
+def _bracketed(spelling: str) -> TypeText:
+    """A type by its name; `list[int]` and `int[]` are lists too, as Python and DuckDB write them."""
+    found = _BRACKETED.fullmatch(spelling)
+    if found is None:
+        return TypeText(spelling, [])
+    return TypeText("list", [("element", TypeText(found[1] or found[2], []))])
+
+
 class _Reader:
     """Reads fields with an explicit stack, so that no nesting is too deep for it."""
 
@@ -52,7 +61,7 @@ class _Reader:
         while stack:
             spelling, fields = stack[-1]
             name = self._field_name(spelling, len(fields))
-            made = TypeText(self._type_name(), [])
+            made = _bracketed(self._type_name())
             fields.append((name, made))
             if self._accept("<"):
                 stack.append((made.spelling, made.fields))

@@ -6,9 +6,11 @@ Structs flatten into paths. A map's keys are not known beforehand: every path be
 from __future__ import annotations
 
 import datetime
+import types
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from matchwood.encoding.ddl import TypeText, parse_ddl, parse_type
@@ -24,6 +26,13 @@ _PYTHON_TYPES: dict[type, str] = {
     datetime.date: "date",
     datetime.datetime: "timestamp",
 }
+_ARROW_LISTS = (
+    pa.types.is_list,
+    pa.types.is_large_list,
+    pa.types.is_fixed_size_list,
+    pa.types.is_list_view,
+    pa.types.is_large_list_view,
+)
 
 
 class Declared(NamedTuple):
@@ -107,6 +116,11 @@ def _given_type(name: Any, kind: Any) -> Any:
         return parse_type(kind)
     if isinstance(kind, pa.DataType | Mapping) or hasattr(kind, "simpleString"):
         return kind
+    if isinstance(kind, types.GenericAlias) and kind.__origin__ is list:
+        return TypeText("list", [("element", _given_type(name, kind.__args__[0]))])
+    if isinstance(kind, np.dtype) or (isinstance(kind, type) and issubclass(kind, np.generic)):
+        found = np.dtype(kind)
+        return TypeText("string" if found.kind == "U" else found.name, [])
     python = _PYTHON_TYPES.get(kind) if isinstance(kind, type) else None
     if python is None:
         raise refused(str(name), str(kind))
@@ -181,7 +195,7 @@ def _arrow_shape(kind: pa.DataType) -> tuple[str, list[tuple[str, Any]]]:
         return "struct", [(field.name, field.type) for field in kind]
     if pa.types.is_map(kind):
         return "map", [("key", kind.key_type), ("value", kind.item_type)]
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if any(is_list(kind) for is_list in _ARROW_LISTS):
         return "list", [("element", kind.value_type)]
     return "scalar", [("", str(kind))]
 

@@ -18,6 +18,7 @@ from matchwood.encoding.requirements import requirement
 from matchwood.encoding.schema import Schema
 from matchwood.encoding.timezones import Zone, days_of
 from matchwood.errors import ParseError
+from matchwood.language.pointing import in_predicate
 from matchwood.language.tree import (
     COMPARISONS,
     LIST_OPERATORS,
@@ -83,10 +84,13 @@ class Binder:
     def _pattern(self, predicate: Predicate, required: str) -> Bound:
         attribute, negated = predicate.attr, predicate.op.startswith("not ")
         self.kinds[attribute] = required
-        values = _plain_values(predicate)
-        if values is not None:
-            return Bound(attribute, complement(values) if negated else values, None)
-        return _derived(_pattern_test(predicate), negated)
+        try:
+            values = _plain_values(predicate)
+            if values is None:
+                return _derived(_pattern_test(predicate), negated)
+        except ParseError as error:
+            raise in_predicate(error, predicate) from None
+        return Bound(attribute, complement(values) if negated else values, None)
 
 
 def _null_test(predicate: Predicate, required: str) -> Bound:

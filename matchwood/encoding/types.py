@@ -20,10 +20,13 @@ ALIASES = {
     **dict.fromkeys(("double", "float", "real", "float16", "float32", "float64", "halffloat"), "double"),
     **dict.fromkeys(("string", "str", "text", "varchar", "char", "large_string", "string_view", "utf8"), "string"),
     **dict.fromkeys(("date", "date32", "date64"), "date"),
-    **dict.fromkeys(("timestamp", "datetime", "timestamp_ntz", "timestamp_ltz", "timestamptz"), "timestamp"),
+    **dict.fromkeys(("timestamp", "datetime", "datetime64", "timestamp_ntz", "timestamp_ltz", "timestamptz"), "timestamp"),
     **dict.fromkeys(("null", "void", "any"), "any"),
 }
 """Names of scalar types, in lower case and without parameters."""
+
+_WITH_UNIT = ("date", "timestamp")
+"""Types whose unit Arrow writes in brackets; after any other type they would make a list of it."""
 
 FAMILIES = {
     "any": "any",
@@ -46,8 +49,9 @@ def scalar_type(spelling: str, name: str) -> str:
     >>> scalar_type("BIGINT", "age"), scalar_type("varchar(20)", "city"), scalar_type("timestamp[us]", "seen")
     ('int', 'string', 'timestamp')
     """
-    bare = spelling.lower().split("(")[0].split("[")[0].strip()
-    if bare in ALIASES:
+    bare, bracket, _ = spelling.lower().split("(")[0].partition("[")
+    bare = bare.strip()
+    if bare in ALIASES and (not bracket or ALIASES[bare] in _WITH_UNIT):
         return ALIASES[bare]
     raise refused(name, spelling)
 

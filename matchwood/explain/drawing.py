@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,7 @@ DEEPEST, MOST_LINES, WIDEST = 40, 1_000, 100
 
 SIGNS = {True: "✓", False: "✗", None: "?"}
 NAMES = {True: "TRUE", False: "FALSE", None: "NULL"}
+_ENDLESS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _WORDS: dict[type[Expression], str] = {And: "and", Or: "or", Xor: "xor", Xnor: "xnor", Not: "not"}
 
 
@@ -32,7 +35,31 @@ class Line:
         node = {"text": self.text, "verdict": self.verdict, "parent": self.parent}
         if self.attribute is None:
             return node
-        return {**node, "attribute": self.attribute, "value": self.value, "decides": self.decides}
+        return {**node, "attribute": self.attribute, "value": plain_data(self.value), "decides": self.decides}
+
+
+def plain_data(value: Any) -> Any:
+    """A value as JSON can write it: moments in ISO 8601, what JSON does not know as text.
+
+    >>> plain_data(("a", datetime.date(2026, 1, 31), None))
+    ['a', '2026-01-31', None]
+    """
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain_scalar(element) for element in value]
+    return _plain_scalar(value)
+
+
+def _plain_scalar(value: Any) -> Any:
+    """Subclasses of Python's own types, such as NumPy's doubles and enumerations, become those types."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else _ENDLESS[repr(float(value))]
+    if isinstance(value, str):
+        return str.__str__(value)
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)
 
 
 def words(node: Expression) -> str:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.indexing import _lint_kernels as kernels
 
-CANDIDATE_BUDGET = 20_000
-"""Conjunctions looked at for one before the search gives up on it: a million rules stay within minutes."""
+EFFORT = 20_000
+"""Comparisons made for one conjunction before the search gives up on it: a million rules stay within minutes."""
 
 
 class Contained(NamedTuple):
@@ -21,7 +21,7 @@ class Contained(NamedTuple):
     gave_up: int
 
 
-def contained(conjunctions: EncodedConjunctions, order: NDArray[np.int64], budget: int = CANDIDATE_BUDGET) -> Contained:
+def contained(conjunctions: EncodedConjunctions, order: NDArray[np.int64], budget: int = EFFORT) -> Contained:
     """Search with every conjunction whose order is at least 0 for the ones that contain it."""
     offsets, attributes, accepts_null, pieces, low, high = conjunctions
     highest = int(attributes.max()) + 1 if len(attributes) else 0
@@ -29,10 +29,13 @@ def contained(conjunctions: EncodedConjunctions, order: NDArray[np.int64], budge
     access = np.empty(conjunctions.count, np.int64)
     kernels.access_constraints(offsets, attributes, pieces, low, high, uses, access)
     keys, starts, units, levels = _lists(access, conjunctions, highest)
+    signatures = np.empty(conjunctions.count, np.uint64)
+    kernels.attribute_signatures(offsets, attributes, signatures)
     first = np.full(conjunctions.count, -1, np.int64)
     gave_up = kernels.find_contained(
-        offsets, attributes, accepts_null, pieces, low, high, keys, starts, units, levels, order, budget, first
-    )
+        offsets, attributes, accepts_null, pieces, low, high,
+        keys, starts, units, signatures[units], levels, signatures, order, budget, first,
+    )  # fmt: skip
     return Contained(first, gave_up)
 
 

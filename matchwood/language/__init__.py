@@ -8,6 +8,7 @@ from typing import Any
 
 from matchwood.language.builder import Attribute, attr
 from matchwood.language.parser import parse
+from matchwood.language.pointing import in_predicate, in_source
 from matchwood.language.tree import (
     And,
     Constant,
@@ -23,7 +24,7 @@ from matchwood.language.tree import (
 
 __all__ = [
     "And", "Attribute", "Constant", "Expression", "Not", "Or", "Predicate", "Truth", "Xnor", "Xor", "attr",
-    "json_schema", "parse", "postorder",
+    "in_predicate", "in_source", "json_schema", "parse", "postorder",
 ]  # fmt: skip
 
 

@@ -128,9 +128,9 @@ def test_times(text: str, schema: Any, timezone: str, cuts: Any) -> None:
     [
         (
             "a\\b",
-            "column 2: found '\\\\b', expected %, _ or \\ after the escape character (write \\\\ for the",
+            "found '\\\\b', expected %, _ or \\ after the escape character (write \\\\ for the",
         ),
-        ("a\\", "column 2: found '\\\\', expected %, _ or \\ after the escape character"),
+        ("a\\", "found '\\\\', expected %, _ or \\ after the escape character"),
     ],
 )
 def test_escapes_before_ordinary_characters_are_refused(pattern: str, message: str) -> None:
@@ -138,6 +138,20 @@ def test_escapes_before_ordinary_characters_are_refused(pattern: str, message: s
         with pytest.raises(ParseError) as caught:
             bound(f"s {op} '{pattern}'")
         assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("s like 'a\\b'", 10),
+        ("s not ilike 'it''s!x%' escape '!'", 19),
+        ("`a b` rlike '('", 14),
+    ],
+)
+def test_errors_in_patterns_show_the_predicate(text: str, column: int) -> None:
+    with pytest.raises(ParseError) as caught:
+        bound(text)
+    assert (caught.value.text, caught.value.line, caught.value.column) == (text, 1, column)
 
 
 def test_very_long_patterns_are_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -17,15 +18,44 @@ ALIASES = {
     "double": ["double", "float", "real", "float32", "float64", "Float"],
     "string": ["string", "str", "text", "varchar(20)", "char(3)", "large_string"],
     "date": ["date", "date32"],
-    "timestamp": ["timestamp", "datetime", "timestamp_ntz"],
-    "list<int>": ["list<int>", "array<int>", "array<bigint>", "list<long>", "ARRAY<INT>"],
-    "list<string>": ["list<string>", "array<string>", "list<str>"],
+    "timestamp": ["timestamp", "datetime", "timestamp_ntz", "timestamp[us]"],
+    "list<int>": ["list<int>", "array<int>", "array<bigint>", "list<long>", "ARRAY<INT>", "int[]", "list[int]"],
+    "list<string>": ["list<string>", "array<string>", "list<str>", "VARCHAR[]", "list[str]"],
 }
 
 
 @pytest.mark.parametrize(("kind", "spelling"), [(kind, each) for kind, held in ALIASES.items() for each in held])
 def test_aliases(kind: str, spelling: str) -> None:
     assert read_schema({"x": spelling}).types == {"x": kind}
+
+
+@pytest.mark.parametrize("spelling", ["int[3]", "int[][]", "double[]", "list[list[int]]", "timestamp[]", "list<int[]>"])
+def test_brackets_that_make_no_list_of_int_or_string_are_refused(spelling: str) -> None:
+    with pytest.raises(InvalidArgument, match="cannot have the type"):
+        read_schema({"x": spelling})
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (list[int], "list<int>"),
+        (list[str], "list<string>"),
+        (np.int16, "int"),
+        (np.float32, "double"),
+        (np.dtype("datetime64[us]"), "timestamp"),
+        (np.dtype("<U5"), "string"),
+        (np.bool_, "bool"),
+        (pa.list_view(pa.string()), "list<string>"),
+    ],
+)
+def test_types_of_python_numpy_and_arrow(given: object, kind: str) -> None:
+    assert read_schema({"x": given}).types == {"x": kind}
+
+
+@pytest.mark.parametrize("given", [list[float], dict[str, int], np.dtype("O"), np.complex128, list, bytes])
+def test_types_without_a_place_are_refused_by_name(given: object) -> None:
+    with pytest.raises(InvalidArgument, match="'x' cannot have the type"):
+        read_schema({"x": given})
 
 
 def test_every_type_has_an_alias_of_its_own_name() -> None:

@@ -48,6 +48,8 @@ class Colour(StrEnum):
         ("number", 2**63 - 1, 2**63 - 1),
         ("number", 0.1, 0.1),
         ("number", np.float32(0.1), float(np.float32(0.1))),
+        ("number", np.array(5), 5),
+        ("timestamp", np.array("1970-01-01T00:00:01", "datetime64[s]"), 1_000_000),
         ("number", np.longdouble(0.5), 0.5),
         ("number", Decimal("0.5"), 0.5),
         ("number", Decimal(2**70), 2.0**70),
