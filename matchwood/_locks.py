@@ -3,11 +3,12 @@
 Turns are fair in both directions: a waiting writer holds back readers that come after it, and the readers
 that waited for a writer all go before the next one. A thread that already reads may read again
 whoever waits, and a writer may read and write again; a reader may not become a writer, since two
-that tried would wait for each other.
+that tried would wait for each other. A writer that fails half-way poisons the lock: nobody may look at what it left.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Condition, Lock, get_ident
 from types import TracebackType
 
@@ -35,6 +36,8 @@ class ReadersWriterLock:
         self._passes = 0
         """Readers that waited for the last writer, and go before the next one."""
         self._writes = 0
+        self.poison: Callable[[], Exception] | None = None
+        """Makes the error for everybody who wants to enter; set for good by a writer that could not finish."""
         self._read, self._write = _Reading(self), _Writing(self)
 
     def reading(self) -> _Reading:
@@ -50,12 +53,18 @@ class ReadersWriterLock:
         with self._mutex:
             return get_ident() in self._readers
 
+    def refuse_if_poisoned(self) -> None:
+        """Raise what a failed writer left behind, if one did."""
+        if self.poison is not None:
+            raise self.poison()
+
     def _begin_reading(self) -> None:
         me = get_ident()
         with self._mutex:
             depth = self._readers.get(me)
             if depth is None and self._writer != me and (self._writer is not None or self._waiting_writers):
                 self._wait_to_read()
+            self.refuse_if_poisoned()
             self._readers[me] = (depth or 0) + 1
 
     def _wait_to_read(self) -> None:
@@ -90,6 +99,7 @@ class ReadersWriterLock:
                     raise RuntimeError("a thread that reads an index cannot change it: finish reading first")
                 if self._writer is not None or self._readers or self._passes:
                     self._wait_to_write()
+                self._refuse_to_write()
                 self._writer = me
             self._depth += 1
 
@@ -103,6 +113,12 @@ class ReadersWriterLock:
             raise
         finally:
             self._waiting_writers -= 1
+
+    def _refuse_to_write(self) -> None:
+        """As `refuse_if_poisoned`; whoever waited behind this writer goes on, to be refused as well."""
+        if self.poison is not None:
+            self._turn.notify_all()
+        self.refuse_if_poisoned()
 
     def _end_writing(self) -> None:
         with self._mutex:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Container, Iterator, Mapping, MutableMapping
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from matchwood._locks import ReadersWriterLock
 from matchwood.encoding import Encoder, Schema
-from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
 from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results
 from matchwood.indexing.entries import Items, Values
@@ -58,7 +59,7 @@ class Index(MutableMapping[Any, str]):
         self._encoder = Encoder(types, timezone=checked_text("timezone", timezone), spaces=spaces)
         self._table = RuleTable()
         self._matcher: Matcher = matcher_for(checked_text("engine", engine), self._encoder, self._table, self._options)
-        self._read_only = False
+        self._read_only, self._opened, self._checked = False, False, True
         self._set_up_locks()
 
     def _set_up_locks(self) -> None:
@@ -75,7 +76,7 @@ class Index(MutableMapping[Any, str]):
             row, schema = self._table.find(rule_id), self._encoder.schema
             replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else ()
             prepared = Preparation(self._encoder, self._dnf_limit).prepare(rule_id, source, replaced=replaced)
-            with self._lock.writing():
+            with self._storing():
                 if row >= 0:
                     self._matcher.replace(np.array([row], np.int32), [prepared])
                 else:
@@ -91,12 +92,14 @@ class Index(MutableMapping[Any, str]):
             return bulk.insert_many(self, rules, on_error, on_duplicate)
 
     def __delitem__(self, rule_id: Any) -> None:
-        with self._changing(), self._lock.writing():
-            self._matcher.remove(np.array([self._table.row_of(rule_id)], np.int32))
+        with self._changing():
+            row = self._table.row_of(rule_id)
+            with self._storing():
+                self._matcher.remove(np.array([row], np.int32))
 
     def clear(self) -> None:
         """Delete all rules; declared types stay."""
-        with self._changing(), self._lock.writing():
+        with self._changing(), self._storing():
             self._matcher.clear()
 
     def __getitem__(self, rule_id: Any) -> str:
@@ -190,6 +193,7 @@ class Index(MutableMapping[Any, str]):
         Problems: `never` true, `always` true, `duplicate` of an earlier rule, `implied` by another.
         """
         with self._unchanged():
+            self._check()
             return lint.lint(self._table, self._encoder, self._matcher, self._dnf_limit)
 
     def stats(self) -> dict[str, Any]:
@@ -200,11 +204,11 @@ class Index(MutableMapping[Any, str]):
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
         with self._unchanged():
-            return [*self._table.audit(), *self._encoder.audit(), *self._matcher.audit()]
+            return health.audit(self._table, self._encoder, self._matcher)
 
     def compact(self) -> None:
         """Give back the room of deleted and replaced rules; answers do not change."""
-        with self._changing(), self._lock.writing():
+        with self._changing(), self._storing():
             self._matcher.compact()
 
     # ------------------------------------------------------------- snapshots
@@ -225,13 +229,34 @@ class Index(MutableMapping[Any, str]):
             # Waiting for another writer, which waits for this reader, would take for ever.
             raise MatchwoodError("an index cannot be changed by the events that it is matching: finish matching first")
         with self._writer:
+            self._lock.refuse_if_poisoned()
+            self._check()
             yield
+
+    @contextlib.contextmanager
+    def _storing(self) -> Iterator[None]:
+        """The part of a writer's turn in which it changes what others read, whole or not at all."""
+        with self._lock.writing():
+            try:
+                yield
+            except BaseException as error:
+                self._lock.poison = functools.partial(persistence.half_done, error, self._opened)
+                if isinstance(refusal := self._lock.poison(), CorruptSnapshot):
+                    raise refusal from error
+                raise
 
     @contextlib.contextmanager
     def _unchanged(self) -> Iterator[None]:
         """A time without writers for long work; those who match need not wait for a writer that does."""
         with contextlib.nullcontext() if self._lock.is_reading() else self._writer:
+            self._lock.refuse_if_poisoned()
             yield
+
+    def _check(self) -> None:
+        """Look once at all that an opened snapshot holds. Matching checks what it follows; changing trusts it."""
+        if not self._checked:
+            self._matcher.check()
+            self._checked = True
 
     def _find_witness(self, attribute: str, kind: str, passed_over: Container[Any] = ()) -> Any:
         return explaining.find_witness(self._table, self._encoder.schema, attribute, kind, passed_over)

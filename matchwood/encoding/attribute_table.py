@@ -17,6 +17,7 @@ from matchwood._arrays import Growable
 from matchwood.encoding.keys import strings_of
 from matchwood.encoding.spaces import Strings
 from matchwood.encoding.types import KINDS
+from matchwood.errors import CorruptSnapshot
 
 DERIVED = len(KINDS)
 """The kind, in arrays, of a derived attribute."""
@@ -83,7 +84,10 @@ class AttributeTable:
         offsets, data = self._saved
         if number >= len(offsets) - 1:
             return self._added[number - (len(offsets) - 1)]
-        return data[offsets[number] : offsets[number + 1]].tobytes().decode()
+        try:
+            return data[offsets[number] : offsets[number + 1]].tobytes().decode()
+        except UnicodeDecodeError as error:
+            raise CorruptSnapshot(f"the name of attribute {number} is damaged ({error})") from error
 
     def keys(self) -> list[str]:
         """All keys, by number."""

@@ -74,5 +74,4 @@ def _fitting(array: pa.Array, fits: NDArray[np.bool_], convert: Convert) -> Colu
 
 def _beyond(scalar: pa.Scalar) -> str:
     """Such moments have no calendar form in Python, so the count is shown."""
-    count = scalar.value if pa.types.is_timestamp(scalar.type) else scalar
-    return f"{count}, a {scalar.type} beyond 64 bits of microseconds"
+    return f"{scalar.value}, a {scalar.type} beyond 64 bits of microseconds"

@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
+from matchwood.errors import LimitExceeded
+
 _FAMILIES = (
     (pat.is_null, "null"),
     (pat.is_boolean, "bool"),
@@ -52,16 +54,55 @@ def decoded(array: pa.Array) -> pa.Array:
         if isinstance(kind, pa.BaseExtensionType):
             array = array.storage
         elif pat.is_run_end_encoded(kind):
+            check_room(array.values, run_lengths(array))
             array = pc.run_end_decode(array)
         elif pat.is_dictionary(kind):
+            check_room(array.dictionary, _uses(array))
             array = array.dictionary_decode()
         elif pat.is_string_view(kind):
+            check_room(array, np.ones(len(array)), array.get_total_buffer_size())
             array = array.cast(pa.large_string())
         elif pat.is_decimal32(kind) or pat.is_decimal64(kind):
             array = array.cast(pa.decimal128(kind.precision, kind.scale))
         else:
             break
     return array
+
+
+EXPANDED = 2**30
+"""Bytes that the values of one column may take when repeated ones are written out: a kilobyte can stand for terabytes."""
+
+
+def check_room(values: pa.Array, uses: NDArray[Any], room: int = 0) -> None:
+    """LimitExceeded if values, each used so often, take much more than they do now."""
+    taken = float(np.dot(_sizes(values), uses))
+    if taken > max(EXPANDED, 2 * room):
+        shape = f"{taken:,.0f} bytes when repeated values are written out"
+        raise LimitExceeded(f"a column of {values.type} takes {shape}; the limit is {EXPANDED:,}")
+
+
+def _sizes(values: pa.Array) -> NDArray[Any]:
+    """The bytes of each text or list, about; 0 for values of a fixed size."""
+    kind = family(values.type)
+    if kind in ("list", "string"):
+        lengths, each = (pc.list_value_length(values), 8) if kind == "list" else (pc.binary_length(values), 1)
+        return np.asarray(pc.fill_null(lengths, 0).to_numpy() * float(each))
+    if not pat.is_string_view(values.type):
+        return np.zeros(len(values))
+    views = np.frombuffer(values.buffers()[1], np.int32).reshape(-1, 4)[values.offset :][: len(values), 0]
+    return np.where(values.is_valid(), views, 0)
+
+
+def run_lengths(array: pa.RunEndEncodedArray) -> NDArray[np.int64]:
+    """How many rows of the array each of its values stands for."""
+    ends = np.clip(array.run_ends.to_numpy().astype(np.int64) - array.offset, 0, len(array))
+    return np.asarray(np.diff(ends, prepend=0))
+
+
+def _uses(array: pa.DictionaryArray) -> NDArray[np.int64]:
+    """How many rows each value of a dictionary stands for."""
+    indices = array.indices.drop_null()
+    return np.bincount(raw_values(indices).astype(np.int64), minlength=len(array.dictionary))
 
 
 def raw_values(array: pa.Array) -> NDArray[Any]:

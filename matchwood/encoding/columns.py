@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from matchwood.encoding.column_objects import read_objects
 from matchwood.encoding.column_parts import EMPTY, Column, Misfits, Part, Rows, repeated
 from matchwood.encoding.column_times import read_dates, read_midnights, read_moments
-from matchwood.encoding.column_types import decoded, family, raw_values, valid_rows
+from matchwood.encoding.column_types import check_room, decoded, family, raw_values, run_lengths, valid_rows
 from matchwood.encoding.event_plain import Misfit, Reading, describe
 from matchwood.encoding.event_values import MAX_INT, read_element
 from matchwood.encoding.types import KINDS
@@ -32,6 +32,9 @@ def read_array(kind: str, array: pa.Array, reading: Reading) -> Column:
         return EMPTY
     if pa.types.is_dictionary(array.type) and kind != "any":
         return _read_dictionary(kind, array, reading)
+    if pa.types.is_run_end_encoded(array.type):
+        codes = np.repeat(np.arange(len(array.values)), run_lengths(array))
+        return repeated(read_array(kind, array.values, reading), codes)
     plain = decoded(array)
     if plain.null_count == len(plain):
         return EMPTY
@@ -159,7 +162,10 @@ def _decoded_text(value: bytes) -> str | None:
 
 def _lists(kind: str, array: pa.Array, reading: Reading) -> Column:
     """Lists whose elements have another type are read as Python values. Those of NULL lists are not in `flatten`."""
+    check_room(array, np.ones(len(array)), array.get_total_buffer_size())
     elements = decoded(array.flatten())
+    if not _are_texts(elements):
+        return _misfitting(kind, array, reading)
     if family(elements.type) == "null":
         elements = elements.cast(pa.int64())
     elif not _are_elements(kind, elements):
@@ -170,6 +176,15 @@ def _lists(kind: str, array: pa.Array, reading: Reading) -> Column:
     cast = elements.cast(pa.int64() if kind == "list<int>" else pa.string())
     rows = None if array.null_count == 0 else np.flatnonzero(array.is_valid())
     return Column([Part(pa.ListArray.from_arrays(pa.array(offsets), cast), rows)], [])
+
+
+def _are_texts(elements: pa.Array) -> bool:
+    """Whether strings are UTF-8, which Arrow does not look at; true of everything else."""
+    try:
+        elements.validate(full=family(elements.type) == "string")
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _are_elements(kind: str, elements: pa.Array) -> bool:

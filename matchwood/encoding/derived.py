@@ -32,13 +32,10 @@ from matchwood.encoding.derived_tables import ListColumn, Pairs, Table
 from matchwood.encoding.key_columns import frozen
 from matchwood.encoding.list_tables import ListTable
 from matchwood.encoding.pattern_tables import PatternTable, TextColumn
+from matchwood.encoding.recent import Recent
 
 TRUE_LABEL = 2**30
 """The label of TRUE in every derived attribute, the middle of all labels; FALSE has BOTTOM_LABEL."""
-
-KEPT_VALUES, KEPT_LENGTH = 65_536, 1_024
-"""How many values' verdicts are kept, and up to what length of a value."""
-
 
 _NONE: NDArray[np.int32] = np.empty(0, np.int32)
 
@@ -77,8 +74,7 @@ class DerivedSource:
         """Attributes that are in no table yet; None stands for all initial ones."""
         self._lock = threading.Lock()
         self._tables: list[Table] = []
-        self._kept: dict[Any, NDArray[np.int32]] = {}
-        self._memo: dict[Any, tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
+        self._kept, self._memo = Recent(), Recent()
         self._negatives: NDArray[np.int32] | None = None
 
     @cached_property
@@ -132,9 +128,7 @@ class DerivedSource:
             column = TextColumn(pa.array([value])) if isinstance(value, str) else ListColumn.of_value(value)
             verdicts = self._verdicts(self._pairs(column), 1)
             known = verdicts.attributes, verdicts.labels
-            if len(handle) <= KEPT_LENGTH:
-                self._memo = {} if len(self._memo) >= KEPT_VALUES else self._memo
-                self._memo[handle] = known
+            self._memo.keep(handle, known, known[0].nbytes + known[1].nbytes)
         return known
 
     def _pairs(self, column: ListColumn | TextColumn) -> Pairs:
@@ -175,16 +169,10 @@ class DerivedSource:
             fresh = self._pairs(TextColumn(texts if len(missing) == len(given) else texts.take(pa.array(missing))))
             for place, held in zip(missing, _by_value(fresh, len(missing)), strict=True):
                 found[place] = held
-                self._keep(given[place], held)
+                self._kept.keep(given[place], held, held.nbytes)
         sizes = np.fromiter(map(len, found), np.int64, len(found))
         attributes = np.concatenate([np.empty(0, np.int32), *found])
         return Pairs(np.repeat(np.arange(len(found)), sizes), attributes)
-
-    def _keep(self, text: str, held: NDArray[np.int32]) -> None:
-        if len(text) <= KEPT_LENGTH:
-            if len(self._kept) >= KEPT_VALUES:
-                self._kept = {}
-            self._kept[text] = held
 
     def _verdicts(self, pairs: Pairs, count: int) -> Verdicts:
         register, negatives = self._register, self._needed_negatives()

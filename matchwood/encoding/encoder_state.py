@@ -12,12 +12,20 @@ from matchwood.encoding.attribute_table import DERIVED, AttributeTable, decoded,
 from matchwood.encoding.declared import Declared
 from matchwood.encoding.schema import Schema
 from matchwood.encoding.spaces import Strings
-from matchwood.encoding.types import KINDS
+from matchwood.encoding.types import KINDS, TYPES
 
 if TYPE_CHECKING:
     from matchwood.encoding.encoder import Encoder
 
 FORMAT = 1
+
+_ARRAY_TYPES: dict[str, type] = {
+    **dict.fromkeys(("offsets", "ends", "primary", "references", "needs_true", "needs_false", "uses.counts"), np.int64),
+    **dict.fromkeys(("attributes", "attributes.sources", "labels", "counts"), np.int32),
+    **dict.fromkeys(("data", "kinds"), np.uint8),
+    "residual": np.int16,
+}
+"""The type of each array by its whole name or its last part."""
 
 
 def header(encoder: Encoder) -> dict[str, Any]:
@@ -64,14 +72,31 @@ def restored(cls: type[Encoder], saved: Mapping[str, NDArray[Any]], settings: Ma
     """An encoder from its saved state."""
     if settings["format"] != FORMAT:
         raise ValueError(f"the encoding's format is {settings['format']!r}, this version reads {FORMAT}")
+    _check_arrays(saved)
     schema = Schema(strict=settings["strict_schema"])
-    schema.declared = Declared(dict(settings["types"]), dict(settings["maps"]), frozenset(settings["structs"]))
+    schema.declared = Declared(_types(settings["types"]), _types(settings["maps"]), frozenset(settings["structs"]))
     uses = _part(saved, "uses")
     schema.restore(dict(zip(_pairs(uses), uses["counts"].tolist(), strict=True)))
     encoder = cls(schema, settings["timezone"], settings["spaces"])
     table, sources = AttributeTable(_part(saved, "attributes")), _pairs(_part(saved, "sources"))
     encoder.vocabulary.restore(table, _part(saved, "spaces"), sources)
     return encoder
+
+
+def _check_arrays(saved: Mapping[str, NDArray[Any]]) -> None:
+    """ValueError for an array that is not a row of numbers of the type that its name stands for."""
+    for name, array in saved.items():
+        wanted = _ARRAY_TYPES.get(name) or _ARRAY_TYPES.get(name.rpartition(".")[2])
+        if wanted is None or array.ndim != 1 or array.dtype != wanted:
+            raise ValueError(f"the encoding's array {name!r} holds {array.ndim} dimensions of {array.dtype}")
+
+
+def _types(declared: Mapping[str, str]) -> dict[str, str]:
+    """Saved declarations; ValueError for a type that cannot be declared."""
+    wrong = [kind for kind in declared.values() if kind not in ("any", *TYPES)]
+    if wrong:
+        raise ValueError(f"{wrong[0]!r} is not a type")
+    return dict(declared)
 
 
 def _part(saved: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:

@@ -63,7 +63,7 @@ def plain_value(value: object, reading: Reading) -> object:
     if isinstance(value, np.generic):
         return _from_numpy(value, reading)
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype != object:
-        return _from_numpy(value[()], reading)
+        return plain_value(value[()], reading)
     if kind.__name__ in ("NAType", "NaTType") and kind.__module__.partition(".")[0] == "pandas":
         return None
     return _without_subclass(value, reading)

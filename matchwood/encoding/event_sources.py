@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from matchwood.encoding.column_validity import check_column
 from matchwood.encoding.event_containers import ColumnContainer, Container, MappingContainer
 from matchwood.encoding.event_frames import PandasRows, PolarsRows, is_frame
 from matchwood.encoding.event_plain import describe
@@ -84,9 +85,9 @@ def _table_of_structs(events: pa.StructArray | pa.ChunkedArray) -> pa.Table:
 
 
 def _table_chunks(table: pa.Table, first_row: int, limit: RowLimit) -> Iterator[Chunk]:
-    positions = _positions(table.column_names)
+    positions, checked = _positions(table.column_names), set[int]()
     for start, size in _spans(len(table), limit):
-        part = _Slice(table.slice(start, size))
+        part = _Slice(table, start, size, checked)
         yield Chunk(first_row + start, size, ColumnContainer(positions, part.column))
 
 
@@ -102,13 +103,17 @@ def _spans(total: int, limit: RowLimit) -> Iterator[tuple[int, int]]:
 
 
 class _Slice:
-    """Some rows of a table, as one array a column."""
+    """Some rows of a table, as one array a column; `checked` are the columns that are known to be sound."""
 
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
+    def __init__(self, table: pa.Table, start: int, size: int, checked: set[int]) -> None:
+        self._table, self._start, self._size, self._checked = table, start, size, checked
 
     def column(self, position: int) -> pa.Array:
         column = self._table.column(position)
+        if position not in self._checked:
+            check_column(self._table.column_names[position], column)
+            self._checked.add(position)
+        column = column.slice(self._start, self._size)
         if column.num_chunks == 1:
             return column.chunk(0)
         return column.combine_chunks() if column.num_chunks else pa.nulls(0, column.type)

@@ -17,7 +17,7 @@ from matchwood.encoding.likes import ANY_RUN, read_like, write_like
 from matchwood.encoding.requirements import requirement
 from matchwood.encoding.schema import Schema
 from matchwood.encoding.timezones import Zone, days_of
-from matchwood.errors import ParseError
+from matchwood.errors import LimitExceeded, ParseError
 from matchwood.language.pointing import in_predicate
 from matchwood.language.tree import (
     COMPARISONS,
@@ -30,6 +30,9 @@ from matchwood.language.tree import (
 )
 from matchwood.logic.cuts import EMPTY, FULL, CutSet, complement
 from matchwood.logic.leaf import Bound
+
+LONGEST_REGEX = 10_000
+"""RE2 takes some 30 kilobytes to read a single `\\pL`: 300,000 characters of it need three gigabytes."""
 
 
 class Binder:
@@ -142,9 +145,15 @@ def lowered(text: str) -> str:
     return text.lower() if text.isascii() else pc.utf8_lower(text).as_py()
 
 
-@lru_cache(maxsize=65_536)
 def check_regex(pattern: str) -> None:
     """ParseError for what is not a regular expression of RE2 (which matches in linear time)."""
+    if len(pattern) > LONGEST_REGEX:
+        raise LimitExceeded(f"a pattern of rlike may have at most {LONGEST_REGEX:,} characters (got {len(pattern):,})")
+    _check_syntax(pattern)
+
+
+@lru_cache(maxsize=8_192)
+def _check_syntax(pattern: str) -> None:
     try:
         pc.match_substring_regex(pa.array([""]), pattern)
     except pa.ArrowInvalid as error:

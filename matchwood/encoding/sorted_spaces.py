@@ -23,11 +23,13 @@ from matchwood.encoding.key_columns import KeyColumn, frozen
 from matchwood.encoding.number_columns import IntegerKeys, NumberKeys
 from matchwood.encoding.spaces import Relabelling, Strings
 from matchwood.encoding.string_columns import StringKeys
+from matchwood.errors import CorruptSnapshot
 
 FEW = 8
 """Up to that many elements are added, or labels released, one by one."""
 
-MEMO_SIZE = 65_536
+MEMO_SIZE, MEMO_LENGTH = 16_384, 256
+"""How many values' labels are remembered, and up to what length of a text."""
 
 
 class SortedSpaces:
@@ -62,7 +64,10 @@ class SortedSpaces:
         if name != "_main" or self._arrays is None:
             raise AttributeError(name)
         arrays = self._arrays
-        keys, labels, counts = self.columns.of_arrays(arrays), arrays["labels"], arrays["counts"]
+        try:
+            keys, labels, counts = self.columns.of_arrays(arrays), arrays["labels"], arrays["counts"]
+        except (LookupError, ValueError) as error:
+            raise CorruptSnapshot(f"the boundaries of an attribute are damaged ({error!r})") from error
         self._main = Boundaries(keys, labels, counts, np.zeros(len(keys), np.bool_))
         return self._main
 
@@ -84,6 +89,8 @@ class SortedSpaces:
         label = self._memo.get(element)
         if label is None:
             label = self._label_at(self.columns.key(element))
+            if isinstance(element, str) and len(element) > MEMO_LENGTH:
+                return label
             if len(self._memo) >= MEMO_SIZE:
                 self._memo.clear()
             self._memo[element] = label

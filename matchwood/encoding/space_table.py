@@ -150,6 +150,8 @@ class SpaceTable:
                 saved = self._saved[family] = _Saved(packed, family, self._make.check_saved)
                 if len(saved.attributes) and not 0 <= saved.attributes.min() <= saved.attributes.max() < count:
                     raise ValueError("saved spaces belong to no attribute")
+                if any(_family(self.kind_of(number)) != family for number in saved.attributes.tolist()):
+                    raise ValueError("saved spaces are not of their attribute's kind")
                 self._places[saved.attributes] = np.arange(len(saved.attributes))
 
 

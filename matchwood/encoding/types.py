@@ -20,7 +20,8 @@ ALIASES = {
     **dict.fromkeys(("double", "float", "real", "float16", "float32", "float64", "halffloat"), "double"),
     **dict.fromkeys(("string", "str", "text", "varchar", "char", "large_string", "string_view", "utf8"), "string"),
     **dict.fromkeys(("date", "date32", "date64"), "date"),
-    **dict.fromkeys(("timestamp", "datetime", "datetime64", "timestamp_ntz", "timestamp_ltz", "timestamptz"), "timestamp"),
+    **dict.fromkeys(("timestamp", "datetime", "datetime64"), "timestamp"),
+    **dict.fromkeys(("timestamp_ntz", "timestamp_ltz", "timestamptz"), "timestamp"),
     **dict.fromkeys(("null", "void", "any"), "any"),
 }
 """Names of scalar types, in lower case and without parameters."""

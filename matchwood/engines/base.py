@@ -99,6 +99,9 @@ class Engine(ABC):
     def stats(self) -> dict[str, Any]:
         """Counts and bytes, JSON-able: at least `bytes_index` and `always_candidates` (the Z list)."""
 
+    def check(self) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays."""
+
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when the structure is sound."""
         return []

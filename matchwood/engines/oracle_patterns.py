@@ -18,6 +18,9 @@ from matchwood.errors import ParseError
 ANY_ONE: Final = "one"
 ANY_RUN: Final = "run"
 
+SHORT: Final = 1_024
+"""Results are kept for texts and patterns of that many characters: 10,000 of a megabyte would fill the memory."""
+
 
 def like(text: str, pattern: str, escape: str | None = None) -> bool:
     """Whether the whole text fits the pattern.
@@ -25,7 +28,7 @@ def like(text: str, pattern: str, escape: str | None = None) -> bool:
     >>> like("50% off", "50\\\\% %"), like("50 off", "50\\\\% %"), like("a_c", "a!_c", "!")
     (True, False, True)
     """
-    return _fits(text, _tokens(pattern, escape or "\\"))
+    return _fits(text, _read(pattern, escape or "\\"))
 
 
 def ilike(text: str, pattern: str, escape: str | None = None) -> bool:
@@ -34,26 +37,33 @@ def ilike(text: str, pattern: str, escape: str | None = None) -> bool:
     >>> ilike("STRASSE", "str%"), ilike("İ", "i")
     (True, True)
     """
-    tokens = tuple(
-        token if token in (ANY_ONE, ANY_RUN) else _lower(token) for token in _tokens(pattern, escape or "\\")
-    )
+    tokens = tuple(token if token in (ANY_ONE, ANY_RUN) else _lower(token) for token in _read(pattern, escape or "\\"))
     return _fits("".join(map(_lower, text)), tokens)
 
 
-@lru_cache(maxsize=10_000)
 def rlike(text: str, pattern: str) -> bool:
     """Whether RE2 finds the pattern anywhere in the text.
 
     >>> rlike("mango", "^m.*o$"), rlike("mango", "x")
     (True, False)
     """
+    return (_found_before if len(text) + len(pattern) <= SHORT else _found)(text, pattern)
+
+
+def _found(text: str, pattern: str) -> bool:
     try:
         return bool(pc.match_substring_regex(pa.scalar(text, pa.string()), pattern).as_py())
     except pa.ArrowInvalid as error:
         raise ParseError(pattern, offset=0, found=pattern, expected=f"a regular expression of RE2 ({error})") from None
 
 
-@lru_cache(maxsize=10_000)
+_found_before = lru_cache(maxsize=10_000)(_found)
+
+
+def _read(pattern: str, escape: str) -> tuple[str, ...]:
+    return (_read_before if len(pattern) <= SHORT else _tokens)(pattern, escape)
+
+
 def _tokens(pattern: str, escape: str) -> tuple[str, ...]:
     """The pattern cut into ordinary characters and the two wildcards, which are longer than a character."""
     tokens, position = [], 0
@@ -75,6 +85,9 @@ def _tokens(pattern: str, escape: str) -> tuple[str, ...]:
             tokens.append({"%": ANY_RUN, "_": ANY_ONE}.get(character, character))
         position += 1
     return tuple(tokens)
+
+
+_read_before = lru_cache(maxsize=10_000)(_tokens)
 
 
 def _fits(text: str, tokens: tuple[str, ...]) -> bool:

@@ -84,7 +84,7 @@ def plain(value: Any) -> Any:
     if type(value).__name__ in _PANDAS_NULLS:
         return None
     if hasattr(value, "as_py"):
-        return plain(value.as_py())
+        return _from_arrow(value)
     dtype = getattr(value, "dtype", None)
     if dtype is None or not hasattr(value, "tolist"):
         return value
@@ -93,6 +93,14 @@ def plain(value: Any) -> Any:
     if getattr(dtype, "name", "") == "float128" and (value != value or float(value) == value):
         return float(value)
     return value.tolist()
+
+
+def _from_arrow(scalar: Any) -> Any:
+    """Python's value; the scalar itself, which fits nothing, where Python has no such moment."""
+    try:
+        return plain(scalar.as_py())
+    except (ValueError, OverflowError):
+        return scalar
 
 
 def comparable(value: Any, kind: str, attribute: str, zone: datetime.tzinfo) -> Any:
@@ -107,7 +115,7 @@ def comparable(value: Any, kind: str, attribute: str, zone: datetime.tzinfo) -> 
     if family == "time" and isinstance(value, (*_ANY_TIME, str)):
         return _instant(value, kind, attribute, zone)
     if family in ("list<int>", "list<string>") and isinstance(value, list | tuple | set | frozenset):
-        return [_element(plain(element), family, attribute) for element in value if plain(element) is not None]
+        return {_element(plain(element), family, attribute) for element in value if plain(element) is not None}
     return _misfit(value, kind, attribute)
 
 
@@ -228,4 +236,12 @@ def _element(element: Any, kind: str, attribute: str) -> Any:
 
 
 def _misfit(value: Any, expected: str, attribute: str) -> NoReturn:
-    raise EventError(attribute, where="event", got=f"{value!r:.80}, a {type(value).__name__}", expected=expected)
+    raise EventError(attribute, where="event", got=f"{_shown(value)}, a {type(value).__name__}", expected=expected)
+
+
+def _shown(value: Any) -> str:
+    """The beginning of a value; 100,000 nested lists and numbers of 5,000 digits have no `repr`."""
+    try:
+        return f"{value!r:.80}"
+    except (RecursionError, ValueError):
+        return "a value that cannot be shown"

@@ -140,7 +140,7 @@ class _Load(_Rehearsal):
 
     def _store(self) -> None:
         index, table = self._index, self._index._table
-        with index._lock.writing():
+        with index._storing():
             if self._replacing:
                 rows = table.rows_of(list(self._replacing))
                 index._matcher.replace(rows, list(self._replacing.values()))
@@ -153,7 +153,7 @@ class _Load(_Rehearsal):
         """Engines lay out tightest what comes at once: worth a rebuild if most of the rules came in several chunks."""
         index = self._index
         if self._chunks > 1 and 2 * self._report.inserted > len(index._table):
-            with index._lock.writing():
+            with index._storing():
                 index._matcher.rebuild()
         self._report.id_type = index._table.id_type
         return self._report

@@ -13,7 +13,7 @@ from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines import ConjunctionStore, Engine, FormScan, FormStore, Workspace, engine_class
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
-from matchwood.indexing.live_rules import insert_rules, remove_rules, replace_rules
+from matchwood.indexing.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.work import WorkCounters
 from matchwood.logic import Conjunction, Form
@@ -193,6 +193,13 @@ class CompiledMatcher:
             "bytes_shared": self.conjunctions.bytes_shared + self.forms.bytes_shared,
             "matching": self.work.as_dict(),
         }
+
+    def check(self) -> None:
+        self.table.check()
+        for state in self._rooms().values():
+            state.check()
+        check_links(self.table, self.conjunctions, "conjunctions")
+        check_links(self.table, self.forms, "forms")
 
     def audit(self) -> list[str]:
         return [problem for state in self._rooms().values() for problem in state.audit()]

@@ -5,8 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from matchwood.encoding import Encoder
+from matchwood.errors import CorruptSnapshot
 from matchwood.indexing.matchers import Matcher
 from matchwood.rules import RuleTable
+
+
+def audit(table: RuleTable, encoder: Encoder, matcher: Matcher) -> list[str]:
+    """Every broken invariant in words. What leads out of an array is told alone: nothing behind it can be followed."""
+    problems: list[str] = []
+    try:
+        matcher.check()
+        for room in (table, encoder, matcher):
+            problems += room.audit()
+    except CorruptSnapshot as error:
+        problems.append(str(error))
+    return problems
 
 
 def stats(table: RuleTable, encoder: Encoder, matcher: Matcher) -> dict[str, Any]:

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import Schema, Use
+from matchwood.engines.units import UnitTable
 from matchwood.errors import CorruptSnapshot
 from matchwood.indexing.preparation import Prepared, stored_uses
 from matchwood.rules import RuleTable
+from matchwood.rules.table import UnitKind
 
 Rows: TypeAlias = NDArray[np.int32]
 
@@ -49,6 +51,14 @@ def forget_types(schema: Schema, uses: list[Use]) -> None:
         schema.remove(uses)
     except KeyError as error:
         raise CorruptSnapshot(f"no rule is known to use {error}: the snapshot is damaged") from error
+
+
+def check_links(table: RuleTable, store: UnitTable, kind: UnitKind) -> None:
+    """Raise CorruptSnapshot unless each unit is linked as often as it is used, and no link leads beyond them."""
+    _, units = table.pairs(kind)
+    uses = np.bincount(units, minlength=store.count) if len(units) else np.zeros(store.count, np.int64)
+    if len(uses) != store.count or (uses != store.uses).any():
+        raise CorruptSnapshot(f"{kind}: rules are not linked with them as often as they are used")
 
 
 def _columns(prepared: Sequence[Prepared]) -> tuple[list[str], list[float], list[str]]:

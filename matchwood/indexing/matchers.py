@@ -59,6 +59,9 @@ class Matcher(Protocol):
     def stats(self) -> dict[str, Any]:
         """Counts and bytes of the engine and the stores."""
 
+    def check(self) -> None:
+        """Raise CorruptSnapshot unless the table and all that is stored beside it can be followed safely."""
+
     def audit(self) -> list[str]:
         """Broken invariants, in words."""
 

@@ -46,7 +46,13 @@ def restore(index: Index, path: Any, read_only: bool, verify: str) -> None:
     except _DAMAGE as error:
         told = error if isinstance(error, MatchwoodError) else repr(error)
         raise CorruptSnapshot(f"{path}: version {snapshot.version} is not a complete index ({told})") from error
-    index._read_only = read_only
+    index._read_only, index._opened, index._checked = read_only, True, False
+
+
+def half_done(error: BaseException, opened: bool) -> MatchwoodError:
+    """The error for all who come after a change that failed in the middle; an opened index may be damaged."""
+    kind = CorruptSnapshot if opened and isinstance(error, _DAMAGE) else MatchwoodError
+    return kind(f"a change of this index failed half-way ({error!r}): open it again from a snapshot, or build it anew")
 
 
 def _fill(

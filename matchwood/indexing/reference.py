@@ -82,6 +82,9 @@ class OracleMatcher:
             "matching": self.work.as_dict(),
         }
 
+    def check(self) -> None:
+        self.table.check()
+
     def audit(self) -> list[str]:
         live = self.table.live_rows().tolist()
         return [] if sorted(self._trees) == live else ["oracle: its trees are not those of the live rules"]

@@ -25,7 +25,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 known_names: dict[str, str] = {}
 """Unquoted names that rules have used, each to one shared string."""
 
-_NAMES_KEPT = 65_536
+_NAMES_KEPT, _LENGTH_KEPT = 65_536, 256
 
 
 def plain_name(word: str) -> str | None:
@@ -36,6 +36,8 @@ def plain_name(word: str) -> str | None:
     known = known_names.get(word)
     if known is not None or is_reserved(word):
         return known
+    if len(word) > _LENGTH_KEPT:
+        return word
     if len(known_names) >= _NAMES_KEPT:
         known_names.clear()
     return known_names.setdefault(word, word)

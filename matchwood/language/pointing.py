@@ -31,8 +31,8 @@ def in_source(error: ParseError, expression: Expression, source: str) -> ParseEr
     What was read from JSON, or built in Python, has no places in a text: its errors stay as they are.
     """
     for node in postorder(expression):
-        if isinstance(node, Predicate) and node.position is not None and node.op in PATTERNS and str(node) == error.text:
-            start = source.find(spell(node.value), node.position)
+        if isinstance(node, Predicate) and node.op in PATTERNS and str(node) == error.text:
+            start = -1 if node.position is None else source.find(spell(node.value), node.position)
             if start >= 0:
                 return _moved(error, source, start + error.offset - _pattern_start(node))
     return error

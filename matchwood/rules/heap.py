@@ -148,6 +148,8 @@ class ByteHeap:
         self._start = Growable(np.int64, arrays["start"])
         self._length = Growable(np.int32, arrays["length"])
         self.garbage = garbage
+        if len(self._start) != len(self._length):
+            raise CorruptSnapshot(f"a heap has {len(self._start)} starts but {len(self._length)} lengths")
 
     def check(self, name: str) -> None:
         """Raise CorruptSnapshot unless every row lies within the data."""

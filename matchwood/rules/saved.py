@@ -35,5 +35,7 @@ def whole_numbers(header: Mapping[str, Any]) -> None:
     """Raise CorruptSnapshot for a count in the header that is none."""
     for section, values in header.items():
         for name, value in values.items() if isinstance(values, Mapping) else ():
-            if name != "kind" and value is not None and (type(value) is not int or not 0 <= value < 2**63):
+            if name == "kind" or (section == "weights" and value is None):
+                continue
+            if type(value) is not int or not 0 <= value < 2**63:
                 raise CorruptSnapshot(f"the header of the table of rules says {section}.{name} = {value!r}")

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwood.encoding import derived
 from matchwood.encoding.attribute_table import DERIVED, AttributeTable
 from matchwood.encoding.derived import TRUE_LABEL, DerivedSource, Verdicts
 from matchwood.encoding.derived_keys import DerivedTest, list_test
 from matchwood.encoding.likes import read_like, write_like
+from matchwood.encoding.recent import Recent
 from matchwood.encoding.required_literals import required_literal
 from matchwood.engines.oracle_patterns import ilike, like, rlike
 
@@ -256,9 +256,9 @@ def test_only_patterns_whose_gram_is_found_are_tried(monkeypatch: pytest.MonkeyP
     assert asked == [], "verdicts are kept across batches"
 
 
-def test_verdicts_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derived, "KEPT_VALUES", 10)
+def test_verdicts_are_kept_within_bounds() -> None:
     fixture = Fixture("string")
+    fixture.source._kept, fixture.source._memo = Recent(room=3_000), Recent(room=3_000)
     fixture.add(DerivedTest("s", "like", "%a_"), false=True)
     for start in range(0, 100, 7):
         fixture.check([f"a{place}" for place in range(start, start + 7)], pa.string())

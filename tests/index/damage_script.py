@@ -32,9 +32,11 @@ NONSENSE: tuple[Any, ...] = (None, True, -1, 0, 3, 2**40, 2**70, 1.5, "", "int",
 
 
 def damaged_array(rng: random.Random, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """With a bit flipped, an extreme value somewhere, two values swapped, or another length."""
+    """With a bit flipped, an extreme value somewhere, two values swapped, or another length, type or shape."""
     made = array.copy()
     chance = rng.random()
+    if chance > 0.93:
+        return made.astype(rng.choice(("<i8", "<i4", "<u1", "<f8", "|b1"))) if rng.random() < 0.7 else made.reshape(-1, 1)
     if chance < 0.15 or not len(made):
         return np.concatenate([made, made[:1]]) if rng.random() < 0.5 and len(made) else made[: len(made) // 2]
     place = rng.randrange(len(made))

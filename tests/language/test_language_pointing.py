@@ -11,7 +11,8 @@ from matchwood.language import Predicate, in_predicate, in_source, parse, postor
 def pointed(source: str, pattern: str, offset: int) -> ParseError:
     """The error at a place in a pattern, as a rule that holds the pattern would report it."""
     tree = parse(source)
-    predicate = next(node for node in postorder(tree) if isinstance(node, Predicate) and node.value == pattern)
+    patterns = (node for node in postorder(tree) if isinstance(node, Predicate) and node.op.endswith("like"))
+    predicate = next(node for node in patterns if node.value == pattern)
     error = ParseError(pattern, offset=offset, found="here", expected="something else", hint="write that")
     return in_source(in_predicate(error, predicate), tree, source)
 
