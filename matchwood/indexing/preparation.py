@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from matchwood.encoding import Encoder, Schema, Use
-from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
+from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, ParseError
 from matchwood.indexing.weights import Weights, checked_weights
-from matchwood.language import Expression, parse
+from matchwood.language import Attribute, Expression, in_source, parse
 from matchwood.language.names import has_surrogate
 from matchwood.logic import Conjunction, Form, dnf_of
 
@@ -40,12 +40,17 @@ class Preparation:
         expression = as_expression(source)
         text = _as_text(source, expression)
         uses = self.schema.check(expression, rule_id, replaced)
-        return Prepared(text, uses, dnf_of(expression, self._bind, self._dnf_limit), weights)
+        try:
+            normal = dnf_of(expression, self._bind, self._dnf_limit)
+        except ParseError as error:
+            # A pattern is read only now; its errors point at the rule's text where there is one.
+            raise (in_source(error, expression, source) if isinstance(source, str) else error) from None
+        return Prepared(text, uses, normal, weights)
 
 
 def as_expression(source: Any) -> Expression:
     """The tree of a rule given as text, JSON or an Expression."""
-    if isinstance(source, str | Mapping | Expression):
+    if isinstance(source, str | Mapping | Expression | Attribute):
         return parse(source)
     raise InvalidArgument(f"a rule must be text, JSON or an Expression (got {source!r:.80}, a {type(source).__name__})")
 

@@ -12,15 +12,15 @@ import pyarrow as pa
 from matchwood.errors import ParseError
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Report:
     """Counts and rejected rules; `rejected` is a table of id, expression, error, line, column."""
 
     inserted: int = 0
     replaced: int = 0
-    id_type: pa.DataType = field(default_factory=pa.string, repr=False)
+    id_type: pa.DataType = field(default_factory=pa.string)
     """The type of the index's ids, which `rejected` shares unless an id is of another kind."""
-    _rejects: list[tuple[Any, Any, Exception]] = field(default_factory=list, repr=False)
+    _rejects: list[tuple[Any, Any, Exception]] = field(default_factory=list)
 
     def reject(self, rule_id: Any, expression: Any, error: Exception) -> None:
         """Note one refused rule."""
@@ -47,6 +47,9 @@ class Report:
                 "column": pa.array([error and error.column for error in located], pa.int64()),
             }
         )
+
+    def __repr__(self) -> str:
+        return f"<Report: {self}>"
 
     def __str__(self) -> str:
         return f"{self.inserted:,} inserted, {self.replaced:,} replaced, {len(self._rejects):,} rejected"

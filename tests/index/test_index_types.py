@@ -260,3 +260,21 @@ def test_rules_in_any_order_give_the_same_types(engine: str) -> None:
         assert index.types() == {"x": "number"}
         answers.add(tuple(tuple(sorted(index.match(event))) for event in events))
     assert len(answers) == 1
+
+
+def test_a_bad_pattern_is_pointed_at_in_the_rule() -> None:
+    index = mw.Index()
+    rule = "age > 5 and\n  name rlike '('"
+    report = index.insert_many([("r", rule)])
+    row = report.rejected.to_pylist()[0]
+    assert (row["line"], row["column"]) == (2, rule.split("\n")[1].index("(") + 1)
+    with pytest.raises(mw.ParseError) as caught:
+        index["r"] = rule
+    assert caught.value.text == rule
+
+
+def test_a_bare_attribute_is_a_rule() -> None:
+    index = mw.Index()
+    index["vip"] = mw.attr("vip")
+    assert index["vip"] == "vip = true"
+    assert index.match({"vip": True}) == ["vip"]
