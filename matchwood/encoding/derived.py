@@ -33,6 +33,7 @@ from matchwood.encoding.key_columns import frozen
 from matchwood.encoding.list_tables import ListTable
 from matchwood.encoding.pattern_tables import PatternTable, TextColumn
 from matchwood.encoding.recent import Recent
+from matchwood.errors import CorruptSnapshot
 
 TRUE_LABEL = 2**30
 """The label of TRUE in every derived attribute, the middle of all labels; FALSE has BOTTOM_LABEL."""
@@ -151,6 +152,12 @@ class DerivedSource:
         return self._tables
 
     def _lay_out(self, attributes: list[int]) -> None:
+        try:
+            self._add_table(attributes)
+        except (LookupError, TypeError, ValueError) as error:
+            raise CorruptSnapshot(f"a test of {self.name!r} is damaged ({error!r})") from error
+
+    def _add_table(self, attributes: list[int]) -> None:
         tests = [read_key(self._register.key(number)) for number in attributes]
         tables = list(self._tables)
         while tables and 4 * len(attributes) >= len(tables[-1].attributes):

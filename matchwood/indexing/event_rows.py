@@ -64,12 +64,25 @@ def _frame_chunks(frame: Any, missing: str) -> Iterator[RowChunk]:
 
 
 def _frame_rows(frame: Any, names: list[str]) -> list[Any]:
-    """Rows of a DataFrame; a column of objects that Arrow cannot hold only matters if a rule names it."""
-    tops = {top for name in names for top in (split_path(name)[0], ".".join(split_path(name)))}
+    """Rows of a DataFrame; a column only matters if a rule names it, or something within it."""
+    paths = [split_path(name) for name in names]
+    tops = {".".join(path[:size]) for path in paths for size in range(1, len(path) + 1)}
     columns = [name for name in frame.columns if name in tops]
     if not columns:
         return [{} for _ in range(len(frame))]
-    return list(_plain(pa.Table.from_pandas(frame[columns], preserve_index=False)))
+    cells = [_cells(frame[name]) for name in columns]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
+
+
+def _cells(column: Any) -> list[Any]:
+    """The values of a column, None for whatever pandas takes as missing.
+
+    One missing value turns a column of integers into floats, so whole numbers count as the integers they may have been.
+    """
+    missing, values = column.isna().tolist(), column.tolist()
+    if column.dtype.kind == "f":
+        values = [int(value) if value.is_integer() and abs(value) < 2**63 else value for value in values]
+    return [None if absent else value for value, absent in zip(values, missing, strict=True)]
 
 
 def _check(event: Any, position: int, wanted: list[str]) -> None:
