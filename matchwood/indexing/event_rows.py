@@ -79,10 +79,17 @@ def _cells(column: Any) -> list[Any]:
 
     One missing value turns a column of integers into floats, so whole numbers count as the integers they may have been.
     """
-    missing, values = column.isna().tolist(), column.tolist()
-    if column.dtype.kind == "f":
-        values = [int(value) if value.is_integer() and abs(value) < 2**63 else value for value in values]
-    return [None if absent else value for value, absent in zip(values, missing, strict=True)]
+    absent = column.isna().tolist()
+    return [None if missing else _cell(value) for value, missing in zip(column.tolist(), absent, strict=True)]
+
+
+def _cell(value: Any) -> Any:
+    """Arrow-backed columns do not call NaN missing, but it is NULL in pandas all the same."""
+    if not isinstance(value, float):
+        return value
+    if value != value:
+        return None
+    return int(value) if value.is_integer() and abs(value) < 2**63 else value
 
 
 def _check(event: Any, position: int, wanted: list[str]) -> None:

@@ -50,7 +50,9 @@ class Preparation:
 
 def as_expression(source: Any) -> Expression:
     """The tree of a rule given as text, JSON or an Expression."""
-    if isinstance(source, str | Mapping | Expression | Attribute):
+    if isinstance(source, Attribute):
+        return source.as_expression()
+    if isinstance(source, str | Mapping | Expression):
         return parse(source)
     raise InvalidArgument(f"a rule must be text, JSON or an Expression (got {source!r:.80}, a {type(source).__name__})")
 
