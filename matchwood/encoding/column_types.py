@@ -70,7 +70,7 @@ def decoded(array: pa.Array) -> pa.Array:
 
 
 EXPANDED = 2**30
-"""Bytes that the values of one column may take when repeated ones are written out: a kilobyte can stand for terabytes."""
+"""Bytes that the values of one column may take when repeated ones are written out: a few can stand for terabytes."""
 
 
 def check_room(values: pa.Array, uses: NDArray[Any], room: int = 0) -> None:

@@ -15,15 +15,15 @@ from matchwood.errors import InvalidArgument
 _BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 
 
-def check_column(name: str, column: pa.ChunkedArray) -> None:
+def check_column(name: str, column: pa.ChunkedArray, of: str = "the events") -> None:
     """InvalidArgument for a column whose offsets, indices or buffers contradict each other."""
     try:
         for chunk in column.chunks:
             _check(chunk)
     except (pa.ArrowInvalid, pa.ArrowIndexError) as error:
-        raise InvalidArgument(f"column {name!r} of the events is damaged: {error!s:.300}") from None
+        raise InvalidArgument(f"column {name!r} of {of} is damaged: {error!s:.300}") from None
     except RecursionError:
-        raise InvalidArgument(f"column {name!r} of the events is nested too deep") from None
+        raise InvalidArgument(f"column {name!r} of {of} is nested too deep") from None
 
 
 def _check(array: pa.Array) -> None:
@@ -35,7 +35,7 @@ def _check(array: pa.Array) -> None:
 
 
 def _without_text(kind: pa.DataType) -> pa.DataType:
-    """The same layout with bytes for text: their check leaves UTF-8 out. As deep as the type, which Arrow walks alike."""
+    """The same layout with bytes for text: their check leaves UTF-8 out. As deep as the type, as Arrow's own walk."""
     if kind in _BYTES:
         return _BYTES[kind]
     if pat.is_dictionary(kind):

@@ -111,7 +111,7 @@ class _Slice:
     def column(self, position: int) -> pa.Array:
         column = self._table.column(position)
         if position not in self._checked:
-            check_column(self._table.column_names[position], column)
+            check_column(self._table.field(position).name, column)
             self._checked.add(position)
         column = column.slice(self._start, self._size)
         if column.num_chunks == 1:

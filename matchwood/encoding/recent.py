@@ -15,7 +15,7 @@ _ENTRY = 256
 
 
 class Recent:
-    """Results by value; all are dropped when the room is used up. Threads may share it: at worst a result is made twice.
+    """Results by value; all are dropped when the room is used up. Threads that share it at worst do work twice.
 
     >>> recent = Recent(room=2_000)
     >>> recent.keep("a", "verdicts on a", 16)

@@ -38,10 +38,8 @@ def restore(index: Index, path: Any, read_only: bool, verify: str) -> None:
     snapshot = storage.load(path, verify=verify)
     if snapshot.header.get("kind") != KIND:
         raise CorruptSnapshot(f"{path}: not an index (its kind is {snapshot.header.get('kind')!r})")
-    if PART not in snapshot.parts:
-        raise CorruptSnapshot(f"{path}: version {snapshot.version} lacks its part {PART!r}")
-    part = snapshot.parts[PART]
     try:
+        part = snapshot.parts[PART]
         _fill(index, snapshot.header, part.header, part.arrays)
     except _DAMAGE as error:
         told = error if isinstance(error, MatchwoodError) else repr(error)

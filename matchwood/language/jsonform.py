@@ -52,7 +52,9 @@ _FORMS = 'an expression: {"and": […]}, or, xor, xnor, {"not": …}, {"is": …
 def to_json(root: Expression) -> dict[str, Any]:
     """The JSON value of an expression."""
     done: list[dict[str, Any]] = []
-    for node in postorder(root):
+    for position, node in enumerate(postorder(root)):
+        if position == MAX_NODES:
+            raise LimitExceeded(f"the expression has more than {MAX_NODES:,} nodes")
         count = len(node.operands)
         operands = done[len(done) - count :]
         del done[len(done) - count :]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -52,7 +51,6 @@ def test_what_is_opened_answers_as_what_was_saved(text_ids: bool, engine: str, t
         assert (opened.engine, opened.types(), opened.id_kind) == (index.engine, index.types(), index.id_kind)
         assert opened.audit() == []
         first = next(iter(index))
-        assert opened._table.weight(0) == index._table.weight(0) or first
         assert str(opened.explain(EVENTS[0], first)) == str(index.explain(EVENTS[0], first))
         assert opened.lint().equals(index.lint())
     assert opened.save(tmp_path / "index") == 2
@@ -239,6 +237,7 @@ def test_every_flipped_byte_is_detected_or_harmless(engine: str, tmp_path: Path)
     assert answers(mw.open(tmp_path), EVENTS) == expected
 
 
+@pytest.mark.parametrize("engine", ["oracle", "scan", "counting"] if SOAK else ["counting", "scan"])
 def test_damage_that_no_checksum_shows(engine: str) -> None:
     """A forged snapshot is refused, now or later, or gives answers; it never leads a kernel out of its arrays."""
     cache = Path(tempfile.gettempdir()) / f"matchwood-boundscheck-{os.getuid()}"
@@ -260,16 +259,14 @@ def test_savers_that_are_killed(tmp_path: Path) -> None:
     """kill -9 at random moments: what opens is a whole generation, and never an older one than before."""
     path, rng = tmp_path / "index", random.Random(3)
     generation(0).save(path)
-    last, reached = 0, 0
+    last = 0
     for _ in range(100 if SOAK else 10):
-        last, printed = killed_while_saving(path, last + 1, rng.uniform(0.0, 0.3)), 0
-        reached += last > printed
+        last = killed_while_saving(path, last + 1, rng.uniform(0.0, 0.3))
         index = mw.open(path, verify="full")
         assert index.audit() == []
         assert index.match({"generation": last, "place": 7}) == ["r7"]
         assert index.match({"name": f"g{last}"}) == [f"r{place}" for place in range(20)]
-    assert last > 0
-    shutil.rmtree(path)
+    assert last >= 10
 
 
 def killed_while_saving(path: Path, start: int, pause: float) -> int:
@@ -314,7 +311,7 @@ def test_a_change_that_fails_half_way_is_never_seen(
             reader.read_all,
             lambda: index["new"],
             lambda: list(index),
-            index.save.__get__(index) if False else lambda: index.save(tmp_path),
+            lambda: index.save(tmp_path),
             index.lint,
             index.stats,
             index.clear,
