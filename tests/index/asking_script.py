@@ -1,6 +1,6 @@
 """Answers of a saved index, from a process of its own.
 
-    asking_script.py PATH        open the index, ask it the sample events, print ids and hits as JSON
+asking_script.py PATH        open the index, ask it the sample events, print ids and hits as JSON
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ def damaged_array(rng: random.Random, array: np.ndarray[Any, Any]) -> np.ndarray
     made = array.copy()
     chance = rng.random()
     if chance > 0.93:
-        return made.astype(rng.choice(("<i8", "<i4", "<u1", "<f8", "|b1"))) if rng.random() < 0.7 else made.reshape(-1, 1)
+        return (
+            made.astype(rng.choice(("<i8", "<i4", "<u1", "<f8", "|b1"))) if rng.random() < 0.7 else made.reshape(-1, 1)
+        )
     if chance < 0.15 or not len(made):
         return np.concatenate([made, made[:1]]) if rng.random() < 0.5 and len(made) else made[: len(made) // 2]
     place = rng.randrange(len(made))
@@ -85,7 +87,10 @@ def cases(rng: random.Random, snapshot: storage.Snapshot, tries: int) -> Iterato
             yield f"header {place} {number}", storage.Snapshot(1, snapshot.header, {"0": damaged})
     for place in places(snapshot.header):
         for number in range(tries):
-            yield f"settings {place} {number}", storage.Snapshot(1, damaged_header(rng, dict(snapshot.header), place), snapshot.parts)
+            yield (
+                f"settings {place} {number}",
+                storage.Snapshot(1, damaged_header(rng, dict(snapshot.header), place), snapshot.parts),
+            )
 
 
 EVENTS = sample_events(30)
@@ -113,9 +118,7 @@ def uses(index: mw.Index, directory: Path | None) -> list[Callable[[], object]]:
     ]
 
 
-def outcome(
-    name: str, snapshot: storage.Snapshot, expected: Any, directory: Path | None, failures: list[str]
-) -> str:
+def outcome(name: str, snapshot: storage.Snapshot, expected: Any, directory: Path | None, failures: list[str]) -> str:
     storage.load = lambda path, verify: snapshot
     try:
         index = mw.open("damaged")

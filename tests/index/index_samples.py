@@ -40,7 +40,9 @@ def sample_index(engine: str = "auto", text_ids: bool = True) -> mw.Index:
         del index[rule_id]
     first = next(iter(rules))
     index[first] = "age >= 21"
-    index.insert_many([(first, rules[first], {"weight": 2.5, "weights": {"country": {"US": 3}}})], on_duplicate="replace")
+    index.insert_many(
+        [(first, rules[first], {"weight": 2.5, "weights": {"country": {"US": 3}}})], on_duplicate="replace"
+    )
     return index
 
 

@@ -175,7 +175,13 @@ def test_implied_names_the_first_rule_that_implies(engine: str) -> None:
 
 
 def test_a_stronger_finding_hides_a_weaker_one(engine: str) -> None:
-    rules = {"narrow": "x = 1", "wide": "x > 0", "again": "x > 0", "always": "x is null or x is not null", "never": "false"}
+    rules = {
+        "narrow": "x = 1",
+        "wide": "x > 0",
+        "again": "x > 0",
+        "always": "x is null or x is not null",
+        "never": "false",
+    }
     assert findings(rules, engine) == {
         ("wide", "implied", "narrow"),
         ("again", "duplicate", "wide"),

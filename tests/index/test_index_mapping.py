@@ -120,7 +120,9 @@ def test_pop_update_setdefault_popitem_clear(engine: str) -> None:
 
 def test_clear_of_many_rules_is_one_step(engine: str) -> None:
     index = mw.Index(engine=engine, schema={"k": "int"})
-    index.insert_many({number: f"x = {number} or s like '%{number}%' or tags one of ('t{number}')" for number in range(2000)})
+    index.insert_many(
+        {number: f"x = {number} or s like '%{number}%' or tags one of ('t{number}')" for number in range(2000)}
+    )
     index.clear()
     assert len(index) == 0
     assert index.audit() == []
@@ -151,7 +153,9 @@ def test_iteration_goes_on_while_rules_change(engine: str, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), [("a", 1), (1, "a"), (1, "1"), ("1", 1)], ids=["str-int", "int-str", "int-digits", "digits-int"]
+    ("first", "second"),
+    [("a", 1), (1, "a"), (1, "1"), ("1", 1)],
+    ids=["str-int", "int-str", "int-digits", "digits-int"],
 )
 def test_one_kind_of_id(first: Any, second: Any, engine: str) -> None:
     index = mw.Index(engine=engine)

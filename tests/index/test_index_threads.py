@@ -114,7 +114,9 @@ def test_rules_of_several_conjunctions_come_and_go_whole(engine: str, monkeypatc
     def both() -> int:
         table = index.match_many([{"shared": 1}, {"own": 5}])
         events, rules = table["event"].to_pylist(), table["rule"].to_pylist()
-        return moment_of([[rule for event, rule in zip(events, rules, strict=True) if event == each] for each in (0, 1)])
+        return moment_of(
+            [[rule for event, rule in zip(events, rules, strict=True) if event == each] for each in (0, 1)]
+        )
 
     def length() -> int:
         count = len(index)
@@ -225,3 +227,37 @@ def test_long_looks_do_not_hold_up_matching(monkeypatch: pytest.MonkeyPatch) -> 
         thread.join(30)
     assert matched == [["a"]] * 50
     assert index.match({"x": 1}) == ["a", "b"]
+
+
+def test_readers_that_wait_for_a_writer_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are told so: what the writer left half done is never matched."""
+    index = mw.Index()
+    index["a"] = "x = 1"
+    writing, go_on = threading.Event(), threading.Event()
+    told: list[str] = []
+
+    def failing(*arguments: Any) -> None:
+        writing.set()
+        assert go_on.wait(30)
+        raise MemoryError("no room")
+
+    def asking(ask: Callable[[], object]) -> None:
+        try:
+            ask()
+        except (mw.MatchwoodError, MemoryError) as error:
+            told.append(str(error))
+
+    monkeypatch.setattr(type(index._matcher.engine), "insert", failing)
+    asks = [lambda: index.__setitem__("b", "x = 1 or y = 2"), *[lambda: index.match({"x": 1})] * 3]
+    asks.append(lambda: index.__setitem__("c", "x = 1"))
+    threads = [threading.Thread(target=asking, args=(ask,)) for ask in asks]
+    threads[0].start()
+    assert writing.wait(30)
+    for thread in threads[1:]:
+        thread.start()
+    go_on.set()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(told)[-1] == "no room"
+    assert len(told) == 5
+    assert all("failed half-way" in each for each in told if each != "no room")

@@ -177,7 +177,13 @@ class Array:
 
 SCHEMAS: dict[str, Any] = {
     "dict": {"age": "int", "city": "string", "tags": "array<string>", "seen": "timestamp", "geo.zip": "int"},
-    "nested dict": {"age": "long", "city": "str", "tags": "list<string>", "seen": "timestamp", "geo": {"zip": "integer"}},
+    "nested dict": {
+        "age": "long",
+        "city": "str",
+        "tags": "list<string>",
+        "seen": "timestamp",
+        "geo": {"zip": "integer"},
+    },
     "ddl": "age int, city string, tags array<string>, seen timestamp, geo struct<zip: bigint>",
     "arrow": pa.schema(
         {
@@ -203,7 +209,9 @@ SCHEMAS: dict[str, Any] = {
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_schemas_of_every_kind(kind: str, engine: str) -> None:
     index = mw.Index(engine=engine, schema=SCHEMAS[kind])
-    index["all"] = "age >= 18 and city = 'Rome' and 'a' in tags and seen > timestamp '2026-01-01 00:00:00' and geo.zip = 5"
+    index["all"] = (
+        "age >= 18 and city = 'Rome' and 'a' in tags and seen > timestamp '2026-01-01 00:00:00' and geo.zip = 5"
+    )
     event = {"age": 20, "city": "Rome", "tags": ["a"], "seen": "2026-02-01T00:00:00", "geo": {"zip": 5}}
     assert index.match(event) == ["all"]
     assert "'age' must be int, as declared" in str(conflict(index, "bad", "age = 'x'"))
@@ -228,7 +236,9 @@ def test_strict_schemas(kind: str, engine: str) -> None:
 
 def test_types_and_column_types() -> None:
     index = mw.Index(schema={"age": "int", "d": "date", "unused": "double"})
-    index["a"] = "score > 1 and name = 'x' and `a.b` = true and t.u > date '2026-01-01' and tags one of ('a') and z is null"
+    index["a"] = (
+        "score > 1 and name = 'x' and `a.b` = true and t.u > date '2026-01-01' and tags one of ('a') and z is null"
+    )
     assert index.types() == {
         "age": "int",
         "d": "date",

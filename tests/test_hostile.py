@@ -1,0 +1,323 @@
+"""Input that means harm, through the public interface: an error or an answer, in bounded time and memory.
+
+What could crash the process, or hang it, runs in a process of its own with limits.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import matchwood as mw
+from matchwood.errors import EventError, InvalidArgument, LimitExceeded, MatchwoodError
+
+RULES = {
+    "number": "x between 1 and 10",
+    "text": "s = 'a' or s like '%b%' or s rlike 'q+'",
+    "list": "t one of ('p', 'q') or 'z' in t",
+    "integers": "u none of (1, 2)",
+    "date": "d > date '2020-01-01'",
+    "moment": "ts <= timestamp '2020-01-01 00:00:00'",
+    "path": "a.b.c = 1",
+    "null": "n is null",
+}
+
+
+def hostile_index(engine: str = "counting") -> mw.Index:
+    index = mw.Index(engine=engine)
+    assert index.insert_many(RULES).inserted == len(RULES)
+    return index
+
+
+def run_limited(code: str, gigabytes: int = 3, seconds: int = 50) -> str:
+    """What a program prints that may use so much memory and time; a crash or a hang fails the test."""
+    head = f"""
+        import resource
+        import matchwood as mw
+        from matchwood.errors import MatchwoodError
+        resource.setrlimit(resource.RLIMIT_AS, ({gigabytes} * 2**30,) * 2)
+    """
+    program = textwrap.dedent(head) + textwrap.dedent(code)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=seconds)
+    assert done.returncode == 0, f"exit status {done.returncode}: {done.stderr[-2000:]}"
+    return done.stdout
+
+
+# --------------------------------------------------------------------- rules
+
+
+def test_many_exclusions_of_one_attribute_take_linear_time() -> None:
+    out = run_limited(
+        """
+        index = mw.Index()
+        index["r"] = " and ".join(f"x != {k}" for k in range(60_000))
+        print(index.match({"x": 5}), index.match({"x": -5}))
+        """
+    )
+    assert out.split("\n")[0] == "[] ['r']"
+
+
+def test_lint_gives_up_on_parities_of_large_sets() -> None:
+    out = run_limited(
+        """
+        index = mw.Index()
+        index["r"] = " xnor ".join(f"x = {k}" for k in range(30_000))
+        print(index.lint().num_rows)
+        """
+    )
+    assert out == "0\n"
+
+
+def test_a_regular_expression_of_large_classes_is_refused_before_re2_reads_it() -> None:
+    with pytest.raises(LimitExceeded, match="rlike"):
+        mw.Index()["r"] = "s rlike '" + r"\pL" * 100_000 + "'"
+
+
+def test_list_operators_of_many_elements_are_explained_in_linear_time() -> None:
+    out = run_limited(
+        """
+        index = mw.Index()
+        index["r"] = f"t all of ({', '.join(map(str, range(60_000)))})"
+        event = {"t": list(range(60_000))[::-1]}
+        print(index.match(event), index.explain(event, "r").verdict)
+        """
+    )
+    assert out == "['r'] True\n"
+
+
+def test_expressions_that_share_parts_without_end_are_refused() -> None:
+    out = run_limited(
+        """
+        expression = mw.attr("a") == 1
+        for _ in range(60):
+            expression = (expression | expression) & expression
+        try:
+            mw.Index()["r"] = expression
+        except MatchwoodError as error:
+            print(type(error).__name__)
+        """
+    )
+    assert out == "LimitExceeded\n"
+
+
+# -------------------------------------------------------------------- events
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("engine", ["scan", "counting", "oracle"])
+@pytest.mark.parametrize(
+    "event",
+    [
+        pytest.param({"x": nested(100_000)}, id="deep list"),
+        pytest.param({"t": [nested(100_000)]}, id="deep list in a list"),
+        pytest.param({"x": 10**5_000}, id="more digits than Python prints"),
+        pytest.param({"u": [10**5_000]}, id="more digits in a list"),
+        pytest.param({"ts": pa.scalar(2**62, pa.timestamp("s"))}, id="a moment beyond all calendars"),
+    ],
+)
+def test_values_that_python_cannot_show_are_event_errors(engine: str, event: dict[str, Any]) -> None:
+    index = hostile_index(engine)
+    with pytest.raises(EventError):
+        index.match(event)
+    with pytest.raises(EventError):
+        index.match_many([{}, event])
+
+
+def from_buffers(kind: pa.DataType, length: int, *buffers: Any, children: list[pa.Array] | None = None) -> pa.Array:
+    made = [None, *(pa.py_buffer(buffer if isinstance(buffer, bytes) else buffer.tobytes()) for buffer in buffers)]
+    return pa.Array.from_buffers(kind, length, made, children=children or [])
+
+
+def dictionary(index: int, values: list[Any]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array([0, index], pa.int64()), pa.array(values), safe=False)
+
+
+def int32(*values: int) -> Any:
+    return np.array(values, np.int32)
+
+
+DAMAGED: dict[str, tuple[str, Callable[[], pa.Array]]] = {
+    "text beyond its buffer": ("s", lambda: from_buffers(pa.string(), 2, int32(0, 10**9, 3), b"abc")),
+    "text before its buffer": ("s", lambda: from_buffers(pa.string(), 2, int32(0, -(10**8), 3), b"abc")),
+    "view of no buffer": ("s", lambda: from_buffers(pa.string_view(), 1, int32(100, 0, 7, 2**30), b"abc")),
+    "list beyond its values": (
+        "u",
+        lambda: from_buffers(pa.list_(pa.int64()), 2, int32(0, 2**30, 2), children=[pa.array([1, 2])]),
+    ),
+    "list view beyond its values": (
+        "u",
+        lambda: pa.ListViewArray.from_arrays(pa.array(int32(2**30)), pa.array(int32(5)), pa.array([1, 2])),
+    ),
+    "index beyond the dictionary": ("x", lambda: dictionary(2**60, [1])),
+    "index before the dictionary": ("s", lambda: dictionary(-5, ["a"])),
+    "index beyond, only tested for NULL": ("n", lambda: dictionary(2**40, ["a"])),
+    "index beyond, in a struct": (
+        "a",
+        lambda: pa.StructArray.from_arrays([pa.StructArray.from_arrays([dictionary(2**29, [1])], ["c"])], ["b"]),
+    ),
+    "index beyond, in a list": ("t", lambda: pa.ListArray.from_arrays([0, 1, 2], dictionary(2**29, ["a"]))),
+    "union of no such type": (
+        "x",
+        lambda: from_buffers(
+            pa.dense_union([pa.field("i", pa.int64())]), 2, np.array([0, 77], np.int8), int32(0, 2**30),
+            children=[pa.array([1])],
+        ),
+    ),
+    "runs out of order": (
+        "x",
+        lambda: from_buffers(
+            pa.run_end_encoded(pa.int32(), pa.int64()), 5, children=[pa.array(int32(9, -5, 5)), pa.array([3, 4, 5])]
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_damaged_arrow_columns_are_refused(damage: str) -> None:
+    column, make = DAMAGED[damage]
+    index = hostile_index()
+    with pytest.raises(InvalidArgument, match=f"column '{column}' of the events"):
+        index.match_many(pa.table({column: make()}))
+    untouched = pa.table({"nobody names it": make()})
+    assert index.match_many(untouched).column("rule").to_pylist() == ["null"] * len(untouched)
+
+
+@pytest.mark.parametrize("column", ["t", "s"])
+def test_text_that_is_no_utf8_names_its_row(column: str) -> None:
+    texts = pa.array([b"p", b"\xff\xfe"]).view(pa.string())
+    array = texts if column == "s" else pa.ListArray.from_arrays([0, 1, 2], texts)
+    with pytest.raises(EventError, match=f"'{column}'"):
+        hostile_index().match_many(pa.table({column: array}))
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64()])
+def test_dates_beyond_all_calendars_are_event_errors(kind: pa.DataType) -> None:
+    days = pa.array([2**31 - 1 if kind == pa.date32() else 2**62], kind)
+    with pytest.raises(EventError, match="beyond 64 bits"):
+        hostile_index().match_many(pa.table({"ts": days}))
+
+
+def test_a_few_bytes_do_not_become_gigabytes() -> None:
+    out = run_limited(
+        """
+        import numpy as np
+        import pyarrow as pa
+        rules = {"text": "s like '%b%'", "list": "7 in u", "path": "a.b = 'b'"}
+        index = mw.Index()
+        index.insert_many(rules)
+        rows = 100_000
+        ends, text, lists = pa.array([rows], pa.int32()), pa.array(["b" * 1_000_000]), pa.array([list(range(50_000))])
+        runs = pa.RunEndEncodedArray.from_arrays
+        print(index.match_many(pa.table({"s": runs(ends, text)})).num_rows)
+        print(index.match_many(pa.table({"u": runs(ends, lists)})).num_rows)
+        starts, sizes = pa.array([0] * rows, pa.int32()), pa.array([50_000] * rows, pa.int32())
+        overlapping = pa.ListViewArray.from_arrays(starts, sizes, lists.values)
+        inside = pa.StructArray.from_arrays([runs(ends, text)], ["b"])
+        for table in ({"u": overlapping}, {"a": inside}):
+            try:
+                print(index.match_many(pa.table(table)).num_rows)
+            except MatchwoodError as error:
+                print(type(error).__name__)
+        """
+    )
+    assert out == "100000\n100000\nLimitExceeded\nLimitExceeded\n"
+
+
+def test_what_is_kept_of_events_is_bounded() -> None:
+    out = run_limited(
+        """
+        index = mw.Index()
+        index.insert_many((f"r{k}", f"s not like '%{k}_%'") for k in range(5_000))
+        index.insert_many((f"t{k}", f"'v{k}' in t") for k in range(10))
+        for k in range(3_000):
+            index.match({"s": f"value {k}"})
+        for k in range(400):
+            index.match({"t": ["x" * 1_000_000 + str(k)], "s": "y" * 1_000_000 + str(k)})
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 450 * 1024)
+        """
+    )
+    assert out == "True\n"
+
+
+def test_errors_in_the_middle_of_events_leave_the_index_usable() -> None:
+    index = hostile_index()
+
+    def events() -> Any:
+        yield {"x": 1}
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        index.match_many(events())
+    index["more"] = "x = 1"
+    assert index.match({"x": 1, "n": 1}) == ["number", "more"]
+    assert index.audit() == []
+
+
+# --------------------------------------------------------------------- index
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_error_among_rules_leaves_whole_chunks(error: type[BaseException]) -> None:
+    index = mw.Index()
+
+    def rules() -> Any:
+        for place in range(25_000):
+            if place == 24_000:
+                raise error
+            yield f"r{place}", f"x = {place % 100}"
+
+    with pytest.raises(error):
+        index.insert_many(rules())
+    assert index.audit() == []
+    assert len(index.match({"x": 5})) * 100 == len(index)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda place: f"a{place} = 1",
+        lambda place: f"x between {place} and {place * 7}",
+        lambda place: f"s like '%v{place}_%'",
+        lambda place: ("f = 1", "f = 'x'", "f", "f > date '2020-01-01'", "1 in f", "'a' in f")[place % 6],
+        lambda place: " and ".join(f"(a{each}={place} or b{each}={place})" for each in range(9)),
+    ],
+    ids=["attributes", "ranges", "patterns", "types", "forms"],
+)
+def test_rules_that_come_and_go_leave_nothing_behind(make: Callable[[int], str]) -> None:
+    index = mw.Index()
+    index["stays"] = "q = 1"
+    for place in range(300):
+        if place % 3 == 0:
+            index.pop("goes", None)
+        index["goes"] = make(place)
+    del index["goes"]
+    index.compact()
+    fresh = mw.Index()
+    fresh["stays"] = "q = 1"
+    fresh.compact()
+    names = ("units", "bytes_text", "bytes_index", "bytes_verify", "bytes_rules")
+    assert {name: index.stats()[name] for name in names} == {name: fresh.stats()[name] for name in names}
+    assert index.types() == fresh.types()
+    assert index.audit() == []
+
+
+def test_every_refusal_is_one_of_ours() -> None:
+    texts = ["(" * 500_000, "not " * 250_000, "'" * 999_999, "=" * 1_000_000, "x in " + "(" * 500_000, "{" * 1_000_000]
+    texts += ['{"not":' * 100_000, "x = " + "9" * 1_000_000, "x = 1e999999999", "x = '\ud800'", "`a\0` = 1"]
+    texts += ["s rlike '((a{1,1000}){1,1000})'", "x = 1" + " is not unknown" * 60_000, "and " * 250_000]
+    for text in texts:
+        with pytest.raises(MatchwoodError):
+            mw.Index()["r"] = text
