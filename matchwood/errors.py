@@ -1,13 +1,13 @@
 """Every error Matchwood raises on purpose.
 
-    MatchwoodError
-    ├── ParseError       (ValueError)   a rule's text or JSON cannot be read
-    ├── InvalidArgument  (ValueError)   a call's argument or option cannot be used
-    ├── TypeConflict     (TypeError)    two rules, or a rule and the schema, disagree on a type
-    ├── EventError       (TypeError)    an event's value does not fit its attribute
-    ├── UnknownRule      (KeyError)     no rule has this id
-    ├── LimitExceeded                   the input is larger than a stated limit
-    └── CorruptSnapshot  (OSError)      a snapshot's files are damaged or incomplete
+MatchwoodError
+├── ParseError       (ValueError)   a rule's text or JSON cannot be read
+├── InvalidArgument  (ValueError)   a call's argument or option cannot be used
+├── TypeConflict     (TypeError)    two rules, or a rule and the schema, disagree on a type
+├── EventError       (TypeError)    an event's value does not fit its attribute
+├── UnknownRule      (KeyError)     no rule has this id
+├── LimitExceeded                   the input is larger than a stated limit
+└── CorruptSnapshot  (OSError)      a snapshot's files are damaged or incomplete
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ class ParseError(MatchwoodError, ValueError):
             ^
     """
 
-    def __init__(
-        self, text: str, *, offset: int, found: str, expected: str, hint: str | None = None
-    ) -> None:
+    def __init__(self, text: str, *, offset: int, found: str, expected: str, hint: str | None = None) -> None:
         self.text, self.offset = text, offset
         self.found, self.expected, self.hint = found, expected, hint
         self.line = text.count("\n", 0, offset) + 1
@@ -75,9 +73,7 @@ class _ValueMisfit(MatchwoodError, TypeError):
         return _rebuild_misfit, (type(self), self.what, self.where, self.got, self.expected)
 
 
-def _rebuild_misfit(
-    kind: type[_ValueMisfit], what: str, where: str, got: str, expected: str
-) -> _ValueMisfit:
+def _rebuild_misfit(kind: type[_ValueMisfit], what: str, where: str, got: str, expected: str) -> _ValueMisfit:
     return kind(what, where=where, got=got, expected=expected)
 
 

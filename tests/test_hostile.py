@@ -218,7 +218,7 @@ def test_a_few_bytes_do_not_become_gigabytes() -> None:
         rules = {"text": "s like '%b%'", "list": "7 in u", "path": "a.b = 'b'"}
         index = mw.Index()
         index.insert_many(rules)
-        rows = 100_000
+        rows = 30_000
         ends, text, lists = pa.array([rows], pa.int32()), pa.array(["b" * 1_000_000]), pa.array([list(range(50_000))])
         runs = pa.RunEndEncodedArray.from_arrays
         print(index.match_many(pa.table({"s": runs(ends, text)})).num_rows)
@@ -233,20 +233,19 @@ def test_a_few_bytes_do_not_become_gigabytes() -> None:
                 print(type(error).__name__)
         """
     )
-    assert out == "100000\n100000\nLimitExceeded\nLimitExceeded\n"
+    assert out == "30000\n30000\nLimitExceeded\nLimitExceeded\n"
 
 
 def test_what_is_kept_of_events_is_bounded() -> None:
     out = run_limited(
         """
         index = mw.Index()
-        index.insert_many((f"r{k}", f"s not like '%{k}_%'") for k in range(5_000))
-        index.insert_many((f"t{k}", f"'v{k}' in t") for k in range(10))
-        for k in range(3_000):
-            index.match({"s": f"value {k}"})
+        index.insert_many({"text": "s not like '%b_%'", "list": "'v' in t"})
         for k in range(400):
             index.match({"t": ["x" * 1_000_000 + str(k)], "s": "y" * 1_000_000 + str(k)})
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 450 * 1024)
+            if k == 50:
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 * 1024)
         """
     )
     assert out == "True\n"

@@ -99,7 +99,7 @@ class Engine(ABC):
     def stats(self) -> dict[str, Any]:
         """Counts and bytes, JSON-able: at least `bytes_index` and `always_candidates` (the Z list)."""
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027 - an engine whose state cannot mislead its kernels has nothing to refuse
         """Refuse a restored state that could lead a kernel out of its arrays."""
 
     def audit(self) -> list[str]:

@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -242,9 +241,10 @@ def test_every_flipped_byte_is_detected_or_harmless(engine: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("engine", ["oracle", "scan", "counting"] if SOAK else ["counting", "scan"])
-def test_damage_that_no_checksum_shows(engine: str) -> None:
+def test_damage_that_no_checksum_shows(engine: str, pytestconfig: pytest.Config) -> None:
     """A forged snapshot is refused, now or later, or gives answers; it never leads a kernel out of its arrays."""
-    cache = Path(tempfile.gettempdir()) / f"matchwood-boundscheck-{os.getuid()}"
+    assert pytestconfig.cache is not None
+    cache = pytestconfig.cache.mkdir("boundscheck")
     tries = 40 if SOAK else 1
     done = run_script("damage_script.py", engine, tries, 11, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(cache))
     assert done.returncode == 0, done.stderr[-3000:]

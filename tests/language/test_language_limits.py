@@ -8,7 +8,7 @@ import pytest
 
 from matchwood.errors import LimitExceeded, ParseError
 from matchwood.language import And, Expression, Not, Predicate, Truth, Xnor, Xor, parse, postorder
-from matchwood.language.limits import MAX_DEPTH, MAX_DIGITS, MAX_JSON_TEXT, MAX_TEXT
+from matchwood.language.limits import MAX_DEPTH, MAX_DIGITS, MAX_JSON_TEXT, MAX_PRINTED, MAX_TEXT
 
 DEEP = 10_000
 LEAF = Predicate("x", "=", 1)
@@ -175,6 +175,21 @@ def test_cyclic_and_exploding_json_values_are_refused(monkeypatch: pytest.Monkey
         shared = {"and": [shared, shared]}
     with pytest.raises(LimitExceeded, match="more than 1,000 expressions"):
         Expression.from_json(shared)  # type: ignore[arg-type]
+
+
+def test_exploding_expressions_are_not_written_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("matchwood.language.jsonform.MAX_NODES", 1000)
+    shared = parse("a = 1")
+    for _ in range(60):
+        shared = Not(And(shared, shared))
+    with pytest.raises(LimitExceeded, match="more than 1,000 nodes"):
+        shared.to_json()
+
+
+def test_a_list_of_short_large_numbers_prints_within_the_limit() -> None:
+    text = f"x in ({','.join(['1e15'] * 800_000)})"
+    assert len(text) <= MAX_TEXT
+    assert len(str(parse(text))) <= MAX_PRINTED
 
 
 def test_the_text_limit_does_not_keep_a_large_rule_from_its_pickle() -> None:
