@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from matchwood.encoding.column_validity import check_column
 from matchwood.encoding.event_frames import is_frame
 from matchwood.errors import InvalidArgument, MatchwoodError
 
@@ -83,7 +84,18 @@ def _from_arrow(reader: pa.RecordBatchReader) -> Iterator[RuleSource]:
     _check_columns(names)
     wanted = [name for name in (*REQUIRED, *OPTIONAL) if name in names]
     slices = (batch.slice(start, CHUNK_RULES) for batch in reader for start in range(0, len(batch), CHUNK_RULES))
-    return _rows({name: part.column(name).to_pylist() for name in wanted} for part in slices)
+    return _rows({name: _sound_cells(name, part) for name in wanted} for part in slices)
+
+
+def _sound_cells(name: str, part: pa.RecordBatch) -> list[Any]:
+    """The cells of a column whose offsets have been checked: Arrow follows them without looking."""
+    column = pa.chunked_array([part.column(name)])
+    check_column(name, column, "the rules")
+    try:
+        cells: list[Any] = column.to_pylist()
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"column {name!r} of the rules holds text that is not UTF-8 ({error})") from None
+    return cells
 
 
 def _from_pandas(frame: Any) -> Iterator[RuleSource]:

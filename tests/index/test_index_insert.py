@@ -447,3 +447,13 @@ def test_many_chunks_and_every_shape_of_rule(engine: str, monkeypatch: pytest.Mo
         answers.append(index.match_many(events).to_pydict())
     assert answers[0] == answers[1]
     assert len(answers[0]["rule"]) > 20
+
+
+def test_a_damaged_arrow_column_of_rules_is_refused() -> None:
+    offsets = pa.py_buffer(np.array([0, 2**30, 1], np.int32).tobytes())
+    damaged = pa.StringArray.from_buffers(2, offsets, pa.py_buffer(b"x"))
+    with pytest.raises(mw.InvalidArgument, match="column 'expression' of the rules is damaged"):
+        mw.Index().insert_many(pa.table({"id": ["a", "b"], "expression": damaged}))
+    latin = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, 1], np.int32).tobytes()), pa.py_buffer(b"\xe9"))
+    with pytest.raises(mw.InvalidArgument, match="not UTF-8"):
+        mw.Index().insert_many(pa.table({"id": ["a"], "expression": latin}))
