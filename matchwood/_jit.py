@@ -4,14 +4,16 @@ Numba compiles a kernel once a machine and keeps the result in a cache directory
 to the source file, is not writable in many deployments (system packages, containers, Spark
 executors), so the cache goes to the user's cache directory, or to a private temporary one.
 
-Numba notices that a kernel's own file has changed, but not that a kernel it calls has, in another file: so
-each state of all kernels together has a directory of its own.
+Numba notices that a kernel's own file has changed, but not that a kernel it calls, or a constant it uses, has in
+another file: so each state of a file of kernels and of all that it imports has a directory of its own.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,20 +21,40 @@ from typing import Any, TypeVar
 
 import numba
 
+_PACKAGE = Path(__file__).parent
+_IMPORT = re.compile(r"^from matchwood\.([\w.]+) import", re.MULTILINE)
 
-def _digest_of_kernels() -> str:
-    """Tells one state of the package's kernels from another; some twenty small files are read."""
-    package = Path(__file__).parent
+
+@functools.cache
+def _source(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def sources_of(path: Path) -> list[Path]:
+    """The file and every module of the package that it imports, directly or not, sorted."""
+    found, waiting = {path}, [path]
+    while waiting:
+        for module in _IMPORT.findall(_source(waiting.pop()).decode()):
+            imported = _PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
+            if imported not in found and imported.exists():
+                found.add(imported)
+                waiting.append(imported)
+    return sorted(found)
+
+
+@functools.cache
+def _directory_of(path: Path) -> str:
+    """Where the machine code of one file's kernels is kept."""
     digest = hashlib.blake2b(digest_size=6)
-    for path in sorted([*package.glob("*/_*kernels.py"), package / "_hashing.py", package / "encoding" / "dyadic.py"]):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    for source in sources_of(path):
+        digest.update(_source(source))
+    return str(Path(_base) / f"{path.stem}-{digest.hexdigest()}")
 
 
 def _cache_directory() -> str:
     """A writable directory that survives the process, if the machine has one."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    wanted = Path(base) / "matchwood" / "numba" / _digest_of_kernels()
+    wanted = Path(base) / "matchwood" / "numba"
     try:
         wanted.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -52,11 +74,17 @@ def _private_temporary() -> str:
 
 
 if not os.environ.get("NUMBA_CACHE_DIR"):
-    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = _cache_directory()
+    os.environ["NUMBA_CACHE_DIR"] = _cache_directory()
+_base = os.environ["NUMBA_CACHE_DIR"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
     """Compile `function` on first use, without the interpreter lock, and keep the machine code."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _directory_of(Path(function.__code__.co_filename))
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    finally:
+        numba.config.CACHE_DIR = before

@@ -1,20 +1,41 @@
-"""Where compiled kernels are kept, and that none escapes the digest that names the place."""
+"""Where compiled kernels are kept, and that no change can leave old machine code in use."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import matchwood
+from matchwood._jit import sources_of
 
 PACKAGE = Path(matchwood.__file__).parent
 
 
-def test_kernels_stand_only_in_files_that_the_digest_covers() -> None:
-    covered = {*PACKAGE.glob("*/_*kernels.py"), PACKAGE / "_hashing.py", PACKAGE / "encoding" / "dyadic.py"}
-    defining = {path for path in PACKAGE.rglob("*.py") if "\n@kernel\n" in path.read_text()}
-    assert defining <= covered
+def test_the_sources_of_kernels_are_followed_through_imports() -> None:
+    sources = sources_of(PACKAGE / "engines" / "_counting_kernels.py")
+    followed = {path.relative_to(PACKAGE).as_posix() for path in sources}
+    assert {"engines/_counting_kernels.py", "engines/_record_kernels.py", "encoding/dyadic.py"} <= followed
+    assert "_hashing.py" in followed, "imported by _record_kernels.py"
+    assert "encoding/codes.py" in followed, "a constant of dyadic.py"
+    assert "engines/_scan_kernels.py" not in followed
+
+
+def test_kernels_import_from_modules_which_can_be_followed_and_not_from_packages() -> None:
+    defining = [path for path in PACKAGE.rglob("*.py") if "\n@kernel\n" in path.read_text()]
+    assert len(defining) > 10
+    for path in defining:
+        for module in re.findall(r"^\s*(?:from|import) +(matchwood[\w.]*)", path.read_text(), re.MULTILINE):
+            assert PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py").exists(), f"{path.name}: {module}"
+
+
+def test_each_state_of_a_kernels_file_has_a_directory_of_its_own(tmp_path: Path) -> None:
+    script = "import numpy; from matchwood._hashing import mix64; mix64(numpy.uint64(1))"
+    _said({"NUMBA_CACHE_DIR": str(tmp_path)}, script)
+    kept = {found.relative_to(tmp_path).parts[0] for found in tmp_path.rglob("*.nbi")}
+    assert {name.rsplit("-", 1)[0] for name in kept} == {"_hashing"}
+    assert all(re.fullmatch(r"\w+-[0-9a-f]{12}", found.name) for found in tmp_path.iterdir())
 
 
 def test_the_cache_lies_in_the_users_cache_directory(tmp_path: Path) -> None:
@@ -28,12 +49,15 @@ def test_a_home_that_cannot_be_written_gets_a_private_temporary_cache(tmp_path: 
     assert found.stat().st_mode & 0o077 == 0
 
 
-def test_a_cache_directory_that_is_given_is_left_alone(tmp_path: Path) -> None:
+def test_a_cache_directory_that_is_given_is_used(tmp_path: Path) -> None:
     assert _cache_directory({"NUMBA_CACHE_DIR": str(tmp_path)}) == tmp_path
 
 
 def _cache_directory(environment: dict[str, str]) -> Path:
-    script = "import matchwood._jit, numba; print(numba.config.CACHE_DIR)"
+    return Path(_said(environment, "import matchwood._jit, os; print(os.environ['NUMBA_CACHE_DIR'])"))
+
+
+def _said(environment: dict[str, str], script: str) -> str:
     clean = {"PATH": "", "PYTHONPATH": str(PACKAGE.parent), **environment}
     done = subprocess.run([sys.executable, "-c", script], env=clean, capture_output=True, text=True, check=True)
-    return Path(done.stdout.strip())
+    return done.stdout.strip()
