@@ -31,26 +31,26 @@ def _check(array: pa.Array) -> None:
     while isinstance(array.type, pa.BaseExtensionType):
         array = array.storage
     if not pat.is_primitive(array.type):
-        array.view(_without_text(array.type)).validate(full=True)
+        array.view(without_text(array.type)).validate(full=True)
 
 
-def _without_text(kind: pa.DataType) -> pa.DataType:
+def without_text(kind: pa.DataType) -> pa.DataType:
     """The same layout with bytes for text: their check leaves UTF-8 out. As deep as the type, as Arrow's own walk."""
     if kind in _BYTES:
         return _BYTES[kind]
     if pat.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _without_text(kind.value_type), kind.ordered)
+        return pa.dictionary(kind.index_type, without_text(kind.value_type), kind.ordered)
     if pat.is_run_end_encoded(kind):
-        return pa.run_end_encoded(kind.run_end_type, _without_text(kind.value_type))
+        return pa.run_end_encoded(kind.run_end_type, without_text(kind.value_type))
     if pat.is_struct(kind):
-        return pa.struct([field.with_type(_without_text(field.type)) for field in kind])
+        return pa.struct([field.with_type(without_text(field.type)) for field in kind])
     if pat.is_map(kind):
-        return pa.map_(_without_text(kind.key_type), _without_text(kind.item_type))
+        return pa.map_(without_text(kind.key_type), without_text(kind.item_type))
     if pat.is_fixed_size_list(kind):
-        return pa.list_(_without_text(kind.value_type), kind.list_size)
+        return pa.list_(without_text(kind.value_type), kind.list_size)
     for holds, made in _LISTS:
         if holds(kind):
-            return made(_without_text(kind.value_type))
+            return made(without_text(kind.value_type))
     return kind
 
 

@@ -19,6 +19,7 @@ from matchwood.encoding.column_objects import read_objects
 from matchwood.encoding.column_parts import EMPTY, Column, Misfits, Part, Rows, repeated
 from matchwood.encoding.column_times import read_dates, read_midnights, read_moments
 from matchwood.encoding.column_types import check_room, decoded, family, raw_values, run_lengths, valid_rows
+from matchwood.encoding.column_validity import without_text
 from matchwood.encoding.event_plain import Misfit, Reading, describe
 from matchwood.encoding.event_values import MAX_INT, read_element
 from matchwood.encoding.types import KINDS
@@ -165,7 +166,7 @@ def _lists(kind: str, array: pa.Array, reading: Reading) -> Column:
     check_room(array, np.ones(len(array)), array.get_total_buffer_size())
     elements = decoded(array.flatten())
     if not _are_texts(elements):
-        return _misfitting(kind, array, reading)
+        return _lists_among_bytes(kind, array, reading)
     if family(elements.type) == "null":
         elements = elements.cast(pa.int64())
     elif not _are_elements(kind, elements):
@@ -176,6 +177,18 @@ def _lists(kind: str, array: pa.Array, reading: Reading) -> Column:
     cast = elements.cast(pa.int64() if kind == "list<int>" else pa.string())
     rows = None if array.null_count == 0 else np.flatnonzero(array.is_valid())
     return Column([Part(pa.ListArray.from_arrays(pa.array(offsets), cast), rows)], [])
+
+
+def _lists_among_bytes(kind: str, array: pa.Array, reading: Reading) -> Column:
+    """Elements that are not UTF-8 stay bytes, which fit no list: their rows are misfits, the others are read."""
+    rows = array.view(without_text(array.type)).to_pylist()
+    texts = [row if row is None else [_text_or_bytes(element) for element in row] for row in rows]
+    return read_objects(kind, texts, reading)
+
+
+def _text_or_bytes(element: bytes | None) -> str | bytes | None:
+    text = None if element is None else _decoded_text(element)
+    return element if text is None else text
 
 
 def _are_texts(elements: pa.Array) -> bool:

@@ -6,7 +6,7 @@ Uses are counted, so the type depends on which rules are live and not on the ord
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from matchwood.encoding.declared import read_schema
@@ -37,8 +37,8 @@ class Schema:
     def __init__(self, declared: Any = None, strict: bool = False) -> None:
         self.declared = read_schema(declared)
         self.strict = bool(strict)
-        self.find_witness: Callable[[str, str], Any] | None = None
-        """Finds the id of a live rule with that use, for messages; None where there is nobody to ask."""
+        self.find_witness: Callable[[str, str, Collection[Any]], Any] | None = None
+        """Finds the id of a live rule with that use but for some, for messages; None where there is nobody to ask."""
         self.version = 0
         """Grows whenever the kind of an attribute may have changed."""
         self._counts: dict[Use, int] = {}
@@ -86,7 +86,7 @@ class Schema:
             elif known != kind:
                 if known is not None and known != "any":
                     raise _conflict(predicate, kind, where, f"{known}, as earlier in the rule")
-                self._check_live(predicate, kind, where, gone)
+                self._check_live(predicate, kind, where, gone, rule_id)
                 uses[attribute] = kind
         return list(uses.items())
 
@@ -157,22 +157,25 @@ class Schema:
             got = "an attribute that is not"
             raise TypeConflict(name, where=where, got=got, expected=f"declared, as strict_schema asks{advice}")
 
-    def _check_live(self, predicate: Predicate, kind: str, where: str, gone: frozenset[Use]) -> None:
+    def _check_live(self, predicate: Predicate, kind: str, where: str, gone: frozenset[Use], rule_id: Any) -> None:
         attribute = predicate.attr
         live = self._kinds.get(attribute)
         if live is None or live == kind:
             return
         if self._counts[attribute, live] > ((attribute, live) in gone):
-            raise _conflict(predicate, kind, where, f"{live}, as in {self._witness(attribute, live)}")
+            raise _conflict(predicate, kind, where, f"{live}, as in {self._witness((attribute, live), rule_id)}")
 
-    def _witness(self, attribute: str, kind: str) -> str:
-        """A live rule with a use, in words. The search looks at every rule, so what it found is kept."""
-        witness = self._witnesses.get((attribute, kind))
-        if witness is None and self.find_witness is not None:
-            witness = self.find_witness(attribute, kind)
+    def _witness(self, use: Use, replaced: Any) -> str:
+        """A live rule with a use, in words, other than the replaced one.
+
+        The search looks at every rule, so what it found is kept.
+        """
+        witness = self._witnesses.get(use)
+        if (witness is None or witness == replaced) and self.find_witness is not None:
+            witness = self.find_witness(*use, (replaced,))
             if witness is not None:
-                self._witnesses[attribute, kind] = witness
-        return "another rule" if witness is None else f"rule {witness!r}"
+                self._witnesses[use] = witness
+        return "another rule" if witness is None or witness == replaced else f"rule {witness!r}"
 
 
 def predicates(expression: Expression) -> Iterator[Predicate]:

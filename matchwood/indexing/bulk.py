@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from matchwood.encoding import Use
@@ -105,11 +105,11 @@ class _Rehearsal:
             raise InvalidArgument(f"a rule with the id {rule_id!r} exists already (on_duplicate='replace' replaces it)")
         return stored_uses(self._schema, table.text(row)) if waiting is None else waiting
 
-    def _find_witness(self, attribute: str, kind: str) -> Any:
+    def _find_witness(self, attribute: str, kind: str, passed_over: Collection[Any]) -> Any:
         for rule_id, uses in self._waiting.items():
-            if (attribute, kind) in uses:
+            if (attribute, kind) in uses and rule_id not in passed_over:
                 return rule_id
-        return self._index._find_witness(attribute, kind, self._waiting)
+        return self._index._find_witness(attribute, kind, {*self._waiting, *passed_over})
 
 
 class _Load(_Rehearsal):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from matchwood.encoding import near_misses
+from matchwood.encoding.column_validity import check_column
 from matchwood.encoding.event_frames import is_frame
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.language.names import split_path
@@ -43,7 +44,8 @@ def row_chunks(events: Any, missing: str) -> Iterator[RowChunk]:
         raise InvalidArgument(f"missing must be one of {', '.join(map(repr, MISSING))} (got {missing!r:.80})")
     if is_frame(events, "pandas"):
         return _frame_chunks(events, missing)
-    return _list_chunks(iter(_rows(events)), missing)
+    tables = _tables(events)
+    return _list_chunks(iter(_rows(events)), missing) if tables is None else _table_chunks(tables, missing)
 
 
 def _list_chunks(rows: Iterator[Any], missing: str) -> Iterator[RowChunk]:
@@ -65,13 +67,21 @@ def _frame_chunks(frame: Any, missing: str) -> Iterator[RowChunk]:
 
 def _frame_rows(frame: Any, names: list[str]) -> list[Any]:
     """Rows of a DataFrame; a column only matters if a rule names it, or something within it."""
+    tops = _tops(names)
+    columns = {name: _cells(frame[name]) for name in frame.columns if name in tops}
+    return _as_rows(columns, len(frame))
+
+
+def _tops(names: list[str]) -> set[str]:
+    """The columns that may hold what these names ask for: each, or a container of it."""
     paths = [split_path(name) for name in names]
-    tops = {".".join(path[:size]) for path in paths for size in range(1, len(path) + 1)}
-    columns = [name for name in frame.columns if name in tops]
+    return {".".join(path[:size]) for path in paths for size in range(1, len(path) + 1)}
+
+
+def _as_rows(columns: Mapping[str, list[Any]], count: int) -> list[Any]:
     if not columns:
-        return [{} for _ in range(len(frame))]
-    cells = [_cells(frame[name]) for name in columns]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
+        return [{} for _ in range(count)]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _cells(column: Any) -> list[Any]:
@@ -122,23 +132,70 @@ def _has(event: Row, name: str) -> bool:
 def _rows(events: Any) -> Iterable[Any]:
     if isinstance(events, Mapping):
         return [events]
-    if isinstance(events, pa.RecordBatch):
-        return _plain(pa.Table.from_batches([events]))
-    if isinstance(events, pa.ChunkedArray | pa.StructArray):
-        return _plain(pa.table({"event": events})["event"])
-    if hasattr(events, "__arrow_c_stream__"):
-        batches = pa.RecordBatchReader.from_stream(events)
-        return (row for batch in batches for row in _plain(pa.Table.from_batches([batch])))
     if isinstance(events, Iterable) and not isinstance(events, str | bytes):
         return events
     wanted = "a dict, dicts, an Arrow table or stream, or a DataFrame"
     raise InvalidArgument(f"events must be {wanted} (got {events!r:.80})")
 
 
-def _plain(table: Any) -> Iterator[Any]:
-    """Rows of Arrow data; maps, which Arrow hands out as lists of pairs, as dicts. A NULL struct is an empty event."""
-    maps = {field.name for field in getattr(table, "schema", []) if pa.types.is_map(field.type)}
-    for start in range(0, max(1, len(table)), ROWS_AT_ONCE):
-        for row in table.slice(start, ROWS_AT_ONCE).to_pylist():
-            named = (row or {}).items()
-            yield {name: dict(value) if name in maps and value is not None else value for name, value in named}
+def _tables(events: Any) -> Iterable[pa.Table] | None:
+    """Arrow data as tables; None for anything else. Where a struct is NULL, all its fields are."""
+    if isinstance(events, pa.Table):
+        return [events]
+    if isinstance(events, pa.RecordBatch):
+        return [pa.Table.from_batches([events])]
+    if isinstance(events, pa.ChunkedArray | pa.StructArray):
+        names = [field.name for field in events.type]
+        return [pa.Table.from_arrays(events.flatten(), names=names) if names else pa.table({"": pa.nulls(len(events))})]
+    if hasattr(events, "__arrow_c_stream__"):
+        return (pa.Table.from_batches([batch]) for batch in pa.RecordBatchReader.from_stream(events))
+    return None
+
+
+def _table_chunks(tables: Iterable[pa.Table], missing: str) -> Iterator[RowChunk]:
+    before = 0
+    for table in tables:
+        for start in range(0, len(table), ROWS_AT_ONCE):
+            part = table.slice(start, ROWS_AT_ONCE)
+            yield RowChunk(before + start, len(part), partial(_table_rows, part, before + start), missing)
+        before += len(table)
+
+
+def _table_rows(table: pa.Table, first: int, names: list[str]) -> list[Any]:
+    """Rows of Arrow data; as in a DataFrame, only columns that rules name matter."""
+    tops, columns = _tops(names), dict[str, list[Any]]()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name in columns:
+            raise EventError(name, where=f"event {first}", got=f"{name} twice", expected="given only once")
+        if name in tops:
+            check_column(name, column)
+            columns[name] = _column_cells(column)
+    return _as_rows(columns, len(table))
+
+
+class Unreadable:
+    """A value of Arrow's that Python has no object for; it fits no attribute."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        return "bytes that are not UTF-8" if self._kind in _TEXTS else f"a {self._kind} that Python cannot hold"
+
+
+_TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+
+
+def _column_cells(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column; maps, which Arrow hands out as lists of pairs, as dicts."""
+    try:
+        return column.to_pylist(maps_as_pydicts="lossy")  # type: ignore[no-any-return]
+    except (ValueError, OverflowError):
+        return [_python_value(scalar) for scalar in column]
+
+
+def _python_value(scalar: pa.Scalar) -> Any:
+    try:
+        return scalar.as_py(maps_as_pydicts="lossy")
+    except (ValueError, OverflowError):
+        return Unreadable(scalar.type)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from matchwood.errors import ParseError
+from matchwood.errors import MatchwoodError, ParseError
 
 
 @dataclass(slots=True, repr=False)
@@ -65,12 +65,26 @@ def _ids(ids: list[Any], usual: pa.DataType) -> pa.Array:
     return pa.array([_text(rule_id) for rule_id in ids], pa.string())
 
 
+MOST_SHOWN = 100_000
+"""Characters of a refused rule that are kept: a JSON rule may hold one object many times, and be endless as text."""
+
+
 def _text(value: Any) -> str | None:
     """A value as printable text, JSON where that was given; what UTF-8 cannot hold is escaped."""
     if value is None:
         return None
     try:
-        text = json.dumps(dict(value), ensure_ascii=False, default=str) if isinstance(value, Mapping) else str(value)
-    except (TypeError, ValueError, RecursionError):
+        text = _json_text(value) if isinstance(value, Mapping) else str(value)
+    except (TypeError, ValueError, RecursionError, MatchwoodError):
         text = f"<a {type(value).__name__} that cannot be shown>"
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _json_text(value: Mapping[Any, Any]) -> str:
+    pieces, size = [], 0
+    for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(dict(value)):
+        pieces.append(piece)
+        size += len(piece)
+        if size > MOST_SHOWN:
+            return "".join(pieces)[:MOST_SHOWN] + "…"
+    return "".join(pieces)

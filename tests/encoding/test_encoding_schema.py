@@ -105,7 +105,7 @@ def test_messages_name_both_rules() -> None:
     schema.remove([("x", "number")], "old")
     schema.add([("x", "number")])
     assert "as in another rule" in conflict(schema, "x = 'a'")
-    schema.find_witness = lambda attribute, kind: f"{attribute}/{kind}"
+    schema.find_witness = lambda attribute, kind, passed_over: f"{attribute}/{kind}"
     assert "as in rule 'x/number'" in conflict(schema, "x = 'a'")
 
 

@@ -288,3 +288,13 @@ def test_a_bare_attribute_is_a_rule() -> None:
     index["vip"] = mw.attr("vip")
     assert index["vip"] == "vip = true"
     assert index.match({"vip": True}) == ["vip"]
+
+
+def test_a_refused_replacement_names_another_rule_than_itself(engine: str) -> None:
+    index = mw.Index(engine=engine)
+    index["one"] = "x = 1"
+    index["two"] = "x = 2"
+    assert "as in rule 'two'" in str(conflict(index, "one", "x = 's'"))
+    assert "as in rule 'one'" in str(conflict(index, "two", "x = 's'"))
+    report = index.insert_many([("one", "x = 's'")], on_duplicate="replace")
+    assert "as in rule 'two'" in report.rejected["error"][0].as_py()
