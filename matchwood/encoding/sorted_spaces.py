@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from matchwood.encoding import labels as labelling
 from matchwood.encoding.boundaries import Boundaries
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
+from matchwood.encoding.event_counters import EventCounters, check_sizes
 from matchwood.encoding.key_columns import KeyColumn, frozen
 from matchwood.encoding.number_columns import IntegerKeys, NumberKeys
 from matchwood.encoding.spaces import Relabelling, Strings
@@ -47,6 +48,7 @@ class SortedSpaces:
         self.relabellings: list[Relabelling] = []
         self.counters = {"split": 0, "merged": 0, "relabelled": 0, "moved": 0}
         self._arrays = arrays
+        self._events = EventCounters(arrays)
         if arrays is None:
             self._main = self._empty()
         self._dead, self._unit, self._last = 0, 1, -1
@@ -77,6 +79,7 @@ class SortedSpaces:
         if "offsets" in sizes:
             _check_offsets(columns["offsets"], starts["offsets"], sizes.pop("data"))
             sizes["offsets"] = sizes["offsets"] - 1
+        check_sizes(sizes.pop("observed"), sizes["labels"])
         if not {"labels", "counts"} < sizes.keys() or any((size != sizes["labels"]).any() for size in sizes.values()):
             raise ValueError("the boundaries' keys, labels and counts differ in number")
 
@@ -270,6 +273,21 @@ class SortedSpaces:
             self._main = self._main.take(alive)
             self._changed("merged", dropped)
 
+    # ----------------------------------------------------------------- events
+
+    def observe(self, labels: NDArray[np.int32]) -> None:
+        self._events.observe(labels, self._space_labels())
+
+    def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        return self._events.between(low, high)
+
+    def fade(self, factor: float) -> None:
+        self._events.fade(factor)
+
+    def _space_labels(self) -> NDArray[np.int32]:
+        labels = np.concatenate(([BOTTOM_LABEL], self._main.labels, self._tail_labels)).astype(np.int32)
+        return np.unique(labels) if self._dead or self._tail_labels else labels
+
     # ------------------------------------------------------------ maintenance
 
     def _changed(self, what: str, times: int = 1) -> None:
@@ -309,6 +327,7 @@ class SortedSpaces:
         labels, self._unit = labelling.assigned(self._main.recent, full_gap)
         old = self._main.labels if old is None else old
         new = labels if known is None else labels[known]
+        self._events.relabel(old, new)
         if len(old):
             self.relabellings.append(Relabelling(np.array(old), new.copy()))
             self.counters["relabelled"] += 1
@@ -322,11 +341,12 @@ class SortedSpaces:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         main = self._merged()
-        return {**main.keys.arrays(), "labels": main.labels, "counts": main.counts}
+        observed = self._events.array(self._space_labels())
+        return {**main.keys.arrays(), "labels": main.labels, "counts": main.counts, "observed": observed}
 
     def stats(self) -> dict[str, int]:
         main = self._main
-        size = main.keys.nbytes + main.labels.nbytes + main.counts.nbytes + main.recent.nbytes
+        size = main.keys.nbytes + main.labels.nbytes + main.counts.nbytes + main.recent.nbytes + self._events.nbytes
         return {"boundaries": len(self), "bytes": size + 64 * len(self._tail_keys), **self.counters}
 
     def audit(self) -> list[str]:
