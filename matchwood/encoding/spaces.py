@@ -91,9 +91,10 @@ class SpacesClass(Protocol):
 
 def spaces_class(name: str) -> SpacesClass:
     """The implementation that `options={"spaces": name}` asks for."""
+    from matchwood.encoding.pstree import PSTree
     from matchwood.encoding.sorted_spaces import SortedSpaces
 
-    known: dict[str, SpacesClass] = {"sorted": SortedSpaces}
+    known: dict[str, SpacesClass] = {"sorted": SortedSpaces, "pstree": PSTree}
     if name not in known:
         raise InvalidArgument(f"spaces must be one of {', '.join(map(repr, known))} (got {name!r:.80})")
     return known[name]

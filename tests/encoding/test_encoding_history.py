@@ -13,7 +13,7 @@ from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedEvents
 from matchwood.encoding.spaces import Spaces, spaces_class
 from tests.encoding.encoding_support import Rules
 
-NAMES = ["sorted"]
+NAMES = ["sorted", "pstree"]
 
 
 def interval(low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
