@@ -128,43 +128,52 @@ def _at_or_before(
 
 
 @kernel
+def _beside(nodes: Any, node: Any, element: Any) -> Any:
+    """The leaf for a value that goes on from a node with an element that no boundary has there."""
+    nearest = greatest_below(np.int64(nodes[node, BITS]), np.int64(element))
+    if nearest < 0:
+        return nodes[node, EQUAL] if nodes[node, EQUAL] else nodes[node, LESS]
+    child = nodes[node, np.uint64(CHILD + nearest)]
+    return nodes[np.uint64(child), GREATER] if child > 0 else -child
+
+
+@kernel
 def find_leaf(
     nodes: Any, node_words: Any, leaves: Any, leaf_words: Any, pool: Any, head: Any, data: Any, start: Any, length: Any
 ) -> Any:
     """The leaf whose space holds a key (MatchPair, Alg. 3)."""
-    node = np.int64(0)
-    above = np.int64(0)
-    word = head
+    node = np.uint64(0)
+    word, place = head, np.int64(0)
     while True:
         depth = np.int64(nodes[node, DEPTH])
         if depth > 0:
             last = (depth - 1) >> 4
-            for index in range(above >> 4, last):
-                own = leaf_word(leaves, leaf_words, pool, nodes[node, GREATER], index)
-                word = word_of(head, data, start, length, index)
+            while place < last:
+                own = leaf_word(leaves, leaf_words, pool, np.uint64(nodes[node, GREATER]), place)
                 if word != own:
-                    return nodes[node, GREATER] if word > own else nodes[node, LESS]
-            word = word_of(head, data, start, length, last)
+                    return np.uint64(nodes[node, GREATER if word > own else LESS])
+                place += 1
+                word = word_of(head, data, start, length, place)
             path = word & path_mask(depth)
-            if path != node_words[node, 0]:
-                return nodes[node, GREATER] if path > node_words[node, 0] else nodes[node, LESS]
+            own = node_words[node, 0]
+            if path != own:
+                return np.uint64(nodes[node, GREATER if path > own else LESS])
         if 2 * length <= depth:
             # A key that ends on the way to the node lies before all that is below it.
-            return nodes[node, EQUAL] if 2 * length == depth and nodes[node, EQUAL] else nodes[node, LESS]
-        if depth & 15 == 0:
-            word = word_of(head, data, start, length, depth >> 4)
-        element = element_of(word, depth)
-        child = nodes[node, CHILD + element]
+            ends = 2 * length == depth and nodes[node, EQUAL] != 0
+            return np.uint64(nodes[node, EQUAL if ends else LESS])
+        if place < depth >> 4:
+            place += 1
+            word = word_of(head, data, start, length, place)
+        element = np.uint64(element_of(word, depth))
+        child = nodes[node, np.uint64(CHILD) + element]
         if child < 0:
-            return _at_or_before(leaves, leaf_words, pool, -child, head, data, start, length, depth >> 4)
+            return np.uint64(
+                _at_or_before(leaves, leaf_words, pool, np.uint64(-child), head, data, start, length, place)
+            )
         if child == 0:
-            nearest = greatest_below(np.int64(nodes[node, BITS]), element)
-            if nearest < 0:
-                return nodes[node, EQUAL] if nodes[node, EQUAL] else nodes[node, LESS]
-            child = nodes[node, CHILD + nearest]
-            return nodes[child, GREATER] if child > 0 else -child
-        above = depth
-        node = np.int64(child)
+            return np.uint64(_beside(nodes, node, element))
+        node = np.uint64(child)
 
 
 @kernel
@@ -178,21 +187,59 @@ def is_boundary(
 
 
 @kernel
-def locate_one(
+def locate_key(
     nodes: Any, node_words: Any, leaves: Any, leaf_words: Any, pool: Any, head: Any, data: Any, start: Any, length: Any
 ) -> Any:
-    """The label of one key's space."""
-    leaf = find_leaf(nodes, node_words, leaves, leaf_words, pool, np.uint64(head), data, start, length)
+    """The label of the space of one key of any length."""
+    leaf = find_leaf(nodes, node_words, leaves, leaf_words, pool, head, data, start, length)
     return np.int64(leaves[leaf, LABEL])
 
 
 @kernel
-def locate_heads(nodes: Any, node_words: Any, leaves: Any, leaf_words: Any, pool: Any, heads: Any) -> Any:
-    """The labels of keys that have eight bytes."""
+def locate_heads(nodes: Any, node_words: Any, leaves: Any, leaf_words: Any, heads: Any) -> Any:
+    """The labels of a column of keys that have eight bytes.
+
+    It is `locate_keys` without what they cannot need, and without a call: passing the arrays costs as much as two
+    steps down. Positions are unsigned, since Numba looks first whether others are negative.
+    """
     found = np.empty(len(heads), np.int32)
     for position in range(len(heads)):
-        leaf = find_leaf(nodes, node_words, leaves, leaf_words, pool, heads[position], pool, np.int64(0), np.int64(8))
-        found[position] = leaves[leaf, LABEL]
+        head, node = heads[position], np.uint64(0)
+        while True:
+            depth = np.uint64(nodes[node, DEPTH])
+            if depth > 0:
+                own = node_words[node, 0]
+                if depth > 16:
+                    # A path of more than eight bytes lies above a key that it begins with.
+                    own = leaf_words[np.uint64(nodes[node, GREATER]), 0]
+                    leaf = nodes[node, GREATER if head > own else LESS]
+                    break
+                path = head & (~np.uint64(0) << (np.uint64(64) - np.uint64(4) * depth))
+                if path != own:
+                    leaf = nodes[node, GREATER if path > own else LESS]
+                    break
+                if depth == 16:
+                    leaf = nodes[node, EQUAL if nodes[node, EQUAL] else LESS]
+                    break
+            element = (head >> (np.uint64(60) - np.uint64(4) * depth)) & np.uint64(15)
+            child = nodes[node, np.uint64(CHILD) + element]
+            if child > 0:
+                node = np.uint64(child)
+                continue
+            if child < 0:
+                leaf = -child
+                own = leaf_words[np.uint64(leaf), 0]
+                if own > head or (own == head and leaves[np.uint64(leaf), LENGTH] > 8):
+                    leaf = leaves[np.uint64(leaf), PREV]
+                break
+            nearest = greatest_below(np.int64(nodes[node, BITS]), np.int64(element))
+            if nearest < 0:
+                leaf = nodes[node, EQUAL if nodes[node, EQUAL] else LESS]
+                break
+            child = nodes[node, np.uint64(CHILD + nearest)]
+            leaf = nodes[np.uint64(child), GREATER] if child > 0 else -child
+            break
+        found[position] = leaves[np.uint64(leaf), LABEL]
     return found
 
 
@@ -201,7 +248,7 @@ def locate_keys(
     nodes: Any, node_words: Any, leaves: Any, leaf_words: Any, pool: Any,
     heads: Any, data: Any, starts: Any, lengths: Any,
 ) -> Any:  # fmt: skip
-    """The labels of keys of any length."""
+    """The labels of a column of keys of any length."""
     found = np.empty(len(heads), np.int32)
     for position in range(len(heads)):
         leaf = find_leaf(

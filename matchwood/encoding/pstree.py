@@ -85,7 +85,10 @@ class PSTree(LabelledSpaces):
 
     def _label_at(self, key: Any) -> int:
         head, data, start, length = key_of(self.kind, key)
-        return int(kernels.locate_one(*self._tree.reading, np.uint64(head), data, start, length))
+        reading = self._tree.reading
+        if length == 8 and self.kind != "string":
+            return int(kernels.locate_heads(*reading[:4], frozen(np.array([head], np.uint64)))[0])
+        return int(kernels.locate_key(*reading, np.uint64(head), data, start, length))
 
     def locate_many(self, elements: NDArray[Any] | Strings) -> NDArray[np.int32]:
         if isinstance(elements, Strings):
@@ -99,7 +102,7 @@ class PSTree(LabelledSpaces):
         return self._locate(keys_of_numbers(primary, residual))
 
     def _locate_heads(self, heads: NDArray[np.uint64]) -> NDArray[np.int32]:
-        found: NDArray[np.int32] = kernels.locate_heads(*self._tree.reading, heads)
+        found: NDArray[np.int32] = kernels.locate_heads(*self._tree.reading[:4], heads)
         return found
 
     def _locate(self, keys: Keys) -> NDArray[np.int32]:
