@@ -27,7 +27,7 @@ SIZES = {"smoke": (500, 500), "quick": (100_000, 100_000), "full": (100_000, 100
 """Intervals and points."""
 
 DOMAIN, COVER, SEED = 10**9, 10, 11
-SCANNED, CHECKED, ROUNDS = 200, 100, 5
+SCANNED, CHECKED, ROUNDS = 200, 100, 15
 PAPER_MS = {"scan": 23_110, "Interval-Tree": 2_520, "Segment-Tree": 6.27, "PS-Tree": 0.71}
 
 
