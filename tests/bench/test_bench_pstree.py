@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import matchwood as mw
-from matchwood.bench import pstree_intervals, pstree_workloads
+from matchwood.bench import pstree_intervals, pstree_spaces, pstree_workloads
 from matchwood.bench.encoded_rules import check, encoded
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SCALES, SMOKE
@@ -79,7 +79,8 @@ def test_rows_have_every_engine() -> None:
 
 
 def test_every_scale_has_its_sizes() -> None:
-    for table in (pstree_intervals.SIZES, pstree_workloads.ADS, pstree_workloads.SWEEP_SETTINGS):
+    own = (pstree_spaces.BOUNDARIES, pstree_spaces.ONE_BY_ONE)
+    for table in (pstree_intervals.SIZES, pstree_workloads.ADS, pstree_workloads.SWEEP_SETTINGS, *own):
         assert set(table) == {SMOKE, *SCALES}
     assert pstree_workloads.ADS["full"][0] == 3_000_000
     wanted = {"rules", "exponent", "dimensions", "cardinality", "rule_size", "event_size", "matching", "equality"}
