@@ -72,11 +72,9 @@ class PSTree(LabelledSpaces):
         try:
             keys = self.columns.of_arrays(arrays)
             held = Boundaries(keys, arrays["labels"], arrays["counts"], np.zeros(len(keys), np.bool_))
-            tree = _planted(held)
+            return _planted(held)
         except (LookupError, ValueError) as error:
             raise CorruptSnapshot(f"the boundaries of an attribute are damaged ({error!r})") from error
-        self._arrays = None
-        return tree
 
     def __len__(self) -> int:
         return len(self._tree)
