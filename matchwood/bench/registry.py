@@ -89,6 +89,13 @@ _ALL = (
         log=False,
     ),
     Experiment(
+        "pstree",
+        "matchwood.bench.pstree",
+        "The PS-Tree paper's experiments: intervals, Ads, sweeps of BEGen",
+        value="us_per_event",
+        label=("workload", "engine"),
+    ),
+    Experiment(
         "lint",
         "matchwood.bench.linting",
         "Linting many rules",

@@ -195,16 +195,38 @@ def add_key(
 def add_keys(
     nodes: Any, node_words: Any, leaves: Any, leaf_words: Any, pool: Any, state: Any,
     heads: Any, data: Any, starts: Any, lengths: Any, counts: Any, labels: Any,
-) -> Any:  # fmt: skip
-    """The same for a column of keys; returns how many were new."""
-    added = 0
+) -> None:  # fmt: skip
+    """The same for a column of keys."""
     for position in range(len(heads)):
-        leaf = add_key(
+        add_key(
             nodes, node_words, leaves, leaf_words, pool, state,
             heads[position], data, starts[position], lengths[position], counts[position], labels[position],
         )  # fmt: skip
-        added += leaf < 0
-    return added
+
+
+@kernel
+def plant_keys(
+    nodes: Any, node_words: Any, leaves: Any, leaf_words: Any, pool: Any, state: Any,
+    heads: Any, data: Any, starts: Any, lengths: Any, counts: Any, labels: Any,
+) -> Any:  # fmt: skip
+    """Boundaries in order into an empty tree, each after the last; returns how many, which ends where order does."""
+    before = np.int64(0)
+    for position in range(len(heads)):
+        head, start, length = heads[position], starts[position], lengths[position]
+        if before:
+            shared = shared_elements(leaves, leaf_words, pool, before, head, data, start, length, 0)
+            if shared == 2 * length:
+                return position
+            index = shared >> 4
+            own = leaf_word(leaves, leaf_words, pool, before, index)
+            if shared < 2 * leaves[before, LENGTH] and own > word_of(head, data, start, length, index):
+                return position
+        leaf = _new_leaf(leaves, leaf_words, pool, state, head, data, start, length)
+        leaves[leaf, LABEL], leaves[leaf, COUNT], leaves[leaf, PREV] = labels[position], counts[position], before
+        leaves[before, NEXT] = leaf
+        _attach(nodes, node_words, leaves, leaf_words, pool, state, leaf, before)
+        before = leaf
+    return len(heads)
 
 
 @kernel

@@ -8,7 +8,7 @@ one that goes adds its two halves up, and neither has to touch a counter. That k
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,30 +33,29 @@ class EventCounters:
 
     def __init__(self, saved: Mapping[str, NDArray[Any]] | None = None) -> None:
         self._saved = saved
-        self._edges = np.array([BOTTOM_LABEL, TOP_LABEL], np.int32)
-        self._weights: Weights = np.zeros(1, np.float32)
-        self._below: NDArray[np.float64] | None = None
-        """The weight of all spaces below each edge, made when it is first asked for."""
+        self._counts = _counts(np.array([BOTTOM_LABEL], np.int32), np.zeros(1, np.float32))
 
-    def _restore(self) -> None:
-        """Take in what was saved, when counters are first needed."""
-        if self._saved is not None:
-            weights = self._saved["observed"]
+    def _current(self) -> _Counts:
+        """What was saved is taken in when it is first needed."""
+        saved = self._saved
+        if saved is not None:
+            weights = saved["observed"]
             if len(weights):
                 _refuse_damaged(weights)
-                self._edges, self._weights = _edges(_with_bottom(self._saved["labels"])), weights
+                self._counts = _counts(_with_bottom(saved["labels"]), weights)
             self._saved = None
+        return self._counts
 
     def observe(self, observed: NDArray[np.int32], labels: NDArray[np.int32]) -> None:
         """Count labels, given those of all spaces as they are now; a label without a space counts for the one below."""
-        self._weights, self._edges = self._beside(labels), _edges(labels)
         places = np.maximum(labels.searchsorted(observed, "right") - 1, 0)
-        self._weights = self._weights + np.bincount(places, minlength=len(labels)).astype(np.float32)
-        self._below = None
+        added = np.bincount(places, minlength=len(labels)).astype(np.float32)
+        self._counts = _counts(labels, self._beside(labels) + added)
 
     def between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
         """The weight of each interval [low, high)."""
-        return self._up_to(high) - self._up_to(low)
+        edges, _, below = self._current()
+        return np.interp(high, edges, below) - np.interp(low, edges, below)
 
     def array(self, labels: NDArray[np.int32]) -> Weights:
         """The weights of spaces that have these labels, BOTTOM_LABEL first; nothing if no event was counted."""
@@ -64,32 +63,39 @@ class EventCounters:
         return weights if weights.any() else weights[:0]
 
     def _beside(self, labels: NDArray[np.int32]) -> Weights:
-        self._restore()
-        if np.array_equal(self._edges[:-1], labels):
-            return self._weights
-        return np.diff(self._up_to(_edges(labels))).astype(np.float32)
-
-    def _up_to(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-        self._restore()
-        below = self._below
-        if below is None:
-            self._below = below = np.concatenate(([0.0], np.cumsum(self._weights, dtype=np.float64)))
-        return np.interp(labels, self._edges, below)
+        edges, weights, below = self._current()
+        if np.array_equal(edges[:-1], labels):
+            return weights
+        return np.diff(np.interp(_edges(labels), edges, below)).astype(np.float32)
 
     def relabel(self, old: NDArray[np.int32], new: NDArray[np.int32]) -> None:
         """Follow labels to their new numbers."""
-        self._weights, self._edges = self._beside(_with_bottom(old)), _edges(_with_bottom(new))
-        self._below = None
+        if self._current().below[-1] > 0:
+            self._counts = _counts(_with_bottom(new), self._beside(_with_bottom(old)))
 
     def fade(self, factor: float) -> None:
         """Multiply all weights."""
-        self._restore()
-        self._weights, self._below = self._weights * np.float32(factor), None
+        edges, weights, _ = self._current()
+        self._counts = _counts(edges[:-1], weights * np.float32(factor))
 
     @property
     def nbytes(self) -> int:
         """None while nothing was counted."""
-        return 12 * len(self._weights) if len(self._weights) > 1 else 0
+        spaces = len(self._counts.weights)
+        return 16 * spaces if spaces > 1 else 0
+
+
+class _Counts(NamedTuple):
+    """Replaced as a whole, since an index may be saved while others match: edges of the spaces, the weight of each, and
+    that of all spaces below each edge."""
+
+    edges: NDArray[np.int32]
+    weights: Weights
+    below: NDArray[np.float64]
+
+
+def _counts(labels: NDArray[np.int32], weights: Weights) -> _Counts:
+    return _Counts(_edges(labels), weights, np.concatenate(([0.0], np.cumsum(weights, dtype=np.float64))))
 
 
 def _edges(labels: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -72,11 +72,9 @@ class PSTree(LabelledSpaces):
         try:
             keys = self.columns.of_arrays(arrays)
             held = Boundaries(keys, arrays["labels"], arrays["counts"], np.zeros(len(keys), np.bool_))
-            tree = _planted(held)
+            return _planted(held)
         except (LookupError, ValueError) as error:
             raise CorruptSnapshot(f"the boundaries of an attribute are damaged ({error!r})") from error
-        self._arrays = None
-        return tree
 
     def __len__(self) -> int:
         return len(self._tree)
@@ -170,8 +168,11 @@ class PSTree(LabelledSpaces):
         labels = held.labels_for(keys.take(fresh), before[fresh], self._unit) if len(fresh) else None
         every = np.zeros(len(keys), np.int32)
         every[fresh] = 0 if labels is None else labels
-        self._tree.reserve(len(fresh), int(given.lengths[fresh].sum()))
-        changes.add_keys(*self._tree.writing, *given, frozen(counts), frozen(every))
+        if len(self):
+            self._tree.reserve(len(fresh), int(given.lengths[fresh].sum()))
+            changes.add_keys(*self._tree.writing, *given, frozen(counts), frozen(every))
+        else:
+            self._tree = _planted(Boundaries.fresh(keys, every, counts))
         if len(fresh):
             self._changed("split", len(fresh))
             if labels is None:
@@ -267,12 +268,11 @@ class PSTree(LabelledSpaces):
 
 
 def _planted(held: Boundaries) -> TreeRows:
-    """A tree of boundaries in order; ValueError if one occurs twice."""
+    """A tree of boundaries in order; ValueError if they are not."""
     keys = keys_of_column(held.keys)
     tree = TreeRows(len(held.labels), int(np.maximum(keys.lengths - 8, 0).sum()))
-    tree.reserve(len(held.labels), 0)
-    added = changes.add_keys(*tree.writing, *keys, frozen(held.counts), frozen(held.labels))
-    if added != len(held.labels):
-        raise ValueError("a boundary occurs twice")
+    planted = changes.plant_keys(*tree.writing, *keys, frozen(held.counts), frozen(held.labels))
+    if planted != len(held.labels):
+        raise ValueError("the boundaries are not in order")
     tree.leaves[1:, RECENT] = held.recent
     return tree

@@ -59,7 +59,7 @@ class TreeRows:
     """Nodes, leaves, the pool of what keys have after their first eight bytes, and the state of all that."""
 
     def __init__(self, boundaries: int = 0, rest: int = 0) -> None:
-        self._nodes, self._leaves = Rows(NODE_WIDTH, boundaries // 2 + 4), Rows(LEAF_WIDTH, boundaries + 4)
+        self._nodes, self._leaves = Rows(NODE_WIDTH, boundaries + 4), Rows(LEAF_WIDTH, boundaries + 4)
         self._pool = np.zeros(rest, np.uint8)
         self.state = np.zeros(STATE_SIZE, np.int64)
         self.state[NODES] = self.state[LEAVES] = 1

@@ -101,13 +101,22 @@ def _noise(random: np.random.Generator, bases: Bases, owners: Integers, weights:
     taken = np.repeat(np.arange(len(bases.offsets) - 1), np.diff(bases.offsets)) * dimensions + bases.attributes
     drawn = np.empty((len(owners), NOISE), dtype=np.int64)
     pending = np.arange(len(owners))
-    while len(pending):
+    for _ in range(_ROUNDS):
         drawn[pending] = np.sort(weighted(random, weights, (len(pending), NOISE)), axis=1)
         keys = owners[pending, None] * dimensions + drawn[pending]
         found = taken[np.minimum(np.searchsorted(taken, keys), len(taken) - 1)] == keys
         twice = (drawn[pending, 1:] == drawn[pending, :-1]).any(axis=1)
         pending = pending[found.any(axis=1) | twice]
+    drawn[pending] = _rare_noise(random, bases, owners[pending], weights)
     return drawn
+
+
+def _rare_noise(random: np.random.Generator, bases: Bases, owners: Integers, weights: NDArray[np.float64]) -> Integers:
+    """The same draw where bases have all that is likely, so that trying again would take for ever."""
+    keys = random.standard_exponential((len(owners), len(weights))) / weights
+    for row, base in enumerate(owners.tolist()):
+        keys[row, bases.attributes[bases.offsets[base] : bases.offsets[base + 1]]] = np.inf
+    return np.sort(np.argpartition(keys, NOISE - 1, axis=1)[:, :NOISE], axis=1)
 
 
 def _assembled(bases: Bases, owners: Integers, attributes: Integers, values: Integers) -> Events:

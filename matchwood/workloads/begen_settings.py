@@ -27,7 +27,7 @@ DISTRIBUTIONS = {"uniform": 0.0, "zipf": 2.0}
 
 @dataclass(frozen=True)
 class Settings:
-    """Table III's rows, with the defaults of its first column."""
+    """Table III's rows, with the defaults of its first column; `exponent` is Zipf's where that of 2 is not wanted."""
 
     rules: int = 1_000_000
     events: int = 1_000
@@ -37,6 +37,7 @@ class Settings:
     event_size: int = 15
     matching: float = 0.01
     distribution: str = "uniform"
+    exponent: float | None = None
     equality: float | None = None
     range_width: float = 0.12
     expressiveness: str = "medium"
@@ -52,7 +53,8 @@ class Settings:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        return zipf_weights(self.dimensions, DISTRIBUTIONS[self.distribution])
+        exponent = DISTRIBUTIONS[self.distribution] if self.exponent is None else self.exponent
+        return zipf_weights(self.dimensions, exponent)
 
     def random(self, stream: int) -> np.random.Generator:
         """Independent streams, so that more events do not change the rules."""
@@ -68,6 +70,7 @@ def checked(settings: Settings) -> Settings:
         "cardinality must be at least 2": settings.cardinality < 2,
         f"rule_size must be from 1 to event_size - {NOISE}": not 1 <= settings.rule_size <= settings.base_size,
         "range_width must be above 0 and at most 1": not 0 < settings.range_width <= 1,
+        "exponent must be from 0 to 5": not 0 <= (settings.exponent or 0) <= 5,
         "equality must be from 0 to 1": not 0 <= settings.equality_share <= 1,
         "expressiveness='minimum' has only equalities": settings.expressiveness == "minimum"
         and settings.equality_share != 1,

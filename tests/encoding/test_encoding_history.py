@@ -83,6 +83,17 @@ def test_new_labels_keep_the_counts(spaces: Spaces) -> None:
     assert weight(spaces, BOTTOM_LABEL, TOP_LABEL) == pytest.approx(100, rel=1e-3)
 
 
+def test_counters_that_count_nothing_take_no_room(name: str) -> None:
+    spaces = spaces_class(name)("string")
+    low, high = 0, 2**120
+    for step in range(100):
+        middle = (low + high) // 2
+        spaces.add_many([f"{middle:032x}"])
+        low, high = (middle, high) if step % 2 else (low, middle)
+    assert spaces.stats()["relabelled"] >= 1
+    assert spaces._events.nbytes == 0  # type: ignore[attr-defined]
+
+
 def test_counters_are_saved(name: str) -> None:
     spaces = spaces_class(name)("int")
     labels = spaces.add_many(list(range(50)))

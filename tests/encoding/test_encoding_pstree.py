@@ -216,10 +216,19 @@ def test_the_audit_finds_broken_counts_and_labels() -> None:
     assert tree.audit() == ["labels of boundaries are not increasing", "a boundary has no references"]
 
 
-def test_a_boundary_saved_twice_is_refused() -> None:
-    saved = {"primary": np.array([1, 1]), "labels": np.array([1, 2], np.int32), "counts": np.array([1, 1], np.int32)}
-    with pytest.raises(mw.CorruptSnapshot, match="occurs twice"):
+@pytest.mark.parametrize("wrong", [[1, 1], [2, 1], [1, -1], [2**62, 2]])
+def test_saved_boundaries_out_of_order_are_refused(wrong: list[int]) -> None:
+    saved = {"primary": np.array(wrong), "labels": np.array([1, 2], np.int32), "counts": np.array([1, 1], np.int32)}
+    with pytest.raises(mw.CorruptSnapshot, match="not in order"):
         PSTree("int", {**saved, "observed": np.empty(0, np.float32)}).locate(1)
+
+
+@pytest.mark.parametrize("wrong", [["b", "a"], ["ab", "a"], ["same beginning, b", "same beginning, a"], ["", ""]])
+def test_saved_strings_out_of_order_are_refused(wrong: list[str]) -> None:
+    texts = strings_of([text.encode() for text in wrong])
+    saved = {"labels": np.array([1, 2], np.int32), "counts": np.array([1, 1], np.int32), **texts._asdict()}
+    with pytest.raises(mw.CorruptSnapshot, match="not in order"):
+        PSTree("string", {**saved, "observed": np.empty(0, np.float32)}).locate("a")
 
 
 def test_a_long_life() -> None:

@@ -1,0 +1,165 @@
+"""Table 3 of the PS-Tree paper: which of many intervals hold a point, with two columns instead of one.
+
+The paper's single figure for a query, 7 ns a point for the PS-Tree, can only be the time to find a point's space; so
+`locate_ms` is that (an Interval-Tree has no spaces), and `report_ms` that of writing out the intervals, which is what
+a matcher needs. The lists of intervals by space are the paper's PS-Tree_B. Every structure runs compiled, in one call
+for all points; each must report as many intervals as there are, and for the first points exactly those NumPy finds.
+
+The paper does not tell how wide its intervals are: here a point lies in ten of them on average.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.bench import _interval_tree_kernels as interval_tree
+from matchwood.bench import _segment_tree_kernels as segment_tree
+from matchwood.bench import _space_report_kernels as by_space
+from matchwood.bench.measure import WrongAnswer, require_hits, timed
+from matchwood.encoding.key_columns import frozen
+from matchwood.encoding.spaces import Spaces, spaces_class
+
+SIZES = {"smoke": (500, 500), "quick": (100_000, 100_000), "full": (100_000, 100_000), "paper": (100_000, 100_000)}
+"""Intervals and points."""
+
+DOMAIN, COVER, SEED = 10**9, 10, 11
+SCANNED, CHECKED, ROUNDS = 200, 100, 25
+PAPER_MS = {"scan": 23_110, "Interval-Tree": 2_520, "Segment-Tree": 6.27, "PS-Tree": 0.71}
+
+
+class Question(NamedTuple):
+    """Half-open intervals, points, and how many pairs of the two there are."""
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    points: NDArray[np.int64]
+    pairs: int
+
+
+class Rival(NamedTuple):
+    """A structure that was built: how it finds spaces, how it reports, and its bytes."""
+
+    locate: Callable[[], Any] | None
+    report: Callable[[NDArray[np.int32]], NDArray[np.int64]]
+    nbytes: int
+
+
+def run(scale: str) -> list[dict[str, Any]]:
+    asked = question(*SIZES[scale])
+    measure(RIVALS, question(50, 50), 1)
+    rows = measure(RIVALS, asked, ROUNDS)
+    few = asked._replace(points=asked.points[:SCANNED])
+    few = few._replace(pairs=_pairs(few.low, few.high, few.points))
+    scanned = measure({"scan": _scan}, few, ROUNDS)[0]
+    for row in rows:
+        row["ratio_to_scan"] = round(scanned["us_per_event"] / row["us_per_event"], 1)
+    return [{**scanned, "ratio_to_scan": 1.0}, *rows]
+
+
+def question(intervals: int, points: int) -> Question:
+    random = np.random.default_rng(SEED)
+    low = random.integers(0, DOMAIN, intervals)
+    high = low + random.integers(1, 2 * COVER * DOMAIN // intervals, intervals)
+    asked = random.integers(0, DOMAIN, points)
+    return Question(frozen(low), frozen(high), frozen(asked), _pairs(low, high, asked))
+
+
+def _pairs(low: NDArray[np.int64], high: NDArray[np.int64], points: NDArray[np.int64]) -> int:
+    begun, ended = np.sort(low).searchsorted(points, "right"), np.sort(high).searchsorted(points, "right")
+    return int((begun - ended).sum())
+
+
+def measure(rivals: dict[str, Callable[[Question], Rival]], asked: Question, rounds: int) -> list[dict[str, Any]]:
+    """A row for each rival. They take turns, so that the machine's other work meets all of them alike."""
+    output = np.empty(asked.pairs, np.int32)
+    made = {name: timed(partial(make, asked)) for name, make in rivals.items()}
+    located, reported = dict.fromkeys(made, math.inf), dict.fromkeys(made, math.inf)
+    for _ in range(rounds):
+        for name, (_, rival) in made.items():
+            seconds, ends = timed(partial(rival.report, output))
+            check(name, asked, ends, output)
+            reported[name] = min(reported[name], seconds)
+            if rival.locate is not None:
+                located[name] = min(located[name], timed(rival.locate)[0])
+    return [_row(name, asked, *made[name], located[name], reported[name]) for name in made]
+
+
+def _row(name: str, asked: Question, build_s: float, rival: Rival, locate_s: float, report_s: float) -> dict[str, Any]:
+    points = len(asked.points)
+    return {
+        "engine": name,
+        "workload": "table 3: intervals",
+        "rules": len(asked.low),
+        "events": points,
+        "build_s": round(build_s, 4),
+        "us_per_event": round(1e6 * report_s / points, 4),
+        "hits_per_event": require_hits(asked.pairs, name) / points,
+        "bytes_index": rival.nbytes,
+        "checked": True,
+        "locate_ms": None if rival.locate is None else round(1e3 * locate_s, 3),
+        "report_ms": round(1e3 * report_s, 3),
+        "paper_ms": PAPER_MS.get(name),
+    }
+
+
+def check(name: str, asked: Question, ends: NDArray[np.int64], output: NDArray[np.int32]) -> None:
+    """Every report is as long as it must be, and the first ones name the right intervals."""
+    if ends[-1] != asked.pairs:
+        raise WrongAnswer(f"{name}: {ends[-1]:,} intervals reported instead of {asked.pairs:,}")
+    starts = np.concatenate(([0], ends))
+    for point in range(min(CHECKED, len(asked.points))):
+        held = np.flatnonzero((asked.low <= asked.points[point]) & (asked.points[point] < asked.high))
+        if not np.array_equal(np.sort(output[starts[point] : starts[point + 1]]), held):
+            raise WrongAnswer(f"{name}: point {point} lies in {len(held):,} intervals, others are reported")
+
+
+def _spaces(asked: Question, name: str) -> Rival:
+    """Spaces whose labels are positions, so that a label is the number of a list."""
+    bounds = np.unique(np.concatenate((asked.low, asked.high)))
+    labels, ones = np.arange(1, len(bounds) + 1, dtype=np.int32), np.ones(len(bounds), np.int32)
+    nothing = np.empty(0, np.float32)
+    saved: dict[str, NDArray[Any]] = {"primary": bounds, "labels": labels, "counts": ones, "observed": nothing}
+    spaces: Spaces = spaces_class(name)("int", saved)
+    first, last = spaces.locate_many(asked.low), spaces.locate_many(asked.high) - 1
+    offsets, ids = by_space.lists(frozen(first), frozen(last), len(bounds) + 1)
+
+    def report(output: NDArray[np.int32]) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = by_space.report(offsets, ids, spaces.locate_many(asked.points), output)
+        return found
+
+    nbytes = spaces.stats()["bytes"] + offsets.nbytes + ids.nbytes
+    return Rival(lambda: spaces.locate_many(asked.points), report, nbytes)
+
+
+def _segments(asked: Question) -> Rival:
+    bounds = np.unique(np.concatenate((asked.low, asked.high)))
+    tree: tuple[Any, Any, Any] = segment_tree.build(asked.low, asked.high, bounds)
+    return Rival(
+        lambda: segment_tree.locate(tree[0], asked.points),
+        lambda output: segment_tree.report(*tree, asked.points, output),
+        sum(array.nbytes for array in tree),
+    )
+
+
+def _intervals(asked: Question) -> Rival:
+    tree: tuple[Any, Any, Any] = interval_tree.build(asked.low, asked.high)
+    nbytes = sum(array.nbytes for array in tree) + asked.low.nbytes + asked.high.nbytes
+    return Rival(None, lambda output: interval_tree.report(*tree, asked.low, asked.high, asked.points, output), nbytes)
+
+
+def _scan(asked: Question) -> Rival:
+    return Rival(None, lambda output: by_space.scan(asked.low, asked.high, asked.points, output), 0)
+
+
+RIVALS: dict[str, Callable[[Question], Rival]] = {
+    "PS-Tree": lambda asked: _spaces(asked, "pstree"),
+    "sorted array": lambda asked: _spaces(asked, "sorted"),
+    "Segment-Tree": _segments,
+    "Interval-Tree": _intervals,
+}

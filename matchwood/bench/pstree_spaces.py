@@ -1,0 +1,111 @@
+"""The two implementations of predicate spaces side by side: look-ups in a column, and constants that come one by one.
+
+Both give the same labels, which is checked. `us_per_event` is one look-up; insertion is timed in the process's own
+time, the first and the last tenth apart: it must not grow with the number of spaces.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from matchwood.bench.measure import WrongAnswer, timed
+from matchwood.encoding.keys import strings_of
+from matchwood.encoding.spaces import Spaces, spaces_class
+
+NAMES = {"PS-Tree": "pstree", "sorted array": "sorted"}
+BOUNDARIES = {
+    "smoke": (50,),
+    "quick": (100, 10_000, 100_000),
+    "full": (10, 100, 1_000, 10_000, 100_000, 1_000_000),
+    "paper": (10, 100, 1_000, 10_000, 100_000, 1_000_000),
+}
+ONE_BY_ONE = {"smoke": 100, "quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
+LOOKUPS, ROUNDS, SEED = 20_000, 30, 3
+
+Draw = Callable[[np.random.Generator, int, int], Any]
+
+
+def _texts(random: np.random.Generator, count: int) -> list[str]:
+    return [f"user/{number:x}" for number in random.integers(0, 2**40, count).tolist()]
+
+
+CONSTANTS: dict[str, Draw] = {
+    "int": lambda random, count, spread: random.integers(0, 10 * spread, count).tolist(),
+    "number": lambda random, count, spread: random.random(count).tolist(),
+    "string": lambda random, count, spread: _texts(random, count),
+}
+COLUMNS: dict[str, Draw] = {
+    "int": lambda random, count, spread: random.integers(0, 10 * spread, count),
+    "number": lambda random, count, spread: random.random(count),
+    "string": lambda random, count, spread: strings_of([text.encode() for text in _texts(random, count)]),
+}
+
+
+def run(scale: str) -> list[dict[str, Any]]:
+    rows = [row for kind in CONSTANTS for count in BOUNDARIES[scale] for row in measure_locate(kind, count)]
+    return [*rows, *measure_insertion(ONE_BY_ONE[scale])]
+
+
+def measure_locate(kind: str, count: int) -> list[dict[str, Any]]:
+    """A row for each implementation; the best of many short rounds."""
+    random = np.random.default_rng(SEED)
+    constants, column = CONSTANTS[kind](random, count, count), COLUMNS[kind](random, LOOKUPS, count)
+    made = {name: spaces_class(option)(kind) for name, option in NAMES.items()}
+    build_s = {name: timed(partial(spaces.add_many, constants))[0] for name, spaces in made.items()}
+    first, second = (spaces.locate_many(column) for spaces in made.values())
+    if not np.array_equal(first, second):
+        raise WrongAnswer(f"{kind}, {count:,} boundaries: the two implementations disagree")
+    seconds = {
+        name: min(timed(partial(spaces.locate_many, column))[0] for _ in range(ROUNDS)) for name, spaces in made.items()
+    }
+    return [
+        _row(name, f"locate, {kind}", spaces, LOOKUPS, build_s[name], seconds[name] / LOOKUPS)
+        for name, spaces in made.items()
+    ]
+
+
+def measure_insertion(count: int) -> list[dict[str, Any]]:
+    """Distinct integers in random order, one by one."""
+    constants = np.random.default_rng(SEED).permutation(count).tolist()
+    bounds = np.linspace(0, count, 11).astype(int).tolist()
+    rows = []
+    for name, option in NAMES.items():
+        spaces: Spaces = spaces_class(option)("int")
+        tenths = [_insertion_s(spaces, constants[start:stop]) for start, stop in pairwise(bounds)]
+        if len(spaces) != count or spaces.audit():
+            raise WrongAnswer(f"{name}: {len(spaces):,} boundaries instead of {count:,}, or broken ones")
+        row = _row(name, "one by one, int", spaces, count, sum(tenths), sum(tenths) / count)
+        rows.append({**row, "us_first_tenth": _micro(tenths[0], count), "us_last_tenth": _micro(tenths[-1], count)})
+    return rows
+
+
+def _insertion_s(spaces: Spaces, constants: list[int]) -> float:
+    started = time.process_time()
+    for constant in constants:
+        spaces.add_many([constant])
+    return time.process_time() - started
+
+
+def _micro(tenth: float, count: int) -> float:
+    return round(1e7 * tenth / count, 2)
+
+
+def _row(name: str, workload: str, spaces: Spaces, events: int, build_s: float, each_s: float) -> dict[str, Any]:
+    boundaries, nbytes = len(spaces), spaces.stats()["bytes"]
+    return {
+        "engine": name,
+        "workload": workload,
+        "rules": boundaries,
+        "events": events,
+        "build_s": round(build_s, 4),
+        "us_per_event": round(1e6 * each_s, 4),
+        "bytes_index": nbytes,
+        "checked": True,
+        "bytes_per_boundary": round(nbytes / boundaries, 1),
+    }
