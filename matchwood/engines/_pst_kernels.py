@@ -1,0 +1,190 @@
+"""Kernels of `pstbloom` and `psthash`: from an event's labels to lists, from lists to candidates, from those to hits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood._jit import kernel
+from matchwood.encoding.dyadic import ancestor
+from matchwood.engines._candidate_kernels import HEAD, tail_holds
+from matchwood.engines._posting_kernels import EMPTY, key_of, slot_of
+from matchwood.engines._signature_kernels import signed
+from matchwood.engines._space_list_kernels import attribute_bit, combined_key
+from matchwood.engines._verify_kernels import clear, scatter, verify
+
+LIVE = 1
+STALE = 2
+
+BLOCK = 4096
+"""Candidates that are verified together, after their tails have been touched."""
+
+
+@kernel
+def _probe_spaces(lists: Any, events: Any, event: int, labels: Any, spaces: Any, levels: Any, ends: Any) -> int:
+    """The lists of all spaces that hold an event's labels, with their levels and where the next attribute begins."""
+    table, keys, levels_in_use = lists.table, lists.keys, lists.levels
+    found = 0
+    for pair in range(events.offsets[event], events.offsets[event + 1]):
+        attribute, label = events.attributes[pair], events.labels[pair]
+        left = levels_in_use[attribute] if attribute < len(levels_in_use) else np.uint32(0)
+        level, first = 0, found
+        while left != 0:
+            if left & np.uint32(1) != 0:
+                place = table[slot_of(table, keys, key_of(attribute, ancestor(label, level)))]
+                if place != EMPTY and found < len(spaces):
+                    spaces[found], levels[found] = place, level
+                    found += 1
+            left >>= np.uint32(1)
+            level += 1
+        ends[first:found] = found
+    return found
+
+
+@kernel
+def _probe_combinations(
+    lists: Any, spaces: Any, levels: Any, ends: Any, count: int, depth: int, found: Any, used: int
+) -> int:
+    """The lists of all combinations of an event's spaces, behind the `used` ones; each attribute at most once.
+
+    A part knows the attributes and levels that follow it, so only combinations that may exist are looked up.
+    """
+    table, keys = lists.combined_table, lists.keys
+    next_attributes, next_levels = lists.next_attributes, lists.next_levels
+    parts, places = np.empty(depth, dtype=np.int64), np.empty(depth, dtype=np.int64)
+    for first in range(count):
+        if next_levels[spaces[first]] == 0:
+            continue
+        parts[0], places[0], top = spaces[first], ends[first], 0
+        while top >= 0:
+            place = places[top]
+            if place >= count:
+                top -= 1
+                continue
+            places[top] = place + 1
+            part, space = parts[top], spaces[place]
+            if (next_levels[part] >> np.uint32(levels[place])) & np.uint32(1) == 0:
+                continue
+            if next_attributes[part] & attribute_bit(keys[space] >> np.uint64(32)) == 0:
+                continue
+            combined = table[slot_of(table, keys, combined_key(part, space))]
+            if combined == EMPTY:
+                continue
+            if used < len(found):
+                found[used] = combined
+                used += 1
+            if top + 1 < depth - 1 and next_levels[combined] != 0:
+                top += 1
+                parts[top], places[top] = combined, ends[place]
+    return used
+
+
+@kernel
+def _touch(values: Any, positions: Any, starts: Any, count: int) -> Any:
+    """Read the begin of each list. The loads are independent, so their cache misses overlap."""
+    touched = np.int32(0)
+    for place in range(count):
+        at = HEAD * starts[positions[place]]
+        if at < len(values):
+            touched ^= values[at]
+    return touched
+
+
+@kernel
+def _passing(heads: Any, start: Any, stop: Any, labels: Any, passing: Any, count: Any) -> Any:
+    """Collect the tails of the heads start : stop whose test holds, without a branch to mispredict."""
+    end = np.uint64(count)
+    for at in range(np.uint64(HEAD * start), np.uint64(HEAD * stop), np.uint64(HEAD)):
+        label = labels[np.uint32(heads[at])]
+        passing[end] = heads[at + np.uint64(3)]
+        end += np.uint64(np.uint32(label - heads[at + np.uint64(1)]) < np.uint32(heads[at + np.uint64(2)]))
+    return np.int64(end)
+
+
+@kernel
+def _hits(
+    tails: Any, intervals: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any, units: Any, used: Any
+) -> Any:
+    """Verify the tails; returns the end of the hits. Should damaged lists give more than there is room, they end."""
+    touched = np.int32(0)
+    for place in range(count):
+        touched ^= tails[np.uint32(passing[place])]
+    for place in range(count):
+        tail = np.uint64(np.uint32(passing[place]))
+        unit = tails[tail]
+        if unit < 0:
+            unit = -1 - unit
+        elif not tail_holds(tails, intervals, tail + np.uint64(1), labels):
+            continue
+        if used < len(units) and not (stale and states[unit] != LIVE):
+            units[used] = unit
+            used += 1
+    passing[0] = touched
+    return used
+
+
+@kernel
+def _examine(
+    lists: Any, intervals: Any, signatures: Any, found: Any, count: int, states: Any, stale: bool,
+    labels: Any, passing: Any, units: Any, used: Any, work: Any,
+) -> Any:  # fmt: skip
+    """All hits in the lists found; returns their end."""
+    heads, tails, starts, counts = lists.heads, lists.tails, lists.starts, lists.counts
+    waiting = 0
+    for place in range(count):
+        start = starts[found[place]]
+        stop = start + counts[found[place]]
+        work[1] += stop - start
+        while start < stop:
+            end = min(stop, start + BLOCK - waiting)
+            waiting = _passing(heads, start, end, labels, passing, waiting)
+            start = end
+            if waiting == BLOCK:
+                waiting = signed(signatures, tails, passing, waiting, labels)
+                work[2] += waiting
+                used = _hits(tails, intervals, passing, waiting, states, stale, labels, units, used)
+                waiting = 0
+    waiting = signed(signatures, tails, passing, waiting, labels)
+    work[2] += waiting
+    return _hits(tails, intervals, passing, waiting, states, stale, labels, units, used)
+
+
+@kernel
+def match_lists(
+    conjunctions: Any, lists: Any, signatures: Any, depth: int, states: Any, always: Any, live: int, stale: bool,
+    events: Any, first: int, labels: Any, spaces: Any, levels: Any, ends: Any, found: Any, passing: Any,
+    units: Any, offsets: Any, work: Any,
+) -> None:  # fmt: skip
+    """All hits of the events from `first` on, while a whole event's hits have room.
+
+    `spaces`, `levels` and `ends` have room for every level of every pair, `found` for all lists, `passing` for BLOCK
+    and one. `stale` tells whether the lists hold removed units.
+    """
+    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    used, touched = 0, np.int32(0)
+    for event in range(first, len(events.offsets) - 1):
+        if len(units) - used < live:
+            break
+        scatter(events, event, labels)
+        count = _probe_spaces(lists, events, event, labels, spaces, levels, ends)
+        total = min(count, len(found))
+        found[:total] = spaces[:total]
+        if depth > 1:
+            total = _probe_combinations(lists, spaces, levels, ends, count, depth, found, total)
+        touched ^= _touch(lists.heads, found, lists.starts, total)
+        used = _examine(
+            lists, intervals, signatures, found, total, states, stale, labels, passing, units, used, work
+        )
+        for unit in always:
+            if states[unit] == LIVE and used < len(units):
+                work[1] += 1
+                work[2] += 1
+                if verify(positions, records, intervals, unit, labels):
+                    units[used] = unit
+                    used += 1
+        clear(events, event, labels)
+        offsets[event - first + 1] = used
+        work[0] += 1
+    work[3] = used
+    passing[0] = touched

@@ -1,0 +1,137 @@
+"""Kernels of `Signatures`: Bloom filters over units, one for each bucket of each attribute's labels.
+
+A filter is an array of 64-bit words. A unit sets three bits of one word, so that asking for it reads one word.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood._hashing import mix64
+from matchwood._jit import kernel
+from matchwood.encoding.codes import NULL_LABEL
+from matchwood.engines._candidate_kernels import LAST, SEVERAL, TAIL_BITS, is_access
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, WIDTH
+
+BUCKETS = 64
+BUCKET_SHIFT = 25
+"""Labels are below 2**31: their upper six bits name the bucket. Labels are spread evenly, so as long as an
+attribute has few spaces each bucket holds one, and its filter is the signature of a leaf."""
+
+
+@kernel
+def bucket_of(label: Any) -> Any:
+    """The bucket that a label falls into."""
+    return np.int64(label) >> BUCKET_SHIFT
+
+
+@kernel
+def _bits_of(hashed: Any) -> Any:
+    """Three bits of a word."""
+    one, low = np.uint64(1), np.uint64(63)
+    return (
+        one << (hashed >> np.uint64(58))
+        | one << ((hashed >> np.uint64(52)) & low)
+        | one << ((hashed >> np.uint64(46)) & low)
+    )
+
+
+@kernel
+def _word_of(bases: Any, sizes: Any, attribute: Any, bucket: Any, hashed: Any) -> Any:
+    """Where the word of a unit lies in the filter of a bucket."""
+    size = np.uint64(sizes[attribute])
+    return np.uint64(bases[attribute]) + np.uint64(bucket) * size + (hashed & (size - np.uint64(1)))
+
+
+@kernel
+def contains(signatures: Any, attribute: Any, label: Any, unit: Any) -> Any:
+    """Whether a unit may have a predicate that holds of a label: False is certain."""
+    if signatures.sizes[attribute] == 0:
+        return False
+    hashed = mix64(np.uint64(unit))
+    bits = _bits_of(hashed)
+    word = signatures.words[_word_of(signatures.bases, signatures.sizes, attribute, bucket_of(label), hashed)]
+    return word & bits == bits
+
+
+@kernel
+def signed(signatures: Any, tails: Any, passing: Any, count: int, labels: Any) -> int:
+    """Keep those tails whose units are in the signatures that the event selects; returns how many.
+
+    The constraints of a tail are the ones still to be tested, and each that NULL fails has signatures.
+    """
+    if len(signatures.words) == 0:
+        return count
+    kept = 0
+    for place in range(count):
+        start = np.int64(np.uint32(passing[place]))
+        unit, at, code, held = tails[start], start + 1, 0, True
+        while unit >= 0 and held and code & LAST == 0:
+            code = tails[at]
+            at += 2 * WIDTH if code & SEVERAL != 0 else WIDTH
+            if code & ACCEPTS_NULL == 0:
+                attribute = code >> TAIL_BITS
+                label = labels[attribute]
+                held = label != NULL_LABEL and contains(signatures, attribute, label, unit)
+        passing[kept] = passing[place]
+        kept += held
+    return kept
+
+
+@kernel
+def _walk(
+    conjunctions: Any, unit: Any, access: Any, wanted: int, loads: Any, entering: bool,
+    bases: Any, sizes: Any, words: Any,
+) -> None:  # fmt: skip
+    """Count, or enter, a unit in the buckets of its constraints that neither give access nor accept NULL."""
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    hashed = mix64(np.uint64(unit))
+    bits = _bits_of(hashed)
+    for position in range(offsets[unit + 1] - offsets[unit]):
+        at = WIDTH * (offsets[unit] + position)
+        code = records[at]
+        if code & ACCEPTS_NULL != 0 or is_access(access, wanted * unit, wanted, position):
+            continue
+        attribute, several, last = code >> FLAG_BITS, code & SEVERAL != 0, -1
+        start, stop = (records[at + 1], records[at + 2]) if several else (0, 1)
+        for interval in range(start, stop):
+            low = intervals[2 * interval] if several else records[at + 1]
+            high = intervals[2 * interval + 1] if several else records[at + 2]
+            for bucket in range(max(last + 1, bucket_of(low)), bucket_of(high - 1) + 1):
+                if entering:
+                    words[_word_of(bases, sizes, attribute, bucket, hashed)] |= bits
+                else:
+                    loads[BUCKETS * attribute + bucket] += 1
+                last = bucket
+
+
+@kernel
+def count_loads(conjunctions: Any, units: Any, access: Any, wanted: int, loads: Any) -> None:
+    """Count how many units each bucket gains."""
+    nothing, words = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
+    for unit in units:
+        _walk(conjunctions, unit, access, wanted, loads, False, nothing, nothing, words)
+
+
+@kernel
+def enter_units(conjunctions: Any, units: Any, access: Any, wanted: int, bases: Any, sizes: Any, words: Any) -> None:
+    """Enter units into the filters of their buckets."""
+    loads = np.empty(0, dtype=np.int64)
+    for unit in units:
+        _walk(conjunctions, unit, access, wanted, loads, True, bases, sizes, words)
+
+
+@kernel
+def count_false(signatures: Any, first: int, tries: int) -> tuple[int, int]:
+    """How many of the filters asked for units that were never entered, from `first` on, say that they hold them."""
+    asked, wrong = 0, 0
+    for attribute in range(len(signatures.sizes)):
+        if signatures.sizes[attribute] == 0:
+            continue
+        for bucket in range(BUCKETS):
+            for unit in range(first, first + tries):
+                asked += 1
+                wrong += contains(signatures, attribute, bucket << BUCKET_SHIFT, unit)
+    return asked, wrong

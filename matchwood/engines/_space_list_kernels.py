@@ -1,0 +1,183 @@
+"""Kernels of `Candidates`: from constraints to spaces, from spaces and combinations of them to lists.
+
+A space is a dyadic block of an attribute; its key is `key_of`. A combination of spaces is known by its first part
+(a space, or a shorter combination) and the space that is added to it, both as numbers of lists: so every key is exact,
+whatever the number of predicates, and no two combinations share a list by a collision of hashes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood._jit import kernel
+from matchwood.encoding.dyadic import fill_blocks, level_of
+from matchwood.engines._access_kernels import UNUSED, block_count
+from matchwood.engines._posting_kernels import EMPTY, key_of, slot_of
+from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH
+
+COMBINED = 1 << 63
+_LOW_HALF = 2**32 - 1
+
+
+@kernel
+def combined_key(part: Any, space: Any) -> Any:
+    """The key of a combination: the list of its first part, and that of the space which is added."""
+    return np.uint64(COMBINED) | (np.uint64(part) << np.uint64(32)) | np.uint64(space)
+
+
+@kernel
+def attribute_bit(attribute: Any) -> Any:
+    """The bit of an attribute in the mask of those that may follow in a combination."""
+    return np.uint64(1) << (np.uint64(attribute) & np.uint64(63))
+
+
+@kernel
+def count_spaces(conjunctions: Any, units: Any, access: Any, wanted: int, blocks: Any) -> None:
+    """How many spaces each access predicate has: `wanted` numbers a unit, 0 where there is none."""
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    for place in range(len(units)):
+        for nth in range(wanted):
+            position = access[wanted * units[place] + nth]
+            found = 0
+            if position != UNUSED:
+                found = block_count(records, intervals, WIDTH * (offsets[units[place]] + position))
+            blocks[wanted * place + nth] = found
+
+
+@kernel
+def _fill_codes(records: Any, intervals: Any, at: int, codes: Any) -> int:
+    code, low, high = records[at], records[at + 1], records[at + 2]
+    if code & SEVERAL == 0:
+        return fill_blocks(low, high, codes, 0)
+    used = 0
+    for interval in range(low, high):
+        used = fill_blocks(intervals[2 * interval], intervals[2 * interval + 1], codes, used)
+    return used
+
+
+@kernel
+def assign_spaces(
+    conjunctions: Any, units: Any, access: Any, wanted: int, blocks: Any, place: int, used: int,
+    table: Any, keys: Any, count: int, room: int, levels: Any, spaces: Any,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Find or make the list of every space of every access predicate, writing their numbers to `spaces`.
+
+    Starts with the unit at `place`, whose spaces begin at `used`, and stops before a unit for which there could be
+    more than `room` lists; returns where, and the number of lists.
+    """
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    codes = np.empty(max(1, blocks.max()) if len(blocks) > 0 else 1, dtype=np.int64)
+    while place < len(units):
+        needed = blocks[wanted * place : wanted * (place + 1)].sum()
+        if count + needed > room:
+            break
+        for nth in range(wanted):
+            position = access[wanted * units[place] + nth]
+            if position == UNUSED:
+                break
+            at = WIDTH * (offsets[units[place]] + position)
+            attribute = records[at] >> FLAG_BITS
+            for block in codes[: _fill_codes(records, intervals, at, codes)]:
+                key = key_of(attribute, block)
+                slot = slot_of(table, keys, key)
+                if table[slot] == EMPTY:
+                    table[slot] = count
+                    keys[count] = key
+                    levels[attribute] |= np.uint32(1) << np.uint32(level_of(block))
+                    count += 1
+                spaces[used] = table[slot]
+                used += 1
+        place += 1
+    return place, used, count
+
+
+@kernel
+def _combine(
+    chosen: Any, spaces: Any, digits: Any, depth: int, table: Any, keys: Any, count: int, attributes: Any, levels: Any
+) -> tuple[int, int]:
+    """Find or make the list of one combination of spaces; returns it, and the number of lists."""
+    part = spaces[chosen[0] + digits[0]]
+    for nth in range(1, depth):
+        space = spaces[chosen[nth] + digits[nth]]
+        key = combined_key(part, space)
+        slot = slot_of(table, keys, key)
+        if table[slot] == EMPTY:
+            table[slot] = count
+            keys[count] = key
+            attributes[part] |= attribute_bit(keys[space] >> np.uint64(32))
+            levels[part] |= np.uint32(1) << np.uint32(level_of(keys[space] & np.uint64(_LOW_HALF)))
+            count += 1
+        part = table[slot]
+    return part, count
+
+
+@kernel
+def assign_combinations(
+    units: Any, access: Any, wanted: int, blocks: Any, spaces: Any, dense: int, most: int, progress: Any, room: int,
+    table: Any, keys: Any, counts: Any, added: Any, attributes: Any, levels: Any, sizes: Any, lists: Any,
+) -> None:  # fmt: skip
+    """Choose how many access predicates each unit uses, and find or make its lists.
+
+    A unit uses one predicate more as long as one of its lists already holds `dense` units. `progress` holds the next
+    unit, where its spaces and its postings begin, and the number of lists; stops when those could be more than `room`.
+    """
+    chosen, sides = np.zeros(wanted, dtype=np.int64), np.zeros(wanted, dtype=np.int64)
+    digits = np.zeros(wanted, dtype=np.int64)
+    while progress[0] < len(units) and progress[3] + 2 * wanted * wanted * most <= room:
+        place, first, posting, count = progress[0], progress[1], progress[2], progress[3]
+        unit = units[place]
+        depth = 0
+        while True:
+            depth += 1
+            # The used predicates in the order of their attributes, which is that of their positions.
+            at = first
+            for nth in range(depth):
+                back = nth
+                while back > 0 and access[wanted * unit + sides[back - 1]] > access[wanted * unit + nth]:
+                    sides[back], chosen[back] = sides[back - 1], chosen[back - 1]
+                    back -= 1
+                sides[back], chosen[back] = nth, at
+                at += blocks[wanted * place + nth]
+            total = 1
+            for nth in range(depth):
+                total *= blocks[wanted * place + nth]
+                digits[nth] = 0
+            full = False
+            for combination in range(total):
+                found, count = _combine(chosen, spaces, digits, depth, table, keys, count, attributes, levels)
+                lists[posting + combination] = found
+                full |= counts[found] + added[found] >= dense
+                nth = depth - 1
+                while nth >= 0:
+                    digits[nth] += 1
+                    if digits[nth] < blocks[wanted * place + sides[nth]]:
+                        break
+                    digits[nth] = 0
+                    nth -= 1
+            if not full or depth == wanted or access[wanted * unit + depth] == UNUSED:
+                break
+        for posted in range(posting, posting + total):
+            added[lists[posted]] += 1
+        for nth in range(depth, wanted):
+            access[wanted * unit + nth] = UNUSED
+        for nth in range(wanted):
+            first += blocks[wanted * place + nth]
+        sizes[place] = total
+        progress[0], progress[1], progress[2], progress[3] = place + 1, first, posting + total, count
+
+
+@kernel
+def count_gains(lists: Any, added: Any) -> None:
+    """Count what each list gains."""
+    for found in lists:
+        added[found] += 1
+
+
+@kernel
+def enter_lists(table: Any, keys: Any, combined: bool) -> None:
+    """Enter the spaces, or the combinations, which all differ, into an empty table."""
+    for place in range(len(keys)):
+        if (keys[place] >= np.uint64(COMBINED)) == combined:
+            table[slot_of(table, keys, keys[place])] = place
