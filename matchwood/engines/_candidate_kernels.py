@@ -1,12 +1,18 @@
 """Kernels of candidates: how they lie in memory, and how they are verified.
 
 A list is a stretch of *heads*, four integers each: an attribute, the low label and the width of one more test, and where
-the candidate's *tail* lies. The tail begins with the unit (as -1 - unit when nothing is left to test), followed by the
-records of the constraints that neither the list nor the head has decided, the last one marked. Tails lie in the order of
-their heads, so verification reads forwards in both.
+the candidate's *tail* lies. A tail holds the constraints that neither the list nor the head has decided:
 
-Heads apart from tails because most candidates fail their first test: reading 16 bytes of each takes 1 ns,
-where whole candidates of some 90 bytes, side by side, are bound by the memory's bandwidth.
+- the unit, and its *shape*: how many plain and masked records there are, and whether others follow;
+- plain records, each an attribute, a low label and a width: constraints of one interval that NULL fails;
+- masked records, each an attribute with a shift, a low label, and 64 bits: constraints of several intervals that NULL
+  fails, where the labels from the first to the last interval make at most 64 steps of two to the power of the shift;
+- the others, each a code, a number of intervals, and their low labels and widths, the last one marked.
+
+Tails lie in the order of their heads, so verification reads forwards in both. Heads are apart from tails because most
+candidates fail their first test: reading 16 bytes of each takes 1 to 2 ns, where whole candidates side by side, of
+some 90 bytes, are bound by the memory's bandwidth. Plain and masked records are tested without a branch: two of three
+candidates that pass their head are hits, and an exit that is seldom taken is often mispredicted.
 """
 
 from __future__ import annotations
@@ -17,18 +23,29 @@ import numpy as np
 
 from matchwood._jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
+from matchwood.encoding.dyadic import block_end
 from matchwood.engines._access_kernels import UNUSABLE, covered
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines._verify_kernels import inside
 
 HEAD = 4
-MORE = 4
-LAST = 8
-TAIL_BITS = 4
-"""A tail's codes have two more flags: MORE where another interval of the same constraint follows, LAST."""
+TAIL_START = 2
+MASKED_WIDTH = 4
+OTHER_START = 2
+
+PLAIN_BITS, MASKED_BITS = 20, 10
+MOST_PLAIN, MOST_MASKED = 2**PLAIN_BITS - 1, 2**MASKED_BITS - 1
+"""A shape holds, from the lowest bit on, whether others follow, the number of plain records, and that of masked ones;
+what is beyond these counts is written as other."""
+
+SHIFT_BITS = 5
+STORED = 2
+LAST = 4
+TAIL_BITS = 3
+"""The code of another record is its attribute, and below it ACCEPTS_NULL, STORED and LAST."""
 
 MOST_INLINE = 8
-"""A constraint of more intervals is not copied into tails: its record names them in the store, and takes two places."""
+"""Of a constraint with more intervals a tail has only the range of their positions in the store (STORED)."""
 
 MOST_COPIES = 8
 """A unit in more lists than this has one tail for all of them."""
@@ -67,13 +84,41 @@ def _head_test(conjunctions: Any, unit: int, ranking: Any, place: int, access: A
     return best
 
 
+PLAIN, MASKED, OTHER = 0, 1, 2
+
+
 @kernel
-def _tail_records(records: Any, at: int) -> int:
-    """How many places the record of a constraint takes in a tail."""
+def _mask_shift(records: Any, intervals: Any, at: int) -> int:
+    """The shift by which the intervals of a record fit into 64 bits; -1 if they do not."""
+    first, last = records[at + 1], records[at + 2]
+    if last <= first:
+        return -1
+    base, steps = np.int64(intervals[2 * first]), np.int64(0)
+    for interval in range(first, last):
+        steps |= (intervals[2 * interval] - base) | (block_end(intervals[2 * interval + 1]) - base)
+    shift = 0
+    while steps >> shift & 1 == 0:
+        shift += 1
+    return shift if (block_end(intervals[2 * last - 1]) - base) >> shift <= 64 else -1
+
+
+@kernel
+def _kind(records: Any, intervals: Any, at: int) -> int:
+    """How the constraint of a record is written in a tail."""
+    if records[at] & ACCEPTS_NULL != 0:
+        return OTHER
     if records[at] & SEVERAL == 0:
-        return 1
+        return PLAIN
+    return MASKED if _mask_shift(records, intervals, at) >= 0 else OTHER
+
+
+@kernel
+def _tail_words(records: Any, intervals: Any, at: int) -> int:
+    """How many integers the constraint of a record takes in a tail at most."""
+    if records[at] & SEVERAL == 0:
+        return OTHER_START + 2
     pieces = records[at + 2] - records[at + 1]
-    return 2 if pieces > MOST_INLINE else max(1, pieces)
+    return OTHER_START + 2 * (1 if pieces > MOST_INLINE else max(1, pieces))
 
 
 @kernel
@@ -81,17 +126,17 @@ def plan_candidates(
     conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, sizes: Any, tests: Any, words: Any
 ) -> int:
     """Choose each unit's first test, tell the size of its tail, and return how much room all tails take."""
-    offsets, records = conjunctions.offsets, conjunctions.records
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     total = 0
     for place in range(len(units)):
         unit = units[place]
         tests[place] = _head_test(conjunctions, unit, ranking, place, access, wanted)
-        words[place] = 1
+        words[place] = TAIL_START
         for position in range(offsets[unit + 1] - offsets[unit]):
             at = WIDTH * (offsets[unit] + position)
             decided = position == tests[place] and records[at] & SEVERAL == 0
             if not decided and not is_access(access, wanted * unit, wanted, position):
-                words[place] += WIDTH * _tail_records(records, at)
+                words[place] += _tail_words(records, intervals, at)
         total += words[place] * (1 if sizes[place] > MOST_COPIES else sizes[place])
     return total
 
@@ -145,50 +190,73 @@ def plan_heads(lists: Any, counts: Any, capacities: Any, added: Any) -> int:
 
 
 @kernel
-def _write_record(records: Any, intervals: Any, at: int, tails: Any, end: int) -> int:
-    """Append the constraint of a record to a tail; returns the new end."""
+def _write_mask(records: Any, intervals: Any, at: int, tails: Any, end: int) -> int:
+    shift = _mask_shift(records, intervals, at)
+    base, mask = np.int64(intervals[2 * records[at + 1]]), np.uint64(0)
+    for interval in range(records[at + 1], records[at + 2]):
+        first, last = intervals[2 * interval] - base, block_end(intervals[2 * interval + 1]) - base
+        for step in range(first >> shift, last >> shift):
+            mask |= np.uint64(1) << np.uint64(step)
+    tails[end], tails[end + 1] = ((records[at] >> FLAG_BITS) << SHIFT_BITS) | shift, base
+    tails[end + 2] = np.int32(np.uint32(mask & np.uint64(2**32 - 1)))
+    tails[end + 3] = np.int32(np.uint32(mask >> np.uint64(32)))
+    return end + MASKED_WIDTH
+
+
+@kernel
+def _write_other(records: Any, intervals: Any, at: int, tails: Any, end: int) -> int:
     code, low, high = records[at], records[at + 1], records[at + 2]
-    own = ((code >> FLAG_BITS) << TAIL_BITS) | (code & ACCEPTS_NULL)
+    tails[end] = ((code >> FLAG_BITS) << TAIL_BITS) | (code & ACCEPTS_NULL)
+    tails[end + 1], tails[end + 2], tails[end + 3] = 1, low, high - low
     if code & SEVERAL == 0:
-        tails[end], tails[end + 1], tails[end + 2] = own, low, high
-        return end + WIDTH
+        return end + OTHER_START + 2
+    tails[end + 1] = high - low
     if high - low > MOST_INLINE:
-        tails[end], tails[end + 1], tails[end + 2] = own | SEVERAL, 0, 0
-        tails[end + 3], tails[end + 4], tails[end + 5] = low, high, 0
-        return end + 2 * WIDTH
-    if high == low:
-        tails[end], tails[end + 1], tails[end + 2] = own, 0, 0
-        return end + WIDTH
+        tails[end] |= STORED
+        tails[end + 1], tails[end + 2], tails[end + 3] = low, high, 0
+        return end + OTHER_START + 2
+    end += OTHER_START
     for interval in range(low, high):
-        tails[end] = own | MORE if interval + 1 < high else own
-        tails[end + 1], tails[end + 2] = intervals[2 * interval], intervals[2 * interval + 1]
-        end += WIDTH
+        tails[end], tails[end + 1] = intervals[2 * interval], intervals[2 * interval + 1] - intervals[2 * interval]
+        end += 2
     return end
 
 
 @kernel
 def _write_tail(
-    conjunctions: Any, unit: int, ranking: Any, place: int, access: Any, wanted: int, test: int, tails: Any, end: int
+    conjunctions: Any, unit: int, ranking: Any, place: int, access: Any, wanted: int, test: int, tails: Any, begin: int
 ) -> int:
-    """Append a unit's tail, the most selective constraint first; returns the new end."""
+    """Append a unit's tail, of each kind of records the most selective first; returns the new end."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    begin, last = end, -1
-    end += 1
-    for rank in range(ranking.starts[place], ranking.starts[place + 1]):
-        position = ranking.order[rank]
-        at = WIDTH * (offsets[unit] + position)
-        if position == test and records[at] & SEVERAL == 0:
-            continue
-        if is_access(access, wanted * unit, wanted, position):
-            continue
-        last, end = end, _write_record(records, intervals, at, tails, end)
-    if last < 0:
-        tails[begin] = -1 - unit
-        return end
-    tails[begin] = unit
-    while tails[last] & MORE != 0:
-        last += WIDTH
-    tails[last] |= LAST
+    end, last, shape = begin + TAIL_START, -1, 0
+    for kind in range(3):
+        plain, masked = 0, 0
+        for rank in range(ranking.starts[place], ranking.starts[place + 1]):
+            position = ranking.order[rank]
+            at = WIDTH * (offsets[unit] + position)
+            if position == test and records[at] & SEVERAL == 0:
+                continue
+            if is_access(access, wanted * unit, wanted, position):
+                continue
+            own = _kind(records, intervals, at)
+            plain, masked = plain + (own == PLAIN), masked + (own == MASKED)
+            if plain > MOST_PLAIN or masked > MOST_MASKED:
+                own = OTHER
+            if own != kind:
+                continue
+            if kind == PLAIN:
+                tails[end], tails[end + 1] = records[at] >> FLAG_BITS, records[at + 1]
+                tails[end + 2] = records[at + 2] - records[at + 1]
+                end += WIDTH
+            elif kind == MASKED:
+                end = _write_mask(records, intervals, at, tails, end)
+            else:
+                last, end = end, _write_other(records, intervals, at, tails, end)
+        if kind == OTHER:
+            shape = min(plain, MOST_PLAIN) << 1 | min(masked, MOST_MASKED) << (1 + PLAIN_BITS) | (last >= 0)
+    if last >= 0:
+        tails[last] |= LAST
+    tails[begin], tails[begin + 1] = unit, shape
     return end
 
 
@@ -231,55 +299,84 @@ def tail_holds(tails: Any, intervals: Any, start: Any, labels: Any) -> Any:
 
     As in `verify`, one unsigned comparison does for both ends of an interval and for NULL.
     """
-    at = np.uint64(start)
-    while True:
-        code, low, high = tails[at], tails[at + np.uint64(1)], tails[at + np.uint64(2)]
-        label = labels[np.uint32(code >> TAIL_BITS)]
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    at = np.uint64(start) + np.uint64(TAIL_START)
+    shape = np.uint32(tails[np.uint64(start) + one])
+    end, held = at + np.uint64(WIDTH) * np.uint64((shape >> np.uint32(1)) & np.uint32(MOST_PLAIN)), True
+    while at < end:
+        label = labels[np.uint32(tails[at])]
+        held &= np.uint32(label - tails[at + one]) < np.uint32(tails[at + two])
         at += np.uint64(WIDTH)
-        if np.uint32(label - low) < np.uint32(high - low):
-            while code & MORE != 0:
-                code = tails[at]
-                at += np.uint64(WIDTH)
-        elif code & (MORE | ACCEPTS_NULL | SEVERAL) == 0:
-            return False
-        elif code & MORE != 0:
-            continue
+    end = at + np.uint64(MASKED_WIDTH) * np.uint64(shape >> np.uint32(1 + PLAIN_BITS))
+    while at < end:
+        code = np.uint32(tails[at])
+        step = np.uint32(labels[code >> np.uint32(SHIFT_BITS)] - tails[at + one]) >> (code & np.uint32(31))
+        low, high = np.uint32(tails[at + two]), np.uint32(tails[at + three])
+        bits = high if step & np.uint32(32) else low
+        held &= (step < np.uint32(64)) & ((bits >> (step & np.uint32(31))) & np.uint32(1) != 0)
+        at += np.uint64(MASKED_WIDTH)
+    return held and (shape & np.uint32(1) == 0 or _others_hold(tails, intervals, at, labels))
+
+
+@kernel
+def _others_hold(tails: Any, intervals: Any, start: Any, labels: Any) -> Any:
+    """The same of the records that are neither plain nor masked, which begin at `start`."""
+    at, one = np.uint64(start), np.uint64(1)
+    while True:
+        code, count = tails[at], tails[at + one]
+        label = labels[np.uint32(code >> TAIL_BITS)]
+        held = (label == NULL_LABEL) & (code & ACCEPTS_NULL != 0)
+        at += np.uint64(OTHER_START)
+        if code & STORED != 0:
+            held |= label != NULL_LABEL and inside(count, tails[at], label, intervals)
+            count = 1
         else:
-            held = label == NULL_LABEL and code & ACCEPTS_NULL != 0
-            if code & SEVERAL != 0:
-                if not held and label != NULL_LABEL:
-                    held = inside(tails[at], tails[at + np.uint64(1)], label, intervals)
-                at += np.uint64(WIDTH)
-            if not held:
+            for place in range(at, at + np.uint64(2) * np.uint64(count), np.uint64(2)):
+                held |= np.uint32(label - tails[place]) < np.uint32(tails[place + one])
+        at += np.uint64(2) * np.uint64(count)
+        if not held or code & LAST != 0:
+            return held
+
+
+@kernel
+def _tail_is_safe(tails: Any, tail: int, units: int, attributes: int, intervals: int) -> bool:
+    if not 0 <= tail <= len(tails) - TAIL_START or not 0 <= tails[tail] < units or tails[tail + 1] < 0:
+        return False
+    shape, at = tails[tail + 1], tail + TAIL_START
+    middle = at + WIDTH * ((shape >> 1) & MOST_PLAIN)
+    end = middle + MASKED_WIDTH * (shape >> (1 + PLAIN_BITS))
+    if end > len(tails):
+        return False
+    while at < end:
+        attribute = tails[at] if at < middle else tails[at] >> SHIFT_BITS
+        if not 0 <= attribute < attributes:
+            return False
+        at += WIDTH if at < middle else MASKED_WIDTH
+    code = LAST if shape & 1 == 0 else 0
+    while code & LAST == 0:
+        if at + OTHER_START > len(tails):
+            return False
+        code, count = tails[at], tails[at + 1]
+        at += OTHER_START
+        if code < 0 or code >> TAIL_BITS >= attributes or count < 0:
+            return False
+        if code & STORED != 0:
+            if at + 2 > len(tails) or not count <= tails[at] <= intervals:
                 return False
-        if code & LAST != 0:
-            return True
+            count = 1
+        at += 2 * count
+    return at <= len(tails)
 
 
 @kernel
 def check_candidates(
     heads: Any, tails: Any, starts: Any, counts: Any, units: int, attributes: int, intervals: int
-) -> int:
-    """The first list with a head or a tail that could lead a kernel out of its arrays; -1 if there is none."""
+) -> bool:
+    """Whether no head and no tail could lead a kernel out of its arrays."""
     for found in range(len(starts)):
         for head in range(starts[found], starts[found] + counts[found]):
-            attribute, tail = heads[HEAD * head], heads[HEAD * head + 3]
-            if not 0 <= attribute < max(1, attributes) or not 0 <= tail < len(tails):
-                return found
-            unit, at = tails[tail], tail + 1
-            if not -units <= unit < units:
-                return found
-            code = LAST if unit < 0 else 0
-            while code & LAST == 0:
-                if at + WIDTH > len(tails):
-                    return found
-                code = tails[at]
-                at += WIDTH
-                if code < 0 or code >> TAIL_BITS >= attributes or (code & MORE != 0 and code & (LAST | SEVERAL) != 0):
-                    return found
-                if code & SEVERAL != 0:
-                    empty = tails[at - 2] == tails[at - 1]
-                    if not empty or at + WIDTH > len(tails) or not 0 <= tails[at] <= tails[at + 1] <= intervals:
-                        return found
-                    at += WIDTH
-    return -1
+            if not 0 <= heads[HEAD * head] < max(1, attributes):
+                return False
+            if not _tail_is_safe(tails, heads[HEAD * head + 3], units, attributes, intervals):
+                return False
+    return True

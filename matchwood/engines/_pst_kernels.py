@@ -20,6 +20,9 @@ STALE = 2
 BLOCK = 4096
 """Candidates that are verified together, after their tails have been touched."""
 
+_LINE = 16
+"""Integers in a cache line."""
+
 
 @kernel
 def _probe_spaces(lists: Any, events: Any, event: int, labels: Any, spaces: Any, levels: Any, ends: Any) -> int:
@@ -81,13 +84,13 @@ def _probe_combinations(
 
 
 @kernel
-def _touch(values: Any, positions: Any, starts: Any, count: int) -> Any:
-    """Read the begin of each list. The loads are independent, so their cache misses overlap."""
+def _touch(heads: Any, starts: Any, counts: Any, found: Any, count: int) -> Any:
+    """Read one integer of every cache line of the lists. The loads are independent, so their misses overlap."""
     touched = np.int32(0)
     for place in range(count):
-        at = HEAD * starts[positions[place]]
-        if at < len(values):
-            touched ^= values[at]
+        start = np.uint64(HEAD * starts[found[place]])
+        for at in range(start, start + np.uint64(HEAD * counts[found[place]]), np.uint64(_LINE)):
+            touched ^= heads[at]
     return touched
 
 
@@ -107,16 +110,15 @@ def _hits(
     tails: Any, intervals: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any, units: Any, used: Any
 ) -> Any:
     """Verify the tails; returns the end of the hits. Should damaged lists give more than there is room, they end."""
-    touched = np.int32(0)
+    touched, last = np.int32(0), np.uint32(len(tails) - 1)
     for place in range(count):
-        touched ^= tails[np.uint32(passing[place])]
+        tail = np.uint32(passing[place])
+        touched ^= tails[tail] ^ tails[min(tail + np.uint32(_LINE), last)]
     for place in range(count):
         tail = np.uint64(np.uint32(passing[place]))
-        unit = tails[tail]
-        if unit < 0:
-            unit = -1 - unit
-        elif not tail_holds(tails, intervals, tail + np.uint64(1), labels):
+        if not tail_holds(tails, intervals, tail, labels):
             continue
+        unit = np.uint32(tails[tail])
         if used < len(units) and not (stale and states[unit] != LIVE):
             units[used] = unit
             used += 1
@@ -172,7 +174,7 @@ def match_lists(
         found[:total] = spaces[:total]
         if depth > 1:
             total = _probe_combinations(lists, spaces, levels, ends, count, depth, found, total)
-        touched ^= _touch(lists.heads, found, lists.starts, total)
+        touched ^= _touch(lists.heads, lists.starts, lists.counts, found, total)
         used = _examine(
             lists, intervals, signatures, found, total, states, stale, labels, passing, units, used, work
         )

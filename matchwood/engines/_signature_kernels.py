@@ -12,8 +12,19 @@ import numpy as np
 from matchwood._hashing import mix64
 from matchwood._jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines._candidate_kernels import LAST, SEVERAL, TAIL_BITS, is_access
-from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, WIDTH
+from matchwood.engines._candidate_kernels import (
+    LAST,
+    MASKED_WIDTH,
+    MOST_PLAIN,
+    OTHER_START,
+    PLAIN_BITS,
+    SHIFT_BITS,
+    STORED,
+    TAIL_BITS,
+    TAIL_START,
+    is_access,
+)
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 
 BUCKETS = 64
 BUCKET_SHIFT = 25
@@ -48,7 +59,7 @@ def _word_of(bases: Any, sizes: Any, attribute: Any, bucket: Any, hashed: Any) -
 @kernel
 def contains(signatures: Any, attribute: Any, label: Any, unit: Any) -> Any:
     """Whether a unit may have a predicate that holds of a label: False is certain."""
-    if signatures.sizes[attribute] == 0:
+    if label == NULL_LABEL or signatures.sizes[attribute] == 0:
         return False
     hashed = mix64(np.uint64(unit))
     bits = _bits_of(hashed)
@@ -66,18 +77,28 @@ def signed(signatures: Any, tails: Any, passing: Any, count: int, labels: Any) -
         return count
     kept = 0
     for place in range(count):
-        start = np.int64(np.uint32(passing[place]))
-        unit, at, code, held = tails[start], start + 1, 0, True
-        while unit >= 0 and held and code & LAST == 0:
-            code = tails[at]
-            at += 2 * WIDTH if code & SEVERAL != 0 else WIDTH
-            if code & ACCEPTS_NULL == 0:
-                attribute = code >> TAIL_BITS
-                label = labels[attribute]
-                held = label != NULL_LABEL and contains(signatures, attribute, label, unit)
         passing[kept] = passing[place]
-        kept += held
+        kept += _is_signed(signatures, tails, np.int64(np.uint32(passing[place])), labels)
     return kept
+
+
+@kernel
+def _is_signed(signatures: Any, tails: Any, tail: int, labels: Any) -> bool:
+    unit, shape, at = tails[tail], tails[tail + 1], tail + TAIL_START
+    middle = at + WIDTH * ((shape >> 1) & MOST_PLAIN)
+    end = middle + MASKED_WIDTH * (shape >> (1 + PLAIN_BITS))
+    while at < end:
+        attribute = tails[at] if at < middle else tails[at] >> SHIFT_BITS
+        if not contains(signatures, attribute, labels[attribute], unit):
+            return False
+        at += WIDTH if at < middle else MASKED_WIDTH
+    code = LAST if shape & 1 == 0 else 0
+    while code & LAST == 0:
+        code, attribute = tails[at], tails[at] >> TAIL_BITS
+        if code & ACCEPTS_NULL == 0 and not contains(signatures, attribute, labels[attribute], unit):
+            return False
+        at += OTHER_START + 2 * (1 if code & STORED != 0 else tails[at + 1])
+    return True
 
 
 @kernel

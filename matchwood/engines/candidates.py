@@ -273,7 +273,7 @@ class Candidates:
         require(bool((view.counts <= capacities).all()), "a list is longer than its room")
         require(bool((view.starts + capacities <= self.room).all()), "a list reaches out of the heads")
         columns = view.heads, view.tails, view.starts, view.counts
-        require(check_candidates(*columns, units, attributes, intervals) < 0, "a candidate leads out of the tails")
+        require(check_candidates(*columns, units, attributes, intervals), "a candidate leads out of the tails")
         self._total = int(view.counts.sum(dtype=np.int64))
 
     def _check_keys(self, view: CandidateLists) -> None:
