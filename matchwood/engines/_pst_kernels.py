@@ -8,14 +8,11 @@ import numpy as np
 
 from matchwood._jit import kernel
 from matchwood.encoding.dyadic import ancestor
-from matchwood.engines._candidate_kernels import HEAD, tail_holds
+from matchwood.engines._candidate_kernels import HEAD, LIVE, verify_tails
 from matchwood.engines._posting_kernels import EMPTY, key_of, slot_of
-from matchwood.engines._signature_kernels import signed
+from matchwood.engines._signature_kernels import keep_signed
 from matchwood.engines._space_list_kernels import attribute_bit, combined_key
 from matchwood.engines._verify_kernels import clear, scatter, verify
-
-LIVE = 1
-STALE = 2
 
 BLOCK = 4096
 """Candidates that are verified together, after their tails have been touched."""
@@ -106,23 +103,27 @@ def _passing(heads: Any, start: Any, stop: Any, labels: Any, passing: Any, count
 
 
 @kernel
-def _hits(
-    tails: Any, intervals: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any, units: Any, used: Any
-) -> Any:
-    """Verify the tails; returns the end of the hits. Should damaged lists give more than there is room, they end."""
+def _touch_tails(tails: Any, passing: Any, count: int) -> Any:
+    """The same for tails, which mostly take two cache lines."""
     touched, last = np.int32(0), np.uint32(len(tails) - 1)
-    for place in range(count):
+    for place in range(np.uint64(count)):
         tail = np.uint32(passing[place])
         touched ^= tails[tail] ^ tails[min(tail + np.uint32(_LINE), last)]
-    for place in range(count):
-        tail = np.uint64(np.uint32(passing[place]))
-        if not tail_holds(tails, intervals, tail, labels):
-            continue
-        unit = np.uint32(tails[tail])
-        if used < len(units) and not (stale and states[unit] != LIVE):
-            units[used] = unit
-            used += 1
-    passing[0] = touched
+    return touched
+
+
+@kernel
+def _hits(
+    tails: Any, intervals: Any, signatures: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any,
+    units: Any, used: Any, work: Any,
+) -> Any:  # fmt: skip
+    """Verify the candidates that passed their heads; returns the end of the hits."""
+    touched = _touch_tails(tails, passing, count)
+    if len(signatures.words) > 0:
+        count = keep_signed(signatures, tails, passing, count, labels)
+    used = verify_tails(tails, intervals, passing, count, labels, states, stale, units, used)
+    work[2] += count
+    passing[BLOCK] = touched
     return used
 
 
@@ -143,13 +144,11 @@ def _examine(
             waiting = _passing(heads, start, end, labels, passing, waiting)
             start = end
             if waiting == BLOCK:
-                waiting = signed(signatures, tails, passing, waiting, labels)
-                work[2] += waiting
-                used = _hits(tails, intervals, passing, waiting, states, stale, labels, units, used)
+                used = _hits(
+                    tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work
+                )
                 waiting = 0
-    waiting = signed(signatures, tails, passing, waiting, labels)
-    work[2] += waiting
-    return _hits(tails, intervals, passing, waiting, states, stale, labels, units, used)
+    return _hits(tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
 
 
 @kernel

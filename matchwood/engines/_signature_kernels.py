@@ -68,13 +68,11 @@ def contains(signatures: Any, attribute: Any, label: Any, unit: Any) -> Any:
 
 
 @kernel
-def signed(signatures: Any, tails: Any, passing: Any, count: int, labels: Any) -> int:
+def keep_signed(signatures: Any, tails: Any, passing: Any, count: int, labels: Any) -> int:
     """Keep those tails whose units are in the signatures that the event selects; returns how many.
 
     The constraints of a tail are the ones still to be tested, and each that NULL fails has signatures.
     """
-    if len(signatures.words) == 0:
-        return count
     kept = 0
     for place in range(count):
         passing[kept] = passing[place]

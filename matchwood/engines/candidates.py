@@ -234,10 +234,11 @@ class Candidates:
             raise LimitExceeded("the candidates of one index take more than 8 GB: split the rules over several")
         tails.resize(end + int(needed))
         touched = np.unique(lists) if len(lists) * 16 < self.lists else np.flatnonzero(added).astype(np.int32)
-        fill_candidates(
+        end = fill_candidates(
             conjunctions, units, ranking, access, self._wanted, tests, sizes,
             touched, starts, counts, added, heads, tails.writable(), end,
         )  # fmt: skip
+        tails.resize(int(end))
         self._total += len(lists)
 
     # ------------------------------------------------------------------ saving

@@ -13,7 +13,8 @@ from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
 from matchwood.encoding.dyadic import LEVELS
 from matchwood.engines._access_kernels import UNUSED, choose_access
 from matchwood.engines._output import Output
-from matchwood.engines._pst_kernels import BLOCK, LIVE, STALE, match_lists
+from matchwood.engines._candidate_kernels import LIVE, STALE
+from matchwood.engines._pst_kernels import BLOCK, match_lists
 from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines._views import read_only, read_only_events, require, require_range, saved, saved_count
 from matchwood.engines.access import ranked
