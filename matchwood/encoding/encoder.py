@@ -19,6 +19,7 @@ from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, Encoded
 from matchwood.encoding.derived import DerivedSource
 from matchwood.encoding.derived_keys import is_derived
 from matchwood.encoding.flattening import Flat, assemble, flatten
+from matchwood.encoding.history import History
 from matchwood.encoding.labels import is_inner
 from matchwood.encoding.predicates import Binder
 from matchwood.encoding.schema import Schema
@@ -57,6 +58,11 @@ class Encoder:
     def timezone(self) -> str:
         """The name of the time zone that dates and naive times are read in."""
         return self.zone.name
+
+    @property
+    def history(self) -> History:
+        """What observed events were like, for choices by selectivity."""
+        return self.vocabulary.history
 
     @property
     def version(self) -> int:

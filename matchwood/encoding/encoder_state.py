@@ -24,6 +24,9 @@ _ARRAY_TYPES: dict[str, type] = {
     **dict.fromkeys(("attributes", "attributes.sources", "labels", "counts"), np.int32),
     **dict.fromkeys(("data", "kinds"), np.uint8),
     "residual": np.int16,
+    "observed": np.float32,
+    **dict.fromkeys(("history.events", "history.since"), np.float64),
+    "history.beside": np.int32,
 }
 """The type of each array by its whole name or its last part."""
 
@@ -47,6 +50,8 @@ def arrays(encoder: Encoder) -> dict[str, NDArray[Any]]:
     vocabulary = encoder.vocabulary
     named = {
         "attributes": vocabulary.table.arrays(),
+        # Events that still wait are counted beside the spaces now.
+        "history": vocabulary.history.arrays(),
         "spaces": vocabulary.spaces.arrays(),
         "sources": _names([(source.name, source.kind) for source in vocabulary.derived]),
         "uses": {
@@ -80,6 +85,7 @@ def restored(cls: type[Encoder], saved: Mapping[str, NDArray[Any]], settings: Ma
     encoder = cls(schema, settings["timezone"], settings["spaces"])
     table, sources = AttributeTable(_part(saved, "attributes")), _pairs(_part(saved, "sources"))
     encoder.vocabulary.restore(table, _part(saved, "spaces"), sources)
+    encoder.history.restore(_part(saved, "history"))
     return encoder
 
 

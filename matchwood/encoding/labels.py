@@ -142,6 +142,16 @@ def _weights(recent: NDArray[np.bool_], full_gap: int) -> NDArray[np.int64]:
     return weights
 
 
+def translated(labels: NDArray[np.int32], old: NDArray[np.int32], new: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Labels of spaces after a relabelling; one whose boundary is gone becomes that of the space below.
+
+    >>> translated(np.array([0, 5, 6, 9], np.int32), np.array([5, 9], np.int32), np.array([50, 90], np.int32)).tolist()
+    [0, 50, 50, 90]
+    """
+    found: NDArray[np.int32] = np.append(np.int32(BOTTOM_LABEL), new)[old.searchsorted(labels, "right")]
+    return found
+
+
 def is_inner(labels: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Which labels are those of boundaries, not the ends of the domain."""
     inner: NDArray[np.bool_] = (labels != BOTTOM_LABEL) & (labels != TOP_LABEL)

@@ -10,29 +10,23 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.encoding import labelled_spaces
 from matchwood.encoding import labels as labelling
 from matchwood.encoding.boundaries import Boundaries
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.key_columns import KeyColumn, frozen
-from matchwood.encoding.number_columns import IntegerKeys, NumberKeys
-from matchwood.encoding.spaces import Relabelling, Strings
-from matchwood.encoding.string_columns import StringKeys
+from matchwood.encoding.labelled_spaces import LabelledSpaces
+from matchwood.encoding.spaces import Strings
 from matchwood.errors import CorruptSnapshot
 
-FEW = 8
-"""Up to that many elements are added, or labels released, one by one."""
 
-MEMO_SIZE, MEMO_LENGTH = 16_384, 256
-"""How many values' labels are remembered, and up to what length of a text."""
-
-
-class SortedSpaces:
+class SortedSpaces(LabelledSpaces):
     """The boundaries of one attribute; `Spaces` says what each method does.
 
     >>> spaces = SortedSpaces("int")
@@ -42,10 +36,7 @@ class SortedSpaces:
     """
 
     def __init__(self, kind: str, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
-        self.kind = kind
-        self.columns: Any = column_class(kind)
-        self.relabellings: list[Relabelling] = []
-        self.counters = {"split": 0, "merged": 0, "relabelled": 0, "moved": 0}
+        super().__init__(kind, arrays)
         self._arrays = arrays
         if arrays is None:
             self._main = self._empty()
@@ -54,7 +45,6 @@ class SortedSpaces:
         self._tail_labels: list[int] = []
         self._tail_counts: list[int] = []
         self._tail: tuple[KeyColumn, NDArray[np.int32]] | None = None
-        self._memo: dict[Any, int] = {}
 
     def _empty(self) -> Boundaries:
         return Boundaries.fresh(self.columns.of_keys([]), np.empty(0, np.int32), np.empty(0, np.int32))
@@ -71,30 +61,10 @@ class SortedSpaces:
         self._main = Boundaries(keys, labels, counts, np.zeros(len(keys), np.bool_))
         return self._main
 
-    @staticmethod
-    def check_saved(columns: Mapping[str, NDArray[Any]], starts: Mapping[str, NDArray[np.int64]]) -> None:
-        sizes = {name: np.diff(each) for name, each in starts.items()}
-        if "offsets" in sizes:
-            _check_offsets(columns["offsets"], starts["offsets"], sizes.pop("data"))
-            sizes["offsets"] = sizes["offsets"] - 1
-        if not {"labels", "counts"} < sizes.keys() or any((size != sizes["labels"]).any() for size in sizes.values()):
-            raise ValueError("the boundaries' keys, labels and counts differ in number")
-
     def __len__(self) -> int:
         return len(self._main.labels) - self._dead + len(self._tail_labels)
 
     # ---------------------------------------------------------------- look-up
-
-    def locate(self, element: Any) -> int:
-        label = self._memo.get(element)
-        if label is None:
-            label = self._label_at(self.columns.key(element))
-            if isinstance(element, str) and len(element) > MEMO_LENGTH:
-                return label
-            if len(self._memo) >= MEMO_SIZE:
-                self._memo.clear()
-            self._memo[element] = label
-        return label
 
     def _label_at(self, key: Any) -> int:
         main = self._main.keys.find(key)[0]
@@ -112,26 +82,6 @@ class SortedSpaces:
         return self._main.keys.locate(frozen(self._main.labels), *tail, elements)
 
     # --------------------------------------------------------------- addition
-
-    def add_many(self, elements: Sequence[Any]) -> NDArray[np.int32]:
-        if len(elements) <= FEW:
-            return self._add_few([self.columns.key(element) for element in elements], [1] * len(elements))
-        keys, inverse = self.columns.of_elements(elements)
-        counts = np.bincount(inverse, minlength=len(keys)).astype(np.int32)
-        if len(keys) <= max(FEW, len(self) // 256):
-            labels = self._add_few([keys.at(place) for place in range(len(keys))], counts.tolist())
-        else:
-            labels = self._add_column(keys, counts)
-        each: NDArray[np.int32] = labels[inverse]
-        return each
-
-    def _add_few(self, keys: list[Any], counts: list[int]) -> NDArray[np.int32]:
-        """One by one; a label from before a relabelling is looked up again."""
-        before = self.counters["relabelled"]
-        labels = [self._add(key, count) for key, count in zip(keys, counts, strict=True)]
-        if self.counters["relabelled"] != before:
-            labels = [self._label_at(key) for key in keys]
-        return np.array(labels, np.int32)
 
     def _add(self, key: Any, count: int) -> int:
         main, known = self._main.keys.find(key)
@@ -226,7 +176,7 @@ class SortedSpaces:
 
     def release_many(self, labels: NDArray[np.int32]) -> None:
         inner = labels[labelling.is_inner(labels)]
-        if len(inner) <= max(FEW, len(self) // 256):
+        if len(inner) <= max(labelled_spaces.FEW, len(self) // 256):
             for label in inner.tolist():
                 self._release(label)
             return
@@ -270,12 +220,15 @@ class SortedSpaces:
             self._main = self._main.take(alive)
             self._changed("merged", dropped)
 
+    def _space_labels(self) -> NDArray[np.int32]:
+        labels = np.concatenate(([BOTTOM_LABEL], self._main.labels, self._tail_labels)).astype(np.int32)
+        return np.unique(labels) if self._dead or self._tail_labels else labels
+
     # ------------------------------------------------------------ maintenance
 
     def _changed(self, what: str, times: int = 1) -> None:
-        self.counters[what] += times
+        super()._changed(what, times)
         self._tail = None
-        self._memo.clear()
 
     def _writable(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Labels and counts of the main part, copied if they still belong to a snapshot."""
@@ -309,24 +262,21 @@ class SortedSpaces:
         labels, self._unit = labelling.assigned(self._main.recent, full_gap)
         old = self._main.labels if old is None else old
         new = labels if known is None else labels[known]
-        if len(old):
-            self.relabellings.append(Relabelling(np.array(old), new.copy()))
-            self.counters["relabelled"] += 1
-            self.counters["moved"] += len(labels)
+        self._was_relabelled(old, new, len(labels))
         self._main = self._main._replace(labels=labels, recent=np.zeros(len(labels), np.bool_))
         self._last = -1
         self._tail = None
-        self._memo.clear()
 
     # ------------------------------------------------------------------ state
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         main = self._merged()
-        return {**main.keys.arrays(), "labels": main.labels, "counts": main.counts}
+        observed = self._events.array(self._space_labels())
+        return {**main.keys.arrays(), "labels": main.labels, "counts": main.counts, "observed": observed}
 
     def stats(self) -> dict[str, int]:
         main = self._main
-        size = main.keys.nbytes + main.labels.nbytes + main.counts.nbytes + main.recent.nbytes
+        size = main.keys.nbytes + main.labels.nbytes + main.counts.nbytes + main.recent.nbytes + self._events.nbytes
         return {"boundaries": len(self), "bytes": size + 64 * len(self._tail_keys), **self.counters}
 
     def audit(self) -> list[str]:
@@ -340,21 +290,3 @@ class SortedSpaces:
         if (np.diff(main.keys.counts_up_to(main.keys)) != 1).any():
             problems.append("keys of boundaries are not increasing")
         return problems
-
-
-def _check_offsets(offsets: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
-    """Each attribute's offsets must rise from 0 to the length of its data."""
-    first, last = starts[:-1], starts[1:] - 1
-    if (last < first).any() or (offsets[first] != 0).any() or (offsets[last] != lengths).any():
-        raise ValueError("the offsets of boundaries do not fit their data")
-    steps = np.diff(offsets)
-    steps[last[:-1]] = 0
-    if (steps < 0).any():
-        raise ValueError("the offsets of boundaries do not increase")
-
-
-def column_class(kind: str) -> Any:
-    """The class of key columns for a kind of attribute."""
-    if kind == "string":
-        return StringKeys
-    return NumberKeys if kind in ("number", "double") else IntegerKeys

@@ -31,7 +31,10 @@ class _Saved:
         own = [name for name in packed if name.startswith(prefix) and name.endswith(suffix)]
         names = [name[len(prefix) : -len(suffix)] for name in own]
         self._columns = {name: packed[prefix + name] for name in names}
+        self._columns.setdefault("observed", np.empty(0, np.float32))
         self._starts = {name: np.concatenate(([0], packed[prefix + name + suffix])) for name in names}
+        # Snapshots from before events were counted have none of these.
+        self._starts.setdefault("observed", np.zeros(len(self.attributes) + 1, np.int64))
         for name, starts in self._starts.items():
             fits = len(starts) == len(self.attributes) + 1 and starts[-1] == len(self._columns[name])
             if not fits or (np.diff(starts) < 0).any():

@@ -55,8 +55,20 @@ class Spaces(Protocol):
     def locate_many(self, elements: NDArray[np.int64] | NDArray[np.float64] | Strings) -> NDArray[np.int32]:
         """The same for a column without NULLs: int64; int64 or float64 for number and double; Strings for string."""
 
+    def observe(self, labels: NDArray[np.int32]) -> None:
+        """Count one event more for the space of each label; calls overlap neither each other nor changes."""
+
+    def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        """How many observed events had a label in each interval [low, high)."""
+
+    def fade(self, factor: float) -> None:
+        """Make what was observed so far count less."""
+
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole state: `labels` and `counts` of the boundaries, and their keys."""
+        """The whole state: `labels` and `counts` of the boundaries, and their keys.
+
+        Beside them `observed`, the events counted for each space; empty if there were none.
+        """
 
     def stats(self) -> dict[str, int]:
         """`boundaries`, `bytes`, and how often spaces were `split`, `merged`, `relabelled`, `moved`."""
@@ -79,9 +91,10 @@ class SpacesClass(Protocol):
 
 def spaces_class(name: str) -> SpacesClass:
     """The implementation that `options={"spaces": name}` asks for."""
+    from matchwood.encoding.pstree import PSTree
     from matchwood.encoding.sorted_spaces import SortedSpaces
 
-    known: dict[str, SpacesClass] = {"sorted": SortedSpaces}
+    known: dict[str, SpacesClass] = {"sorted": SortedSpaces, "pstree": PSTree}
     if name not in known:
         raise InvalidArgument(f"spaces must be one of {', '.join(map(repr, known))} (got {name!r:.80})")
     return known[name]

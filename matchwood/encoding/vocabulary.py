@@ -12,6 +12,7 @@ from matchwood.encoding.attribute_table import DERIVED, AttributeTable
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
 from matchwood.encoding.derived import TRUE_LABEL, DerivedSource
 from matchwood.encoding.derived_keys import is_derived, read_key
+from matchwood.encoding.history import History
 from matchwood.encoding.space_table import SpaceTable
 from matchwood.encoding.types import KINDS
 
@@ -30,6 +31,7 @@ class Vocabulary:
         self.derived: list[DerivedSource] = []
         self._derived_of: dict[tuple[str, str], int] = {}
         self.relabelled: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
+        self.history = History(self)
         self.version = 0
         """Grows whenever the list of what events are asked for may have changed."""
 
@@ -51,6 +53,7 @@ class Vocabulary:
             return number
         if self.spaces.has_boundaries(number):
             return self.table.add(key, _CODES[kind])
+        self.history.begin(number)
         self.spaces.drop(number)
         self.table.kinds.writable()[number] = _CODES[kind]
         self.version += 1
@@ -76,11 +79,14 @@ class Vocabulary:
             return np.full(len(elements), TRUE_LABEL, np.int32)
         spaces = self.spaces.get(number)
         if spaces is None:
+            self.history.begin(number)
             spaces = self.spaces.made(number)
             self.version += 1
         labels = spaces.add_many(elements)
         if spaces.relabellings:
             self.relabelled.extend((number, old, new) for old, new in spaces.relabellings)
+            for old, new in spaces.relabellings:
+                self.history.relabel(number, old, new)
             spaces.relabellings.clear()
         return labels
 
@@ -154,11 +160,13 @@ class Vocabulary:
 
     def compact(self) -> NDArray[np.int32]:
         """Drop attributes that nothing refers to; returns each old number's new one, or -1."""
+        self.history.settle()
         live = np.flatnonzero(self.table.references.view() > 0)
         numbers = np.full(len(self.table), -1, np.int32)
         numbers[live] = np.arange(len(live))
         old, self.table = self.table, AttributeTable()
         self.spaces.renumber(numbers, self.table.kind)
+        self.history.renumber(numbers)
         self.derived, self._derived_of = [], {}
         for number in live.tolist():
             self._copy(old, number)

@@ -21,7 +21,9 @@ _NO_EVENTS = np.zeros(1, np.int64)
 
 def rows_of_event(matcher: CompiledMatcher, event: Mapping[str, Any]) -> NDArray[np.int32]:
     """The rows of the rules that are true of one event."""
-    hits = _Found(matcher, matcher.encoder.encode_event(event), 0)
+    codes = matcher.encoder.encode_event(event)
+    hits = _Found(matcher, codes, 0)
+    matcher.encoder.history.observe(codes)
     return hits.rows(matcher, 0).rows
 
 
@@ -43,6 +45,7 @@ class CompiledEvents:
         if self._generation != self._matcher.generation:
             self._codes = self._chunk.encode().events
             self._generation, self._found = self._matcher.generation, None
+            self._matcher.encoder.history.observe(self._codes)
         if not self.size:
             return Rows(self._chunk.first_row, _NO_EVENTS, np.empty(0, np.int32))
         if self._found is None or not self._found.covers(first):

@@ -33,4 +33,5 @@ def stats(table: RuleTable, encoder: Encoder, matcher: Matcher) -> dict[str, Any
         "bytes_rules": kept["bytes_ids"] + kept["bytes_links"] + kept["bytes_weights"],
         "holes": kept["holes"],
         "encoding": encoder.stats(),
+        "observed_events": encoder.history.events,
     }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from matchwood.encoding.labelled_spaces import MEMO_LENGTH
 from matchwood.encoding.recent import KEPT_LENGTH, Recent
-from matchwood.encoding.sorted_spaces import MEMO_LENGTH, SortedSpaces
+from matchwood.encoding.sorted_spaces import SortedSpaces
 
 
 def test_large_results_push_each_other_out() -> None:

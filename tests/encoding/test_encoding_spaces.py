@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matchwood.encoding import sorted_spaces
+from matchwood.encoding import labelled_spaces
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.keys import strings_of
+from matchwood.encoding.pstree import PSTree
 from matchwood.encoding.sorted_spaces import SortedSpaces
 from matchwood.encoding.spaces import Spaces, spaces_class
 from matchwood.errors import InvalidArgument
@@ -31,6 +32,15 @@ POOLS: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
+MakeSpaces = type[SortedSpaces] | type[PSTree]
+
+
+@pytest.fixture(params=[SortedSpaces, PSTree])
+def make(request: pytest.FixtureRequest) -> MakeSpaces:
+    chosen: MakeSpaces = request.param
+    return chosen
+
+
 def column(kind: str, elements: list[Any]) -> list[Any]:
     """Elements as columns that `locate_many` takes; numbers as one of integers and one of doubles."""
     if kind == "string":
@@ -44,7 +54,7 @@ def column(kind: str, elements: list[Any]) -> list[Any]:
 class Model:
     """The same boundaries in a plain list: key, label, and one entry a reference."""
 
-    def __init__(self, spaces: SortedSpaces) -> None:
+    def __init__(self, spaces: SortedSpaces | PSTree) -> None:
         self.spaces = spaces
         self.held: list[tuple[Any, int]] = []
 
@@ -82,10 +92,12 @@ class Model:
 @pytest.mark.parametrize("few", [0, 8])
 @pytest.mark.parametrize("kind", POOLS)
 @pytest.mark.parametrize("seed", range(4))
-def test_any_sequence_of_changes(kind: str, seed: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sorted_spaces, "FEW", few)
+def test_any_sequence_of_changes(
+    make: MakeSpaces, kind: str, seed: int, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labelled_spaces, "FEW", few)
     rng, pool = random.Random(seed), POOLS[kind]
-    model = Model(SortedSpaces(kind))
+    model = Model(make(kind))
     for _ in range(60):
         if rng.random() < 0.6 or not model.held:
             model.add([rng.choice(pool) for _ in range(rng.choice((1, 1, 2, 5, 30)))])
@@ -98,9 +110,9 @@ def test_any_sequence_of_changes(kind: str, seed: int, few: int, monkeypatch: py
 
 
 @pytest.mark.parametrize("kind", ["number", "string"])
-def test_labels_are_followed_when_they_run_out(kind: str) -> None:
+def test_labels_are_followed_when_they_run_out(make: MakeSpaces, kind: str) -> None:
     """Each new boundary halves the same gap, from alternating sides, which no choice of labels survives."""
-    model = Model(SortedSpaces(kind))
+    model = Model(make(kind))
     low, high, elements = 0, 2**200, []
     for step in range(200):
         middle = (low + high) // 2
@@ -112,8 +124,8 @@ def test_labels_are_followed_when_they_run_out(kind: str) -> None:
     model.check(kind, elements[::7])
 
 
-def test_dead_boundaries_may_come_to_life_again() -> None:
-    model = Model(SortedSpaces("int"))
+def test_dead_boundaries_may_come_to_life_again(make: MakeSpaces) -> None:
+    model = Model(make("int"))
     model.add(list(range(1_000)))
     rng = random.Random(3)
     for step in range(300):
@@ -150,16 +162,16 @@ def test_a_million_distinct_constants_at_once() -> None:
 
 
 @pytest.mark.parametrize("kind", POOLS)
-def test_saved_spaces_come_back_and_files_never_change(kind: str) -> None:
+def test_saved_spaces_come_back_and_files_never_change(make: MakeSpaces, kind: str) -> None:
     pool = POOLS[kind]
-    spaces = SortedSpaces(kind)
+    spaces = make(kind)
     spaces.add_many(pool)
     spaces.add_many(pool[:3])
     saved = spaces.arrays()
     for array in saved.values():
         array.flags.writeable = False
     before = {name: array.copy() for name, array in saved.items()}
-    other: Spaces = SortedSpaces(kind, saved)
+    other: Spaces = make(kind, saved)
     assert [other.locate(element) for element in pool] == [spaces.locate(element) for element in pool]
     other.release_many(np.array([other.locate(pool[5])], np.int32))
     other.add_many(pool[:20])
@@ -168,14 +180,14 @@ def test_saved_spaces_come_back_and_files_never_change(kind: str) -> None:
     assert all((saved[name] == array).all() for name, array in before.items())
 
 
-def test_damaged_arrays_are_refused() -> None:
-    spaces = SortedSpaces("string")
+def test_damaged_arrays_are_refused(make: MakeSpaces) -> None:
+    spaces = make("string")
     spaces.add_many(["a", "b", "c"])
     saved = spaces.arrays()
 
     def check(**damaged: Any) -> None:
         columns = {**saved, **damaged}
-        SortedSpaces.check_saved(columns, {name: np.array([0, len(array)]) for name, array in columns.items()})
+        make.check_saved(columns, {name: np.array([0, len(array)]) for name, array in columns.items()})
 
     check()
     for damaged, message in (
@@ -190,28 +202,28 @@ def test_damaged_arrays_are_refused() -> None:
             check(**damaged)
 
 
-def test_saved_arrays_of_many_attributes_are_checked_as_one() -> None:
+def test_saved_arrays_of_many_attributes_are_checked_as_one(make: MakeSpaces) -> None:
     parts = []
     for words in (["a", "bb"], ["ccc"], ["d", "e", "f"]):
-        spaces = SortedSpaces("string")
+        spaces = make("string")
         spaces.add_many(words)
         parts.append(spaces.arrays())
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     starts = {name: np.cumsum([0, *(len(part[name]) for part in parts)]) for name in parts[0]}
-    SortedSpaces.check_saved(columns, starts)
+    make.check_saved(columns, starts)
     columns["offsets"][4] = 7
     with pytest.raises(ValueError, match="do not fit"):
-        SortedSpaces.check_saved(columns, starts)
+        make.check_saved(columns, starts)
 
 
-def test_a_label_of_nothing_is_an_error() -> None:
-    spaces = SortedSpaces("int")
+def test_a_label_of_nothing_is_an_error(make: MakeSpaces) -> None:
+    spaces = make("int")
     spaces.add_many([1])
     with pytest.raises(ValueError, match="belongs to no boundary"):
         spaces.release_many(np.array([12345], np.int32))
 
 
 def test_names_of_implementations() -> None:
-    assert spaces_class("sorted") is SortedSpaces
-    with pytest.raises(InvalidArgument, match="spaces must be one of 'sorted'"):
+    assert (spaces_class("sorted"), spaces_class("pstree")) == (SortedSpaces, PSTree)
+    with pytest.raises(InvalidArgument, match="spaces must be one of 'sorted', 'pstree'"):
         spaces_class("pstreet")

@@ -1,0 +1,142 @@
+"""What all implementations of predicate spaces share: remembered look-ups, the ways in, and the counted events."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.event_counters import EventCounters, check_sizes
+from matchwood.encoding.key_columns import KeyColumn
+from matchwood.encoding.number_columns import IntegerKeys, NumberKeys
+from matchwood.encoding.spaces import Relabelling
+from matchwood.encoding.string_columns import StringKeys
+
+FEW = 8
+"""Up to that many elements are added, or labels released, one by one."""
+
+MEMO_SIZE, MEMO_LENGTH = 16_384, 256
+"""How many values' labels are remembered, and up to what length of a text."""
+
+
+class LabelledSpaces(ABC):
+    """The boundaries of one attribute; `Spaces` says what each method does."""
+
+    def __init__(self, kind: str, arrays: Mapping[str, NDArray[Any]] | None) -> None:
+        self.kind = kind
+        self.columns: Any = column_class(kind)
+        self.relabellings: list[Relabelling] = []
+        self.counters = {"split": 0, "merged": 0, "relabelled": 0, "moved": 0}
+        self._events = EventCounters(arrays)
+        self._memo: dict[Any, int] = {}
+
+    @staticmethod
+    def check_saved(columns: Mapping[str, NDArray[Any]], starts: Mapping[str, NDArray[np.int64]]) -> None:
+        sizes = {name: np.diff(each) for name, each in starts.items()}
+        if "offsets" in sizes:
+            _check_offsets(columns["offsets"], starts["offsets"], sizes.pop("data"))
+            sizes["offsets"] = sizes["offsets"] - 1
+        check_sizes(sizes.pop("observed"), sizes["labels"])
+        if not {"labels", "counts"} < sizes.keys() or any((size != sizes["labels"]).any() for size in sizes.values()):
+            raise ValueError("the boundaries' keys, labels and counts differ in number")
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    # ---------------------------------------------------------------- look-up
+
+    def locate(self, element: Any) -> int:
+        label = self._memo.get(element)
+        if label is None:
+            label = self._label_at(self.columns.key(element))
+            if isinstance(element, str) and len(element) > MEMO_LENGTH:
+                return label
+            if len(self._memo) >= MEMO_SIZE:
+                self._memo.clear()
+            self._memo[element] = label
+        return label
+
+    @abstractmethod
+    def _label_at(self, key: Any) -> int:
+        """The label of the space that holds a key in its Python form."""
+
+    # --------------------------------------------------------------- addition
+
+    def add_many(self, elements: Sequence[Any]) -> NDArray[np.int32]:
+        if len(elements) <= FEW:
+            return self._add_few([self.columns.key(element) for element in elements], [1] * len(elements))
+        keys, inverse = self.columns.of_elements(elements)
+        counts = np.bincount(inverse, minlength=len(keys)).astype(np.int32)
+        if len(keys) <= max(FEW, len(self) // 256):
+            labels = self._add_few([keys.at(place) for place in range(len(keys))], counts.tolist())
+        else:
+            labels = self._add_column(keys, counts)
+        each: NDArray[np.int32] = labels[inverse]
+        return each
+
+    def _add_few(self, keys: list[Any], counts: list[int]) -> NDArray[np.int32]:
+        """One by one; a label from before a relabelling is looked up again."""
+        before = self.counters["relabelled"]
+        labels = [self._add(key, count) for key, count in zip(keys, counts, strict=True)]
+        if self.counters["relabelled"] != before:
+            labels = [self._label_at(key) for key in keys]
+        return np.array(labels, np.int32)
+
+    @abstractmethod
+    def _add(self, key: Any, count: int) -> int:
+        """The label of one key's boundary, counted `count` times more."""
+
+    @abstractmethod
+    def _add_column(self, keys: KeyColumn, counts: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Many at once: known ones are counted, the others get labels gap by gap."""
+
+    # ----------------------------------------------------------------- events
+
+    def observe(self, labels: NDArray[np.int32]) -> None:
+        self._events.observe(labels, self._space_labels())
+
+    def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        return self._events.between(low, high)
+
+    def fade(self, factor: float) -> None:
+        self._events.fade(factor)
+
+    @abstractmethod
+    def _space_labels(self) -> NDArray[np.int32]:
+        """The labels of all spaces in order, BOTTOM_LABEL first."""
+
+    # ------------------------------------------------------------ maintenance
+
+    def _changed(self, what: str, times: int = 1) -> None:
+        self.counters[what] += times
+        self._memo.clear()
+
+    def _was_relabelled(self, old: NDArray[np.int32], new: NDArray[np.int32], moved: int) -> None:
+        """Tell the owner of labels that changed; of `moved` boundaries some had none before."""
+        self._events.relabel(old, new)
+        if len(old):
+            self.relabellings.append(Relabelling(np.array(old), np.array(new)))
+            self.counters["relabelled"] += 1
+            self.counters["moved"] += moved
+        self._memo.clear()
+
+
+def _check_offsets(offsets: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+    """Each attribute's offsets must rise from 0 to the length of its data."""
+    first, last = starts[:-1], starts[1:] - 1
+    if (last < first).any() or (offsets[first] != 0).any() or (offsets[last] != lengths).any():
+        raise ValueError("the offsets of boundaries do not fit their data")
+    steps = np.diff(offsets)
+    steps[last[:-1]] = 0
+    if (steps < 0).any():
+        raise ValueError("the offsets of boundaries do not increase")
+
+
+def column_class(kind: str) -> Any:
+    """The class of key columns for a kind of attribute."""
+    if kind == "string":
+        return StringKeys
+    return NumberKeys if kind in ("number", "double") else IntegerKeys
