@@ -99,14 +99,19 @@ def _is_signed(signatures: Any, tails: Any, tail: int, labels: Any) -> bool:
     return True
 
 
+COUNT, ENTER, ASK = 0, 1, 2
+
+
 @kernel
 def _walk(
-    conjunctions: Any, unit: Any, access: Any, wanted: int, loads: Any, entering: bool,
-    bases: Any, sizes: Any, words: Any,
-) -> None:  # fmt: skip
-    """Count, or enter, a unit in the buckets of its constraints that neither give access nor accept NULL."""
+    conjunctions: Any, unit: Any, access: Any, wanted: int, task: int, loads: Any, bases: Any, sizes: Any, words: Any
+) -> int:
+    """Count, enter, or look for a unit in the buckets of its constraints that neither give access nor accept NULL.
+
+    Returns in how many it was not found.
+    """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    hashed = mix64(np.uint64(unit))
+    hashed, missing = mix64(np.uint64(unit)), 0
     bits = _bits_of(hashed)
     for position in range(offsets[unit + 1] - offsets[unit]):
         at = WIDTH * (offsets[unit] + position)
@@ -114,16 +119,21 @@ def _walk(
         if code & ACCEPTS_NULL != 0 or is_access(access, wanted * unit, wanted, position):
             continue
         attribute, several, last = code >> FLAG_BITS, code & SEVERAL != 0, -1
-        start, stop = (records[at + 1], records[at + 2]) if several else (0, 1)
+        start, stop = (records[at + 1], records[at + 2]) if several else (np.int32(0), np.int32(1))
         for interval in range(start, stop):
             low = intervals[2 * interval] if several else records[at + 1]
             high = intervals[2 * interval + 1] if several else records[at + 2]
             for bucket in range(max(last + 1, bucket_of(low)), bucket_of(high - 1) + 1):
-                if entering:
-                    words[_word_of(bases, sizes, attribute, bucket, hashed)] |= bits
-                else:
-                    loads[BUCKETS * attribute + bucket] += 1
                 last = bucket
+                if task == COUNT:
+                    loads[BUCKETS * attribute + bucket] += 1
+                    continue
+                word = _word_of(bases, sizes, attribute, bucket, hashed)
+                if task == ENTER:
+                    words[word] |= bits
+                else:
+                    missing += words[word] & bits != bits
+    return missing
 
 
 @kernel
@@ -131,7 +141,7 @@ def count_loads(conjunctions: Any, units: Any, access: Any, wanted: int, loads: 
     """Count how many units each bucket gains."""
     nothing, words = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
     for unit in units:
-        _walk(conjunctions, unit, access, wanted, loads, False, nothing, nothing, words)
+        _walk(conjunctions, unit, access, wanted, COUNT, loads, nothing, nothing, words)
 
 
 @kernel
@@ -139,7 +149,17 @@ def enter_units(conjunctions: Any, units: Any, access: Any, wanted: int, bases: 
     """Enter units into the filters of their buckets."""
     loads = np.empty(0, dtype=np.int64)
     for unit in units:
-        _walk(conjunctions, unit, access, wanted, loads, True, bases, sizes, words)
+        _walk(conjunctions, unit, access, wanted, ENTER, loads, bases, sizes, words)
+
+
+@kernel
+def count_missing(conjunctions: Any, units: Any, access: Any, wanted: int, signatures: Any) -> int:
+    """How many of these units lack in a filter that should hold them."""
+    loads, words, missing = np.empty(0, dtype=np.int64), signatures.words.copy(), 0
+    bases, sizes = signatures.bases.copy(), signatures.sizes.copy()
+    for unit in units:
+        missing += _walk(conjunctions, unit, access, wanted, ASK, loads, bases, sizes, words) > 0
+    return missing
 
 
 @kernel

@@ -181,3 +181,30 @@ def enter_lists(table: Any, keys: Any, combined: bool) -> None:
     for place in range(len(keys)):
         if (keys[place] >= np.uint64(COMBINED)) == combined:
             table[slot_of(table, keys, keys[place])] = place
+
+
+@kernel
+def write_combinations(conjunctions: Any, units: Any, access: Any, wanted: int, blocks: Any, keys: Any) -> None:
+    """All combinations of spaces that units should be listed under: a row of keys each, 0 where there are fewer."""
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    most = max(1, blocks.max()) if len(blocks) > 0 else 1
+    codes, attributes = np.empty((wanted, most), dtype=np.int64), np.empty(wanted, dtype=np.int64)
+    row = 0
+    for place in range(len(units)):
+        total, depth = 1, 0
+        # Positions are in the order of attributes.
+        for position in np.sort(access[wanted * units[place] : wanted * (units[place] + 1)]):
+            if position == UNUSED:
+                break
+            at = WIDTH * (offsets[units[place]] + position)
+            attributes[depth] = records[at] >> FLAG_BITS
+            total *= _fill_codes(records, intervals, at, codes[depth])
+            depth += 1
+        for combination in range(total if depth > 0 else 0):
+            rest = combination
+            for nth in range(depth - 1, -1, -1):
+                at = WIDTH * (offsets[units[place]] + np.sort(access[wanted * units[place] :][:wanted])[nth])
+                size = block_count(records, intervals, at)
+                keys[row, nth] = key_of(attributes[nth], codes[nth, rest % size])
+                rest //= size
+            row += 1

@@ -28,6 +28,9 @@ _SPARE = 4096
 _GROWTH = 4
 """Lists that grew bit by bit are laid out anew, without gaps and in order, when there are so many times more units."""
 
+_USELESS = 0.5
+"""A predicate that lets more than this share of the events through is no further access predicate."""
+
 
 class AccessEngine(Engine):
     """Posts each unit under the spaces of its access predicates, and verifies what an event finds there.
@@ -50,6 +53,11 @@ class AccessEngine(Engine):
     @property
     def _wanted(self) -> int:
         """How many access predicates a unit has at most."""
+        return 1
+
+    @property
+    def _most_spaces(self) -> int:
+        """How many combinations of spaces a unit may have, unless a single access predicate has more."""
         return 1
 
     def _lists(self) -> Candidates:
@@ -87,15 +95,13 @@ class AccessEngine(Engine):
         self._live += len(units)
         ranking = ranked(conjunctions, units, self._frequency.view(), self._live, self.history)
         choose_access(
-            conjunctions, units, ranking, self._wanted, self._most_spaces, self._useless, self._access.writable()
+            conjunctions, units, ranking, self._wanted, self._most_spaces, _USELESS, self._access.writable()
         )
         self._candidates.post(conjunctions, self.store.attributes, units, ranking, self._access)
         self._states.writable()[units] = LIVE
         self._always.extend(units[self._first_access(units) == UNUSED])
         if not self._laid_out:
             self._laid_out = self._live
-
-    _most_spaces, _useless = 1, 1.0
 
     def _first_access(self, units: NDArray[np.int32]) -> NDArray[np.uint16]:
         found: NDArray[np.uint16] = self._access.view()[:: self._wanted][units]
@@ -220,3 +226,19 @@ class AccessEngine(Engine):
             "stale_postings": self._stale_postings,
             "reconsidered": self._reconsidered,
         }
+
+    # ------------------------------------------------------------------ trust
+
+    def audit(self) -> list[str]:
+        """Every live unit is once in each list of its access predicates, with all that is left to test."""
+        self.check()
+        indexed = np.zeros(self.store.count, dtype=np.bool_)
+        indexed[: len(self._states)] = self._states.view() == LIVE
+        wrong = np.flatnonzero(indexed != self.store.alive)
+        problems = [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
+        units = np.flatnonzero(indexed).astype(np.int32)
+        always = self._always.view()
+        listed = np.sort(always[self._states.view()[always] == LIVE])
+        if not np.array_equal(listed, units[self._first_access(units) == UNUSED]):
+            problems.append("the units looked at always are not those without access predicates")
+        return problems + self._candidates.audit(self.store.view(), units, self._access.view())
