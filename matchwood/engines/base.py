@@ -70,7 +70,7 @@ class Engine(ABC):
     limits: ClassVar[Mapping[str, tuple[int, int]]] = {}
     """The least and the greatest value of the options that are numbers."""
     uses_history: ClassVar[bool] = False
-    """Whether the engine asks `history`; if not, nobody needs to keep one."""
+    """Whether the engine lays units out by `history`: it is then told to `reconsider` when candidates are too many."""
     history: History | None = None
     """The events matched so far, where somebody keeps account of them."""
 
@@ -110,9 +110,8 @@ class Engine(ABC):
     def rebuild(self) -> None:
         """Index all live units of the store anew (after compaction, or when labels changed)."""
 
-    def reconsider(self) -> bool:
-        """Lay units out anew by what `history` tells by now; False if that makes no difference to this engine."""
-        return False
+    def reconsider(self) -> None:  # noqa: B027 - an engine that does not use the history has nothing to reconsider
+        """Lay units out anew by what `history` tells by now."""
 
     @abstractmethod
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:

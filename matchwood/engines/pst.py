@@ -134,11 +134,10 @@ class AccessEngine(Engine):
         self._start()
         self.insert(self.store.live_units())
 
-    def reconsider(self) -> bool:
+    def reconsider(self) -> None:
         self.check()
         self._reconsidered += 1
         self._build_anew()
-        return True
 
     # ------------------------------------------------------------------ matching
 
