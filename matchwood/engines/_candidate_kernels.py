@@ -67,26 +67,26 @@ def is_access(access: Any, start: int, wanted: int, position: int) -> bool:
 
 
 @kernel
-def _head_test(conjunctions: Any, unit: int, ranking: Any, place: int, access: Any, wanted: int) -> int:
+def _head_test(
+    records: Any, intervals: Any, first: int, costs: Any, start: int, count: int, access: Any, choice: int, wanted: int
+) -> int:
     """The constraint that a unit's heads test, as a position within it; -1 if there is none.
 
     Of several intervals a head tests what encloses them all, so that counts.
     """
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     best, least = -1, UNUSABLE
-    start = ranking.starts[place]
-    for position in range(ranking.starts[place + 1] - start):
-        cost = ranking.costs[start + position]
-        if cost >= least or is_access(access, wanted * unit, wanted, position):
+    for position in range(count):
+        cost = costs[start + position]
+        if cost >= least or is_access(access, choice, wanted, position):
             continue
-        labels, enclosed = covered(records, intervals, WIDTH * (offsets[unit] + position))
+        labels, enclosed = covered(records, intervals, WIDTH * (first + position))
         cost = cost * (max(enclosed, 1) / max(labels, 1))
         if cost < least:
             best, least = position, cost
     return best
 
 
-PLAIN, MASKED, OTHER = 0, 1, 2
+PLAIN, MASKED, OTHER, SKIPPED = 0, 1, 2, 3
 
 
 @kernel
@@ -129,12 +129,16 @@ def plan_candidates(
 ) -> int:
     """Choose each unit's first test, tell the size of its tail, and return how much room all tails take."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    starts, costs = ranking.starts, ranking.costs
     total = 0
     for place in range(len(units)):
         unit = units[place]
-        tests[place] = _head_test(conjunctions, unit, ranking, place, access, wanted)
+        count = offsets[unit + 1] - offsets[unit]
+        tests[place] = _head_test(
+            records, intervals, offsets[unit], costs, starts[place], count, access, wanted * unit, wanted
+        )
         words[place] = TAIL_START
-        for position in range(offsets[unit + 1] - offsets[unit]):
+        for position in range(count):
             at = WIDTH * (offsets[unit] + position)
             decided = position == tests[place] and records[at] & SEVERAL == 0
             if not decided and not is_access(access, wanted * unit, wanted, position):
@@ -226,21 +230,23 @@ def _write_other(records: Any, intervals: Any, at: int, tails: Any, end: int) ->
 
 @kernel
 def _write_tail(
-    conjunctions: Any, unit: int, ranking: Any, place: int, access: Any, wanted: int, test: int, tails: Any, begin: int
-) -> int:
+    records: Any, intervals: Any, first: int, order: Any, start: int, count: int, access: Any, choice: int,
+    wanted: int, test: int, kinds: Any, unit: int, tails: Any, begin: int,
+) -> int:  # fmt: skip
     """Append a unit's tail, of each kind of records the most selective first; returns the new end."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     end, last, shape = begin + TAIL_START, -1, 0
+    for rank in range(count):
+        position = order[start + rank]
+        at = WIDTH * (first + position)
+        decided = position == test and records[at] & SEVERAL == 0
+        skipped = decided or is_access(access, choice, wanted, position)
+        kinds[rank] = SKIPPED if skipped else _kind(records, intervals, at)
     for kind in range(3):
         plain, masked = 0, 0
-        for rank in range(ranking.starts[place], ranking.starts[place + 1]):
-            position = ranking.order[rank]
-            at = WIDTH * (offsets[unit] + position)
-            if position == test and records[at] & SEVERAL == 0:
+        for rank in range(count):
+            own, at = kinds[rank], WIDTH * (first + order[start + rank])
+            if own == SKIPPED:
                 continue
-            if is_access(access, wanted * unit, wanted, position):
-                continue
-            own = _kind(records, intervals, at)
             plain, masked = plain + (own == PLAIN), masked + (own == MASKED)
             if plain > MOST_PLAIN or masked > MOST_MASKED:
                 own = OTHER
@@ -269,7 +275,8 @@ def fill_candidates(
 ) -> int:  # fmt: skip
     """Write the tests and tails of all new heads, list by list; leaves the gains zero; returns the end of the tails."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    shared = np.full(len(units), -1, dtype=np.int64)
+    ranks, order = ranking.starts, ranking.order
+    shared, kinds, most = np.full(len(units), -1, dtype=np.int64), np.empty(64, dtype=np.int8), 64
     for found in touched:
         stop = starts[found] + counts[found]
         for head in range(stop - added[found], stop):
@@ -285,7 +292,13 @@ def fill_candidates(
                 heads[HEAD * head + 1], heads[HEAD * head + 2] = low, high - low
             if shared[place] < 0:
                 tail = used
-                used = _write_tail(conjunctions, unit, ranking, place, access, wanted, test, tails, used)
+                count = offsets[unit + 1] - offsets[unit]
+                if count > most:
+                    kinds, most = np.empty(count, dtype=np.int8), count
+                used = _write_tail(
+                    records, intervals, offsets[unit], order, ranks[place], count, access, wanted * unit, wanted,
+                    test, kinds, unit, tails, used,
+                )  # fmt: skip
                 if sizes[place] > MOST_COPIES:
                     shared[place] = tail
             else:

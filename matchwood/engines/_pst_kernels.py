@@ -22,14 +22,14 @@ _LINE = 16
 
 
 @kernel
-def _probe_spaces(lists: Any, events: Any, event: int, labels: Any, spaces: Any, levels: Any, ends: Any) -> int:
-    """The lists of all spaces that hold an event's labels, with their levels and where the next attribute begins."""
+def _probe_spaces(lists: Any, events: Any, event: int, spaces: Any, levels: Any) -> int:
+    """The lists of all spaces that hold an event's labels, with their levels."""
     table, keys, levels_in_use = lists.table, lists.keys, lists.levels
     found = 0
     for pair in range(events.offsets[event], events.offsets[event + 1]):
         attribute, label = events.attributes[pair], events.labels[pair]
         left = levels_in_use[attribute] if attribute < len(levels_in_use) else np.uint32(0)
-        level, first = 0, found
+        level = 0
         while left != 0:
             if left & np.uint32(1) != 0:
                 place = table[slot_of(table, keys, key_of(attribute, ancestor(label, level)))]
@@ -38,32 +38,27 @@ def _probe_spaces(lists: Any, events: Any, event: int, labels: Any, spaces: Any,
                     found += 1
             left >>= np.uint32(1)
             level += 1
-        ends[first:found] = found
     return found
 
 
 @kernel
-def _probe_combinations(
-    lists: Any, spaces: Any, levels: Any, ends: Any, count: int, depth: int, found: Any, used: int
-) -> int:
-    """The lists of all combinations of an event's spaces, behind the `used` ones; each attribute at most once.
+def _probe_combinations(lists: Any, spaces: Any, levels: Any, count: int, depth: int, found: Any, used: int) -> int:
+    """The lists of all combinations of an event's spaces, behind the `used` ones.
 
-    A part knows the attributes and levels that follow it, so only combinations that may exist are looked up.
+    Each part knows the attributes and levels that follow it, so only combinations that may exist are looked up.
     """
     table, keys = lists.combined_table, lists.keys
     next_attributes, next_levels = lists.next_attributes, lists.next_levels
     parts, places = np.empty(depth, dtype=np.int64), np.empty(depth, dtype=np.int64)
     for first in range(count):
-        if next_levels[spaces[first]] == 0:
-            continue
-        parts[0], places[0], top = spaces[first], ends[first], 0
+        parts[0], places[0], top = spaces[first], 0, 0
         while top >= 0:
-            place = places[top]
-            if place >= count:
+            place, part = places[top], parts[top]
+            if place == count or next_levels[part] == 0:
                 top -= 1
                 continue
             places[top] = place + 1
-            part, space = parts[top], spaces[place]
+            space = spaces[place]
             if (next_levels[part] >> np.uint32(levels[place])) & np.uint32(1) == 0:
                 continue
             if next_attributes[part] & attribute_bit(keys[space] >> np.uint64(32)) == 0:
@@ -74,9 +69,9 @@ def _probe_combinations(
             if used < len(found):
                 found[used] = combined
                 used += 1
-            if top + 1 < depth - 1 and next_levels[combined] != 0:
+            if top + 2 < depth:
                 top += 1
-                parts[top], places[top] = combined, ends[place]
+                parts[top], places[top] = combined, 0
     return used
 
 
@@ -154,12 +149,12 @@ def _examine(
 @kernel
 def match_lists(
     conjunctions: Any, lists: Any, signatures: Any, depth: int, states: Any, always: Any, live: int, stale: bool,
-    events: Any, first: int, labels: Any, spaces: Any, levels: Any, ends: Any, found: Any, passing: Any,
+    events: Any, first: int, labels: Any, spaces: Any, levels: Any, found: Any, passing: Any,
     units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
-    `spaces`, `levels` and `ends` have room for every level of every pair, `found` for all lists, `passing` for BLOCK
+    `spaces` and `levels` have room for every level of every pair, `found` for all lists, `passing` for BLOCK
     and one. `stale` tells whether the lists hold removed units.
     """
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
@@ -168,11 +163,11 @@ def match_lists(
         if len(units) - used < live:
             break
         scatter(events, event, labels)
-        count = _probe_spaces(lists, events, event, labels, spaces, levels, ends)
+        count = _probe_spaces(lists, events, event, spaces, levels)
         total = min(count, len(found))
         found[:total] = spaces[:total]
         if depth > 1:
-            total = _probe_combinations(lists, spaces, levels, ends, count, depth, found, total)
+            total = _probe_combinations(lists, spaces, levels, count, depth, found, total)
         touched ^= _touch(lists.heads, lists.starts, lists.counts, found, total)
         used = _examine(
             lists, intervals, signatures, found, total, states, stale, labels, passing, units, used, work

@@ -2,7 +2,8 @@
 
 A space is a dyadic block of an attribute; its key is `key_of`. A combination of spaces is known by its first part
 (a space, or a shorter combination) and the space that is added to it, both as numbers of lists: so every key is exact,
-whatever the number of predicates, and no two combinations share a list by a collision of hashes.
+whatever the number of predicates, and no two combinations share a list by a collision of hashes. The spaces of a
+combination come in the order in which the unit uses its access predicates, the best one first.
 """
 
 from __future__ import annotations
@@ -94,26 +95,6 @@ def assign_spaces(
 
 
 @kernel
-def _combine(
-    chosen: Any, spaces: Any, digits: Any, depth: int, table: Any, keys: Any, count: int, attributes: Any, levels: Any
-) -> tuple[int, int]:
-    """Find or make the list of one combination of spaces; returns it, and the number of lists."""
-    part = spaces[chosen[0] + digits[0]]
-    for nth in range(1, depth):
-        space = spaces[chosen[nth] + digits[nth]]
-        key = combined_key(part, space)
-        slot = slot_of(table, keys, key)
-        if table[slot] == EMPTY:
-            table[slot] = count
-            keys[count] = key
-            attributes[part] |= attribute_bit(keys[space] >> np.uint64(32))
-            levels[part] |= np.uint32(1) << np.uint32(level_of(keys[space] & np.uint64(_LOW_HALF)))
-            count += 1
-        part = table[slot]
-    return part, count
-
-
-@kernel
 def assign_combinations(
     units: Any, access: Any, wanted: int, blocks: Any, spaces: Any, dense: int, most: int, progress: Any, room: int,
     table: Any, keys: Any, counts: Any, added: Any, attributes: Any, levels: Any, sizes: Any, lists: Any,
@@ -123,47 +104,38 @@ def assign_combinations(
     A unit uses one predicate more as long as one of its lists already holds `dense` units. `progress` holds the next
     unit, where its spaces and its postings begin, and the number of lists; stops when those could be more than `room`.
     """
-    chosen, sides = np.zeros(wanted, dtype=np.int64), np.zeros(wanted, dtype=np.int64)
-    digits = np.zeros(wanted, dtype=np.int64)
-    while progress[0] < len(units) and progress[3] + 2 * wanted * wanted * most <= room:
+    while progress[0] < len(units) and progress[3] + wanted * most <= room:
         place, first, posting, count = progress[0], progress[1], progress[2], progress[3]
-        unit = units[place]
-        depth = 0
-        while True:
-            depth += 1
-            # The used predicates in the order of their attributes, which is that of their positions.
-            at = first
-            for nth in range(depth):
-                back = nth
-                while back > 0 and access[wanted * unit + sides[back - 1]] > access[wanted * unit + nth]:
-                    sides[back], chosen[back] = sides[back - 1], chosen[back - 1]
-                    back -= 1
-                sides[back], chosen[back] = nth, at
-                at += blocks[wanted * place + nth]
-            total = 1
-            for nth in range(depth):
-                total *= blocks[wanted * place + nth]
-                digits[nth] = 0
+        unit, depth, total = units[place], 1, blocks[wanted * place]
+        lists[posting : posting + total] = spaces[first : first + total]
+        first += total
+        while depth < wanted and access[wanted * unit + depth] != UNUSED:
             full = False
-            for combination in range(total):
-                found, count = _combine(chosen, spaces, digits, depth, table, keys, count, attributes, levels)
-                lists[posting + combination] = found
-                full |= counts[found] + added[found] >= dense
-                nth = depth - 1
-                while nth >= 0:
-                    digits[nth] += 1
-                    if digits[nth] < blocks[wanted * place + sides[nth]]:
-                        break
-                    digits[nth] = 0
-                    nth -= 1
-            if not full or depth == wanted or access[wanted * unit + depth] == UNUSED:
+            for posted in range(posting, posting + total):
+                full |= counts[lists[posted]] + added[lists[posted]] >= dense
+            if not full:
                 break
+            # Every list so far with every space of the next predicate, from behind: they grow in place.
+            size = blocks[wanted * place + depth]
+            for posted in range(total - 1, -1, -1):
+                part = lists[posting + posted]
+                for nth in range(size):
+                    space = spaces[first + nth]
+                    key = combined_key(part, space)
+                    slot = slot_of(table, keys, key)
+                    if table[slot] == EMPTY:
+                        table[slot] = count
+                        keys[count] = key
+                        attributes[part] |= attribute_bit(keys[space] >> np.uint64(32))
+                        levels[part] |= np.uint32(1) << np.uint32(level_of(keys[space] & np.uint64(_LOW_HALF)))
+                        count += 1
+                    lists[posting + posted * size + nth] = table[slot]
+            first, total, depth = first + size, total * size, depth + 1
         for posted in range(posting, posting + total):
             added[lists[posted]] += 1
         for nth in range(depth, wanted):
-            access[wanted * unit + nth] = UNUSED
-        for nth in range(wanted):
             first += blocks[wanted * place + nth]
+            access[wanted * unit + nth] = UNUSED
         sizes[place] = total
         progress[0], progress[1], progress[2], progress[3] = place + 1, first, posting + total, count
 
@@ -187,24 +159,19 @@ def enter_lists(table: Any, keys: Any, combined: bool) -> None:
 def write_combinations(conjunctions: Any, units: Any, access: Any, wanted: int, blocks: Any, keys: Any) -> None:
     """All combinations of spaces that units should be listed under: a row of keys each, 0 where there are fewer."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    most = max(1, blocks.max()) if len(blocks) > 0 else 1
-    codes, attributes = np.empty((wanted, most), dtype=np.int64), np.empty(wanted, dtype=np.int64)
-    row = 0
+    codes = np.empty((wanted, max(1, blocks.max()) if len(blocks) > 0 else 1), dtype=np.int64)
+    attributes, row = np.empty(wanted, dtype=np.int64), 0
     for place in range(len(units)):
         total, depth = 1, 0
-        # Positions are in the order of attributes.
-        for position in np.sort(access[wanted * units[place] : wanted * (units[place] + 1)]):
-            if position == UNUSED:
-                break
-            at = WIDTH * (offsets[units[place]] + position)
+        while depth < wanted and access[wanted * units[place] + depth] != UNUSED:
+            at = WIDTH * (offsets[units[place]] + access[wanted * units[place] + depth])
             attributes[depth] = records[at] >> FLAG_BITS
             total *= _fill_codes(records, intervals, at, codes[depth])
             depth += 1
         for combination in range(total if depth > 0 else 0):
             rest = combination
-            for nth in range(depth - 1, -1, -1):
-                at = WIDTH * (offsets[units[place]] + np.sort(access[wanted * units[place] :][:wanted])[nth])
-                size = block_count(records, intervals, at)
+            for nth in range(depth):
+                size = blocks[wanted * place + nth]
                 keys[row, nth] = key_of(attributes[nth], codes[nth, rest % size])
                 rest //= size
             row += 1

@@ -183,7 +183,7 @@ class Candidates:
         products = np.maximum.accumulate(np.cumprod(blocks.reshape(len(units), self._wanted), axis=1), axis=1)
         sizes, lists = np.zeros(len(units), dtype=np.int64), np.empty(int(products[:, -1].sum()), dtype=np.int32)
         progress = np.array([0, 0, 0, self.lists], dtype=np.int64)
-        least = 2 * self._wanted * self._wanted * self._most
+        least = self._wanted * self._most
         while progress[0] < len(units):
             before = int(progress[3])
             room = self._reserve("combined_table", before, least, least + 2 * len(lists))
@@ -363,7 +363,7 @@ class Candidates:
         return []
 
     def _spaces_of_lists(self) -> NDArray[np.uint64]:
-        """The keys of the spaces that make up each list, in the order of their attributes, then 0."""
+        """The keys of the spaces that make up each list, in their order, then 0."""
         keys, rows = self._columns["keys"].view(), np.arange(self.lists)
         found = np.zeros((self.lists, self._wanted), dtype=np.uint64)
         part = rows.copy()

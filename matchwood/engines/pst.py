@@ -155,7 +155,6 @@ class AccessEngine(Engine):
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("pst.spaces", most, np.int32, None),
             workspace.array("pst.levels", most, np.int32, None),
-            workspace.array("pst.ends", most, np.int32, None),
             workspace.array("pst.found", len(lists.keys), np.int32, None),
             workspace.array("pst.passing", BLOCK + 1, np.int32),
             output.units, output.offsets, output.work,
