@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from matchwood._hashing import mix64
 from matchwood._jit import kernel
 from matchwood.encoding.dyadic import ancestor
 from matchwood.engines._candidate_kernels import HEAD, LIVE, verify_tails
 from matchwood.engines._posting_kernels import EMPTY, key_of, slot_of
 from matchwood.engines._signature_kernels import keep_signed
-from matchwood.engines._space_list_kernels import attribute_bit, combined_key
+from matchwood.engines._space_list_kernels import attribute_bit, combined_key, filter_bit
 from matchwood.engines._verify_kernels import clear, scatter, verify
 
 BLOCK = 4096
@@ -22,8 +23,8 @@ _LINE = 16
 
 
 @kernel
-def _probe_spaces(lists: Any, events: Any, event: int, spaces: Any, levels: Any) -> int:
-    """The lists of all spaces that hold an event's labels, with their levels."""
+def _probe_spaces(lists: Any, events: Any, event: int, spaces: Any, attributes: Any, levels: Any) -> int:
+    """The lists of all spaces that hold an event's labels, and the bits of their attributes and levels."""
     table, keys, levels_in_use = lists.table, lists.keys, lists.levels
     found = 0
     for pair in range(events.offsets[event], events.offsets[event + 1]):
@@ -34,7 +35,8 @@ def _probe_spaces(lists: Any, events: Any, event: int, spaces: Any, levels: Any)
             if left & np.uint32(1) != 0:
                 place = table[slot_of(table, keys, key_of(attribute, ancestor(label, level)))]
                 if place != EMPTY and found < len(spaces):
-                    spaces[found], levels[found] = place, level
+                    spaces[found] = place
+                    attributes[found], levels[found] = attribute_bit(attribute), np.uint32(1) << np.uint32(level)
                     found += 1
             left >>= np.uint32(1)
             level += 1
@@ -42,29 +44,33 @@ def _probe_spaces(lists: Any, events: Any, event: int, spaces: Any, levels: Any)
 
 
 @kernel
-def _probe_combinations(lists: Any, spaces: Any, levels: Any, count: int, depth: int, found: Any, used: int) -> int:
+def _probe_combinations(
+    table: Any, filtered: Any, keys: Any, next_attributes: Any, next_levels: Any,
+    spaces: Any, attributes: Any, levels: Any, count: int, depth: int, found: Any, used: int,
+) -> int:  # fmt: skip
     """The lists of all combinations of an event's spaces, behind the `used` ones.
 
-    Each part knows the attributes and levels that follow it, so only combinations that may exist are looked up.
+    Each part knows the attributes and levels that follow it, and the filter which combinations exist: so nearly all
+    that are looked up in the table are there.
     """
-    table, keys = lists.combined_table, lists.keys
-    next_attributes, next_levels = lists.next_attributes, lists.next_levels
     parts, places = np.empty(depth, dtype=np.int64), np.empty(depth, dtype=np.int64)
     for first in range(count):
         parts[0], places[0], top = spaces[first], 0, 0
         while top >= 0:
-            place, part = places[top], parts[top]
-            if place == count or next_levels[part] == 0:
-                top -= 1
-                continue
-            places[top] = place + 1
-            space = spaces[place]
-            if (next_levels[part] >> np.uint32(levels[place])) & np.uint32(1) == 0:
-                continue
-            if next_attributes[part] & attribute_bit(keys[space] >> np.uint64(32)) == 0:
-                continue
-            combined = table[slot_of(table, keys, combined_key(part, space))]
+            part = parts[top]
+            wanted_attributes, wanted_levels = next_attributes[part], next_levels[part]
+            place = np.uint64(places[top] if wanted_levels != 0 else count)
+            combined = EMPTY
+            while place < np.uint64(count) and combined == EMPTY:
+                if wanted_attributes & attributes[place] != 0 and wanted_levels & levels[place] != 0:
+                    key = combined_key(part, spaces[place])
+                    word, bit = filter_bit(mix64(key) >> np.uint64(24), len(filtered))
+                    if filtered[word] & bit != 0:
+                        combined = table[slot_of(table, keys, key)]
+                place += np.uint64(1)
+            places[top] = place
             if combined == EMPTY:
+                top -= 1
                 continue
             if used < len(found):
                 found[used] = combined
@@ -149,12 +155,12 @@ def _examine(
 @kernel
 def match_lists(
     conjunctions: Any, lists: Any, signatures: Any, depth: int, states: Any, always: Any, live: int, stale: bool,
-    events: Any, first: int, labels: Any, spaces: Any, levels: Any, found: Any, passing: Any,
+    events: Any, first: int, labels: Any, spaces: Any, attributes: Any, levels: Any, found: Any, passing: Any,
     units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
-    `spaces` and `levels` have room for every level of every pair, `found` for all lists, `passing` for BLOCK
+    `spaces`, `attributes` and `levels` have room for every level of every pair, `found` for all lists, `passing` for BLOCK
     and one. `stale` tells whether the lists hold removed units.
     """
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
@@ -163,11 +169,14 @@ def match_lists(
         if len(units) - used < live:
             break
         scatter(events, event, labels)
-        count = _probe_spaces(lists, events, event, spaces, levels)
+        count = _probe_spaces(lists, events, event, spaces, attributes, levels)
         total = min(count, len(found))
         found[:total] = spaces[:total]
         if depth > 1:
-            total = _probe_combinations(lists, spaces, levels, count, depth, found, total)
+            total = _probe_combinations(
+                lists.combined_table, lists.combined_filter, lists.keys, lists.next_attributes, lists.next_levels,
+                spaces, attributes, levels, count, depth, found, total,
+            )  # fmt: skip
         touched ^= _touch(lists.heads, lists.starts, lists.counts, found, total)
         used = _examine(
             lists, intervals, signatures, found, total, states, stale, labels, passing, units, used, work

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from matchwood._hashing import mix64
 from matchwood._jit import kernel
 from matchwood.encoding.dyadic import fill_blocks, level_of
 from matchwood.engines._access_kernels import UNUSED, block_count
@@ -26,6 +27,19 @@ _LOW_HALF = 2**32 - 1
 def combined_key(part: Any, space: Any) -> Any:
     """The key of a combination: the list of its first part, and that of the space which is added."""
     return np.uint64(COMBINED) | (np.uint64(part) << np.uint64(32)) | np.uint64(space)
+
+
+@kernel
+def filter_bit(hashed: Any, words: Any) -> Any:
+    """Where the bit of a combination's hash lies in a filter: the number of the word, and the bit."""
+    return (hashed >> np.uint64(6)) & (np.uint64(words) - np.uint64(1)), np.uint64(1) << (hashed & np.uint64(63))
+
+
+@kernel
+def enter_filter(filtered: Any, key: Any) -> None:
+    """Mark a combination as one that exists."""
+    word, bit = filter_bit(mix64(key) >> np.uint64(24), len(filtered))
+    filtered[word] |= bit
 
 
 @kernel
@@ -97,11 +111,12 @@ def assign_spaces(
 @kernel
 def assign_combinations(
     units: Any, access: Any, wanted: int, blocks: Any, spaces: Any, dense: int, most: int, progress: Any, room: int,
-    table: Any, keys: Any, counts: Any, added: Any, attributes: Any, levels: Any, sizes: Any, lists: Any,
+    table: Any, filtered: Any, keys: Any, counts: Any, added: Any, loads: Any, attributes: Any, levels: Any, sizes: Any, lists: Any,
 ) -> None:  # fmt: skip
     """Choose how many access predicates each unit uses, and find or make its lists.
 
-    A unit uses one predicate more as long as one of its lists already holds `dense` units. `progress` holds the next
+    A unit uses one predicate more as long as one of its lists would hold more than `dense` units: of a space, all that
+    have it first (`loads`); of a combination, those that it holds already. `progress` holds the next
     unit, where its spaces and its postings begin, and the number of lists; stops when those could be more than `room`.
     """
     while progress[0] < len(units) and progress[3] + wanted * most <= room:
@@ -111,8 +126,8 @@ def assign_combinations(
         first += total
         while depth < wanted and access[wanted * unit + depth] != UNUSED:
             full = False
-            for posted in range(posting, posting + total):
-                full |= counts[lists[posted]] + added[lists[posted]] >= dense
+            for posted in lists[posting : posting + total]:
+                full |= (loads[posted] if depth == 1 else counts[posted] + added[posted] + 1) > dense
             if not full:
                 break
             # Every list so far with every space of the next predicate, from behind: they grow in place.
@@ -126,6 +141,7 @@ def assign_combinations(
                     if table[slot] == EMPTY:
                         table[slot] = count
                         keys[count] = key
+                        enter_filter(filtered, key)
                         attributes[part] |= attribute_bit(keys[space] >> np.uint64(32))
                         levels[part] |= np.uint32(1) << np.uint32(level_of(keys[space] & np.uint64(_LOW_HALF)))
                         count += 1
@@ -141,6 +157,17 @@ def assign_combinations(
 
 
 @kernel
+def count_loads(blocks: Any, wanted: int, spaces: Any, loads: Any) -> None:
+    """Count for each space the units that have it first."""
+    first = 0
+    for place in range(len(blocks) // wanted):
+        for space in spaces[first : first + blocks[wanted * place]]:
+            loads[space] += 1
+        for nth in range(wanted):
+            first += blocks[wanted * place + nth]
+
+
+@kernel
 def count_gains(lists: Any, added: Any) -> None:
     """Count what each list gains."""
     for found in lists:
@@ -153,6 +180,14 @@ def enter_lists(table: Any, keys: Any, combined: bool) -> None:
     for place in range(len(keys)):
         if (keys[place] >= np.uint64(COMBINED)) == combined:
             table[slot_of(table, keys, keys[place])] = place
+
+
+@kernel
+def filter_lists(filtered: Any, keys: Any) -> None:
+    """Mark all combinations among these lists in an empty filter."""
+    for key in keys:
+        if key >= np.uint64(COMBINED):
+            enter_filter(filtered, key)
 
 
 @kernel

@@ -25,8 +25,10 @@ from matchwood.engines._space_list_kernels import (
     assign_combinations,
     assign_spaces,
     count_gains,
+    count_loads,
     count_spaces,
     enter_lists,
+    filter_lists,
     write_combinations,
 )
 from matchwood.engines._views import read_only, require, require_range, saved
@@ -35,6 +37,9 @@ from matchwood.engines.conjunctions import Conjunctions
 from matchwood.errors import LimitExceeded
 
 _SMALLEST_TABLE = 64
+_FILTER_SHARE = 16
+"""Slots of the table of combinations for each 64-bit word of their filter."""
+
 _MOST_WORDS = 2**31 - 1
 
 
@@ -43,6 +48,8 @@ class CandidateLists(NamedTuple):
 
     `table`           open addressing over the hash of a space's key; the number of its list, or -1
     `combined_table`  the same for combinations of spaces; both are at most half full
+    `combined_filter` a bit for each combination, 8 to 16 times as many bits as there are: small enough for the caches, it
+                      answers for nearly all combinations of an event's spaces that do not exist
     `keys`            the key of each list, as `_space_list_kernels` describes
     `starts`, `counts`  list l has the heads starts[l] : starts[l] + counts[l]
     `heads`, `tails`  the candidates, as `_candidate_kernels` describes
@@ -53,6 +60,7 @@ class CandidateLists(NamedTuple):
 
     table: NDArray[np.int32]
     combined_table: NDArray[np.int32]
+    combined_filter: NDArray[np.uint64]
     keys: NDArray[np.uint64]
     starts: NDArray[np.int64]
     counts: NDArray[np.int32]
@@ -66,6 +74,7 @@ class CandidateLists(NamedTuple):
 _TYPES: dict[str, Any] = {
     "table": np.int32,
     "combined_table": np.int32,
+    "combined_filter": np.uint64,
     "keys": np.uint64,
     "starts": np.int64,
     "counts": np.int32,
@@ -75,10 +84,11 @@ _TYPES: dict[str, Any] = {
     "next_attributes": np.uint64,
     "next_levels": np.uint32,
     "capacities": np.int32,
+    "loads": np.int32,
 }
 
 
-_FOR_COMBINATIONS = ("combined_table", "next_attributes", "next_levels")
+_FOR_COMBINATIONS = ("combined_table", "combined_filter", "next_attributes", "next_levels", "loads")
 
 
 class Candidates:
@@ -96,6 +106,7 @@ class Candidates:
         self._columns = {name: Growable(kind) for name, kind in _TYPES.items()}
         self._columns["table"] = _empty_table(_SMALLEST_TABLE)
         self._columns["combined_table"] = _empty_table(_SMALLEST_TABLE)
+        self._columns["combined_filter"] = _empty_filter(_SMALLEST_TABLE)
         self._added = Growable(np.int32)
         self._entries = {"table": 0, "combined_table": 0}
         self._total = 0
@@ -183,13 +194,15 @@ class Candidates:
         products = np.maximum.accumulate(np.cumprod(blocks.reshape(len(units), self._wanted), axis=1), axis=1)
         sizes, lists = np.zeros(len(units), dtype=np.int64), np.empty(int(products[:, -1].sum()), dtype=np.int32)
         progress = np.array([0, 0, 0, self.lists], dtype=np.int64)
+        count_loads(blocks, self._wanted, spaces, self._columns["loads"].writable())
         least = self._wanted * self._most
         while progress[0] < len(units):
             before = int(progress[3])
             room = self._reserve("combined_table", before, least, least + 2 * len(lists))
             self._resize(room)
-            columns = (self._columns[name].writable() for name in ("combined_table", "keys", "counts"))
-            following = (self._columns[name].writable() for name in ("next_attributes", "next_levels"))
+            tables = ("combined_table", "combined_filter", "keys", "counts")
+            columns = (self._columns[name].writable() for name in tables)
+            following = (self._columns[name].writable() for name in ("loads", "next_attributes", "next_levels"))
             assign_combinations(
                 units, access.writable(), self._wanted, blocks, spaces, self._dense, self._most, progress, room,
                 *columns, self._added.writable(), *following, sizes, lists,
@@ -211,6 +224,9 @@ class Candidates:
                 size *= 2
             table = self._columns[name] = _empty_table(size)
             enter_lists(table.writable(), self._columns["keys"].view(), name == "combined_table")
+            if name == "combined_table":
+                filtered = self._columns["combined_filter"] = _empty_filter(size)
+                filter_lists(filtered.writable(), self._columns["keys"].view())
         room = count + min(most, len(table) // 2 - entries)
         self._columns["keys"].resize(room)
         return room
@@ -220,8 +236,8 @@ class Candidates:
             self._columns[name].resize(count)
         self._added.resize(count)
         if self._wanted > 1:
-            self._columns["next_attributes"].resize(count)
-            self._columns["next_levels"].resize(count)
+            for name in ("next_attributes", "next_levels", "loads"):
+                self._columns[name].resize(count)
 
     def _append(
         self,
@@ -270,7 +286,8 @@ class Candidates:
         following = lists if self._wanted > 1 else 0
         lengths = {len(view.starts), len(view.counts), len(capacities), lists}
         require(len(lengths) == 1, "the arrays of lists differ in length")
-        require({len(view.next_attributes), len(view.next_levels)} == {following}, "masks do not fit the lists")
+        beside = {len(self._columns[name]) for name in ("next_attributes", "next_levels", "loads")}
+        require(beside == {following}, "masks do not fit the lists")
         require(len(view.levels) <= attributes, "'levels' does not fit the attributes")
         for name, table in (("table", view.table), ("combined_table", view.combined_table)):
             size = len(table)
@@ -278,6 +295,7 @@ class Candidates:
             require_range(table, EMPTY, lists, name)
             self._entries[name] = size - int(np.count_nonzero(table == EMPTY))
             require(2 * self._entries[name] <= size, f"{name!r} is overfull")
+        require(len(view.combined_filter) == len(view.combined_table) // _FILTER_SHARE, "the filter has an odd size")
         self._check_keys(view)
         require(len(view.heads) % HEAD == 0, "a head is cut off")
         require_range(view.starts, 0, self.room + 1, "starts")
@@ -384,3 +402,7 @@ def _ordered(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _empty_table(size: int) -> Growable:
     return Growable(np.int32, np.full(size, EMPTY))
+
+
+def _empty_filter(slots: int) -> Growable:
+    return Growable(np.uint64, np.zeros(slots // _FILTER_SHARE, dtype=np.uint64))
