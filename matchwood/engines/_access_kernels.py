@@ -45,7 +45,7 @@ def covered(records: Any, intervals: Any, at: int) -> Any:
 
 
 @kernel
-def block_count(records: Any, intervals: Any, at: int) -> int:
+def block_count(records: Any, intervals: Any, at: int) -> Any:
     """How many dyadic blocks the constraint of a record has."""
     code, low, high = records[at], records[at + 1], records[at + 2]
     if code & SEVERAL == 0:

@@ -1,7 +1,7 @@
 """Kernels of candidates: how they lie in memory, and how they are verified.
 
-A list is a stretch of *heads*, four integers each: an attribute, the low label and the width of one more test, and where
-the candidate's *tail* lies. A tail holds the constraints that neither the list nor the head has decided:
+A list is a stretch of *heads*, four integers each: an attribute, the low label and the width of one more test, and
+where the candidate's *tail* lies. A tail holds the constraints that neither the list nor the head has decided:
 
 - the unit, and its *shape*: how many plain and masked records there are, and whether others follow;
 - plain records, each an attribute, a low label and a width: constraints of one interval that NULL fails;
@@ -60,10 +60,10 @@ ALWAYS_WIDTH = -(2**31) + 1
 @kernel
 def is_access(access: Any, start: int, wanted: int, position: int) -> bool:
     """Whether the constraint at a position gives access to the unit whose choice begins at `start`."""
+    found = False
     for nth in range(wanted):
-        if access[start + nth] == position:
-            return True
-    return False
+        found |= access[start + nth] == position
+    return found
 
 
 @kernel
@@ -311,7 +311,7 @@ def fill_candidates(
 @kernel
 def verify_tails(
     tails: Any, intervals: Any, passing: Any, count: int, labels: Any, states: Any, stale: bool, units: Any, used: int
-) -> int:
+) -> Any:
     """Write the units behind `used` whose tails hold of the scattered labels; returns the new end.
 
     As in `verify`, one unsigned comparison does for both ends of an interval and for NULL. All in one function: a call
@@ -419,15 +419,15 @@ def _constraint_of(conjunctions: Any, unit: int, attribute: int) -> int:
 
 
 @kernel
-def _same_words(tails: Any, start: int, expected: Any, count: int, ignored: int) -> bool:
-    for word in range(count):
-        if (tails[start + word] ^ expected[word]) & ~(ignored if word == 0 else 0) != 0:
-            return False
-    return True
+def _same_words(tails: Any, start: int, expected: Any, count: int, ignored: int) -> Any:
+    same = (tails[start] ^ expected[0]) & ~ignored == 0
+    for word in range(1, count):
+        same &= tails[start + word] == expected[word]
+    return same
 
 
 @kernel
-def tail_is_right(conjunctions: Any, access: Any, wanted: int, heads: Any, tails: Any, head: int) -> bool:
+def tail_is_right(conjunctions: Any, access: Any, wanted: int, heads: Any, tails: Any, head: int) -> Any:
     """Whether a head and its tail together test all constraints of the unit that do not give access, and no others."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     tail = heads[HEAD * head + 3]

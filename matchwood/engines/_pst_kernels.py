@@ -1,4 +1,4 @@
-"""Kernels of `pstbloom` and `psthash`: from an event's labels to lists, from lists to candidates, from those to hits."""
+"""Kernels of `pstbloom` and `psthash`: from an event's labels to lists, from their candidates to hits."""
 
 from __future__ import annotations
 
@@ -145,9 +145,7 @@ def _examine(
             waiting = _passing(heads, start, end, labels, passing, waiting)
             start = end
             if waiting == BLOCK:
-                used = _hits(
-                    tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work
-                )
+                used = _hits(tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
                 waiting = 0
     return _hits(tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
 
@@ -160,8 +158,8 @@ def match_lists(
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
-    `spaces`, `attributes` and `levels` have room for every level of every pair, `found` for all lists, `passing` for BLOCK
-    and one. `stale` tells whether the lists hold removed units.
+    `spaces`, `attributes` and `levels` have room for every level of every pair, `found` for all lists, `passing` for
+    BLOCK and one. `stale` tells whether the lists hold removed units.
     """
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     used, touched = 0, np.int32(0)
@@ -178,9 +176,7 @@ def match_lists(
                 spaces, attributes, levels, count, depth, found, total,
             )  # fmt: skip
         touched ^= _touch(lists.heads, lists.starts, lists.counts, found, total)
-        used = _examine(
-            lists, intervals, signatures, found, total, states, stale, labels, passing, units, used, work
-        )
+        used = _examine(lists, intervals, signatures, found, total, states, stale, labels, passing, units, used, work)
         for unit in always:
             if states[unit] == LIVE and used < len(units):
                 work[1] += 1

@@ -81,7 +81,7 @@ def keep_signed(signatures: Any, tails: Any, passing: Any, count: int, labels: A
 
 
 @kernel
-def _is_signed(signatures: Any, tails: Any, tail: int, labels: Any) -> bool:
+def _is_signed(signatures: Any, tails: Any, tail: Any, labels: Any) -> bool:
     unit, shape, at = tails[tail], tails[tail + 1], tail + TAIL_START
     middle = at + WIDTH * ((shape >> 1) & MOST_PLAIN)
     end = middle + MASKED_WIDTH * (shape >> (1 + PLAIN_BITS))

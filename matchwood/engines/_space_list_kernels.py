@@ -62,7 +62,7 @@ def count_spaces(conjunctions: Any, units: Any, access: Any, wanted: int, blocks
 
 
 @kernel
-def _fill_codes(records: Any, intervals: Any, at: int, codes: Any) -> int:
+def _fill_codes(records: Any, intervals: Any, at: int, codes: Any) -> Any:
     code, low, high = records[at], records[at + 1], records[at + 2]
     if code & SEVERAL == 0:
         return fill_blocks(low, high, codes, 0)
@@ -111,13 +111,12 @@ def assign_spaces(
 @kernel
 def assign_combinations(
     units: Any, access: Any, wanted: int, blocks: Any, spaces: Any, dense: int, most: int, progress: Any, room: int,
-    table: Any, filtered: Any, keys: Any, counts: Any, added: Any, loads: Any, attributes: Any, levels: Any, sizes: Any, lists: Any,
+    table: Any, filtered: Any, keys: Any, counts: Any, added: Any, attributes: Any, levels: Any, sizes: Any, lists: Any,
 ) -> None:  # fmt: skip
-    """Choose how many access predicates each unit uses, and find or make its lists.
+    """Choose how many access predicates each unit uses, two at least if it has them, and find or make its lists.
 
-    A unit uses one predicate more as long as one of its lists would hold more than `dense` units: of a space, all that
-    have it first (`loads`); of a combination, those that it holds already. `progress` holds the next
-    unit, where its spaces and its postings begin, and the number of lists; stops when those could be more than `room`.
+    A unit uses one predicate more as long as one of its combinations holds `dense` units already. `progress` holds the
+    next unit, where its spaces and its postings begin, and the number of lists; stops before there could be too many.
     """
     while progress[0] < len(units) and progress[3] + wanted * most <= room:
         place, first, posting, count = progress[0], progress[1], progress[2], progress[3]
@@ -125,9 +124,9 @@ def assign_combinations(
         lists[posting : posting + total] = spaces[first : first + total]
         first += total
         while depth < wanted and access[wanted * unit + depth] != UNUSED:
-            full = False
+            full = depth == 1
             for posted in lists[posting : posting + total]:
-                full |= (loads[posted] if depth == 1 else counts[posted] + added[posted] + 1) > dense
+                full |= counts[posted] + added[posted] >= dense
             if not full:
                 break
             # Every list so far with every space of the next predicate, from behind: they grow in place.
@@ -157,14 +156,16 @@ def assign_combinations(
 
 
 @kernel
-def count_loads(blocks: Any, wanted: int, spaces: Any, loads: Any) -> None:
-    """Count for each space the units that have it first."""
+def strike_out(units: Any, access: Any, wanted: int, blocks: Any, spaces: Any, loads: Any, dense: int) -> None:
+    """Leave units whose best predicate has short lists only with that one; `loads` counts the units of each space."""
     first = 0
-    for place in range(len(blocks) // wanted):
-        for space in spaces[first : first + blocks[wanted * place]]:
-            loads[space] += 1
-        for nth in range(wanted):
-            first += blocks[wanted * place + nth]
+    for place in range(len(units)):
+        longest = 0
+        for space in spaces[first : first + blocks[place]]:
+            longest = max(longest, loads[space])
+        first += blocks[place]
+        if longest <= dense:
+            access[wanted * units[place] + 1 : wanted * (units[place] + 1)] = UNUSED
 
 
 @kernel

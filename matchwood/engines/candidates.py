@@ -25,10 +25,10 @@ from matchwood.engines._space_list_kernels import (
     assign_combinations,
     assign_spaces,
     count_gains,
-    count_loads,
     count_spaces,
     enter_lists,
     filter_lists,
+    strike_out,
     write_combinations,
 )
 from matchwood.engines._views import read_only, require, require_range, saved
@@ -48,7 +48,7 @@ class CandidateLists(NamedTuple):
 
     `table`           open addressing over the hash of a space's key; the number of its list, or -1
     `combined_table`  the same for combinations of spaces; both are at most half full
-    `combined_filter` a bit for each combination, 8 to 16 times as many bits as there are: small enough for the caches, it
+    `combined_filter` a bit for each combination among 8 to 16 times as many: small enough for the caches, it
                       answers for nearly all combinations of an event's spaces that do not exist
     `keys`            the key of each list, as `_space_list_kernels` describes
     `starts`, `counts`  list l has the heads starts[l] : starts[l] + counts[l]
@@ -88,6 +88,7 @@ _TYPES: dict[str, Any] = {
 }
 
 
+_COMBINING = ("combined_table", "combined_filter", "keys", "counts", "next_attributes", "next_levels")
 _FOR_COMBINATIONS = ("combined_table", "combined_filter", "next_attributes", "next_levels", "loads")
 
 
@@ -97,8 +98,8 @@ class Candidates:
     Spaces are named by stable labels, so a new boundary splits a space without changing the blocks of any predicate:
     nothing is ever copied from one list to another, as PSTHash must when its leaves split.
 
-    A list that outgrows its room moves to the end of the heads and gets twice as much. Nothing is ever taken out: whoever
-    owns the lists builds them anew when too much of them is stale.
+    A list that outgrows its room moves to the end of the heads and gets twice as much. Nothing is ever taken out:
+    whoever owns the lists builds them anew when too much of them is stale.
     """
 
     def __init__(self, wanted: int, most: int = 1, dense: int = 0) -> None:
@@ -139,16 +140,10 @@ class Candidates:
         self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16]
     ) -> NDArray[np.int64]:
         """How many lists each of these units is in."""
-        blocks = self._blocks(conjunctions, units, access).reshape(len(units), self._wanted)
+        blocks = _blocks(conjunctions, units, access, self._wanted).reshape(len(units), self._wanted)
         used = access.reshape(-1, self._wanted)[units] != np.uint16(2**16 - 1)
-        return np.where(used, blocks, 1).prod(axis=1) * used[:, 0]
-
-    def _blocks(
-        self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16]
-    ) -> NDArray[np.int64]:
-        blocks = np.zeros(self._wanted * len(units), dtype=np.int64)
-        count_spaces(conjunctions, units, access, self._wanted, blocks)
-        return blocks
+        sizes: NDArray[np.int64] = np.where(used, blocks, 1).prod(axis=1) * used[:, 0]
+        return sizes
 
     def post(
         self,
@@ -160,52 +155,58 @@ class Candidates:
     ) -> None:
         """Append units to the lists of their access predicates; those beyond what a unit uses are struck out."""
         self._columns["levels"].resize(max(attributes, len(self._columns["levels"])))
-        blocks = self._blocks(conjunctions, units, access.view())
-        spaces = self._spaces(conjunctions, units, access.view(), blocks)
         if self._wanted == 1:
-            sizes, lists = blocks, spaces
+            sizes, lists = self._spaces(conjunctions, units, access.view(), 1)
             count_gains(lists, self._added.writable())
         else:
-            sizes, lists = self._combinations(units, access, blocks, spaces)
+            sizes, lists = self._combinations(conjunctions, units, access)
         self._append(conjunctions, units, ranking, access.view(), sizes, lists)
 
     def _spaces(
-        self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], blocks: NDArray[np.int64]
-    ) -> NDArray[np.int32]:
-        """The list of every space of every access predicate."""
-        needed = blocks.reshape(len(units), self._wanted).sum(axis=1)
+        self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """How many spaces every access predicate has, and the list of each."""
+        blocks = _blocks(conjunctions, units, access, wanted)
+        needed = blocks.reshape(len(units), wanted).sum(axis=1)
         spaces = np.empty(int(needed.sum()), dtype=np.int32)
         place, used, count = 0, 0, self.lists
         while place < len(units):
             room = self._reserve("table", count, int(needed[place]), len(spaces) - used)
             before = count
             place, used, count = assign_spaces(
-                conjunctions, units, access, self._wanted, blocks, place, used, self._columns["table"].writable(),
+                conjunctions, units, access, wanted, blocks, place, used, self._columns["table"].writable(),
                 self._columns["keys"].writable(), count, room, self._columns["levels"].writable(), spaces,
             )  # fmt: skip
             self._entries["table"] += count - before
         self._resize(count)
-        return spaces
+        return blocks, spaces
+
+    def _strike_out(self, conjunctions: Conjunctions, units: NDArray[np.int32], access: Growable) -> None:
+        """Count the units of every space that is the best of one, and take as many predicates as lists are long."""
+        best = read_only(access.view()[:: self._wanted], np.uint16)
+        blocks, spaces = self._spaces(conjunctions, units, best, 1)
+        count_gains(spaces, self._columns["loads"].writable())
+        loads = self._columns["loads"].view()
+        strike_out(units, access.writable(), self._wanted, blocks, spaces, loads, self._dense)
 
     def _combinations(
-        self, units: NDArray[np.int32], access: Growable, blocks: NDArray[np.int64], spaces: NDArray[np.int32]
+        self, conjunctions: Conjunctions, units: NDArray[np.int32], access: Growable
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """How many lists each unit is in, and which."""
+        self._strike_out(conjunctions, units, access)
+        blocks, spaces = self._spaces(conjunctions, units, access.view(), self._wanted)
         products = np.maximum.accumulate(np.cumprod(blocks.reshape(len(units), self._wanted), axis=1), axis=1)
         sizes, lists = np.zeros(len(units), dtype=np.int64), np.empty(int(products[:, -1].sum()), dtype=np.int32)
         progress = np.array([0, 0, 0, self.lists], dtype=np.int64)
-        count_loads(blocks, self._wanted, spaces, self._columns["loads"].writable())
         least = self._wanted * self._most
         while progress[0] < len(units):
             before = int(progress[3])
             room = self._reserve("combined_table", before, least, least + 2 * len(lists))
             self._resize(room)
-            tables = ("combined_table", "combined_filter", "keys", "counts")
-            columns = (self._columns[name].writable() for name in tables)
-            following = (self._columns[name].writable() for name in ("loads", "next_attributes", "next_levels"))
+            table, filtered, keys, counts, attributes, levels = (self._columns[name].writable() for name in _COMBINING)
             assign_combinations(
                 units, access.writable(), self._wanted, blocks, spaces, self._dense, self._most, progress, room,
-                *columns, self._added.writable(), *following, sizes, lists,
+                table, filtered, keys, counts, self._added.writable(), attributes, levels, sizes, lists,
             )  # fmt: skip
             self._entries["combined_table"] += int(progress[3]) - before
         self._resize(int(progress[3]))
@@ -260,6 +261,7 @@ class Candidates:
             raise LimitExceeded("the candidates of one index take more than 8 GB: split the rules over several")
         tails.resize(end + int(needed))
         touched = np.unique(lists) if len(lists) * 16 < self.lists else np.flatnonzero(added).astype(np.int32)
+        touched = touched[np.argsort(starts[touched], kind="stable")]
         end = fill_candidates(
             conjunctions, units, ranking, access, self._wanted, tests, sizes,
             touched, starts, counts, added, heads, tails.writable(), end,
@@ -369,7 +371,7 @@ class Candidates:
         sizes = self.sizes(conjunctions, units, access)
         wanted = np.zeros((int(sizes.sum()), self._wanted + 1), dtype=np.uint64)
         wanted[:, -1] = np.repeat(units, sizes)
-        blocks = self._blocks(conjunctions, units, access)
+        blocks = _blocks(conjunctions, units, access, self._wanted)
         write_combinations(conjunctions, units, access, self._wanted, blocks, wanted)
         view = self.view()
         list_of = np.repeat(np.arange(self.lists), view.counts)
@@ -394,6 +396,15 @@ class Candidates:
             following = ((keys[part] >> np.uint64(32)) & np.uint64(2**31 - 1)).astype(np.int64)
             part = np.where(combined & left, following, -1)
         return found
+
+
+def _blocks(
+    conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
+) -> NDArray[np.int64]:
+    """How many spaces each access predicate has."""
+    blocks = np.zeros(wanted * len(units), dtype=np.int64)
+    count_spaces(conjunctions, units, access, wanted, blocks)
+    return blocks
 
 
 def _ordered(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:

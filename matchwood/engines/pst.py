@@ -12,8 +12,8 @@ from matchwood._arrays import Growable
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
 from matchwood.encoding.dyadic import LEVELS
 from matchwood.engines._access_kernels import UNUSED, choose_access
-from matchwood.engines._output import Output
 from matchwood.engines._candidate_kernels import LIVE, STALE
+from matchwood.engines._output import Output
 from matchwood.engines._pst_kernels import BLOCK, match_lists
 from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines._views import read_only, read_only_events, require, require_range, saved, saved_count
@@ -94,9 +94,7 @@ class AccessEngine(Engine):
         count_attributes(conjunctions, units, self._frequency.writable())
         self._live += len(units)
         ranking = ranked(conjunctions, units, self._frequency.view(), self._live, self.history)
-        choose_access(
-            conjunctions, units, ranking, self._wanted, self._most_spaces, _USELESS, self._access.writable()
-        )
+        choose_access(conjunctions, units, ranking, self._wanted, self._most_spaces, _USELESS, self._access.writable())
         self._candidates.post(conjunctions, self.store.attributes, units, ranking, self._access)
         self._states.writable()[units] = LIVE
         self._always.extend(units[self._first_access(units) == UNUSED])

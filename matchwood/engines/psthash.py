@@ -12,17 +12,17 @@ from matchwood.engines.pst import AccessEngine
 class PSTHash(AccessEngine):
     """VLDB 2018, section 6, with lists that split as they fill.
 
-    A unit goes to the lists of its best access predicate while those are short, and to the combinations with the next
-    best once they are full: looking a combination up costs as much as testing some dozens of candidates. Units with fewer
-    usable predicates, and events with fewer attributes, need nothing of their own.
+    A unit goes to the lists of its best access predicate if those are short, and to combinations with the next best
+    one otherwise: looking a combination up costs as much as testing some candidates, and an event has many of them.
+    Units with fewer usable predicates, and events with fewer attributes, need nothing of their own.
 
     `access`       how many access predicates a unit has at most
-    `most_spaces`  a unit for which a further access predicate would make more combinations than this does without it
-    `dense`        a list is full when it holds so many candidates; 0 always uses all access predicates, as the paper does
+    `most_spaces`  a further access predicate is passed over if the unit then had more combinations than this
+    `dense`        lists of up to so many candidates are short; with 0 all access predicates are used, as in the paper
     """
 
     name: ClassVar[str] = "psthash"
-    options: ClassVar[Mapping[str, Any]] = {"access": 2, "most_spaces": 16, "dense": 1024}
+    options: ClassVar[Mapping[str, Any]] = {"access": 2, "most_spaces": 16, "dense": 4096}
     limits: ClassVar[Mapping[str, tuple[int, int]]] = {"access": (1, 4), "most_spaces": (1, 1024), "dense": (0, 2**20)}
 
     @property

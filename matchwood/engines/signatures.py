@@ -67,9 +67,7 @@ class Signatures:
         if (self._bits * fullest > _WORD_BITS * self._sizes.view()).any():
             self._make_room(fullest)
             units = everyone
-        enter_units(
-            conjunctions, units, access, wanted, self._bases.view(), self._sizes.view(), self._words.writable()
-        )
+        enter_units(conjunctions, units, access, wanted, self._bases.view(), self._sizes.view(), self._words.writable())
 
     def _make_room(self, fullest: NDArray[np.int64]) -> None:
         least = np.maximum(1.0, _SLACK * self._bits * fullest / _WORD_BITS)
