@@ -9,10 +9,11 @@ import numpy as np
 from matchwood._hashing import mix64
 from matchwood._jit import kernel
 from matchwood.encoding.dyadic import ancestor
-from matchwood.engines._candidate_kernels import HEAD, LIVE, verify_tails
+from matchwood.engines._candidate_kernels import HEAD
 from matchwood.engines._posting_kernels import EMPTY, key_of, slot_of
 from matchwood.engines._signature_kernels import keep_signed
 from matchwood.engines._space_list_kernels import attribute_bit, combined_key, filter_bit
+from matchwood.engines._tail_kernels import LIVE, verify_tails
 from matchwood.engines._verify_kernels import clear, scatter, verify
 
 BLOCK = 4096

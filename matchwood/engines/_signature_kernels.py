@@ -12,7 +12,8 @@ import numpy as np
 from matchwood._hashing import mix64
 from matchwood._jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines._candidate_kernels import (
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines._tail_kernels import (
     LAST,
     MASKED_WIDTH,
     MOST_PLAIN,
@@ -24,7 +25,6 @@ from matchwood.engines._candidate_kernels import (
     TAIL_START,
     is_access,
 )
-from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 
 BUCKETS = 64
 BUCKET_SHIFT = 25

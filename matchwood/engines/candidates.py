@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood._arrays import Growable
-from matchwood.encoding.dyadic import LEVELS
 from matchwood.engines._candidate_kernels import (
     HEAD,
     check_candidates,
@@ -17,7 +16,6 @@ from matchwood.engines._candidate_kernels import (
     place_heads,
     plan_candidates,
     plan_heads,
-    wrong_candidates,
 )
 from matchwood.engines._posting_kernels import EMPTY
 from matchwood.engines._space_list_kernels import (
@@ -29,7 +27,6 @@ from matchwood.engines._space_list_kernels import (
     enter_lists,
     filter_lists,
     strike_out,
-    write_combinations,
 )
 from matchwood.engines._views import read_only, require, require_range, saved
 from matchwood.engines.access import Ranking
@@ -117,6 +114,11 @@ class Candidates:
         return [name for name in _TYPES if self._wanted > 1 or name not in _FOR_COMBINATIONS]
 
     @property
+    def wanted(self) -> int:
+        """How many spaces a combination has at most."""
+        return self._wanted
+
+    @property
     def total(self) -> int:
         """Candidates in all lists, those of stale units included."""
         return self._total
@@ -140,7 +142,7 @@ class Candidates:
         self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16]
     ) -> NDArray[np.int64]:
         """How many lists each of these units is in."""
-        blocks = _blocks(conjunctions, units, access, self._wanted).reshape(len(units), self._wanted)
+        blocks = count_blocks(conjunctions, units, access, self._wanted).reshape(len(units), self._wanted)
         used = access.reshape(-1, self._wanted)[units] != np.uint16(2**16 - 1)
         sizes: NDArray[np.int64] = np.where(used, blocks, 1).prod(axis=1) * used[:, 0]
         return sizes
@@ -166,7 +168,7 @@ class Candidates:
         self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """How many spaces every access predicate has, and the list of each."""
-        blocks = _blocks(conjunctions, units, access, wanted)
+        blocks = count_blocks(conjunctions, units, access, wanted)
         needed = blocks.reshape(len(units), wanted).sum(axis=1)
         spaces = np.empty(int(needed.sum()), dtype=np.int32)
         place, used, count = 0, 0, self.lists
@@ -316,99 +318,14 @@ class Candidates:
         require_range(parts, 0, max(1, self.lists), "keys")
         require_range(others & np.uint64(2**32 - 1), 0, max(1, self.lists), "keys")
 
-    # ------------------------------------------------------------------ trust
 
-    def audit(self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16]) -> list[str]:
-        """Whether these units, and of others only stale ones, stand once in each of their lists, with right tests."""
-        view, problems = self.view(), self._audit_lists()
-        live = np.zeros(len(access) // self._wanted, dtype=np.bool_)
-        live[units] = True
-        stretches = view.heads, view.tails, view.starts, view.counts
-        wrong = wrong_candidates(conjunctions, access, self._wanted, *stretches, live)
-        if wrong:
-            problems.append(f"{wrong} candidates do not test what their units ask for")
-        return problems + self._audit_postings(conjunctions, units, access, live)
-
-    def _audit_lists(self) -> list[str]:
-        view, problems = self.view(), []
-        entered = np.sort(np.concatenate([view.table, view.combined_table]))
-        if not np.array_equal(entered[entered != EMPTY], np.arange(self.lists)):
-            problems.append("the tables do not hold every list once")
-        capacities = self._columns["capacities"].view()
-        order = np.argsort(view.starts, kind="stable")
-        order = order[capacities[order] > 0]
-        if ((view.starts + capacities)[order][:-1] > view.starts[order][1:]).any():
-            problems.append("two lists overlap among the heads")
-        if self._total != int(view.counts.sum(dtype=np.int64)):
-            problems.append(f"{self._total} candidates are counted, {int(view.counts.sum())} are there")
-        return problems + self._audit_ways()
-
-    def _audit_ways(self) -> list[str]:
-        """Whether the masks lead to every list."""
-        view, problems = self.view(), []
-        combined = view.keys >= np.uint64(COMBINED)
-        spaces = np.where(combined, view.keys & np.uint64(2**32 - 1), np.arange(self.lists, dtype=np.uint64))
-        attributes = (view.keys[spaces] >> np.uint64(32)).astype(np.int64)
-        levels = (LEVELS - np.frexp((view.keys[spaces] & np.uint64(2**32 - 1)).astype(np.float64))[1]).astype(np.uint32)
-        if ((view.levels[attributes[~combined]] >> levels[~combined]) & np.uint32(1) == 0).any():
-            problems.append("a space's level is not marked as in use")
-        parts = ((view.keys[combined] >> np.uint64(32)) & np.uint64(2**31 - 1)).astype(np.int64)
-        if len(parts):
-            level_bits = (view.next_levels[parts] >> levels[combined]) & np.uint32(1)
-            bits = attributes[combined].astype(np.uint64) & np.uint64(63)
-            attribute_bits = (view.next_attributes[parts] >> bits) & np.uint64(1)
-            if (level_bits == 0).any() or (attribute_bits == 0).any():
-                problems.append("a combination cannot be reached from its first part")
-        return problems
-
-    def _audit_postings(
-        self,
-        conjunctions: Conjunctions,
-        units: NDArray[np.int32],
-        access: NDArray[np.uint16],
-        live: NDArray[np.bool_],
-    ) -> list[str]:
-        sizes = self.sizes(conjunctions, units, access)
-        wanted = np.zeros((int(sizes.sum()), self._wanted + 1), dtype=np.uint64)
-        wanted[:, -1] = np.repeat(units, sizes)
-        blocks = _blocks(conjunctions, units, access, self._wanted)
-        write_combinations(conjunctions, units, access, self._wanted, blocks, wanted)
-        view = self.view()
-        list_of = np.repeat(np.arange(self.lists), view.counts)
-        within = np.arange(len(list_of)) - np.repeat(np.cumsum(view.counts) - view.counts, view.counts)
-        posted = view.tails[view.heads[HEAD * (view.starts[list_of] + within) + 3]]
-        there = np.column_stack((self._spaces_of_lists()[list_of], posted.astype(np.uint64)))[live[posted]]
-        if wanted.shape != there.shape or not np.array_equal(_ordered(wanted), _ordered(there)):
-            return [f"{len(wanted)} candidates should be in the lists, {len(there)} are, and they differ"]
-        return []
-
-    def _spaces_of_lists(self) -> NDArray[np.uint64]:
-        """The keys of the spaces that make up each list, in their order, then 0."""
-        keys, rows = self._columns["keys"].view(), np.arange(self.lists)
-        found = np.zeros((self.lists, self._wanted), dtype=np.uint64)
-        part = rows.copy()
-        for _ in range(self._wanted):
-            combined = keys[part] >= np.uint64(COMBINED)
-            space = np.where(combined, keys[part] & np.uint64(2**32 - 1), part.astype(np.uint64)).astype(np.int64)
-            left = part >= 0
-            found[left, 1:] = found[left, :-1]
-            found[left, 0] = keys[space[left]]
-            following = ((keys[part] >> np.uint64(32)) & np.uint64(2**31 - 1)).astype(np.int64)
-            part = np.where(combined & left, following, -1)
-        return found
-
-
-def _blocks(
+def count_blocks(
     conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
 ) -> NDArray[np.int64]:
     """How many spaces each access predicate has."""
     blocks = np.zeros(wanted * len(units), dtype=np.int64)
     count_spaces(conjunctions, units, access, wanted, blocks)
     return blocks
-
-
-def _ordered(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    return rows[np.lexsort(rows.T[::-1])]
 
 
 def _empty_table(size: int) -> Growable:

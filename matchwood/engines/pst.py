@@ -12,13 +12,14 @@ from matchwood._arrays import Growable
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
 from matchwood.encoding.dyadic import LEVELS
 from matchwood.engines._access_kernels import UNUSED, choose_access
-from matchwood.engines._candidate_kernels import LIVE, STALE
 from matchwood.engines._output import Output
 from matchwood.engines._pst_kernels import BLOCK, match_lists
 from matchwood.engines._scan_kernels import count_attributes
+from matchwood.engines._tail_kernels import LIVE, STALE
 from matchwood.engines._views import read_only, read_only_events, require, require_range, saved, saved_count
 from matchwood.engines.access import ranked
 from matchwood.engines.base import Engine, Hits
+from matchwood.engines.candidate_audit import audit_candidates
 from matchwood.engines.candidates import Candidates
 from matchwood.engines.conjunctions import ConjunctionStore
 from matchwood.engines.signatures import NO_SIGNATURES, SignatureArrays
@@ -238,4 +239,5 @@ class AccessEngine(Engine):
         listed = np.sort(always[self._states.view()[always] == LIVE])
         if not np.array_equal(listed, units[self._first_access(units) == UNUSED]):
             problems.append("the units looked at always are not those without access predicates")
-        return problems + self._candidates.audit(self.store.view(), units, self._access.view())
+        access = self._access.view()
+        return problems + audit_candidates(self._candidates, self.store.view(), units, access)

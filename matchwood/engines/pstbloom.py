@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.engines._candidate_kernels import LIVE
+from matchwood.engines._tail_kernels import LIVE
 from matchwood.engines.pst import AccessEngine
 from matchwood.engines.signatures import SignatureArrays, Signatures
 
