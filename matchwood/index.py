@@ -36,7 +36,7 @@ class Index(MutableMapping[Any, str]):
     >>> index.match({"age": 20, "country": "US"})
     ['adults']
 
-    `engine`         how to match: `auto`, `scan`, `counting` or `oracle`
+    `engine`         how to match: `auto`, `scan`, `counting`, `pstbloom`, `psthash` or `oracle`
     `schema`         types of attributes: a dict, an Arrow or Spark schema, or DDL; others are inferred
     `options`        settings of the engine, and `spaces`
     `dnf_limit`      a rule with more conjunctions than this is matched as a whole, by the fall-back
@@ -157,7 +157,9 @@ class Index(MutableMapping[Any, str]):
                 f"match takes one event as a dict (got {type(event).__name__}); match_many takes lists and tables"
             )
         with self._lock.reading():
-            return self._table.id_list(self._matcher.rows_of(event))
+            found = self._table.id_list(self._matcher.rows_of(event))
+        self._reconsider_if_due()
+        return found
 
     def match_many(self, events: Any, missing: str = "null") -> pa.Table:
         """A table (event: int64 row position, rule) for many events, by event and then rule order.
@@ -167,7 +169,9 @@ class Index(MutableMapping[Any, str]):
         with self._lock.reading():
             schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing)
             batches = results.record_batches(self._table, schema, asked, contextlib.nullcontext)
-            return pa.Table.from_batches(list(batches), schema=schema)
+            found = pa.Table.from_batches(list(batches), schema=schema)
+        self._reconsider_if_due()
+        return found
 
     def match_batches(self, events: Any, missing: str = "null") -> pa.RecordBatchReader:
         """What `match_many` returns, batch by batch in bounded memory.
@@ -176,7 +180,7 @@ class Index(MutableMapping[Any, str]):
         """
         with self._lock.reading():
             schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing)
-        batches = results.record_batches(self._table, schema, asked, self._lock.reading)
+        batches = results.record_batches(self._table, schema, asked, self._matching)
         return pa.RecordBatchReader.from_batches(schema, batches)
 
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
@@ -219,6 +223,26 @@ class Index(MutableMapping[Any, str]):
             return persistence.save(self, path)
 
     # ------------------------------------------------------------------ turns
+
+    @contextlib.contextmanager
+    def _matching(self) -> Iterator[None]:
+        """The turn of a reader that matches."""
+        with self._lock.reading():
+            yield
+        self._reconsider_if_due()
+
+    def _reconsider_if_due(self) -> None:
+        """Lay the rules out anew if matching looked at too much; not while somebody changes them: a later call will."""
+        if not self._matcher.reconsider_due or self._read_only or self._lock.is_reading():
+            return
+        if self._writer.acquire(blocking=False):
+            try:
+                self._check()
+                with self._storing():
+                    if self._matcher.reconsider_due:
+                        self._matcher.reconsider()
+            finally:
+                self._writer.release()
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:

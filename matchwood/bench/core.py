@@ -20,7 +20,7 @@ from matchwood.workloads.ads import ads
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
 
-ENGINES = ("scan", "counting")
+ENGINES = ("scan", "counting", "pstbloom", "psthash")
 OWN_ENGINE = "counting"
 """The engine of the index itself."""
 

@@ -81,6 +81,13 @@ _ALL = (
         label=("engine", "rules"),
     ),
     Experiment(
+        "access",
+        "matchwood.bench.access",
+        "Access predicates chosen anew, once it is known what events are like",
+        value="us_per_event",
+        label=("engine", "workload"),
+    ),
+    Experiment(
         "ranges",
         "matchwood.bench.ranges",
         "One-sided ranges with distinct constants on one attribute",

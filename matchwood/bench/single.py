@@ -13,7 +13,7 @@ from matchwood.progress import Progress
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
 
-ENGINES = ("scan", "counting")
+ENGINES = ("scan", "counting", "pstbloom", "psthash")
 RULES = {"smoke": 2_000, "quick": 100_000, "full": 100_000, "paper": 100_000}
 EVENTS = {"smoke": 50, "quick": 2_000, "full": 10_000, "paper": 10_000}
 HITS = 10

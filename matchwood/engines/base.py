@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,19 @@ class Hits(NamedTuple):
         return len(self.offsets) - 1
 
 
+class History(Protocol):
+    """What is known of the events that were matched before."""
+
+    @property
+    def events(self) -> int:
+        """How many events it has seen."""
+
+    def shares(
+        self, attributes: NDArray[np.int32], low: NDArray[np.int32], high: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """For each label interval of an attribute, the share of those events whose value lies in it."""
+
+
 class Engine(ABC):
     """One matching structure over a store of units. All state is arrays and a small header.
 
@@ -53,7 +66,13 @@ class Engine(ABC):
 
     name: ClassVar[str]
     options: ClassVar[Mapping[str, Any]] = {}
-    """Every option with its default; a subclass lists its own."""
+    """Every option with its default; a subclass lists its own. A value must be of the default's type."""
+    limits: ClassVar[Mapping[str, tuple[int, int]]] = {}
+    """The least and the greatest value of the options that are numbers."""
+    uses_history: ClassVar[bool] = False
+    """Whether the engine lays units out by `history`: it is then told to `reconsider` when candidates are too many."""
+    history: History | None = None
+    """The events matched so far, where somebody keeps account of them."""
 
     def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
         self.store = store
@@ -65,7 +84,19 @@ class Engine(ABC):
         if unknown:
             known = ", ".join(sorted(cls.options)) or "none"
             raise InvalidArgument(f"engine {cls.name!r} has no option {unknown[0]!r} (its options: {known})")
+        for name, value in options.items():
+            cls._check_value(name, value)
         return {**cls.options, **options}
+
+    @classmethod
+    def _check_value(cls, name: str, value: Any) -> None:
+        kind = type(cls.options[name])
+        if type(value) is not kind:
+            wanted = {bool: "True or False", int: "an integer"}.get(kind, f"of type {kind.__name__}")
+            raise InvalidArgument(f"option {name!r} must be {wanted} (got {value!r:.80}, a {type(value).__name__})")
+        least, most = cls.limits.get(name, (value, value))
+        if not least <= value <= most:
+            raise InvalidArgument(f"option {name!r} must be from {least} to {most} (got {value!r:.80})")
 
     @abstractmethod
     def insert(self, units: NDArray[np.int32]) -> None:
@@ -78,6 +109,9 @@ class Engine(ABC):
     @abstractmethod
     def rebuild(self) -> None:
         """Index all live units of the store anew (after compaction, or when labels changed)."""
+
+    def reconsider(self) -> None:  # noqa: B027 - an engine that does not use the history has nothing to reconsider
+        """Lay units out anew by what `history` tells by now."""
 
     @abstractmethod
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:

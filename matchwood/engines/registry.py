@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from matchwood.engines.base import Engine
 from matchwood.engines.counting import Counting
+from matchwood.engines.pstbloom import PSTBloom
+from matchwood.engines.psthash import PSTHash
 from matchwood.engines.scan import Scan
 from matchwood.errors import InvalidArgument
 
-_ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (Counting, Scan)}
+_ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (Counting, PSTBloom, PSTHash, Scan)}
 
 
 def engine_names() -> list[str]:

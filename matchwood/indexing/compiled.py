@@ -15,6 +15,7 @@ from matchwood.engines import ConjunctionStore, Engine, FormScan, FormStore, Wor
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
 from matchwood.indexing.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.indexing.preparation import Prepared
+from matchwood.indexing.watch import Watch
 from matchwood.indexing.work import WorkCounters
 from matchwood.logic import Conjunction, Form
 from matchwood.rules import RuleTable
@@ -35,7 +36,8 @@ class CompiledMatcher:
         self.conjunctions, self.forms = ConjunctionStore(), FormStore()
         self.engine: Engine = engine_class(self.name)(self.conjunctions, options)
         self.form_engine: Engine = FormScan(self.forms)
-        self.work = WorkCounters()
+        self.engine.history = encoder.history
+        self.work, self.watch = WorkCounters(), Watch()
         self.generation = 0
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
@@ -126,6 +128,14 @@ class CompiledMatcher:
     def rebuild(self) -> None:
         self.engine.rebuild()
         self.form_engine.rebuild()
+
+    @property
+    def reconsider_due(self) -> bool:
+        return self.watch.due
+
+    def reconsider(self) -> None:
+        self.engine.reconsider()
+        self.watch.settle()
 
     def _compact_if_wasteful(self) -> None:
         kept = (self.conjunctions.live, self.forms.live, len(self.table))

@@ -75,4 +75,6 @@ class _Found:
 def _match(matcher: CompiledMatcher, engine: Engine, events: EncodedEvents, first: int) -> Hits:
     hits = engine.match(events, first, matcher.workspace)
     matcher.work.fold(hits.count if engine is matcher.engine else 0, hits.work)
+    if engine.uses_history:
+        matcher.watch.fold(hits.count, hits.work)
     return hits

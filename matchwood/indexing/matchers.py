@@ -32,6 +32,13 @@ class Matcher(Protocol):
 
     name: str
 
+    @property
+    def reconsider_due(self) -> bool:
+        """Whether matching looks at too much for what it finds, and `reconsider` might help."""
+
+    def reconsider(self) -> None:
+        """Lay the rules out by what is known of events by now; answers do not change."""
+
     def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
         """Add new rules."""
 

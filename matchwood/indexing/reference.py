@@ -25,6 +25,7 @@ class OracleMatcher:
     """Slow and exact: the definition that every other engine is held against."""
 
     name = "oracle"
+    reconsider_due = False
 
     def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any]) -> None:
         if options:
@@ -53,6 +54,9 @@ class OracleMatcher:
         self.table.remove_many(self.table.live_rows())
         self.encoder.schema.restore({})
         self.compact()
+
+    def reconsider(self) -> None:
+        """There is nothing to lay out."""
 
     def rebuild(self) -> None:
         """Parse every rule again."""

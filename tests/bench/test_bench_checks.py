@@ -14,8 +14,6 @@ from matchwood.bench import core, linting, peers, ranges, setup, single, today
 from matchwood.bench.measure import Measured, WrongAnswer, check_agreement, measure_engine
 from matchwood.bench.setup import check_with_brute_force, check_with_oracle, insert_all, prepare, refuse_repeated
 from matchwood.engines import Hits, engine_class
-from matchwood.engines.counting import Counting
-from matchwood.engines.scan import Scan
 from matchwood.index import Index
 from matchwood.workloads.base import Events, Workload
 from matchwood.workloads.begen import begen
@@ -59,7 +57,7 @@ def test_engines_that_forget_the_same_hits_fail_core(workload: Workload, monkeyp
     prepared = prepare(workload, "counting")
     engine = prepared.rules._matcher.engine  # type: ignore[attr-defined]
     check_with_brute_force("counting", engine, prepared, workload)
-    for kind in (Scan, Counting):
+    for kind in map(engine_class, core.ENGINES):
         monkeypatch.setattr(kind, "match", _without_one_hit(kind.match))
     with pytest.raises(WrongAnswer, match=r"counting: event \d+ has \d+ hits"):
         check_with_brute_force("counting", engine, prepared, workload)
@@ -68,7 +66,7 @@ def test_engines_that_forget_the_same_hits_fail_core(workload: Workload, monkeyp
 
 
 def test_no_hits_at_all_fail_core(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind in (Scan, Counting):
+    for kind in map(engine_class, core.ENGINES):
         monkeypatch.setattr(kind, "match", _without_any_hit(kind.match))
     monkeypatch.setattr(core, "check_with_oracle", lambda *arguments: None)
     with pytest.raises(WrongAnswer, match="no event matched any rule"):

@@ -39,16 +39,28 @@ def test_an_experiment_gives_checked_rows(results: dict[str, Any], name: str) ->
 
 def test_core_measures_every_figure(results: dict[str, Any]) -> None:
     rows = results["core"]["rows"]
+    engines = ["scan", "counting", "pstbloom", "psthash"]
     assert [(row["workload"], row["engine"]) for row in rows] == [
-        ("begen 1%", "scan"), ("begen 1%", "counting"), ("dense 0.01%", "scan"), ("dense 0.01%", "counting"),
-    ]  # fmt: skip
+        (workload, engine) for workload in ("begen 1%", "dense 0.01%") for engine in engines
+    ]
     for row in rows:
         assert None not in [row[name] for name in INTERFACE]
         assert row["rules_per_s_text"] < row["rules_per_s_encoded"]
-    for scan, counting in (rows[:2], rows[2:]):
+    for scan, *others in (rows[:4], rows[4:]):
         assert scan["ratio_to_scan"] == 1
-        assert scan["hits_per_event"] == counting["hits_per_event"]
-        assert scan["candidates_per_event"] == scan["rules"] > counting["candidates_per_event"]
+        assert scan["candidates_per_event"] == scan["rules"]
+        for other in others:
+            assert scan["hits_per_event"] == other["hits_per_event"]
+            assert scan["candidates_per_event"] > other["candidates_per_event"]
+
+
+def test_access_shows_what_choosing_anew_gains(results: dict[str, Any]) -> None:
+    rows = {(row["engine"], row["workload"]): row for row in results["access"]["rows"]}
+    assert len(rows) == 6
+    for engine in ("pstbloom", "psthash"):
+        before, after = rows[engine, "events unknown"], rows[engine, "chosen anew"]
+        assert before["hits_per_event"] == after["hits_per_event"] > 0
+        assert before["candidates_per_event"] > 3 * after["candidates_per_event"]
 
 
 def test_core_matches_as_often_as_it_says(results: dict[str, Any]) -> None:
@@ -86,8 +98,9 @@ def test_today_has_all_peers(results: dict[str, Any]) -> None:
 
 
 def test_every_module_knows_every_scale() -> None:
-    from matchwood.bench import core, linting, single, today
+    from matchwood.bench import access, core, linting, single, today
 
+    assert set(access.SIZES) == {SMOKE, *SCALES}
     for table in (core.SIZES, single.RULES, single.EVENTS, ranges.RULES, linting.RULES, today.RULES, today.PEER_EVENTS):
         assert set(table) == {SMOKE, *SCALES}
     assert core.SIZES["full"] == ((100_000, 1_000), (1_000_000, 200))

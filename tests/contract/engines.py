@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ENGINES = ["oracle", "scan", "counting"]
+ENGINES = ["oracle", "scan", "counting", "pstbloom", "psthash"]
 
 EXHAUSTIVE = {"oracle", "scan"}
 """Engines that look at every rule by design; all others must not."""

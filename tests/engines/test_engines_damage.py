@@ -15,9 +15,16 @@ TRIES = 60 if COMPILED else 4
 EXTREMES = (-(2**31), -3, -2, -1, 0, 1, 5, 300, 2**20, 2**31 - 1)
 
 
-def state(name: str) -> tuple[ConjunctionStore, Engine]:
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in engine_names()),
+    ("pstbloom", {"signatures": True, "signature_bits": 2}),
+    ("psthash", {"access": 3, "dense": 2}),
+]
+
+
+def state(name: str, options: dict[str, Any] | None = None) -> tuple[ConjunctionStore, Engine]:
     store, _ = stored(random_conjunctions(np.random.default_rng(1), 150))
-    engine = engine_class(name)(store)
+    engine = engine_class(name)(store, options)
     engine.insert(store.live_units())
     engine.remove(store.live_units()[::9])
     store.free(store.drop(np.repeat(store.live_units()[::9], store.uses[store.live_units()[::9]])))
@@ -37,18 +44,20 @@ def damage(rng: np.random.Generator, array: np.ndarray) -> None:
         array[place] = np.array(rng.choice(EXTREMES)).astype(array.dtype)
 
 
-def restored(name: str, store_arrays: Any, engine_arrays: Any, store_header: Any, header: Any) -> Engine:
+def restored(
+    name: str, store_arrays: Any, engine_arrays: Any, store_header: Any, header: Any, options: Any = None
+) -> Engine:
     store = ConjunctionStore()
     store.restore(store_arrays, store_header)
-    engine = engine_class(name)(store)
+    engine = engine_class(name)(store, options)
     engine.restore(engine_arrays, header)
     return engine
 
 
-@pytest.mark.parametrize("name", engine_names())
-def test_damage_is_refused_or_harmless(name: str) -> None:
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_damage_is_refused_or_harmless(name: str, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(2)
-    store, engine = state(name)
+    store, engine = state(name, options)
     events, more = encode_events(random_events(rng, 8)), encode(random_conjunctions(rng, 5))
     refused = 0
     for part in range(2):
@@ -57,7 +66,7 @@ def test_damage_is_refused_or_harmless(name: str) -> None:
                 arrays = copied(store.arrays()), copied(engine.arrays())
                 damage(rng, arrays[part][key])
                 try:
-                    again = restored(name, *arrays, store.header(), engine.header())
+                    again = restored(name, *arrays, store.header(), engine.header(), options)
                     hits = again.match(events, 0, Workspace(room=0))
                     again.insert(again.store.add(more).new_units)
                     again.match(events, 0, Workspace())
@@ -69,18 +78,18 @@ def test_damage_is_refused_or_harmless(name: str) -> None:
     assert refused > TRIES
 
 
-@pytest.mark.parametrize("name", engine_names())
-def test_arrays_that_are_missing_or_of_another_type_are_named(name: str) -> None:
-    store, engine = state(name)
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_arrays_that_are_missing_or_of_another_type_are_named(name: str, options: dict[str, Any]) -> None:
+    store, engine = state(name, options)
     for part in range(2):
         for key in (store.arrays(), engine.arrays())[part]:
             arrays = copied(store.arrays()), copied(engine.arrays())
             arrays[part][key] = arrays[part][key].astype(np.float32)
             with pytest.raises(CorruptSnapshot, match=f"'{key}' must be one-dimensional"):
-                restored(name, *arrays, store.header(), engine.header())
+                restored(name, *arrays, store.header(), engine.header(), options)
             del arrays[part][key]
             with pytest.raises(CorruptSnapshot, match=f"'{key}' is missing"):
-                restored(name, *arrays, store.header(), engine.header())
+                restored(name, *arrays, store.header(), engine.header(), options)
 
 
 @pytest.mark.parametrize("name", engine_names())

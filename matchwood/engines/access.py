@@ -1,0 +1,67 @@
+"""Which predicates give access to a rule: the ones that let the fewest events through (PS-Tree, 3.3).
+
+Where events have been observed, their shares decide; until then the kind of predicate and its width.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.engines._access_kernels import blend_shares, estimate_costs, order_constraints
+from matchwood.engines._records import unpacked
+from matchwood.engines._views import read_only
+from matchwood.engines.base import History
+from matchwood.engines.conjunctions import Conjunctions
+
+_CHUNK = 2**16
+"""Units whose intervals are looked up in the history together, so that bulk loads stay within bounded memory."""
+
+
+class Ranking(NamedTuple):
+    """The constraints of some units, those of the i-th at starts[i] : starts[i + 1].
+
+    `costs`  the share of events that each is expected to let through; infinite if it accepts NULL
+    `order`  positions within the unit, the most selective constraint first
+    """
+
+    starts: NDArray[np.int64]
+    costs: NDArray[np.float32]
+    order: NDArray[np.int32]
+
+
+def ranked(
+    conjunctions: Conjunctions,
+    units: NDArray[np.int32],
+    frequency: NDArray[np.int64],
+    live: int,
+    history: History | None,
+) -> Ranking:
+    """Rank all constraints of these units; `frequency` counts how many of `live` units name each attribute."""
+    counts = conjunctions.offsets[1:][units] - conjunctions.offsets[units]
+    starts = np.zeros(len(units) + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    costs, order = np.empty(starts[-1], dtype=np.float32), np.empty(starts[-1], dtype=np.int32)
+    estimate_costs(conjunctions, units, starts, frequency, live, costs)
+    if history is not None and history.events > 0:
+        _observe(conjunctions, units, starts, history, costs)
+    order_constraints(starts, costs, order)
+    return Ranking(read_only(starts, np.int64), read_only(costs, np.float32), read_only(order, np.int32))
+
+
+def _observe(
+    conjunctions: Conjunctions,
+    units: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    history: History,
+    costs: NDArray[np.float32],
+) -> None:
+    for first in range(0, len(units), _CHUNK):
+        last = min(first + _CHUNK, len(units))
+        encoded = unpacked(*conjunctions, units[first:last])
+        attributes = np.repeat(encoded.attributes, np.diff(encoded.pieces))
+        shares = np.asarray(history.shares(attributes, encoded.low, encoded.high), dtype=np.float64)
+        part = costs[starts[first] : starts[last]]
+        blend_shares(encoded.pieces, shares, history.events, part)

@@ -1,0 +1,243 @@
+"""What `pstbloom` and `psthash` share: access predicates lead to candidates, which are verified where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood._arrays import Growable
+from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.encoding.dyadic import LEVELS
+from matchwood.engines._access_kernels import UNUSED, choose_access
+from matchwood.engines._output import Output
+from matchwood.engines._pst_kernels import BLOCK, match_lists
+from matchwood.engines._scan_kernels import count_attributes
+from matchwood.engines._tail_kernels import LIVE, STALE
+from matchwood.engines._views import read_only, read_only_events, require, require_range, saved, saved_count
+from matchwood.engines.access import ranked
+from matchwood.engines.base import Engine, Hits
+from matchwood.engines.candidate_audit import audit_candidates
+from matchwood.engines.candidates import Candidates
+from matchwood.engines.conjunctions import ConjunctionStore
+from matchwood.engines.signatures import NO_SIGNATURES, SignatureArrays
+from matchwood.engines.workspace import Workspace
+
+_SPARE = 4096
+_GROWTH = 4
+"""Lists that grew bit by bit are laid out anew, without gaps and in order, when there are so many times more units."""
+
+_USELESS = 0.5
+"""A predicate that lets more than this share of the events through is no further access predicate."""
+
+
+class AccessEngine(Engine):
+    """Posts each unit under the spaces of its access predicates, and verifies what an event finds there.
+
+    The dyadic blocks of a predicate are disjoint, so an event finds a unit at most once. Constraints that accept NULL
+    never give access; units without any other kind are looked at for every event.
+
+    Work: candidates are the units in the lists that an event selects (removed ones included until the lists are built
+    anew) and those looked at always; verified are the ones that passed the test in their heads, and the signatures.
+    """
+
+    uses_history: ClassVar[bool] = True
+    store: ConjunctionStore
+
+    def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
+        super().__init__(store, options)
+        self._reconsidered = 0
+        self._start()
+
+    @property
+    def _wanted(self) -> int:
+        """How many access predicates a unit has at most."""
+        return 1
+
+    @property
+    def _most_spaces(self) -> int:
+        """How many combinations of spaces a unit may have, unless a single access predicate has more."""
+        return 1
+
+    def _lists(self) -> Candidates:
+        return Candidates(self._wanted)
+
+    def _start(self) -> None:
+        self._candidates = self._lists()
+        self._frequency = Growable(np.int64)
+        self._access = Growable(np.uint16)
+        self._states = Growable(np.uint8)
+        self._always = Growable(np.int32)
+        self._live, self._stale_postings, self._stale_always, self._laid_out = 0, 0, 0, 0
+        self._sound = True
+
+    # ------------------------------------------------------------------ changes
+
+    def insert(self, units: NDArray[np.int32]) -> None:
+        self.check()
+        self._states.resize(self.store.count)
+        self._access.resize(self._wanted * self.store.count, UNUSED)
+        states = self._states.view()[units]
+        if (states == STALE).any():
+            self._build_anew()
+        self._index(read_only(units[states != LIVE], np.int32))
+        if self._live > _GROWTH * self._laid_out + _SPARE:
+            self._build_anew()
+
+    def _index(self, units: NDArray[np.int32]) -> None:
+        conjunctions = self.store.view()
+        # Candidates of the same size side by side: the processor then foresees where each of them ends.
+        sizes = conjunctions.offsets[1:][units] - conjunctions.offsets[units]
+        units = read_only(units[np.argsort(sizes, kind="stable")], np.int32)
+        self._frequency.resize(self.store.attributes)
+        count_attributes(conjunctions, units, self._frequency.writable())
+        self._live += len(units)
+        ranking = ranked(conjunctions, units, self._frequency.view(), self._live, self.history)
+        choose_access(conjunctions, units, ranking, self._wanted, self._most_spaces, _USELESS, self._access.writable())
+        self._candidates.post(conjunctions, self.store.attributes, units, ranking, self._access)
+        self._states.writable()[units] = LIVE
+        self._always.extend(units[self._first_access(units) == UNUSED])
+        if not self._laid_out:
+            self._laid_out = self._live
+
+    def _first_access(self, units: NDArray[np.int32]) -> NDArray[np.uint16]:
+        found: NDArray[np.uint16] = self._access.view()[:: self._wanted][units]
+        return found
+
+    def remove(self, units: NDArray[np.int32]) -> None:
+        self.check()
+        gone = np.unique(units[self._states.view()[units] == LIVE])
+        self._stale_postings += int(self._sizes(gone).sum())
+        self._stale_always += int(np.count_nonzero(self._first_access(gone) == UNUSED))
+        self._states.writable()[gone] = STALE
+        self._live -= len(gone)
+        if self._wasteful():
+            self._build_anew()
+
+    def _sizes(self, units: NDArray[np.int32]) -> NDArray[np.int64]:
+        return self._candidates.sizes(self.store.view(), read_only(units, np.int32), self._access.view())
+
+    def _wasteful(self) -> bool:
+        postings = 2 * self._stale_postings > self._candidates.total + _SPARE
+        return postings or 2 * self._stale_always > len(self._always) + _SPARE
+
+    def _build_anew(self) -> None:
+        """Lists without stale units and without gaps, by access predicates as they would be chosen now."""
+        live = np.flatnonzero(self._states.view() == LIVE).astype(np.int32)
+        self._start()
+        self.insert(live)
+
+    def rebuild(self) -> None:
+        self._start()
+        self.insert(self.store.live_units())
+
+    def reconsider(self) -> None:
+        self.check()
+        self._reconsidered += 1
+        self._build_anew()
+
+    # ------------------------------------------------------------------ matching
+
+    def _signature_arrays(self) -> SignatureArrays:
+        return NO_SIGNATURES
+
+    def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
+        self.check()
+        conjunctions, source, lists = self.store.view(), read_only_events(events), self._candidates.view()
+        output = Output(workspace, events, first, self._live)
+        most = LEVELS * min(len(source.attributes), self.store.attributes)
+        match_lists(
+            conjunctions, lists, self._signature_arrays(), self._wanted, self._states.view(), self._always.view(),
+            self._live, self._stale_postings > 0, source, first,
+            workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
+            workspace.array("pst.spaces", most, np.int32, None),
+            workspace.array("pst.attributes", most, np.uint64, None),
+            workspace.array("pst.levels", most, np.uint32, None),
+            workspace.array("pst.found", len(lists.keys), np.int32, None),
+            workspace.array("pst.passing", BLOCK + 1, np.int32),
+            output.units, output.offsets, output.work,
+        )  # fmt: skip
+        return output.hits()
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        own = {name: column.view() for name, column in self._columns().items()}
+        return {**self._candidates.arrays(), **own}
+
+    def _columns(self) -> dict[str, Growable]:
+        return {
+            "frequency": self._frequency,
+            "access": self._access,
+            "states": self._states,
+            "always": self._always,
+        }
+
+    def header(self) -> dict[str, Any]:
+        return {"options": self.settings, "laid_out": self._laid_out, "reconsidered": self._reconsidered}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        self._start()
+        require(header.get("options") == self.settings, "the options of the engine are not those of its lists")
+        self._laid_out, self._reconsidered = saved_count(header, "laid_out"), saved_count(header, "reconsidered")
+        self._candidates.restore(arrays)
+        self._frequency = Growable(np.int64, saved(arrays, "frequency", np.int64))
+        self._access = Growable(np.uint16, saved(arrays, "access", np.uint16))
+        self._states = Growable(np.uint8, saved(arrays, "states", np.uint8))
+        self._always = Growable(np.int32, saved(arrays, "always", np.int32))
+        self._sound = False
+
+    def check(self) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays."""
+        if self._sound:
+            return
+        conjunctions, states = self.store.view(), self._states.view()
+        require(len(states) <= self.store.count, "'states' does not fit the units")
+        require_range(states, 0, STALE + 1, "states")
+        require(len(self._access) == self._wanted * len(states), "'access' does not fit the units")
+        require(len(self._frequency) <= self.store.attributes, "'frequency' does not fit the attributes")
+        require_range(self._always.view(), 0, max(1, len(states)), "always")
+        self._check_access(states)
+        self._candidates.check(len(states), self.store.attributes, len(conjunctions.intervals) // 2)
+        self._live = int(np.count_nonzero(states == LIVE))
+        stale = np.flatnonzero(states == STALE).astype(np.int32)
+        self._stale_always = int(np.count_nonzero(states[self._always.view()] == STALE))
+        self._stale_postings = int(self._sizes(stale).sum())
+        self._sound = True
+
+    def _check_access(self, states: NDArray[np.uint8]) -> None:
+        """Positions must be those of constraints, or of none."""
+        access = self._access.view().reshape(len(states), self._wanted)
+        constraints = np.diff(self.store.view().offsets)[: len(states), None]
+        require(((access == UNUSED) | (access < constraints)).all(), "'access' names constraints that do not exist")
+
+    def stats(self) -> dict[str, Any]:
+        self.check()
+        return {
+            "always_candidates": len(self._always) - self._stale_always,
+            "bytes_index": sum(array.nbytes for array in self.arrays().values()),
+            "bytes_tails": self._candidates.view().tails.nbytes,
+            "lists": self._candidates.lists,
+            "postings": self._candidates.total,
+            "stale_postings": self._stale_postings,
+            "reconsidered": self._reconsidered,
+        }
+
+    # ------------------------------------------------------------------ trust
+
+    def audit(self) -> list[str]:
+        """Every live unit is once in each list of its access predicates, with all that is left to test."""
+        self.check()
+        indexed = np.zeros(self.store.count, dtype=np.bool_)
+        indexed[: len(self._states)] = self._states.view() == LIVE
+        wrong = np.flatnonzero(indexed != self.store.alive)
+        problems = [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
+        units = np.flatnonzero(indexed).astype(np.int32)
+        always = self._always.view()
+        listed = np.sort(always[self._states.view()[always] == LIVE])
+        if not np.array_equal(listed, units[self._first_access(units) == UNUSED]):
+            problems.append("the units looked at always are not those without access predicates")
+        access = self._access.view()
+        return problems + audit_candidates(self._candidates, self.store.view(), units, access)
