@@ -1,15 +1,15 @@
 """What an engine is: units in, hits out.
 
-A *unit* is what an engine stores and reports: a conjunction of a `ConjunctionStore`, or a form of a
-`FormStore` (a rule too large for a DNF). Unit numbers are dense, never reused before `compact`, and
-known to the façade alone by the links from units to rules.
+A *unit* is what is stored and reported: a conjunction of a `ConjunctionStore`, which an `Engine` runs over, or
+an expression of an `ATree`, which is its own store. Unit numbers are dense, never reused before `compact`, and known to
+the façade alone by the links from units to rules.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,20 +44,36 @@ class Hits(NamedTuple):
         return len(self.offsets) - 1
 
 
-class Engine(ABC):
-    """One matching structure over a store of units. All state is arrays and a small header.
+class History(Protocol):
+    """What events were like so far."""
+
+    events: int
+    """How many of them are counted."""
+
+    def shares(
+        self, attributes: NDArray[np.int32], low: NDArray[np.int32], high: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """For each interval [low, high) of an attribute, the share of events whose label lies in it."""
+
+
+class Structure(ABC):
+    """A matching structure. All state is arrays and a small header.
 
     The façade serialises all calls that change state, and lets no match call overlap one. Several
     threads may call `match` at once: it writes to its workspace only.
     """
 
     name: ClassVar[str]
+    takes: ClassVar[str]
+    """What its units are: `conjunctions` or `forms`."""
+
     options: ClassVar[Mapping[str, Any]] = {}
     """Every option with its default; a subclass lists its own."""
 
-    def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
-        self.store = store
-        self.settings = self._checked(options or {})
+    history: History | None = None
+    """What is known of events, if anything."""
+
+    settings: dict[str, Any]
 
     @classmethod
     def _checked(cls, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,14 +82,6 @@ class Engine(ABC):
             known = ", ".join(sorted(cls.options)) or "none"
             raise InvalidArgument(f"engine {cls.name!r} has no option {unknown[0]!r} (its options: {known})")
         return {**cls.options, **options}
-
-    @abstractmethod
-    def insert(self, units: NDArray[np.int32]) -> None:
-        """Index units that the store already holds: one, or a million at once."""
-
-    @abstractmethod
-    def remove(self, units: NDArray[np.int32]) -> None:
-        """Stop reporting these units; the store still holds them, and marks them dead afterwards."""
 
     @abstractmethod
     def rebuild(self) -> None:
@@ -105,3 +113,21 @@ class Engine(ABC):
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when the structure is sound."""
         return []
+
+
+class Engine(Structure):
+    """A matching structure over a store of conjunctions."""
+
+    takes: ClassVar[str] = "conjunctions"
+
+    def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
+        self.store = store
+        self.settings = self._checked(options or {})
+
+    @abstractmethod
+    def insert(self, units: NDArray[np.int32]) -> None:
+        """Index units that the store already holds: one, or a million at once."""
+
+    @abstractmethod
+    def remove(self, units: NDArray[np.int32]) -> None:
+        """Stop reporting these units; the store still holds them, and marks them dead afterwards."""

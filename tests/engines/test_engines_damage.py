@@ -45,7 +45,7 @@ def restored(name: str, store_arrays: Any, engine_arrays: Any, store_header: Any
     return engine
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", engine_names("conjunctions"))
 def test_damage_is_refused_or_harmless(name: str) -> None:
     rng = np.random.default_rng(2)
     store, engine = state(name)
@@ -69,7 +69,7 @@ def test_damage_is_refused_or_harmless(name: str) -> None:
     assert refused > TRIES
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", engine_names("conjunctions"))
 def test_arrays_that_are_missing_or_of_another_type_are_named(name: str) -> None:
     store, engine = state(name)
     for part in range(2):
@@ -83,7 +83,7 @@ def test_arrays_that_are_missing_or_of_another_type_are_named(name: str) -> None
                 restored(name, *arrays, store.header(), engine.header())
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", engine_names("conjunctions"))
 def test_arrays_that_are_cut_short_are_refused(name: str) -> None:
     store, engine = state(name)
     events = encode_events([{0: 1, 1: 5}])
