@@ -17,6 +17,7 @@ from matchwood.engines.atree_view import NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
 from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes
+from matchwood.indexing.drawing import MOST_NODES, drawing
 from matchwood.indexing.entries import Items, Values
 from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
@@ -208,6 +209,13 @@ class Index(MutableMapping[Any, str]):
         """The nodes of the engine `atree`, one by one; InvalidArgument for other engines and for large trees."""
         with self._unchanged():
             return tree_nodes.tree_nodes(self._table, self._encoder, self._matcher)
+
+    def draw(self, format: str = "mermaid", limit: int = MOST_NODES) -> str:
+        """The tree of the engine `atree` as a picture: text for Mermaid or, with `dot`, for Graphviz.
+
+        A tree of more than `limit` nodes is an error: nobody could read it.
+        """
+        return drawing(self.nodes(), format, limit)
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
