@@ -131,8 +131,9 @@ def cover(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: A
     """Children for a node with these operands, which are stamped: existing nodes that cover many of them, and the rest.
 
     Greedy set cover: the node that covers the most comes first. Covers may overlap, since AND and OR do not mind an
-    operand that comes twice; XOR does, and has none. A cover offers at least two operands that no other has, and
-    never all.
+    operand that comes twice; XOR does, and has none. A cover never has all of the operands. One that brings but one new
+    operand saves no link: it serves an AND, as it is true more rarely than the operand, but would only be
+    one step more for an OR.
     """
     stamps, state = tree.stamps, tree.state
     state[STEPS] = MOST_STEPS
@@ -140,7 +141,7 @@ def cover(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: A
     met = _contained_nodes(tree, kind, operands, count, stamp, found)
     size = 0
     while met > 0 and state[STEPS] > 0:
-        best, most = -1, 1
+        best, most = -1, 0 if kind == AND else 1
         for place in range(met):
             gain = _gain(tree, found[place], stamp)
             if most < gain < count:

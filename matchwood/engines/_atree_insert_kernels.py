@@ -182,10 +182,12 @@ def enter_inner(
         if state[CHILD_END] + count > len(tree.children) or state[PARENT_END] + needed[1] > len(tree.parents):
             return item
         junction = kind in (AND, OR)
+        if flat and junction:
+            for child in within:
+                counters[3] += kind_of(tree.nodes, places[child]) == kind
         if count == 1 and junction:
             places[before + item] = operands[0]
             continue
-        counters[3] += count != len(within)
         key = inner_id(tree, kind, operands, count)
         found = find_inner(tree, kind, key, operands, count, stamp) if unique else np.int64(-1)
         if found < 0:

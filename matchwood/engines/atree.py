@@ -33,7 +33,7 @@ from matchwood.engines.workspace import Workspace
 from matchwood.errors import InvalidArgument
 
 NO_NODE = -1
-"""The root of the unit that is true of every event."""
+"""The root of the unit that is true of every event, and of dead ones."""
 
 _SPARE_NODES = 4096
 
@@ -75,7 +75,7 @@ class ATree(UnitTable, Structure):
 
     @property
     def roots(self) -> NDArray[np.int32]:
-        """The node of each unit, NO_NODE for the unit that is always true; read-only."""
+        """The node of each unit; NO_NODE for the unit that is always true, and for dead ones; read-only."""
         return self._roots.view()
 
     @property
@@ -184,7 +184,8 @@ class ATree(UnitTable, Structure):
         """Forget units without uses, and all nodes that nothing else needs; returns the constraints that went."""
         self.check()
         self._bury(units)
-        roots = self.roots[units]
+        roots = self.roots[units].copy()
+        self._roots.writable()[units] = NO_NODE
         self._always = -1 if (roots == NO_NODE).any() else self._always
         roots = roots[roots != NO_NODE]
         self.nodes.columns["nodes"].writable()[WIDTH * roots.astype(np.int64) + UNIT] = -1
@@ -222,7 +223,7 @@ class ATree(UnitTable, Structure):
         self.check()
         moved = laid_out(self.nodes)
         roots = self._roots.writable()
-        known = (roots != NO_NODE) & self.alive
+        known = roots != NO_NODE
         roots[known] = moved[roots[known]]
         self._weigh()
         self.leaf_lists = LeafLists()

@@ -143,7 +143,7 @@ def _check_units(
     require_range(units, -1, len(roots), "units of nodes")
     used = np.flatnonzero(units >= 0)
     require(bool((roots[units[used]] == used).all() and alive[units[used]].all()), "a unit is not that of its root")
-    rooted = roots[alive & (roots >= 0)]
+    rooted = roots[roots >= 0]
     require(len(used) == len(rooted) and bool((kinds[rooted] != DEAD).all()), "a root is not that of its unit")
 
 
