@@ -12,7 +12,7 @@ from matchwood.encoding import Encoder
 from matchwood.engines import ATree, Engine, engine_class
 from matchwood.index import Index
 from matchwood.indexing.compiled import CompiledMatcher
-from matchwood.language import parse
+from matchwood.language import Expression
 from matchwood.logic import Form
 
 
@@ -22,7 +22,7 @@ def matcher_of(index: Index) -> CompiledMatcher:
     return matcher
 
 
-def construction(index: Index, texts: Sequence[str], singles: int) -> dict[str, Any]:
+def construction(index: Index, rules: Sequence[Expression], singles: int) -> dict[str, Any]:
     """Rules a second in bulk and one by one.
 
     An A-Tree takes forms. An engine over conjunctions indexes those of the store, of which a rule may have many; its
@@ -30,11 +30,11 @@ def construction(index: Index, texts: Sequence[str], singles: int) -> dict[str, 
     """
     matcher = matcher_of(index)
     if matcher.over is None:
-        bulk_s, single_s = _tree_seconds(matcher, texts, singles)
+        bulk_s, single_s = _tree_seconds(matcher, rules, singles)
     else:
         bulk_s, single_s = _engine_seconds(matcher, matcher.over, singles)
-        single_s *= matcher.conjunctions.live / len(texts)
-    return {"rules_per_s_encoded": round(len(texts) / bulk_s), "rules_per_s_single": round(1 / single_s)}
+        single_s *= matcher.conjunctions.live / len(rules)
+    return {"rules_per_s_encoded": round(len(rules) / bulk_s), "rules_per_s_single": round(1 / single_s)}
 
 
 def _engine_seconds(matcher: CompiledMatcher, engine: Engine, singles: int) -> tuple[float, float]:
@@ -47,9 +47,9 @@ def _engine_seconds(matcher: CompiledMatcher, engine: Engine, singles: int) -> t
     return bulk_s, single_s / len(units)
 
 
-def _tree_seconds(matcher: CompiledMatcher, texts: Sequence[str], singles: int) -> tuple[float, float]:
+def _tree_seconds(matcher: CompiledMatcher, rules: Sequence[Expression], singles: int) -> tuple[float, float]:
     """Seconds for all forms, and for one more."""
-    forms = [form for form in (matcher.normal(parse(text)) for text in texts) if isinstance(form, Form)]
+    forms = [form for form in map(matcher.normal, rules) if isinstance(form, Form)]
     singles = min(singles, len(forms) // 2)
     bulk, rest = _encoded(matcher.encoder, forms[:-singles]), forms[-singles:]
     ones = [_encoded(matcher.encoder, [form]) for form in rest]

@@ -21,6 +21,7 @@ from matchwood.bench.setup import (
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import Structure
 from matchwood.index import Index
+from matchwood.language import Expression, parse
 from matchwood.workloads.base import Workload
 from matchwood.workloads.brute import hits as brute_force
 
@@ -32,6 +33,7 @@ class Prepared(NamedTuple):
 
     workload: Workload
     texts: list[str]
+    expressions: list[Expression]
     table: pa.Table
     expected: pa.Table
     """The hits of the first events, by brute force."""
@@ -42,7 +44,8 @@ def prepared(workload: Workload) -> Prepared:
     rows = brute_force(workload, range(min(CHECKED_EVENTS, workload.events.count)))
     events = np.repeat(np.arange(len(rows)), list(map(len, rows)))
     expected = pa.table({"event": events, "rule": np.concatenate(rows)})
-    return Prepared(workload, workload.rules_text(), workload.events_table(), expected)
+    texts = workload.rules_text()
+    return Prepared(workload, texts, list(map(parse, texts)), workload.events_table(), expected)
 
 
 class Cell(NamedTuple):
@@ -61,7 +64,7 @@ def measure_cell(engine: str, prepared: Prepared, singles: int, options: Mapping
     _check_with_brute_force(engine, prepared, hits)
     matched = _match(index, prepared.table)
     figures = _figures(index, build_s, hits, matched)
-    building = construction(index, prepared.texts, singles)
+    building = construction(index, prepared.expressions, singles)
     return Cell({"engine": engine, **figures, **building, **_changes(index, prepared.texts, singles)}, hits)
 
 
