@@ -12,6 +12,7 @@ from matchwood.engines._atree_layout import (
     AND,
     FAN,
     FIRST,
+    MOST_ASKED,
     MOST_CANDIDATES,
     MOST_STEPS,
     MOST_WALKED,
@@ -195,7 +196,7 @@ def self_adjust(tree: Any, node: Any, on_demand: bool) -> int:
     """Make a new node the child of the nodes that have all of its children and more; returns how many.
 
     They are among the parents of each of its children, so the child with the fewest will do, of whose parents
-    MOST_WALKED are looked at. Links move with it, and so do the uses that they stand for.
+    MOST_ASKED are looked at. Links move with it, and so do the uses that they stand for.
     """
     nodes, children, parents, stamps, at = tree.nodes, tree.children, tree.parents, tree.stamps, WIDTH * node
     first, size, kind = nodes[at + FIRST], nodes[at + SIZE], kind_of(nodes, node)
@@ -208,7 +209,7 @@ def self_adjust(tree: Any, node: Any, on_demand: bool) -> int:
     start = nodes[WIDTH * rarest + PARENTS]
     # Backwards, as taking one out of the list moves others forward that were seen already.
     place = start + nodes[WIDTH * rarest + FAN] - 1
-    last = max(start, place - MOST_WALKED)
+    last = max(start, place - MOST_ASKED)
     while place >= last and steps > 0:
         parent = parents[place]
         place -= 1

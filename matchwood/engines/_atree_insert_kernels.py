@@ -15,8 +15,8 @@ from matchwood.engines._atree_layout import (
     FAN,
     FIRST,
     INTERVALS,
+    MOST_ASKED,
     MOST_FLAT,
-    MOST_WALKED,
     OR,
     PARENT_END,
     ROOM,
@@ -40,16 +40,36 @@ from matchwood.engines._atree_node_kernels import (
 )
 from matchwood.engines._record_kernels import pack
 
-SPARE = 4 * MOST_WALKED + 64
+SPARE = 4 * MOST_ASKED + 64
 """Places that the pool of parents must have beyond what a node's own links need: what adopts it is linked to it."""
+
+WHOLE = float(1 << 31)
+NULL_SHARE = 0.5
 
 _SORTED = 64
 """Up to this many children are ordered by how rarely they are true; of more, the first one is chosen."""
 
 
 @kernel
-def enter_leaves(tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, places: Any, is_new: Any) -> None:
-    """Find or make the leaf of every constraint of `source`; there is room for all of them."""
+def _estimate(source: Any, place: int) -> Any:
+    """The share of events that a constraint is expected to be true of while nothing is known of them.
+
+    Labels are spread over the boundaries that rules have, so the width of its intervals stands for the number of spaces
+    that are accepted. An attribute is taken to be missing half of the time.
+    """
+    share = NULL_SHARE if source.accepts_null[place] else 0.0
+    for piece in range(source.pieces[place], source.pieces[place + 1]):
+        share += (np.float64(source.high[piece]) - source.low[piece]) / WHOLE
+    return np.float32(min(max(share, 1e-9), 1.0))
+
+
+@kernel
+def enter_leaves(tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, places: Any, is_new: Any) -> int:
+    """Find or make the leaf of every constraint of `source`; there is room for all of them. Returns how many are new.
+
+    `shares` may be empty: then they are estimated.
+    """
+    made = 0
     nodes, state = tree.nodes, tree.state
     record = np.empty(3, np.int32)
     for place in range(len(source.attributes)):
@@ -61,7 +81,8 @@ def enter_leaves(tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, 
             leaf = new_node(tree, kinds[place], 1)
             at = WIDTH * leaf
             nodes[at + ROOM], nodes[at + FIRST], nodes[at + SIZE] = record[0], record[1], record[2]
-            tree.shares[leaf] = shares[place]
+            tree.shares[leaf] = shares[place] if len(shares) > 0 else _estimate(source, place)
+            made += 1
             # Not made of what the leaf says: labels may change, and all ids above would have to.
             tree.ids[leaf] = mix64(np.uint64(state[TOKENS]))
             state[TOKENS] += 1
@@ -69,6 +90,7 @@ def enter_leaves(tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, 
                 enter_table(tree, -1 - found, leaf)
             found = np.int64(leaf)
         places[place] = found
+    return made
 
 
 @kernel
@@ -163,10 +185,11 @@ def _make(tree: Any, kind: Any, chosen: Any, size: int, on_demand: bool) -> Any:
 
 @kernel
 def enter_inner(
-    tree: Any, kinds: Any, offsets: Any, items: Any, first: int, places: Any, before: int, operands: Any, chosen: Any,
+    tree: Any, kinds: Any, offsets: Any, items: Any, order: Any, first: int, places: Any, before: int,
+    operands: Any, chosen: Any,
     unique: bool, reorganise: bool, adjust: bool, flat: bool, on_demand: bool, counters: Any, needed: Any,
 ) -> int:  # fmt: skip
-    """Find or make the node of each item from `first` on, children before parents; returns the first without room.
+    """Find or make the nodes of the items order[first:], children before parents; returns where room was short.
 
     `places` tells the node of each leaf of the batch, of which there are `before`, and then of each item. `counters`
     counts nodes covered by others, links saved, nodes adopted, and last whether children of a node's own kind were
@@ -174,13 +197,14 @@ def enter_inner(
     children and of parents.
     """
     state = tree.state
-    for item in range(first, len(kinds)):
+    for step in range(first, len(order)):
+        item = order[step]
         kind, stamp = kinds[item], next_stamp(tree)
         within = items[offsets[item] : offsets[item + 1]]
         count = _operands(tree, kind, within, places, flat, stamp, operands)
         needed[0], needed[1] = count, _parents_needed(tree, operands, count)
         if state[CHILD_END] + count > len(tree.children) or state[PARENT_END] + needed[1] > len(tree.parents):
-            return item
+            return step
         junction = kind in (AND, OR)
         if flat and junction:
             for child in within:
@@ -207,4 +231,15 @@ def enter_inner(
                 counters[2] += self_adjust(tree, node, on_demand)
             found = np.int64(node)
         places[before + item] = found
-    return len(kinds)
+    return len(order)
+
+
+@kernel
+def measure_heights(offsets: Any, items: Any, leaves: int, heights: Any) -> None:
+    """How far each inner node of a batch is above its leaves."""
+    for node in range(len(heights)):
+        height = 0
+        for place in range(offsets[node], offsets[node + 1]):
+            if items[place] >= leaves:
+                height = max(height, heights[items[place] - leaves])
+        heights[node] = height + 1

@@ -56,8 +56,16 @@ TOMBSTONE = -2
 MOST_FLAT = 1024
 """A nest of the same operator is read as one list of operands up to this many; a longer one keeps its nodes."""
 
-MOST_WALKED = 256
-"""Parents of one node that are looked at in the search for nodes to share: a leaf may have a million."""
+MOST_WALKED = 16
+"""Parents of an operand that are looked at in the search for covers: a leaf may have a million.
+
+Those that came first are looked at, and in bulk the smallest come first, which are the likeliest parts of others. Of
+100,000 ads, where one link in a hundred can be saved, 32 save 10% more links, 8 save 17% less; each doubling takes half
+as long again.
+"""
+
+MOST_ASKED = 64
+"""Parents of a child of a new node that are asked whether they would take the node in."""
 
 MOST_CANDIDATES = 32
 """Covers that are weighed against each other for one node."""

@@ -11,16 +11,29 @@ from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS
 
 
 @kernel
-def assign_units(nodes: Any, roots: Any, count: int, node_of: Any, units: Any) -> int:
-    """The unit of each root, a new one where it has none; returns how many units there are then."""
+def assign_units(
+    nodes: Any, roots: Any, places: Any, count: int, always: int, node_of: Any, uses: Any, units: Any
+) -> Any:
+    """The unit of each root, a new one where it has none, and one use more for it.
+
+    Returns how many units there are then, and the one that is true of every event, which has no node, or -1.
+    """
     for place in range(len(roots)):
-        at = WIDTH * roots[place] + UNIT
-        if nodes[at] < 0:
-            nodes[at] = count
-            node_of[count] = roots[place]
+        unit = always
+        if roots[place] >= 0:
+            node = places[roots[place]]
+            unit = nodes[WIDTH * node + UNIT]
+        if unit < 0:
+            unit = count
             count += 1
-        units[place] = nodes[at]
-    return count
+            if roots[place] >= 0:
+                nodes[WIDTH * node + UNIT] = unit
+                node_of[unit] = node
+            else:
+                always = unit
+        uses[unit] += 1
+        units[place] = unit
+    return count, always
 
 
 @kernel

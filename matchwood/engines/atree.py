@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood._arrays import Growable
-from matchwood.encoding.codes import ALWAYS_TRUE, EncodedConjunctions, EncodedEvents, EncodedForms
+from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
 from matchwood.engines import atree_audit, atree_options, atree_stats
-from matchwood.engines._atree_insert_kernels import SPARE, enter_inner, enter_leaves
+from matchwood.engines._atree_insert_kernels import SPARE, enter_inner, enter_leaves, measure_heights
 from matchwood.engines._atree_layout import CHILD_WASTE, EDGES, MOST_FLAT, PARENT_WASTE, STALE, UNIT, WIDTH
 from matchwood.engines._atree_remove_kernels import remove_nodes
 from matchwood.engines._atree_unit_kernels import assign_units, spread_shares
-from matchwood.engines._records import attribute_count, relabel, renumber, side_intervals
+from matchwood.engines._records import attribute_count, relabel, renumber
 from matchwood.engines._views import read_only, read_only_conjunctions, require, saved, saved_count
 from matchwood.engines.atree_check import check_restored
 from matchwood.engines.atree_leaves import LeafLists, leaf_shares, selected
@@ -36,6 +36,16 @@ NO_NODE = -1
 """The root of the unit that is true of every event, and of dead ones."""
 
 _SPARE_NODES = 4096
+
+_FEW = 64
+"""Batches of fewer inner nodes come in as they are."""
+
+_UNKNOWN: NDArray[np.float32] = read_only(np.empty(0), np.float32)
+_TURNS: NDArray[np.int64] = read_only(np.arange(_FEW), np.int64)
+
+
+def _in_turn(count: int) -> NDArray[np.int64]:
+    return _TURNS[:count] if count <= _FEW else read_only(np.arange(count), np.int64)
 
 
 class AddedForms(NamedTuple):
@@ -112,70 +122,82 @@ class ATree(UnitTable, Structure):
     def add(self, encoded: EncodedForms) -> AddedForms:
         """Take expressions in, and count one use of each; what is new of them becomes nodes."""
         self.check()
-        places, is_new = self._enter_leaves(encoded)
-        self._enter_inner(encoded, places)
+        places, is_new, made = self._enter_leaves(encoded)
+        if len(encoded.kinds):
+            self._enter_inner(encoded, places)
         units = self._enter_units(encoded, places)
         self._attributes = max(self._attributes, attribute_count(encoded.constraints))
-        leaves = places[: len(is_new)]
-        self.leaf_lists.add(self.nodes, self._attributes, leaves[is_new])
+        if made:
+            self.leaf_lists.add(self.nodes, self._attributes, places[: len(is_new)][is_new])
         if self.counters[3] > 0:
             self._remove(places[len(is_new) :])
             self.counters[3] = 0
-        return AddedForms(units, selected(encoded.constraints, np.flatnonzero(~is_new)))
+        repeated = np.flatnonzero(~is_new) if made else np.arange(len(is_new))
+        return AddedForms(units, selected(encoded.constraints, repeated))
 
-    def _enter_leaves(self, encoded: EncodedForms) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def _enter_leaves(self, encoded: EncodedForms) -> tuple[NDArray[np.int32], NDArray[np.bool_], int]:
         source = read_only_conjunctions(encoded.constraints)
         leaves = len(source.attributes)
-        self.nodes.reserve(nodes=leaves + len(encoded.kinds), intervals=side_intervals(source))
+        self.nodes.reserve(nodes=leaves + len(encoded.kinds), intervals=len(source.low))
         places, is_new = np.empty(leaves + len(encoded.kinds), np.int32), np.empty(leaves, np.bool_)
+        known = self.history is not None and self.history.events > 0
+        shares = read_only(leaf_shares(source, self.history), np.float32) if known and self.history else _UNKNOWN
         kinds = read_only(encoded.leaf_kinds, np.int8)
-        shares = read_only(leaf_shares(source, self.history), np.float32)
-        enter_leaves(self.nodes.tree(), source, kinds, shares, self.settings["unique"], places, is_new)
-        return places, is_new
+        made = enter_leaves(self.nodes.tree(), source, kinds, shares, self.settings["unique"], places, is_new)
+        return places, is_new, made
 
     def _enter_inner(self, encoded: EncodedForms, places: NDArray[np.int32]) -> None:
-        if not len(encoded.kinds):
-            return
-        sizes = np.diff(encoded.child_offsets)
+        kinds, offsets = read_only(encoded.kinds, np.int8), read_only(encoded.child_offsets, np.int64)
+        items, before, settings = read_only(encoded.children, np.int32), len(places) - len(kinds), self.settings
+        sizes = offsets[1:] - offsets[:-1]
         if int(sizes.min()) < 1:
             raise InvalidArgument("an inner node must have at least one child")
-        kinds, offsets = read_only(encoded.kinds, np.int8), read_only(encoded.child_offsets, np.int64)
-        items = read_only(encoded.children, np.int32)
+        order, adjusts = self._order(offsets, items, sizes, before)
         # Distinct nodes, of which each child brings at most so many.
         most = min(int(sizes.max()) * (MOST_FLAT + 2), self.nodes.count + len(places) + 1)
         operands, chosen, needed = np.empty(most, np.int32), np.empty(most, np.int32), np.zeros(2, np.int64)
-        shares, settings = self.flat and self.settings["unique"], self.settings
+        shares = self.flat and settings["unique"]
         self.nodes.reserve(children=len(items), parents=len(items) + SPARE)
         position = 0
         while True:
             position = enter_inner(
-                self.nodes.tree(), kinds, offsets, items, position, places, len(places) - len(kinds), operands, chosen,
-                settings["unique"], shares and settings["reorganise"], shares and settings["self_adjust"], self.flat,
+                self.nodes.tree(), kinds, offsets, items, order, position, places, before, operands, chosen,
+                settings["unique"], shares and settings["reorganise"], shares and adjusts, self.flat,
                 self.on_demand, self.counters, needed,
             )  # fmt: skip
-            if position == len(kinds):
+            if position == len(order):
                 return
             self.nodes.reserve(children=int(needed[0]), parents=int(needed[1]))
 
+    def _order(
+        self, offsets: NDArray[np.int64], items: NDArray[np.int32], sizes: NDArray[np.int64], leaves: int
+    ) -> tuple[NDArray[np.int64], bool]:
+        """The order in which nodes of a batch come in, and whether they may be part of nodes that are there.
+
+        With self-adjustment the order does not matter for what comes of it. So the nodes of a batch come level by
+        level, small ones first: each finds all that it is made of, and is looked for in nobody's place.
+        """
+        adjusts = bool(self.settings["self_adjust"])
+        if len(sizes) < _FEW or not adjusts:
+            return _in_turn(len(sizes)), adjusts
+        heights = np.zeros(len(sizes), np.int32)
+        measure_heights(offsets, items, leaves, heights)
+        order = np.lexsort((sizes, heights))
+        return read_only(order, np.int64), bool(len(self._roots))
+
     def _enter_units(self, encoded: EncodedForms, places: NDArray[np.int32]) -> NDArray[np.int32]:
-        units = np.empty(encoded.count, np.int32)
-        constant = encoded.roots == ALWAYS_TRUE
-        roots = places[encoded.roots[~constant]]
-        before = self.count
-        self._roots.resize(before + len(roots), NO_NODE)
-        nodes = self.nodes.columns["nodes"].writable()
-        found = np.empty(len(roots), np.int32)
-        count = assign_units(nodes, read_only(roots, np.int32), before, self._roots.writable(), found)
-        units[~constant] = found
-        if constant.any():
-            self._always = count if self._always < 0 else self._always
-            count = max(count, self._always + 1)
-            units[constant] = self._always
-        self._roots.resize(count, NO_NODE)
+        units, before = np.empty(encoded.count, np.int32), self.count
+        most = before + len(units)
+        self._roots.resize(most, NO_NODE)
+        self._uses.resize(most)
+        count, self._always = assign_units(
+            self.nodes.columns["nodes"].writable(), read_only(encoded.roots, np.int32), places, before, self._always,
+            self._roots.writable(), self._uses.writable(), units,
+        )  # fmt: skip
+        self._roots.resize(count)
         self._uses.resize(count)
         self._alive.resize(count, True)
         self._live += count - before
-        np.add.at(self._uses.writable(), units, 1)
         return units
 
     # ------------------------------------------------------------------ deletion

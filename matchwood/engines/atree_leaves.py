@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood._arrays import Growable
-from matchwood.encoding.codes import PREDICATE, EncodedConjunctions
+from matchwood.encoding.codes import BOTTOM_LABEL, PREDICATE, TOP_LABEL, EncodedConjunctions
 from matchwood.engines._atree_layout import KIND, KIND_MASK, ROOM
 from matchwood.engines._atree_unit_kernels import chain_nulls
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS
@@ -20,10 +20,7 @@ from matchwood.engines.base import History
 from matchwood.engines.conjunctions import Conjunctions
 from matchwood.engines.postings import Postings
 
-_WHOLE = float(1 << 31)
 _NOBODY = -1
-_NULL_SHARE = 0.5
-"""How often an attribute is taken to be missing while nothing is known of events."""
 
 
 class Nulls(NamedTuple):
@@ -152,22 +149,13 @@ def posted_constraints(nodes: Nodes, leaves: NDArray[np.int32]) -> Conjunctions:
     return constraints._replace(records=read_only(records, np.int32))
 
 
-def leaf_shares(constraints: EncodedConjunctions, history: History | None) -> NDArray[np.float64]:
-    """The share of events of which each constraint is expected to be true.
-
-    From history where there is any. Else by the width of its intervals: labels are spread evenly over the boundaries
-    that rules have, so it stands for the number of spaces that are accepted.
-    """
+def leaf_shares(constraints: EncodedConjunctions, history: History) -> NDArray[np.float64]:
+    """The share of events of which each constraint was true so far, never quite none."""
     owners = np.repeat(np.arange(len(constraints.attributes)), np.diff(constraints.pieces))
-    attributes, low, high = constraints.attributes, constraints.low, constraints.high
-    if history is not None and history.events:
-        parts = history.shares(attributes[owners], low, high)
-        whole = np.zeros(len(attributes), np.int32)
-        present = history.shares(attributes, whole, np.full(len(attributes), 2**31 - 1, np.int32))
-        missing = 1.0 - present
-    else:
-        parts = (high.astype(np.float64) - low) / _WHOLE
-        missing = np.full(len(attributes), _NULL_SHARE)
+    attributes = constraints.attributes
+    parts = history.shares(attributes[owners], constraints.low, constraints.high)
+    everything = np.full(len(attributes), TOP_LABEL, np.int32)
+    missing = 1.0 - history.shares(attributes, np.full(len(attributes), BOTTOM_LABEL, np.int32), everything)
     shares = np.bincount(owners, weights=parts, minlength=len(attributes))
     return np.clip(shares + np.where(constraints.accepts_null, missing, 0.0), 1e-9, 1.0)
 

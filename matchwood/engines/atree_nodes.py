@@ -166,9 +166,9 @@ class Nodes:
             if len(column) < least:
                 column.resize((least + least // 4 + 16) // 2 * 2)
 
-    def refill_table(self, expected: int | None = None) -> None:
-        """A table without tombstones, at most a third full when the expected nodes are there."""
-        size, least = _SMALLEST_TABLE, 3 * max(self.live, self.live if expected is None else expected)
+    def refill_table(self, expected: int = 0) -> None:
+        """A table without tombstones: at most half full now, and a third when the expected nodes are there."""
+        size, least = _SMALLEST_TABLE, max(2 * self.live, 3 * expected)
         while size < least:
             size *= 2
         self.columns["table"] = Growable(np.int32)
