@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,3 +139,17 @@ def test_an_index_draws_its_rules() -> None:
     assert "p4 = 1" in drawn
     index.clear()
     assert index.draw() == "flowchart BT\n"
+
+
+def test_the_documentation_shows_what_is_drawn() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "atree.md").read_text(encoding="utf-8")
+    rules = {
+        "first": "(p1 = 1 or p2 = 1 or p3 = 1) and p4 = 1 and (p5 = 1 or p6 = 1)",
+        "second": "(p5 = 1 or p6 = 1) and (p7 = 1 or p8 = 1)",
+    }
+    loaded, grown = mw.Index("atree"), mw.Index("atree")
+    loaded.insert_many(rules)
+    grown.update(rules)
+    grown["third"] = "p1 = 1 or p2 = 1 or p3 = 1 or p4 = 1"
+    grown["fourth"] = "(p1 = 1 or p2 = 1 or p3 = 1) and p4 = 1"
+    assert re.findall(r"^```mermaid\n(.*?)^```", page, re.MULTILINE | re.DOTALL) == [loaded.draw(), grown.draw()]
