@@ -16,11 +16,13 @@ from matchwood.bench.atree_plan import (
     SIZES,
     VARIANTS,
     Case,
+    Size,
     main_cases,
     swept_cases,
     swept_count,
 )
 from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.registry import SMOKE
 from matchwood.progress import Progress
 from matchwood.workloads.abegen import abegen
 
@@ -33,10 +35,10 @@ def run(scale: str) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     with Progress("bench atree", "workloads", 2 + swept_count(scale)) as progress:
         for case in main_cases(scale):
-            rows += measure(case, SIZES[scale].singles, VARIANTS)
+            rows += measure(case, SIZES[scale], VARIANTS)
             progress.advance()
         for case in swept_cases(scale):
-            rows += measure(case, SIZES[scale].singles, {})
+            rows += measure(case, SIZES[scale], {})
             progress.advance()
     return {"experiment": "atree", "scale": scale, "rows": rows}
 
@@ -45,18 +47,18 @@ def warm_up() -> None:
     """Compile every kernel that a run needs, or load it, so that no measurement pays for it."""
     small = prepared(abegen(rules=60, events=5, seed=1, dimensions=30))
     for engine in ENGINES:
-        measure_cell(engine, small, 2)
+        measure_cell(engine, small, SIZES[SMOKE])
     for options in VARIANTS.values():
-        measure_cell(OWN, small, 2, options)
+        measure_cell(OWN, small, SIZES[SMOKE], options)
 
 
-def measure(case: Case, singles: int, variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def measure(case: Case, size: Size, variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A row for each engine on one workload, and one for each variant of the A-Tree."""
     small = prepared(case.workload)
-    cells = [measure_cell(engine, small, singles) for engine in ENGINES]
+    cells = [measure_cell(engine, small, size) for engine in ENGINES]
     plain = cells[ENGINES.index(OWN)]
     for name, options in variants.items():
-        cell = measure_cell(OWN, small, singles, options)
+        cell = measure_cell(OWN, small, size, options)
         cells.append(Cell({**cell.row, "engine": f"{OWN}, {name}", **saved(plain.row, cell.row)}, cell.hits))
     check_agreement(cells)
     said = case.workload.describe()

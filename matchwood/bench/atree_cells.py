@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from matchwood.bench.atree_building import construction, matcher_of
+from matchwood.bench.atree_plan import Size
 from matchwood.bench.measure import Measured, WrongAnswer, measure_engine, require_hits, timed
 from matchwood.bench.setup import (
     CHECKED_EVENTS,
@@ -24,9 +25,6 @@ from matchwood.index import Index
 from matchwood.language import Expression, parse
 from matchwood.workloads.base import Workload
 from matchwood.workloads.brute import hits as brute_force
-
-MEASURED_SECONDS = 0.4
-"""An engine matches all events again and again until it has taken this long."""
 
 BLOCK = 20
 """Events that are timed at a time; the best time of each block counts. A round over all of them would be longer than
@@ -60,17 +58,17 @@ class Cell(NamedTuple):
     hits: pa.Table
 
 
-def measure_cell(engine: str, prepared: Prepared, singles: int, options: Mapping[str, Any] | None = None) -> Cell:
+def measure_cell(engine: str, prepared: Prepared, size: Size, options: Mapping[str, Any] | None = None) -> Cell:
     """Build from text, check, match encoded events, and build again in bulk and one by one."""
     index = Index(engine, options=options)
     build_s, _ = timed(lambda: insert_all(index, prepared.texts))
     check_with_oracle(index, prepared.workload, rules=50, events=4)
     hits = index.match_many(prepared.table)
     _check_with_brute_force(engine, prepared, hits)
-    matched = _match(index, prepared.table)
+    matched = _match(index, prepared.table, size.seconds)
     figures = _figures(index, prepared.table.num_rows, build_s, hits, matched)
-    building = construction(index, prepared.expressions, singles)
-    return Cell({"engine": engine, **figures, **building, **_changes(index, prepared.texts, singles)}, hits)
+    building = construction(index, prepared.expressions, size.singles)
+    return Cell({"engine": engine, **figures, **building, **_changes(index, prepared.texts, size.singles)}, hits)
 
 
 def _check_with_brute_force(engine: str, prepared: Prepared, hits: pa.Table) -> None:
@@ -81,12 +79,11 @@ def _check_with_brute_force(engine: str, prepared: Prepared, hits: pa.Table) -> 
         raise WrongAnswer(f"{engine}: the hits of the first events are not those that brute force finds")
 
 
-def _match(index: Index, table: pa.Table) -> list[Measured]:
+def _match(index: Index, table: pa.Table, seconds: float) -> list[Measured]:
     """Each engine at work in the index, on the same encoded events."""
     events = encoded(index, table)
     blocks = [_block(events, first) for first in range(0, events.count, BLOCK)]
-    seconds = MEASURED_SECONDS / len(blocks)
-    return [measure_engine(engine, block, seconds) for engine in working(index) for block in blocks]
+    return [measure_engine(engine, block, seconds / len(blocks)) for engine in working(index) for block in blocks]
 
 
 def _block(events: EncodedEvents, first: int) -> EncodedEvents:

@@ -17,7 +17,8 @@ class Size(NamedTuple):
     """How large a scale is.
 
     A sweep changes one setting of `swept` rules; where that makes rules larger, there are fewer of them, so that all
-    rules together have at most `predicates`: 1,000,000 rules of depth 6 would have half a billion.
+    rules together have at most `predicates`: 1,000,000 rules of depth 6 would have half a billion. `singles` rules are
+    changed one by one, and an engine matches all events again and again for so many `seconds`.
     """
 
     rules: int
@@ -26,13 +27,16 @@ class Size(NamedTuple):
     predicates: int
     events: int
     singles: int
+    seconds: float
 
 
 SIZES = {
-    "smoke": Size(rules=300, ads=600, swept=40, predicates=500, events=30, singles=10),
-    "quick": Size(rules=4_000, ads=10_000, swept=600, predicates=8_000, events=200, singles=200),
-    "full": Size(rules=100_000, ads=300_000, swept=20_000, predicates=1_000_000, events=500, singles=5_000),
-    "paper": Size(rules=1_000_000, ads=1_392_196, swept=1_000_000, predicates=30_000_000, events=200, singles=20_000),
+    "smoke": Size(rules=300, ads=600, swept=40, predicates=500, events=30, singles=10, seconds=0.02),
+    "quick": Size(rules=4_000, ads=10_000, swept=600, predicates=8_000, events=200, singles=200, seconds=0.4),
+    "full": Size(rules=100_000, ads=300_000, swept=20_000, predicates=1_000_000, events=500, singles=5_000, seconds=1),
+    "paper": Size(
+        rules=1_000_000, ads=1_392_196, swept=1_000_000, predicates=30_000_000, events=200, singles=20_000, seconds=1
+    ),
 }
 
 _TABLE_3: dict[str, tuple[Any, ...]] = {

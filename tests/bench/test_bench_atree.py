@@ -20,7 +20,7 @@ from matchwood.workloads.abegen_settings import AbeSettings
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
     case = Case("ads", next(case.workload for case in main_cases(SMOKE) if case.name == "ads"))
-    return atree.measure(case, 5, VARIANTS)
+    return atree.measure(case, SIZES[SMOKE], VARIANTS)
 
 
 def test_a_row_for_every_engine_and_every_idea(rows: list[dict[str, Any]]) -> None:
@@ -69,11 +69,11 @@ def test_sweeps_change_one_setting_and_keep_the_size_of_all_rules_in_bounds() ->
 
 def test_a_lost_hit_fails_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     small = atree_cells.prepared(abegen(rules=60, events=20, dimensions=30, seed=1))
-    assert atree_cells.measure_cell("scan", small, 2).hits.num_rows > 0
+    assert atree_cells.measure_cell("scan", small, SIZES[SMOKE]).hits.num_rows > 0
     whole = Index.match_many
     monkeypatch.setattr(Index, "match_many", lambda index, events: whole(index, events).slice(1))
     with pytest.raises(WrongAnswer, match="scan: the hits of the first events are not those"):
-        atree_cells.measure_cell("scan", small, 2)
+        atree_cells.measure_cell("scan", small, SIZES[SMOKE])
 
 
 def test_other_hits_of_later_events_fail_a_workload() -> None:
