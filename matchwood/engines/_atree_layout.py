@@ -56,12 +56,12 @@ TOMBSTONE = -2
 MOST_FLAT = 1024
 """A nest of the same operator is read as one list of operands up to this many; a longer one keeps its nodes."""
 
-MOST_WALKED = 16
+MOST_WALKED = 8
 """Parents of an operand that are looked at in the search for covers: a leaf may have a million.
 
-Those that came first are looked at, and in bulk the smallest come first, which are the likeliest parts of others. Of
-100,000 ads, where one link in a hundred can be saved, 32 save 10% more links, 8 save 17% less; each doubling takes half
-as long again.
+Those that came first are looked at, and in bulk the smallest come first, which are the likeliest parts of others. In
+100,000 ads, where one link in a hundred can be saved, 8 save 6,800 links, 16 save 8,100 and take 1.7 times as long, 32
+save 8,900.
 """
 
 MOST_ASKED = 64

@@ -132,8 +132,9 @@ class ATree(UnitTable, Structure):
         if self.counters[3] > 0:
             self._remove(places[len(is_new) :])
             self.counters[3] = 0
-        repeated = np.flatnonzero(~is_new) if made else np.arange(len(is_new))
-        return AddedForms(units, selected(encoded.constraints, repeated))
+        if not made:
+            return AddedForms(units, encoded.constraints)
+        return AddedForms(units, selected(encoded.constraints, np.flatnonzero(~is_new)))
 
     def _enter_leaves(self, encoded: EncodedForms) -> tuple[NDArray[np.int32], NDArray[np.bool_], int]:
         source = read_only_conjunctions(encoded.constraints)
