@@ -13,9 +13,11 @@ import pyarrow as pa
 
 from matchwood._locks import ReadersWriterLock
 from matchwood.encoding import Encoder, Schema
+from matchwood.engines.atree_view import NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
-from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results
+from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes
+from matchwood.indexing.drawing import MOST_NODES, drawing
 from matchwood.indexing.entries import Items, Values
 from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
@@ -36,7 +38,7 @@ class Index(MutableMapping[Any, str]):
     >>> index.match({"age": 20, "country": "US"})
     ['adults']
 
-    `engine`         how to match: `auto`, `scan`, `counting`, `pstbloom`, `psthash` or `oracle`
+    `engine`         how to match: `auto`, `scan`, `counting`, `pstbloom`, `psthash`, `atree` or `oracle`
     `schema`         types of attributes: a dict, an Arrow or Spark schema, or DDL; others are inferred
     `options`        settings of the engine, and `spaces`
     `dnf_limit`      a rule with more conjunctions than this is matched as a whole, by the fall-back
@@ -58,7 +60,9 @@ class Index(MutableMapping[Any, str]):
         types = Schema(schema, strict=checked_flag("strict_schema", strict_schema))
         self._encoder = Encoder(types, timezone=checked_text("timezone", timezone), spaces=spaces)
         self._table = RuleTable()
-        self._matcher: Matcher = matcher_for(checked_text("engine", engine), self._encoder, self._table, self._options)
+        self._matcher: Matcher = matcher_for(
+            checked_text("engine", engine), self._encoder, self._table, self._options, self._dnf_limit
+        )
         self._read_only, self._opened, self._checked = False, False, True
         self._set_up_locks()
 
@@ -75,7 +79,7 @@ class Index(MutableMapping[Any, str]):
             rule_id = self._table.checked_id(rule_id)
             row, schema = self._table.find(rule_id), self._encoder.schema
             replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else ()
-            prepared = Preparation(self._encoder, self._dnf_limit).prepare(rule_id, source, replaced=replaced)
+            prepared = Preparation(self._encoder, self._matcher.normal).prepare(rule_id, source, replaced=replaced)
             with self._storing():
                 if row >= 0:
                     self._matcher.replace(np.array([row], np.int32), [prepared])
@@ -204,6 +208,18 @@ class Index(MutableMapping[Any, str]):
         """Counts, bytes and the work done so far, as plain data."""
         with self._lock.reading():
             return health.stats(self._table, self._encoder, self._matcher)
+
+    def nodes(self) -> list[NodeView]:
+        """The nodes of the engine `atree`, one by one; InvalidArgument for other engines and for large trees."""
+        with self._unchanged():
+            return tree_nodes.tree_nodes(self._table, self._encoder, self._matcher)
+
+    def draw(self, format: str = "mermaid", limit: int = MOST_NODES) -> str:
+        """The tree of the engine `atree` as a picture: text for Mermaid or, with `dot`, for Graphviz.
+
+        A tree of more than `limit` nodes is an error: nobody could read it.
+        """
+        return drawing(self.nodes(), format, limit)
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""

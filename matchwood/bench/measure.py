@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import EncodedEvents
-from matchwood.engines import Engine, Workspace
+from matchwood.engines import Structure, Workspace
 from matchwood.errors import MatchwoodError
 
 Result = TypeVar("Result")
@@ -34,7 +34,7 @@ class Measured(NamedTuple):
     checksum: int
 
 
-def measure_engine(engine: Engine, events: EncodedEvents, at_least_s: float = MEASURED_SECONDS) -> Measured:
+def measure_engine(engine: Structure, events: EncodedEvents, at_least_s: float = MEASURED_SECONDS) -> Measured:
     """Match all events once to warm up, then again until enough time has passed; the best full round counts.
 
     The best round, because the machine's other work only ever adds time.
@@ -48,13 +48,13 @@ def measure_engine(engine: Engine, events: EncodedEvents, at_least_s: float = ME
     return Measured(warmup, best, events.count, hits, candidates, checksum)
 
 
-def _plain_round(engine: Engine, events: EncodedEvents, workspace: Workspace) -> None:
+def _plain_round(engine: Structure, events: EncodedEvents, workspace: Workspace) -> None:
     position = 0
     while position < events.count:
         position += engine.match(events, position, workspace).count
 
 
-def _counted_round(engine: Engine, events: EncodedEvents, workspace: Workspace) -> tuple[int, int, int]:
+def _counted_round(engine: Structure, events: EncodedEvents, workspace: Workspace) -> tuple[int, int, int]:
     """The hits, the candidates, and a sum over (event, unit) pairs that does not depend on their order."""
     hits = candidates = checksum = position = 0
     while position < events.count:

@@ -10,7 +10,7 @@ from matchwood.engines.registry import engine_names
 
 
 def run(scale: str) -> dict[str, Any]:
-    warm_up(engine_names())
+    warm_up(engine_names("conjunctions"))
     pstree_spaces.run("smoke")
     parts = (pstree_spaces, pstree_intervals, pstree_workloads)
     return {"experiment": "pstree", "scale": scale, "rows": [row for part in parts for row in part.run(scale)]}

@@ -93,7 +93,7 @@ def measure(name: str, workload: Workload, seconds: float) -> list[dict[str, Any
     prepared, in_tree = encoded(workload), encoded(workload, "pstree")
     text_bytes = workload.rules_table()["expression"].nbytes
     rows, results = [], dict[str, Measured]()
-    for engine_name in (*engine_names(), TREE):
+    for engine_name in (*engine_names("conjunctions"), TREE):
         given = in_tree if engine_name == TREE else prepared
         engine = engine_class(TREE_ENGINE if engine_name == TREE else engine_name)(given.store)
         own_s, _ = timed(engine.rebuild)

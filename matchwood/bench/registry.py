@@ -103,6 +103,13 @@ _ALL = (
         label=("workload", "engine"),
     ),
     Experiment(
+        "atree",
+        "matchwood.bench.atree",
+        "The A-Tree on arbitrary expressions, and what each of its ideas is worth",
+        value="us_per_event",
+        label=("workload", "engine"),
+    ),
+    Experiment(
         "lint",
         "matchwood.bench.linting",
         "Linting many rules",

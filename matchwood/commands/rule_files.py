@@ -28,6 +28,17 @@ IdReader = Callable[[Any], Any]
 
 
 def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
+    """What names the rules, and where those go that cannot be used."""
+    add_source_arguments(parser)
+    parser.add_argument(
+        "--rejects",
+        type=table_file,
+        metavar="FILE",
+        help="where rejected rules go (default: beside RULES, .rejects.csv)",
+    )
+
+
+def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rules", type=table_file, help="CSV, JSON lines or Parquet with the columns id and expression")
     parser.add_argument("--id", default="id", metavar="COLUMN", help="the column of ids (default: id)")
     parser.add_argument(
@@ -46,12 +57,6 @@ def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
         type=timezone_name,
         default="UTC",
         help="where dates begin and naive timestamps are read (default: UTC)",
-    )
-    parser.add_argument(
-        "--rejects",
-        type=table_file,
-        metavar="FILE",
-        help="where rejected rules go (default: beside RULES, .rejects.csv)",
     )
 
 

@@ -57,17 +57,34 @@ class EncodedConjunctions(NamedTuple):
         return len(self.offsets) - 1
 
 
-class EncodedForm(NamedTuple):
-    """One rule that is too large for a DNF: a DAG of AND and OR over constraints, no negation.
+LEAF, AND, OR, NOT, XOR, XNOR, PREDICATE = range(1, 8)
+"""Kinds of nodes. A leaf's constraint holds or does not; that of a predicate is neither, but unknown, for NULL.
 
-    Node n is a leaf that tests constraint leaf[n] of `constraints` (which holds the constraints of
-    all leaves as its only conjunction, not ordered and with repeated attributes), or, with
-    leaf[n] = -1, the AND (is_and[n]) or OR of the nodes children[child_offsets[n] : child_offsets[n + 1]].
-    Children come before their parents; the last node is the root.
+Forms in which only what is TRUE matters have leaves, AND and OR. The other kinds belong to three-valued ones: XOR tells
+whether the number of its TRUE operands is odd, XNOR whether it is even; both are unknown if one of them is.
+"""
+
+ALWAYS_TRUE = -1
+"""The root of a form that is TRUE of every event."""
+
+
+class EncodedForms(NamedTuple):
+    """A batch of rules as one DAG. Its nodes are the leaves, then the inner ones, children before their parents.
+
+    `constraints`    one for each distinct leaf of the batch, as a conjunction of its own
+    `leaf_kinds`     of each leaf: LEAF or PREDICATE
+    `kinds`          of each inner node
+    `child_offsets`  the i-th inner node has children[child_offsets[i] : child_offsets[i + 1]], distinct nodes
+    `roots`          for each rule its node, or ALWAYS_TRUE
     """
 
     constraints: EncodedConjunctions
-    leaf: NDArray[np.int32]
-    is_and: NDArray[np.bool_]
+    leaf_kinds: NDArray[np.int8]
+    kinds: NDArray[np.int8]
     child_offsets: NDArray[np.int64]
     children: NDArray[np.int32]
+    roots: NDArray[np.int32]
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        return len(self.roots)

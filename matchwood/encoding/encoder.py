@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from matchwood.encoding import encoder_state, events
 from matchwood.encoding.attribute import Source, Target
-from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForm
+from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
 from matchwood.encoding.derived import DerivedSource
 from matchwood.encoding.derived_keys import is_derived
 from matchwood.encoding.flattening import Flat, assemble, flatten
 from matchwood.encoding.history import History
+from matchwood.encoding.joined_forms import joined
 from matchwood.encoding.labels import is_inner
 from matchwood.encoding.predicates import Binder
 from matchwood.encoding.schema import Schema
@@ -27,7 +28,7 @@ from matchwood.encoding.small_batches import FEW_LEAVES, encode_few, release_few
 from matchwood.encoding.timezones import Zone
 from matchwood.encoding.vocabulary import Vocabulary
 from matchwood.language.tree import Predicate
-from matchwood.logic.form import AND, LEAF, TRUE, Form
+from matchwood.logic.form import Form
 from matchwood.logic.leaf import Bound, Conjunction, Leaf
 
 if TYPE_CHECKING:
@@ -79,15 +80,14 @@ class Encoder:
         """Conjunctions as integers; their boundaries come to be, and are referred to until `release`."""
         return self._encode(conjunctions, ordered=True)
 
-    def encode_form(self, form: Form) -> EncodedForm:
-        """A form as integers; release its `constraints` when it goes."""
-        constraints = self._encode([form.leaves], ordered=False)
-        kinds = np.array(form.kinds, np.int8)
-        leaf = np.where(kinds == LEAF, np.arange(len(kinds)), -1).astype(np.int32)
-        child_offsets = np.zeros(len(kinds) + 1, np.int64)
-        np.cumsum([len(children) for children in form.children], out=child_offsets[1:])
-        children = np.array([child for children in form.children for child in children], np.int32)
-        return EncodedForm(constraints, leaf, (kinds == AND) | (kinds == TRUE), child_offsets, children)
+    def encode_forms(self, forms: Sequence[Form]) -> EncodedForms:
+        """Forms as integers, none of them constantly FALSE; release its `constraints` when it goes.
+
+        A leaf that several of them have is encoded, and referred to, once.
+        """
+        dag = joined(forms)
+        constraints = self._encode([(leaf,) for leaf in dag.leaves], ordered=False)
+        return EncodedForms(constraints, dag.leaf_kinds, dag.kinds, dag.child_offsets, dag.children, dag.roots)
 
     def _encode(self, conjunctions: Sequence[Sequence[Leaf]], ordered: bool) -> EncodedConjunctions:
         if len(conjunctions) <= FEW_LEAVES and sum(map(len, conjunctions)) <= FEW_LEAVES:

@@ -32,6 +32,8 @@ class Vocabulary:
         self._derived_of: dict[tuple[str, str], int] = {}
         self.relabelled: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
         self.history = History(self)
+        self.tells_false = False
+        """Whether FALSE of a derived attribute is always told from NULL: an engine of three truth values needs it."""
         self.version = 0
         """Grows whenever the list of what events are asked for may have changed."""
 
@@ -139,8 +141,8 @@ class Vocabulary:
         accepts_false[filled] = encoded.low[first[filled]] == BOTTOM_LABEL
         accepts_true[filled] = encoded.high[end[filled] - 1] == TOP_LABEL
         numbers, null = encoded.attributes[places], encoded.accepts_null[places]
-        np.add.at(self.table.needs_true.writable(), numbers[accepts_true != null], step)
-        np.add.at(self.table.needs_false.writable(), numbers[accepts_false != null], step)
+        np.add.at(self.table.needs_true.writable(), numbers[(accepts_true != null) | self.tells_false], step)
+        np.add.at(self.table.needs_false.writable(), numbers[(accepts_false != null) | self.tells_false], step)
 
     def _tell_sources(self, numbers: NDArray[np.int32], crossed: NDArray[np.bool_], step: int) -> None:
         owners = self.table.sources.view()[numbers]

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._jit import kernel
-from matchwood.encoding.dyadic import ancestor
-from matchwood.engines._posting_kernels import EMPTY, MOST_COUNTED, key_of, slot_of
+from matchwood.engines._posting_kernels import MOST_COUNTED, probe
 from matchwood.engines._record_kernels import ACCEPTS_NULL, WIDTH
 from matchwood.engines._verify_kernels import clear, scatter, verify
 
@@ -35,29 +34,6 @@ def describe_units(conjunctions: Any, units: Any, needs: Any, states: Any) -> No
                 others += 1
         needs[unit] = counted
         states[unit] = LIVE | VERIFIED if others > 0 else LIVE
-
-
-@kernel
-def _probe(lists: Any, events: Any, event: int, starts: Any, stops: Any) -> tuple[int, int]:
-    """The stretches of the pool that an event's labels select; returns how many, and their total length."""
-    table, keys, levels = lists.table, lists.keys, lists.levels
-    list_starts, list_counts = lists.starts, lists.counts
-    found, total = 0, 0
-    for pair in range(events.offsets[event], events.offsets[event + 1]):
-        attribute, label = events.attributes[pair], events.labels[pair]
-        left = levels[attribute] if attribute < len(levels) else np.uint32(0)
-        level = 0
-        while left != 0:
-            if left & np.uint32(1) != 0:
-                place = table[slot_of(table, keys, key_of(attribute, ancestor(label, level)))]
-                if place != EMPTY and found < len(starts):
-                    starts[found] = list_starts[place]
-                    stops[found] = list_starts[place] + list_counts[place]
-                    total += list_counts[place]
-                    found += 1
-            left >>= np.uint32(1)
-            level += 1
-    return found, total
 
 
 @kernel
@@ -170,7 +146,7 @@ def match_counting(
         if len(units) - used < live:
             break
         scatter(events, event, labels)
-        found, total = _probe(lists, events, event, starts, stops)
+        found, total = probe(lists, events, event, starts, stops)
         touched ^= _touch(pool, starts, stops, found)
         complete = _count(pool, starts, stops, found, counters, units, used)
         for position in range(used if verifying else complete, complete):

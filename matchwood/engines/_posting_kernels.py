@@ -8,7 +8,7 @@ import numpy as np
 
 from matchwood._hashing import mix64
 from matchwood._jit import kernel
-from matchwood.encoding.dyadic import count_blocks, fill_blocks, level_of
+from matchwood.encoding.dyadic import ancestor, count_blocks, fill_blocks, level_of
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 
 EMPTY = -1
@@ -171,3 +171,26 @@ def append_units(
             pool[start + count] = units[place]
             counts[found] = count + 1
     return used
+
+
+@kernel
+def probe(lists: Any, events: Any, event: int, starts: Any, stops: Any) -> tuple[int, int]:
+    """The stretches of the pool that an event's labels select; returns how many, and their total length."""
+    table, keys, levels = lists.table, lists.keys, lists.levels
+    list_starts, list_counts = lists.starts, lists.counts
+    found, total = 0, 0
+    for pair in range(events.offsets[event], events.offsets[event + 1]):
+        attribute, label = events.attributes[pair], events.labels[pair]
+        left = levels[attribute] if attribute < len(levels) else np.uint32(0)
+        level = 0
+        while left != 0:
+            if left & np.uint32(1) != 0:
+                place = table[slot_of(table, keys, key_of(attribute, ancestor(label, level)))]
+                if place != EMPTY and found < len(starts):
+                    starts[found] = list_starts[place]
+                    stops[found] = list_starts[place] + list_counts[place]
+                    total += list_counts[place]
+                    found += 1
+            left >>= np.uint32(1)
+            level += 1
+    return found, total

@@ -1,8 +1,8 @@
 """What an engine is: units in, hits out.
 
-A *unit* is what an engine stores and reports: a conjunction of a `ConjunctionStore`, or a form of a
-`FormStore` (a rule too large for a DNF). Unit numbers are dense, never reused before `compact`, and
-known to the façade alone by the links from units to rules.
+A *unit* is what is stored and reported: a conjunction of a `ConjunctionStore`, which an `Engine` runs over, or
+an expression of an `ATree`, which is its own store. Unit numbers are dense, never reused before `compact`, and known to
+the façade alone by the links from units to rules.
 """
 
 from __future__ import annotations
@@ -57,14 +57,17 @@ class History(Protocol):
         """For each label interval of an attribute, the share of those events whose value lies in it."""
 
 
-class Engine(ABC):
-    """One matching structure over a store of units. All state is arrays and a small header.
+class Structure(ABC):
+    """A matching structure. All state is arrays and a small header.
 
     The façade serialises all calls that change state, and lets no match call overlap one. Several
     threads may call `match` at once: it writes to its workspace only.
     """
 
     name: ClassVar[str]
+    takes: ClassVar[str]
+    """What its units are: `conjunctions` or `forms`."""
+
     options: ClassVar[Mapping[str, Any]] = {}
     """Every option with its default; a subclass lists its own. A value must be of the default's type."""
     limits: ClassVar[Mapping[str, tuple[int, int]]] = {}
@@ -74,9 +77,7 @@ class Engine(ABC):
     history: History | None = None
     """The events matched so far, where somebody keeps account of them."""
 
-    def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
-        self.store = store
-        self.settings = self._checked(options or {})
+    settings: dict[str, Any]
 
     @classmethod
     def _checked(cls, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,14 +98,6 @@ class Engine(ABC):
         least, most = cls.limits.get(name, (value, value))
         if not least <= value <= most:
             raise InvalidArgument(f"option {name!r} must be from {least} to {most} (got {value!r:.80})")
-
-    @abstractmethod
-    def insert(self, units: NDArray[np.int32]) -> None:
-        """Index units that the store already holds: one, or a million at once."""
-
-    @abstractmethod
-    def remove(self, units: NDArray[np.int32]) -> None:
-        """Stop reporting these units; the store still holds them, and marks them dead afterwards."""
 
     @abstractmethod
     def rebuild(self) -> None:
@@ -139,3 +132,21 @@ class Engine(ABC):
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when the structure is sound."""
         return []
+
+
+class Engine(Structure):
+    """A matching structure over a store of conjunctions."""
+
+    takes: ClassVar[str] = "conjunctions"
+
+    def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
+        self.store = store
+        self.settings = self._checked(options or {})
+
+    @abstractmethod
+    def insert(self, units: NDArray[np.int32]) -> None:
+        """Index units that the store already holds: one, or a million at once."""
+
+    @abstractmethod
+    def remove(self, units: NDArray[np.int32]) -> None:
+        """Stop reporting these units; the store still holds them, and marks them dead afterwards."""

@@ -90,8 +90,17 @@ class Postings:
         count_postings(conjunctions, read_only(units, np.int32), sizes)
         return sizes
 
-    def post(self, conjunctions: Conjunctions, attributes: int, units: NDArray[np.int32]) -> None:
-        """Append units to the lists of all their constraints; `attributes` is how many there can be."""
+    def post(
+        self,
+        conjunctions: Conjunctions,
+        attributes: int,
+        units: NDArray[np.int32],
+        names: NDArray[np.int32] | None = None,
+    ) -> None:
+        """Append units to the lists of all their constraints; `attributes` is how many there can be.
+
+        With `names`, those stand in the lists in the place of the units' own numbers.
+        """
         wanted, sizes = read_only(units, np.int32), self.sizes(conjunctions, units)
         self._levels.resize(max(attributes, len(self._levels)))
         lists = self._assigned(conjunctions, wanted, sizes)
@@ -99,8 +108,9 @@ class Postings:
         used = len(self._pool)
         self._pool.resize(used + int(plan_room(lists, counts, capacities, added)))
         append_units(
-            wanted, sizes, lists, self._starts.writable(), counts, capacities, added, self._pool.writable(), used
-        )
+            wanted if names is None else read_only(names, np.int32), sizes, lists, self._starts.writable(), counts,
+            capacities, added, self._pool.writable(), used,
+        )  # fmt: skip
         self._total += len(lists)
 
     def _assigned(

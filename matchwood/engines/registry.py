@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from matchwood.engines.base import Engine
+from typing import Any
+
+from matchwood.engines.atree import ATree
+from matchwood.engines.base import Structure
 from matchwood.engines.counting import Counting
 from matchwood.engines.pstbloom import PSTBloom
 from matchwood.engines.psthash import PSTHash
 from matchwood.engines.scan import Scan
 from matchwood.errors import InvalidArgument
 
-_ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (Counting, PSTBloom, PSTHash, Scan)}
+_ENGINES: dict[str, type[Structure]] = {engine.name: engine for engine in (ATree, Counting, PSTBloom, PSTHash, Scan)}
 
 
-def engine_names() -> list[str]:
-    """The names of all engines over conjunctions, sorted."""
-    return sorted(_ENGINES)
+def engine_names(takes: str | None = None) -> list[str]:
+    """The names of all engines, or of those that take `conjunctions` or `forms`, sorted."""
+    return sorted(name for name, engine in _ENGINES.items() if takes in (None, engine.takes))
 
 
-def engine_class(name: str) -> type[Engine]:
-    """The engine of a public name.
+def engine_class(name: str) -> Any:
+    """The engine of a public name; its `takes` tells whether it is made over a store of conjunctions, or is its own.
 
-    >>> engine_class("scan").__name__
-    'Scan'
+    >>> engine_class("scan").__name__, engine_class("scan").takes, engine_class("atree").takes
+    ('Scan', 'conjunctions', 'forms')
     """
     found = _ENGINES.get(name)
     if found is None:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions
-from matchwood.engines import ConjunctionStore, Engine, FormScan, FormStore, Workspace, engine_class
+from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Workspace, engine_class
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
 from matchwood.indexing.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.watch import Watch
 from matchwood.indexing.work import WorkCounters
-from matchwood.logic import Conjunction, Form
+from matchwood.language import Expression
+from matchwood.logic import NEVER, Conjunction, Form, binary, dnf_of, form_of_rule, unsuppressed
 from matchwood.rules import RuleTable
 
 DEFAULT_ENGINE = "counting"
@@ -28,19 +29,42 @@ WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
 
 
 class CompiledMatcher:
-    """An engine over conjunctions, and beside it one for the rules whose DNF is over the limit."""
+    """An engine over conjunctions and, for the rules whose DNF is over the limit, an A-Tree; or an A-Tree alone.
 
-    def __init__(self, engine: str, encoder: Encoder, table: RuleTable, options: Mapping[str, Any]) -> None:
+    `engine`  what the index is named after
+    `forms`   the A-Tree
+    `over`    the engine over conjunctions, or None
+    """
+
+    def __init__(
+        self, engine: str, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int
+    ) -> None:
         self.name = DEFAULT_ENGINE if engine == "auto" else engine
         self.encoder, self.table = encoder, table
-        self.conjunctions, self.forms = ConjunctionStore(), FormStore()
-        self.engine: Engine = engine_class(self.name)(self.conjunctions, options)
-        self.form_engine: Engine = FormScan(self.forms)
-        self.engine.history = encoder.history
+        self.conjunctions = ConjunctionStore()
+        chosen = engine_class(self.name)
+        self.over: Engine | None = chosen(self.conjunctions, options) if chosen.takes == "conjunctions" else None
+        self.forms: ATree = ATree() if self.over is not None else chosen(options)
+        self.engine: Structure = self.over or self.forms
+        self.engine.history = self.forms.history = encoder.history
+        encoder.vocabulary.tells_false = not self.forms.settings["zero_suppression"]
+        self._dnf_limit = dnf_limit
         self.work, self.watch = WorkCounters(), Watch()
         self.generation = 0
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
+
+    def normal(self, expression: Expression) -> list[Conjunction] | Form:
+        """What a rule becomes: conjunctions, or a form where they are too many, or where forms are all that counts."""
+        if self.over is not None:
+            return dnf_of(expression, self.encoder.bind, self._dnf_limit)
+        if not self.forms.settings["zero_suppression"]:
+            form = unsuppressed(expression, self.encoder.bind)
+        else:
+            form = form_of_rule(expression, self.encoder.bind)
+        if form == NEVER:
+            return []
+        return binary(form) if self.forms.settings["binary"] else form
 
     # ---------------------------------------------------------------- changes
 
@@ -70,15 +94,19 @@ class CompiledMatcher:
 
     def _store(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
         conjunctions: list[Conjunction] = []
+        forms: list[Form] = []
         counts = np.zeros(len(prepared), dtype=np.int64)
         for position, rule in enumerate(prepared):
             if isinstance(rule.normal, Form):
-                self._store_form(int(rows[position]), rule.normal)
+                counts[position] = -1
+                forms.append(rule.normal)
             else:
                 counts[position] = len(rule.normal)
                 conjunctions.extend(rule.normal)
+        if forms:
+            self._store_forms(rows[counts < 0], forms)
         if conjunctions:
-            self._store_conjunctions(np.repeat(rows, counts), conjunctions)
+            self._store_conjunctions(np.repeat(rows, np.maximum(counts, 0)), conjunctions)
 
     def _store_conjunctions(self, rows: NDArray[np.int32], conjunctions: list[Conjunction]) -> None:
         encoded = self.encoder.encode(conjunctions)
@@ -88,18 +116,15 @@ class CompiledMatcher:
         if added.repeated is not None:
             self.encoder.release(added.repeated)
         self.table.link(rows, added.units, "conjunctions")
-        if len(added.new_units):
-            self.engine.insert(added.new_units)
+        if len(added.new_units) and self.over is not None:
+            self.over.insert(added.new_units)
 
-    def _store_form(self, row: int, form: Form) -> None:
-        encoded = self.encoder.encode_form(form)
+    def _store_forms(self, rows: NDArray[np.int32], forms: list[Form]) -> None:
+        encoded = self.encoder.encode_forms(forms)
         self._apply_relabelling()
-        unit, is_new = self.forms.add(encoded)
-        if is_new:
-            self.form_engine.insert(np.array([unit], dtype=np.int32))
-        else:
-            self.encoder.release(encoded.constraints)
-        self.table.link(np.array([row]), np.array([unit], dtype=np.int32), "forms")
+        added = self.forms.add(encoded)
+        self.encoder.release(added.repeated)
+        self.table.link(rows, added.units, "forms")
 
     def _apply_relabelling(self) -> None:
         """Labels ran out between two boundaries: rewrite what is stored, and build the engines anew."""
@@ -112,22 +137,20 @@ class CompiledMatcher:
         self.rebuild()
 
     def _drop(self, conjunctions: NDArray[np.int32], forms: NDArray[np.int32]) -> None:
-        self._drop_from(self.conjunctions, self.engine, conjunctions)
-        self._drop_from(self.forms, self.form_engine, forms)
-
-    def _drop_from(self, store: Any, engine: Engine, units: NDArray[np.int32]) -> None:
-        if not len(units):
-            return
-        freed = store.drop(units)
-        if len(freed):
-            released: EncodedConjunctions = store.encoded(freed)
-            engine.remove(freed)
+        freed = self.conjunctions.drop(conjunctions)
+        if len(freed) and self.over is not None:
+            released: EncodedConjunctions = self.conjunctions.encoded(freed)
+            self.over.remove(freed)
             self.encoder.release(released)
-            store.free(freed)
+            self.conjunctions.free(freed)
+        gone = self.forms.drop(forms)
+        if len(gone):
+            self.encoder.release(self.forms.free(gone))
 
     def rebuild(self) -> None:
-        self.engine.rebuild()
-        self.form_engine.rebuild()
+        if self.over is not None:
+            self.over.rebuild()
+        self.forms.rebuild()
 
     @property
     def reconsider_due(self) -> bool:
@@ -172,12 +195,8 @@ class CompiledMatcher:
     # ------------------------------------------------------------------ state
 
     def _rooms(self) -> dict[str, Any]:
-        return {
-            "conjunctions": self.conjunctions,
-            "forms": self.forms,
-            "engine": self.engine,
-            "form_engine": self.form_engine,
-        }
+        rooms = {"conjunctions": self.conjunctions, "forms": self.forms}
+        return rooms if self.over is None else {**rooms, "engine": self.over}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         rooms = self._rooms().items()
@@ -193,13 +212,14 @@ class CompiledMatcher:
             state.restore(own, header[room])
 
     def stats(self) -> dict[str, Any]:
-        own, forms = self.engine.stats(), self.form_engine.stats()
+        own, forms = self.engine.stats(), self.forms.stats()
+        beside = 0 if self.over is None else forms["bytes_index"]
         return {
             "units": self.conjunctions.live + self.forms.live,
-            "fallback_rules": self.table.stats()["form_rules"],
+            "fallback_rules": 0 if self.over is None else self.table.stats()["form_rules"],
             "bytes_verify": self.conjunctions.bytes_verify + self.forms.bytes_verify,
             **own,
-            "bytes_index": own["bytes_index"] + forms["bytes_index"],
+            "bytes_index": own["bytes_index"] + beside,
             "bytes_shared": self.conjunctions.bytes_shared + self.forms.bytes_shared,
             "matching": self.work.as_dict(),
         }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.events import EventChunk
-from matchwood.engines import Engine, Hits
+from matchwood.engines import Hits, Structure
 from matchwood.rules import Rows
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ class _Found:
 
     def __init__(self, matcher: CompiledMatcher, events: EncodedEvents, first: int) -> None:
         self._first = first
-        self._conjunctions = _match(matcher, matcher.engine, events, first)
-        self._forms = _match(matcher, matcher.form_engine, events, first) if matcher.forms.live else None
+        alone = matcher.over is None
+        self._conjunctions = None if matcher.over is None else _match(matcher, matcher.over, events, first)
+        self._forms = _match(matcher, matcher.forms, events, first) if alone or matcher.forms.live else None
         hits = [each for each in (self._conjunctions, self._forms) if each is not None]
         self._end = first + min(each.count for each in hits)
 
@@ -72,7 +73,7 @@ class _Found:
         return matcher.table.rows(self._conjunctions, self._forms, first, matcher.workspace)
 
 
-def _match(matcher: CompiledMatcher, engine: Engine, events: EncodedEvents, first: int) -> Hits:
+def _match(matcher: CompiledMatcher, engine: Structure, events: EncodedEvents, first: int) -> Hits:
     hits = engine.match(events, first, matcher.workspace)
     matcher.work.fold(hits.count if engine is matcher.engine else 0, hits.work)
     if engine.uses_history:

@@ -12,6 +12,8 @@ from matchwood.encoding import Encoder
 from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.reference import OracleMatcher
+from matchwood.language import Expression
+from matchwood.logic import Conjunction, Form
 from matchwood.rules import Rows, RuleTable
 
 
@@ -38,6 +40,9 @@ class Matcher(Protocol):
 
     def reconsider(self) -> None:
         """Lay the rules out by what is known of events by now; answers do not change."""
+
+    def normal(self, expression: Expression) -> list[Conjunction] | Form:
+        """What a rule becomes before it is stored; errors of its patterns and types show here."""
 
     def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
         """Add new rules."""
@@ -82,8 +87,8 @@ class Matcher(Protocol):
         """Take over a saved state."""
 
 
-def matcher_for(engine: str, encoder: Encoder, table: RuleTable, options: Mapping[str, Any]) -> Matcher:
+def matcher_for(engine: str, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> Matcher:
     """The matcher for an engine's public name."""
     if engine == "oracle":
-        return OracleMatcher(encoder, table, options)
-    return CompiledMatcher(engine, encoder, table, options)
+        return OracleMatcher(encoder, table, options, dnf_limit)
+    return CompiledMatcher(engine, encoder, table, options, dnf_limit)

@@ -61,7 +61,7 @@ def _fill(
     index._table.restore(_of("rules", arrays), header["rules"])
     index._encoder = Encoder.restored(_of("encoder", arrays), header["encoder"])
     index._matcher = matcher_for(
-        checked_text("engine", settings["engine"]), index._encoder, index._table, index._options
+        checked_text("engine", settings["engine"]), index._encoder, index._table, index._options, index._dnf_limit
     )
     index._matcher.restore(_of("matcher", arrays), header["matcher"])
 

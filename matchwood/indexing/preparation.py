@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from matchwood.encoding import Encoder, Schema, Use
@@ -10,7 +10,7 @@ from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, P
 from matchwood.indexing.weights import Weights, checked_weights
 from matchwood.language import Attribute, Expression, in_source, parse
 from matchwood.language.names import has_surrogate
-from matchwood.logic import Conjunction, Form, dnf_of
+from matchwood.logic import Conjunction, Form
 
 
 class Prepared(NamedTuple):
@@ -25,12 +25,15 @@ class Prepared(NamedTuple):
 class Preparation:
     """Prepares rules for one index: parse, check the types, normalise. Changes nothing.
 
+    `normal`  what a rule becomes: the matcher's own
     `schema`  the types that rules are held against: the encoder's own, or a copy that knows of rules to come
     """
 
-    def __init__(self, encoder: Encoder, dnf_limit: int, schema: Schema | None = None) -> None:
+    def __init__(
+        self, encoder: Encoder, normal: Callable[[Expression], list[Conjunction] | Form], schema: Schema | None = None
+    ) -> None:
         self.schema = encoder.schema if schema is None else schema
-        self._bind, self._dnf_limit = encoder.bind, dnf_limit
+        self._normal = normal
 
     def prepare(
         self, rule_id: Any, source: Any, options: Mapping[str, Any] | None = None, replaced: Iterable[Use] = ()
@@ -41,7 +44,7 @@ class Preparation:
         text = _as_text(source, expression)
         uses = self.schema.check(expression, rule_id, replaced)
         try:
-            normal = dnf_of(expression, self._bind, self._dnf_limit)
+            normal = self._normal(expression)
         except ParseError as error:
             # A pattern is read only now; its errors point at the rule's text where there is one.
             raise (in_source(error, expression, source) if isinstance(source, str) else error) from None

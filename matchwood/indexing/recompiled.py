@@ -1,4 +1,4 @@
-"""The compiled form of an index that has none of its own: the oracle keeps trees only."""
+"""The conjunctions of an index that has none of its own: the oracle keeps trees, the A-Tree expressions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from matchwood.rules import RuleTable
 def as_compiled(
     table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: int
 ) -> tuple[RuleTable, Encoder, CompiledMatcher]:
-    """The table, encoder and matcher themselves, or, for the oracle, new ones with the same rules in the same order."""
-    if isinstance(matcher, CompiledMatcher):
+    """The table, encoder and matcher themselves, or new ones with the same rules in the same order."""
+    if isinstance(matcher, CompiledMatcher) and matcher.over is not None:
         return table, encoder, matcher
     declared = encoder.schema.copy()
     declared.restore({})
     own_table, own_encoder = RuleTable(), Encoder(declared, encoder.timezone)
-    own = CompiledMatcher("scan", own_encoder, own_table, {})
-    prepare = Preparation(own_encoder, dnf_limit).prepare
+    own = CompiledMatcher("scan", own_encoder, own_table, {}, dnf_limit)
+    prepare = Preparation(own_encoder, own.normal).prepare
     live = table.live_rows()
     for start in range(0, len(live), CHUNK_RULES):
         rows = live[start : start + CHUNK_RULES]

@@ -17,6 +17,7 @@ from matchwood.indexing.live_rules import insert_rules, remove_rules, replace_ru
 from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression, parse
+from matchwood.logic import Conjunction, Form, dnf_of
 from matchwood.rules import Rows, RuleTable
 from matchwood.rules.hits import ROOM
 
@@ -27,12 +28,16 @@ class OracleMatcher:
     name = "oracle"
     reconsider_due = False
 
-    def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any]) -> None:
+    def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
         if options:
             raise InvalidArgument(f"engine 'oracle' has no option {next(iter(options))!r} (its options: none)")
         self.encoder, self.table = encoder, table
         self.work = WorkCounters()
         self._trees: dict[int, Expression] = {}
+        self._dnf_limit = dnf_limit
+
+    def normal(self, expression: Expression) -> list[Conjunction] | Form:
+        return dnf_of(expression, self.encoder.bind, self._dnf_limit)
 
     def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
         self._plant(insert_rules(self.table, self.encoder.schema, ids, prepared), prepared)

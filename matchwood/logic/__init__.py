@@ -1,21 +1,25 @@
 """From what a rule says to what an engine can index: normal forms, their sizes, and implication."""
 
 from matchwood.logic import cuts
+from matchwood.logic.binary import binary
 from matchwood.logic.cnf import cnf, cnf_size
 from matchwood.logic.dnf import dnf, dnf_size
 from matchwood.logic.evaluate import evaluate
-from matchwood.logic.form import AND, FALSE, LEAF, OR, TRUE, Form
+from matchwood.logic.form import ALWAYS, AND, FALSE, LEAF, NEVER, OR, TRUE, Form
 from matchwood.logic.implies import implies, is_always, is_never
 from matchwood.logic.key import form_key
 from matchwood.logic.leaf import Bind, Bound, Clause, Conjunction, Leaf
 from matchwood.logic.negate import form_of, negate
 from matchwood.logic.normalise import normalise
-from matchwood.logic.route import dnf_of
+from matchwood.logic.route import dnf_of, form_of_rule
+from matchwood.logic.unsuppressed import unsuppressed
 
 __all__ = [
+    "ALWAYS",
     "AND",
     "FALSE",
     "LEAF",
+    "NEVER",
     "OR",
     "TRUE",
     "Bind",
@@ -24,6 +28,7 @@ __all__ = [
     "Conjunction",
     "Form",
     "Leaf",
+    "binary",
     "cnf",
     "cnf_size",
     "cuts",
@@ -33,9 +38,11 @@ __all__ = [
     "evaluate",
     "form_key",
     "form_of",
+    "form_of_rule",
     "implies",
     "is_always",
     "is_never",
     "negate",
     "normalise",
+    "unsuppressed",
 ]

@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol
 from matchwood.logic.leaf import Leaf
 
 TRUE, FALSE, LEAF, AND, OR = range(5)
+NOT, XOR, XNOR, PREDICATE = range(5, 9)
+"""Kinds that only the three-valued DAG of `unsuppressed.py` has."""
 
 
 class Nodes(Protocol):

@@ -16,24 +16,27 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import Events, Rules, Workload
-from matchwood.workloads.draws import distinct, offsets_of, pair_hashes, repeated, row_sums, zipf_weights
+from matchwood.workloads.base import Rules, Workload
+from matchwood.workloads.draws import distinct, offsets_of, row_sums, zipf_weights
 from matchwood.workloads.pool import Pool, coverage, draw_pool, pool_constants
+from matchwood.workloads.sessions import distinct_events, session_attributes
 
 LARGEST_RULE = 56
 _SIZE_SIGMA = 0.55
-_DISTINCT_PER_RULE = 973_794 / 1_392_196
+DISTINCT_PER_RULE = 973_794 / 1_392_196
 _PILOT_RULES, _PILOT_EVENTS = 50_000, 200
-_FACTORS = math.log(1e-4), math.log(100.0)
-_ROUNDS = 100
+FACTORS = math.log(1e-4), math.log(100.0)
 
 Integers = NDArray[np.int64]
+
+
+Chosen = TypeVar("Chosen", bound="AdsSettings")
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class AdsSettings:
         return np.random.default_rng([self.seed, stream])
 
 
-class _Choice(NamedTuple):
+class Choice(NamedTuple):
     """Which predicates of the pool each rule has, ordered by attribute."""
 
     offsets: Integers
@@ -71,18 +74,16 @@ def ads(**settings: Any) -> Workload:
     >>> work.rules.count, work.events.count, work.dimensions
     (2000, 5, 122)
     """
-    chosen = _checked(AdsSettings(**settings))
-    pool = draw_pool(
-        chosen.random(0), chosen.weights, int(chosen.rules * _DISTINCT_PER_RULE * chosen.rule_size / 8) + 1
-    )
+    chosen = checked(AdsSettings(**settings))
+    pool = draw_pool(chosen.random(0), chosen.weights, int(chosen.rules * DISTINCT_PER_RULE * chosen.rule_size / 8) + 1)
     choice = _choice(chosen, pool)
     factor = _factor(chosen, pool, choice)
     rules = _rules(pool, choice, factor)
-    events = _events(chosen, pool.cardinality)
+    events = distinct_events(chosen.random(3), chosen.weights, chosen.event_size, chosen.events, pool.cardinality)
     return Workload("ads", chosen.dimensions, rules, events, {**asdict(chosen), "factor": factor})
 
 
-def _checked(settings: AdsSettings) -> AdsSettings:
+def checked(settings: Chosen) -> Chosen:
     faults = {
         "rules and events must be at least 1": settings.rules < 1 or settings.events < 1,
         "matching must be above 0 and at most 1": not 0 < settings.matching <= 1,
@@ -97,19 +98,28 @@ def _checked(settings: AdsSettings) -> AdsSettings:
     return settings
 
 
-def _choice(settings: AdsSettings, pool: Pool) -> _Choice:
-    """Sizes are log-normal, attributes and then members of their pools are drawn by popularity."""
+def _choice(settings: AdsSettings, pool: Pool) -> Choice:
     random = settings.random(1)
-    median = settings.rule_size / math.exp(_SIZE_SIGMA**2 / 2)
-    sizes = np.rint(random.lognormal(math.log(median), _SIZE_SIGMA, settings.rules)).astype(np.int64)
     largest = min(LARGEST_RULE, settings.dimensions)
-    offsets, attributes = distinct(random, settings.weights, np.clip(sizes, 1, largest))
+    return choose(random, settings.weights, pool, rule_sizes(random, settings.rule_size, settings.rules, largest))
+
+
+def rule_sizes(random: np.random.Generator, mean: float, count: int, largest: int) -> Integers:
+    """How many predicates each rule has: log-normal."""
+    median = mean / math.exp(_SIZE_SIGMA**2 / 2)
+    sizes = np.rint(random.lognormal(math.log(median), _SIZE_SIGMA, count)).astype(np.int64)
+    return np.clip(sizes, 1, largest)
+
+
+def choose(random: np.random.Generator, weights: NDArray[np.float64], pool: Pool, sizes: Integers) -> Choice:
+    """Different attributes, and then members of their pools, are drawn by popularity."""
+    offsets, attributes = distinct(random, weights, sizes)
     available = np.diff(pool.offsets)[attributes]
     ranks = np.floor((available + 1.0) ** random.random(len(attributes))) - 1  # Zipf with exponent 1, by its inverse
-    return _Choice(offsets, attributes, pool.offsets[attributes] + np.minimum(ranks.astype(np.int64), available - 1))
+    return Choice(offsets, attributes, pool.offsets[attributes] + np.minimum(ranks.astype(np.int64), available - 1))
 
 
-def _factor(settings: AdsSettings, pool: Pool, choice: _Choice) -> float:
+def _factor(settings: AdsSettings, pool: Pool, choice: Choice) -> float:
     """The factor at which the expected matching probability of the first rules is the wanted one."""
     count = min(settings.rules, _PILOT_RULES)
     offsets, members = choice.offsets[: count + 1], choice.members[: choice.offsets[count]]
@@ -119,7 +129,7 @@ def _factor(settings: AdsSettings, pool: Pool, choice: _Choice) -> float:
         covered = np.log(coverage(pool, members, math.exp(logarithm)))
         return float(np.mean(complete * np.exp(row_sums(offsets, covered))))
 
-    low, high = _FACTORS
+    low, high = FACTORS
     if not 0.9 * expected(low) <= settings.matching <= 1.1 * expected(high):
         reach = f"{expected(low):.2g} to {expected(high):.2g}"
         raise InvalidArgument(f"matching={settings.matching} cannot be reached: these settings allow {reach}")
@@ -131,7 +141,9 @@ def _factor(settings: AdsSettings, pool: Pool, choice: _Choice) -> float:
 
 def _completeness(settings: AdsSettings, offsets: Integers, attributes: NDArray[np.int32]) -> NDArray[np.float64]:
     """The share of events that have all attributes of a rule."""
-    events, present_attributes = _event_attributes(settings, settings.random(2), _PILOT_EVENTS)
+    events, present_attributes = session_attributes(
+        settings.random(2), settings.weights, settings.event_size, _PILOT_EVENTS
+    )
     share = np.zeros(len(offsets) - 1)
     for start, stop in pairwise(events):
         absent = np.ones(settings.dimensions, dtype=np.int32)
@@ -140,33 +152,10 @@ def _completeness(settings: AdsSettings, offsets: Integers, attributes: NDArray[
     return share / _PILOT_EVENTS
 
 
-def _rules(pool: Pool, choice: _Choice, factor: float) -> Rules:
+def _rules(pool: Pool, choice: Choice, factor: float) -> Rules:
     """The constants of each member are computed once, then copied to the rules that have it."""
     starts, constants = pool_constants(pool, np.arange(len(pool.operators)), factor)
     lengths = np.diff(starts)[choice.members]
     offsets = offsets_of(lengths)
     positions = np.arange(offsets[-1]) + np.repeat(starts[choice.members] - offsets[:-1], lengths)
     return Rules(choice.offsets, choice.attributes, pool.operators[choice.members], offsets, constants[positions])
-
-
-def _event_attributes(
-    settings: AdsSettings, random: np.random.Generator, count: int
-) -> tuple[Integers, NDArray[np.int32]]:
-    """Sizes are uniform, up to a fifth off their mean."""
-    spread = settings.event_size // 5
-    sizes = settings.event_size + random.integers(-spread, spread + 1, count)
-    return distinct(random, settings.weights, sizes)
-
-
-def _events(settings: AdsSettings, cardinality: Integers) -> Events:
-    random = settings.random(3)
-    offsets, attributes = _event_attributes(settings, random, settings.events)
-    values = random.integers(1, cardinality[attributes] + 1)
-    owners = np.repeat(np.arange(settings.events), np.diff(offsets))
-    for _ in range(_ROUNDS):
-        again = repeated(row_sums(offsets, pair_hashes(attributes, values)))
-        if not len(again):
-            return Events(offsets, attributes, values)
-        changed = np.isin(owners, again)
-        values[changed] = random.integers(1, cardinality[attributes[changed]] + 1)
-    raise InvalidArgument(f"there are not {settings.events} different events (ask for fewer)")

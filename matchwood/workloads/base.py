@@ -12,6 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.workloads.texts import rule_texts
+from matchwood.workloads.tree_texts import tree_texts
+from matchwood.workloads.trees import Trees, sharing_by_level
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "in", "not in", "between")
 """`Rules.operators` holds positions in this list."""
@@ -21,9 +23,10 @@ EQUAL, NOT_EQUAL, LESS, AT_MOST, GREATER, AT_LEAST, IN, NOT_IN, BETWEEN = range(
 
 @dataclass(frozen=True)
 class Rules:
-    """Conjunctions in three levels: rule, predicate, constant.
+    """Rules in three levels: rule, predicate, constant.
 
-    Rule r has the predicates offsets[r] : offsets[r + 1], ordered by attribute, each attribute at most once.
+    Rule r has the predicates offsets[r] : offsets[r + 1]: of a conjunction ordered by attribute, each attribute at most
+    once; of an arbitrary expression in the order of its text.
     Predicate k tests attributes[k] with operators[k] against constants[constant_offsets[k] : constant_offsets[k + 1]]:
     one constant for a comparison, low and high for between, the increasing elements for in and not in.
     """
@@ -54,13 +57,17 @@ class Events:
 
 @dataclass(frozen=True)
 class Workload:
-    """Rules and the events to match them with; integers only, attributes are called a0, a1, …"""
+    """Rules and the events to match them with; integers only, attributes are called a0, a1, …
+
+    Without `trees` each rule is the conjunction of its predicates.
+    """
 
     name: str
     dimensions: int
     rules: Rules
     events: Events
     parameters: dict[str, Any] = field(default_factory=dict)
+    trees: Trees | None = None
 
     @cached_property
     def attributes(self) -> list[str]:
@@ -77,7 +84,10 @@ class Workload:
 
     def rules_table(self) -> pa.Table:
         """Columns id and expression, as `Index.insert_many` takes them."""
-        texts = rule_texts(self.rules, self.attributes, OPERATORS)
+        if self.trees is None:
+            texts = rule_texts(self.rules, self.attributes, OPERATORS)
+        else:
+            texts = tree_texts(self.trees, self.attributes, OPERATORS)
         return pa.table({"id": self.rule_ids, "expression": texts})
 
     def events_dicts(self) -> list[dict[str, int]]:
@@ -99,7 +109,10 @@ class Workload:
         return pa.table(columns)
 
     def describe(self) -> dict[str, Any]:
-        """Sizes as they came out, JSON-able; `sharing` is the number of predicates over that of distinct ones."""
+        """Sizes as they came out, JSON-able; `sharing` is the number of predicates over that of distinct ones.
+
+        Of arbitrary expressions also `sharing_by_level`, with predicates as level 1, and `depth`, that of the deepest.
+        """
         predicates = len(self.rules.attributes)
         return {
             "workload": self.name,
@@ -110,7 +123,13 @@ class Workload:
             "pairs_per_event": len(self.events.attributes) / max(1, self.events.count),
             "sharing": predicates / max(1, distinct_predicates(self.rules)),
             **self.parameters,
+            **self._describe_trees(),
         }
+
+    def _describe_trees(self) -> dict[str, Any]:
+        if self.trees is None:
+            return {}
+        return {"sharing_by_level": sharing_by_level(self.trees), "depth": self.trees.depth}
 
 
 def _sparse_column(count: int, rows: NDArray[np.int64], values: NDArray[np.int64]) -> pa.Array:

@@ -21,12 +21,26 @@ from matchwood.workloads.base import (
     Rules,
     Workload,
 )
+from matchwood.workloads.trees import FALSE, TRUE, UNKNOWN, Trees, Verdicts, truth
 
 
 def hits(workload: Workload, events: Iterable[int]) -> list[NDArray[np.int64]]:
     """For each of these events, the rules that match it, in order."""
+    if workload.trees is not None:
+        return [_tree_hits(workload.trees, *_dense(workload, event)) for event in events]
     rules = workload.rules
     return [np.flatnonzero(matched(rules, *_dense(workload, event))) for event in events]
+
+
+def _tree_hits(trees: Trees, values: NDArray[np.int64], present: NDArray[np.bool_]) -> NDArray[np.int64]:
+    verdicts = truth(trees, predicate_verdicts(trees.predicates, values, present)[:, None])
+    return np.flatnonzero(verdicts[trees.roots, 0] == TRUE)
+
+
+def predicate_verdicts(rules: Rules, values: NDArray[np.int64], present: NDArray[np.bool_]) -> Verdicts:
+    """TRUE, FALSE or UNKNOWN for each predicate, as `trees.truth` takes them."""
+    known = np.where(_true_predicates(rules, values, present), TRUE, FALSE)
+    return np.where(present[rules.attributes], known, UNKNOWN).astype(np.int8)
 
 
 def matched(rules: Rules, values: NDArray[np.int64], present: NDArray[np.bool_]) -> NDArray[np.bool_]:

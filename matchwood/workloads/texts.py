@@ -26,12 +26,13 @@ def rule_texts(rules: Rules, names: Sequence[str], operators: Sequence[str]) -> 
 def _texts(rules: Rules, start: int, stop: int, names: Sequence[str], operators: Sequence[str]) -> pa.Array:
     offsets = rules.offsets[start : stop + 1]
     first, last = int(offsets[0]), int(offsets[-1])
-    predicates = _predicate_texts(rules, first, last, names, operators)
+    predicates = predicate_texts(rules, first, last, names, operators)
     lists = pa.ListArray.from_arrays(pa.array(offsets - first, pa.int32()), predicates)
     return pc.binary_join(lists, " and ")
 
 
-def _predicate_texts(rules: Rules, first: int, last: int, names: Sequence[str], operators: Sequence[str]) -> pa.Array:
+def predicate_texts(rules: Rules, first: int, last: int, names: Sequence[str], operators: Sequence[str]) -> pa.Array:
+    """The predicates first … last - 1 of all rules."""
     codes = rules.operators[first:last]
     order = np.argsort(codes, kind="stable")
     groups = [

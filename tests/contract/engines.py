@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-ENGINES = ["oracle", "scan", "counting", "pstbloom", "psthash"]
+ENGINES = ["oracle", "scan", "counting", "pstbloom", "psthash", "atree"]
 
 EXHAUSTIVE = {"oracle", "scan"}
 """Engines that look at every rule by design; all others must not."""
+
+WHOLE = {"oracle", "atree"}
+"""Engines that take every rule whole; all others have a fall-back for those with too many conjunctions."""

@@ -13,6 +13,7 @@ import matchwood.indexing.reference as reference
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines import engine_class
+from matchwood.engines.atree_leaves import LeafLists
 from matchwood.engines.base import Hits
 from matchwood.language.tree import Predicate
 from tests.contract.engines import ENGINES
@@ -47,20 +48,31 @@ def _closed(original: Callable[..., Any], encoder: Encoder, predicate: Predicate
     return original(encoder, taken)
 
 
-def _without_null(original: Callable[..., Any], *args: Any) -> EncodedConjunctions:
+def _without_null(original: Callable[..., Any], *args: Any, **options: Any) -> EncodedConjunctions:
     """The bit `accepts NULL` forgotten."""
-    encoded: EncodedConjunctions = original(*args)
+    encoded: EncodedConjunctions = original(*args, **options)
     return encoded._replace(accepts_null=np.zeros_like(encoded.accepts_null))
+
+
+def _not_indexed(patch: Patch, kind: Any) -> None:
+    """The last of many units forgotten, or, where units are whole expressions, the last of many leaves."""
+    if kind.takes == "conjunctions":
+        _wrap(patch, kind, "insert", lambda insert, self, units: insert(self, units[:-1] if len(units) > 1 else units))
+    else:
+        _wrap(
+            patch,
+            LeafLists,
+            "add",
+            lambda add, *args: add(*args[:-1], args[-1][:-1] if len(args[-1]) > 1 else args[-1]),
+        )
 
 
 COMPILED: dict[str, Callable[[Patch, Any], None]] = {
     "a hit is lost": lambda patch, kind: _wrap(patch, kind, "match", lambda match, *args: _lost(match(*args))),
     "a hit is invented": lambda patch, kind: _wrap(patch, kind, "match", lambda match, *args: _invented(match(*args))),
-    "a unit is not indexed": lambda patch, kind: _wrap(
-        patch, kind, "insert", lambda insert, self, units: insert(self, units[:-1] if len(units) > 1 else units)
-    ),
+    "a unit is not indexed": _not_indexed,
     "an open bound is closed": lambda patch, kind: _wrap(patch, Encoder, "bind", _closed),
-    "NULL is not accepted": lambda patch, kind: _wrap(patch, Encoder, "encode", _without_null),
+    "NULL is not accepted": lambda patch, kind: _wrap(patch, Encoder, "_encode", _without_null),
 }
 ORACLE: dict[str, Callable[[Patch, Any], None]] = {
     "a hit is lost": lambda patch, kind: _wrap(patch, kind, "rows_of", lambda rows, *args: rows(*args)[:-1]),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from encoding_support import Rules, holds, pairs_of, relabelled
 
-from matchwood.encoding import Encoder, Schema
+from matchwood.encoding import Encoder, Schema, codes
 from matchwood.encoding import encoder as encoder_module
 from matchwood.encoding.codes import TOP_LABEL, EncodedConjunctions
 from matchwood.encoding.derived import TRUE_LABEL
@@ -20,7 +20,7 @@ from matchwood.errors import InvalidArgument, TypeConflict
 from matchwood.language import parse
 from matchwood.logic import Form, dnf_of, normalise
 from matchwood.logic.cuts import FULL
-from matchwood.logic.form import ALWAYS, NEVER
+from matchwood.logic.form import ALWAYS
 from matchwood.logic.leaf import Conjunction, Leaf
 from tests.cases import workloads
 
@@ -268,34 +268,37 @@ def test_true_is_in_the_middle_of_all_labels() -> None:
 # ------------------------------------------------------------------- forms
 
 
-@pytest.mark.parametrize(("form", "is_and"), [(ALWAYS, True), (NEVER, False)])
-def test_constant_forms(form: Form, is_and: bool) -> None:
-    encoded = Encoder().encode_form(form)
-    assert (encoded.leaf.tolist(), encoded.is_and.tolist(), encoded.children.tolist()) == ([-1], [is_and], [])
-    assert encoded.child_offsets.tolist() == [0, 0]
-    assert encoded.constraints.offsets.tolist() == [0, 0]
+def test_a_constant_form() -> None:
+    encoded = Encoder().encode_forms([ALWAYS])
+    assert (encoded.roots.tolist(), encoded.kinds.tolist(), encoded.children.tolist()) == ([codes.ALWAYS_TRUE], [], [])
+    assert encoded.child_offsets.tolist() == [0]
+    assert encoded.constraints.offsets.tolist() == [0]
 
 
 def test_forms() -> None:
+    """Several at once: a leaf that they share is encoded once."""
     encoder = Encoder()
-    text = "(a = 1 or b = 'x') and (a > 5 or c) and (b is null or a = 3)"
-    form = normalise(parse(text), encoder.bind)
-    encoded = encoder.encode_form(form)
-    leaves = len(form.leaves)
-    assert encoded.leaf.tolist() == [*range(leaves), *([-1] * (len(form.kinds) - leaves))]
-    assert encoded.constraints.offsets.tolist() == [0, leaves]
+    texts = [
+        "(a = 1 or b = 'x') and (a > 5 or c) and (b is null or a = 3)",
+        "a = 1",
+        "true",
+        "a = 1 and b = 'x' or c",
+    ]
+    forms = [normalise(parse(text), encoder.bind) for text in texts]
+    encoded = encoder.encode_forms(forms)
+    leaves = len(encoded.leaf_kinds)
+    assert leaves == len({leaf for form in forms for leaf in form.leaves}) < sum(len(form.leaves) for form in forms)
+    assert encoded.constraints.offsets.tolist() == [*range(leaves + 1)]
     for event in ({"a": 1, "c": True}, {"a": 3, "b": "x", "c": True}, {"a": 6}, {"b": "x", "c": True}, {"a": 1}):
         pairs = pairs_of(encoder, event)
-        truths: list[bool] = []
-        for node in range(len(encoded.leaf)):
-            children = encoded.children[encoded.child_offsets[node] : encoded.child_offsets[node + 1]]
-            if encoded.leaf[node] >= 0:
-                place = int(encoded.leaf[node])
-                one = encoded.constraints._replace(offsets=np.array([place, place + 1]))
-                truths.append(holds(one, pairs))
-            else:
-                truths.append((all if encoded.is_and[node] else any)(truths[child] for child in children))
-        assert truths[-1] == (evaluate(parse(text), event) is True)
+        ones = [encoded.constraints._replace(offsets=np.array([place, place + 1])) for place in range(leaves)]
+        truths = [holds(one, pairs) for one in ones]
+        for node, kind in enumerate(encoded.kinds.tolist()):
+            below = encoded.children[encoded.child_offsets[node] : encoded.child_offsets[node + 1]]
+            assert (below < leaves + node).all()
+            truths.append((all if kind == codes.AND else any)(truths[child] for child in below))
+        found = [root == codes.ALWAYS_TRUE or truths[root] for root in encoded.roots.tolist()]
+        assert found == [evaluate(parse(text), event) is True for text in texts]
     encoder.release(encoded.constraints)
     nothing_left(encoder)
 

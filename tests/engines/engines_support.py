@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from matchwood.encoding.codes import TOP_LABEL, EncodedConjunctions, EncodedEvents, EncodedForm
+from matchwood.encoding.codes import TOP_LABEL, EncodedConjunctions, EncodedEvents
 from matchwood.engines import ConjunctionStore, Engine, Workspace
 
 COMPILED = not numba.config.DISABLE_JIT
@@ -150,31 +150,3 @@ def frozen(arrays: dict[str, Any]) -> dict[str, Any]:
     for copy in copies.values():
         copy.flags.writeable = False
     return copies
-
-
-def random_form(rng: np.random.Generator, attributes: int = 12, top: int = 64, size: int = 12) -> EncodedForm:
-    """A DAG of up to `size` inner nodes over a few leaves."""
-    leaves = int(rng.integers(1, 8))
-    constraints = [random_constraint(rng, int(rng.integers(attributes)), top) for _ in range(leaves)]
-    inner = int(rng.integers(0 if leaves == 1 else 1, size))
-    children = [rng.choice(leaves + at, size=int(rng.integers(0, min(4, leaves + at) + 1)), replace=False)
-                for at in range(inner)]  # fmt: skip
-    return EncodedForm(
-        encode([tuple(constraints)]),
-        np.array([*range(leaves), *[-1] * inner], dtype=np.int32),
-        np.array([False] * leaves + [bool(rng.integers(2)) for _ in range(inner)]),
-        np.cumsum([0, *[0] * leaves, *(len(some) for some in children)], dtype=np.int64),
-        np.concatenate([np.empty(0, dtype=np.int64), *children]).astype(np.int32),
-    )
-
-
-def form_is_true(form: EncodedForm, event: Event) -> bool:
-    (constraints,) = decode(form.constraints)
-    values: list[bool] = []
-    for node, leaf in enumerate(form.leaf.tolist()):
-        below = [values[child] for child in form.children[form.child_offsets[node] : form.child_offsets[node + 1]]]
-        if leaf >= 0:
-            values.append(constraints[leaf].holds(event.get(constraints[leaf].attribute)))
-        else:
-            values.append(all(below) if form.is_and[node] else any(below))
-    return values[-1]

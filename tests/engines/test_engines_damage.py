@@ -16,7 +16,7 @@ EXTREMES = (-(2**31), -3, -2, -1, 0, 1, 5, 300, 2**20, 2**31 - 1)
 
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
-    *((name, {}) for name in engine_names()),
+    *((name, {}) for name in engine_names("conjunctions")),
     ("pstbloom", {"signatures": True, "signature_bits": 2}),
     ("psthash", {"access": 3, "dense": 2}),
 ]
@@ -92,7 +92,7 @@ def test_arrays_that_are_missing_or_of_another_type_are_named(name: str, options
                 restored(name, *arrays, store.header(), engine.header(), options)
 
 
-@pytest.mark.parametrize("name", engine_names())
+@pytest.mark.parametrize("name", engine_names("conjunctions"))
 def test_arrays_that_are_cut_short_are_refused(name: str) -> None:
     store, engine = state(name)
     events = encode_events([{0: 1, 1: 5}])

@@ -27,7 +27,7 @@ from matchwood.errors import InvalidArgument
 SIZE = 3_000 if COMPILED else 120
 EVENTS = 60 if COMPILED else 12
 
-pytestmark = pytest.mark.parametrize("name", engine_names())
+pytestmark = pytest.mark.parametrize("name", engine_names("conjunctions"))
 
 
 def built(name: str, store: ConjunctionStore) -> Engine:

@@ -5,6 +5,6 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.fixture(params=["oracle", "scan", "counting"])
+@pytest.fixture(params=["oracle", "scan", "counting", "atree"])
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)

@@ -117,7 +117,7 @@ def test_every_engine_finds_the_same(seed: int) -> None:
     rng = random.Random(f"engines {seed}")
     rules = [conjunction(rng) if rng.random() < 0.6 else tree(rng) for _ in range(25)]
     tables = []
-    for engine in ("oracle", "scan", "counting"):
+    for engine in ("oracle", "scan", "counting", "atree"):
         index = mw.Index(engine=engine, dnf_limit=3)
         index.insert_many(enumerate(rules))
         tables.append(index.lint())

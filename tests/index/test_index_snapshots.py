@@ -240,7 +240,7 @@ def test_every_flipped_byte_is_detected_or_harmless(engine: str, tmp_path: Path)
     assert answers(mw.open(tmp_path), EVENTS) == expected
 
 
-@pytest.mark.parametrize("engine", ["oracle", "scan", "counting"] if SOAK else ["counting", "scan"])
+@pytest.mark.parametrize("engine", ["oracle", "scan", "counting", "atree"] if SOAK else ["counting", "scan"])
 def test_damage_that_no_checksum_shows(engine: str, pytestconfig: pytest.Config) -> None:
     """A forged snapshot is refused, now or later, or gives answers; it never leads a kernel out of its arrays."""
     assert pytestconfig.cache is not None

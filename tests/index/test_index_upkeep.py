@@ -80,7 +80,8 @@ def keys_of(stats: dict[str, Any]) -> set[str]:
 
 
 def test_stats_are_plain_and_documented(engine: str) -> None:
-    documented = set(re.findall(r"^\| `([\w.]+)` \|", PAGE.read_text(), re.MULTILINE))
+    rows = re.findall(r"^\| (`[\w.`, ]+`) \|", PAGE.read_text(), re.MULTILINE)
+    documented = {name for row in rows for name in re.findall(r"[\w.]+", row)}
     index = mw.Index(engine=engine)
     for _ in range(2):
         stats = index.stats()
@@ -97,7 +98,7 @@ def test_stats_count(engine: str) -> None:
     stats = index.stats()
     assert (stats["rules"], stats["engine"], stats["holes"]) == (5, engine, 0)
     if engine != "oracle":
-        assert (stats["units"], stats["fallback_rules"]) == (4, 1)
+        assert (stats["units"], stats["fallback_rules"]) == (4, 0 if engine == "atree" else 1)
         assert stats["always_candidates"] == 1
         assert (stats["encoding"]["attributes"], stats["encoding"]["derived_attributes"]) == (6, 0)
     index.match({"x": 1})
@@ -172,7 +173,8 @@ def test_compaction_gives_room_back_and_changes_no_answer(engine: str) -> None:
         assert after["encoding"]["numbers"] == after["encoding"]["attributes"] + after["encoding"]["derived_attributes"]
         assert after["encoding"]["numbers"] < stats["encoding"]["numbers"] / 4
         assert after["bytes_verify"] < stats["bytes_verify"] / 4
-        assert index._matcher.conjunctions.attributes == after["encoding"]["numbers"]
+        stores = (index._matcher.conjunctions, index._matcher.forms)
+        assert max(store.attributes for store in stores) == after["encoding"]["numbers"]
     index.insert_many({number: texts[number] for number in range(0, 400, 50) if number not in index})
     assert index.audit() == []
     assert index.match({"k50": 50}) == [50]

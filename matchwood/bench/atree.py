@@ -1,0 +1,98 @@
+"""The A-Tree on arbitrary expressions: ABE-Gen with its sweeps, ads, and what each of its ideas is worth.
+
+`scan` and `counting` take the same rules as conjunctions, with the rules over the DNF limit beside them. Each index is
+built from text; its engines then match encoded events, and are built again in bulk and, some rules, one by one. The
+hits of all are equal, are held against brute force for the first events, and against the oracle on a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from matchwood.bench.atree_cells import Cell, measure_cell, prepared
+from matchwood.bench.atree_plan import (
+    PAPER_ADS,
+    SIZES,
+    VARIANTS,
+    Case,
+    Size,
+    main_cases,
+    swept_cases,
+    swept_count,
+)
+from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.registry import SMOKE
+from matchwood.progress import Progress
+from matchwood.workloads.abegen import abegen
+
+ENGINES = ("scan", "counting", "atree")
+OWN = "atree"
+
+
+def run(scale: str) -> dict[str, Any]:
+    warm_up()
+    rows: list[dict[str, Any]] = []
+    with Progress("bench atree", "workloads", 2 + swept_count(scale)) as progress:
+        for case in main_cases(scale):
+            rows += measure(case, SIZES[scale], VARIANTS)
+            progress.advance()
+        for case in swept_cases(scale):
+            rows += measure(case, SIZES[scale], {})
+            progress.advance()
+    return {"experiment": "atree", "scale": scale, "rows": rows}
+
+
+def warm_up() -> None:
+    """Compile every kernel that a run needs, or load it, so that no measurement pays for it."""
+    small = prepared(abegen(rules=60, events=5, seed=1, dimensions=30))
+    for engine in ENGINES:
+        measure_cell(engine, small, SIZES[SMOKE])
+    for options in VARIANTS.values():
+        measure_cell(OWN, small, SIZES[SMOKE], options)
+
+
+def measure(case: Case, size: Size, variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each engine on one workload, and one for each variant of the A-Tree."""
+    small = prepared(case.workload)
+    cells = [measure_cell(engine, small, size) for engine in ENGINES]
+    plain = cells[ENGINES.index(OWN)]
+    for name, options in variants.items():
+        cell = measure_cell(OWN, small, size, options)
+        cells.append(Cell({**cell.row, "engine": f"{OWN}, {name}", **saved(plain.row, cell.row)}, cell.hits))
+    check_agreement(cells)
+    said = case.workload.describe()
+    shared = {
+        "workload": case.name,
+        "sweep": case.sweep,
+        "value": case.value,
+        "predicates_per_rule": round(said["predicates_per_rule"], 2),
+        "sharing": round(said["sharing"], 2),
+    }
+    return [_row(case, shared, cell.row, cells[0].row) for cell in cells]
+
+
+def saved(plain: Mapping[str, Any], without: Mapping[str, Any]) -> dict[str, float]:
+    """The share of time and of bytes that an A-Tree saves by an idea that it lacks in `without`.
+
+    >>> saved({"us_per_event": 1.0, "bytes_index": 50}, {"us_per_event": 4.0, "bytes_index": 40})
+    {'saves_time': 0.75, 'saves_bytes': -0.25}
+    """
+    return {
+        "saves_time": round(1 - plain["us_per_event"] / without["us_per_event"], 3),
+        "saves_bytes": round(1 - plain["bytes_index"] / without["bytes_index"], 3),
+    }
+
+
+def check_agreement(cells: Iterable[Cell]) -> None:
+    """All hits of all events are equal."""
+    first, *others = cells
+    for other in others:
+        if not other.hits.equals(first.hits):
+            raise WrongAnswer(f"{other.row['engine']} has {other.hits.num_rows:,} hits, {first.row['engine']} others")
+
+
+def _row(case: Case, shared: Mapping[str, Any], own: Mapping[str, Any], scan: Mapping[str, Any]) -> dict[str, Any]:
+    ratio = round(scan["us_per_event"] / own["us_per_event"], 2)
+    paper = PAPER_ADS.get(own["engine"], {}) if case.name == "ads" else {}
+    return {**own, **shared, "ratio_to_scan": ratio, **paper}

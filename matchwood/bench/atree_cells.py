@@ -1,0 +1,130 @@
+"""One cell of `bench atree`: an index of one engine over one workload, its figures, and the check of its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from matchwood.bench.atree_building import construction, matcher_of
+from matchwood.bench.atree_plan import Size
+from matchwood.bench.measure import Measured, WrongAnswer, measure_engine, require_hits, timed
+from matchwood.bench.setup import (
+    CHECKED_EVENTS,
+    check_with_oracle,
+    concatenated,
+    insert_all,
+    refuse_repeated,
+    sizes,
+)
+from matchwood.encoding.codes import EncodedEvents
+from matchwood.engines import Structure
+from matchwood.index import Index
+from matchwood.language import Expression, parse
+from matchwood.workloads.base import Workload
+from matchwood.workloads.brute import hits as brute_force
+
+BLOCK = 20
+"""Events that are timed at a time; the best time of each block counts. A round over all of them would be longer than
+what a busy machine gives at a stroke, and would measure other work with it."""
+
+
+class Prepared(NamedTuple):
+    """A workload in the forms in which it is measured."""
+
+    workload: Workload
+    texts: list[str]
+    expressions: list[Expression]
+    table: pa.Table
+    expected: pa.Table
+    """The hits of the first events, by brute force."""
+
+
+def prepared(workload: Workload) -> Prepared:
+    refuse_repeated(workload.events_dicts())
+    rows = brute_force(workload, range(min(CHECKED_EVENTS, workload.events.count)))
+    events = np.repeat(np.arange(len(rows)), list(map(len, rows)))
+    expected = pa.table({"event": events, "rule": np.concatenate(rows)})
+    texts = workload.rules_text()
+    return Prepared(workload, texts, list(map(parse, texts)), workload.events_table(), expected)
+
+
+class Cell(NamedTuple):
+    """What one engine did, as a row, and its hits, which those of the others must equal."""
+
+    row: dict[str, Any]
+    hits: pa.Table
+
+
+def measure_cell(engine: str, prepared: Prepared, size: Size, options: Mapping[str, Any] | None = None) -> Cell:
+    """Build from text, check, match encoded events, and build again in bulk and one by one."""
+    index = Index(engine, options=options)
+    build_s, _ = timed(lambda: insert_all(index, prepared.texts))
+    check_with_oracle(index, prepared.workload, rules=50, events=4)
+    hits = index.match_many(prepared.table)
+    _check_with_brute_force(engine, prepared, hits)
+    matched = _match(index, prepared.table, size.seconds)
+    figures = _figures(index, prepared.table.num_rows, build_s, hits, matched)
+    building = construction(index, prepared.expressions, size.singles)
+    return Cell({"engine": engine, **figures, **building, **_changes(index, prepared.texts, size.singles)}, hits)
+
+
+def _check_with_brute_force(engine: str, prepared: Prepared, hits: pa.Table) -> None:
+    first = hits.slice(0, int(np.searchsorted(hits["event"].to_numpy(), CHECKED_EVENTS)))
+    if first["event"].to_pylist() != prepared.expected["event"].to_pylist() or (
+        first["rule"].to_pylist() != prepared.expected["rule"].to_pylist()
+    ):
+        raise WrongAnswer(f"{engine}: the hits of the first events are not those that brute force finds")
+
+
+def _match(index: Index, table: pa.Table, seconds: float) -> list[Measured]:
+    """Each engine at work in the index, on the same encoded events."""
+    events = encoded(index, table)
+    blocks = [_block(events, first) for first in range(0, events.count, BLOCK)]
+    return [measure_engine(engine, block, seconds / len(blocks)) for engine in working(index) for block in blocks]
+
+
+def _block(events: EncodedEvents, first: int) -> EncodedEvents:
+    offsets = events.offsets[first : first + BLOCK + 1]
+    pairs = slice(int(offsets[0]), int(offsets[-1]))
+    return concatenated([EncodedEvents(offsets - offsets[0], events.attributes[pairs], events.labels[pairs])])
+
+
+def encoded(index: Index, table: pa.Table) -> EncodedEvents:
+    return concatenated([batch.events for batch in index._encoder.event_batches(table)])
+
+
+def working(index: Index) -> list[Structure]:
+    """What looks at each event: the engine over conjunctions, and the A-Tree where it holds anything."""
+    matcher = matcher_of(index)
+    found: list[Structure] = [] if matcher.over is None else [matcher.over]
+    return [*found, matcher.forms] if matcher.forms.live else found
+
+
+def _figures(index: Index, events: int, build_s: float, hits: pa.Table, matched: list[Measured]) -> dict[str, Any]:
+    stats = index.stats()
+    return {
+        "rules": len(index),
+        "events": events,
+        "build_s": round(build_s, 3),
+        "us_per_event": round(1e6 * sum(part.seconds for part in matched) / events, 2),
+        "hits_per_event": require_hits(hits.num_rows, index.engine) / events,
+        "candidates_per_event": sum(part.candidates for part in matched) / events,
+        **sizes(index),
+        "bytes_per_rule": round(stats["bytes_index"] / len(index), 1),
+        "checked": True,
+        "units": stats["units"],
+    }
+
+
+def _changes(index: Index, texts: list[str], singles: int) -> dict[str, Any]:
+    """Microseconds to delete a rule of the index, and to insert it again from its text."""
+    some = np.random.default_rng(3).permutation(len(texts))[:singles].tolist()
+    delete_s, _ = timed(lambda: [index.pop(rule) for rule in some])
+    insert_s, _ = timed(lambda: index.update((rule, texts[rule]) for rule in some))
+    return {
+        "us_per_delete": round(1e6 * delete_s / len(some), 1),
+        "us_per_insert": round(1e6 * insert_s / len(some), 1),
+    }

@@ -1,0 +1,69 @@
+"""Many forms as one DAG of integers, in which each distinct leaf stands once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding import codes
+from matchwood.logic import form as forms_of_logic
+from matchwood.logic.form import TRUE, Form
+from matchwood.logic.leaf import Leaf
+
+_CODES = {
+    forms_of_logic.LEAF: codes.LEAF,
+    forms_of_logic.AND: codes.AND,
+    forms_of_logic.OR: codes.OR,
+    forms_of_logic.NOT: codes.NOT,
+    forms_of_logic.XOR: codes.XOR,
+    forms_of_logic.XNOR: codes.XNOR,
+    forms_of_logic.PREDICATE: codes.PREDICATE,
+}
+
+
+class Joined(NamedTuple):
+    """The fields of `EncodedForms`, with leaves in the place of their constraints."""
+
+    leaves: list[Leaf]
+    leaf_kinds: NDArray[np.int8]
+    kinds: NDArray[np.int8]
+    child_offsets: NDArray[np.int64]
+    children: NDArray[np.int32]
+    roots: NDArray[np.int32]
+
+
+def joined(forms: Sequence[Form]) -> Joined:
+    """Number the leaves of all forms together, and behind them the other nodes, form by form."""
+    leaves: dict[tuple[int, Leaf], int] = {}
+    kinds: list[int] = []
+    sizes: list[int] = []
+    children: list[int] = []
+    roots: list[int] = []
+    # Inner nodes are numbered from -2 down until all leaves are known.
+    for form in forms:
+        places = [leaves.setdefault(each, len(leaves)) for each in zip(form.kinds, form.leaves, strict=False)]
+        if form.kinds[-1] == TRUE:
+            roots.append(codes.ALWAYS_TRUE)
+            continue
+        for position in range(len(places), len(form.kinds)):
+            places.append(-2 - len(kinds))
+            kinds.append(_CODES[form.kinds[position]])
+            sizes.append(len(form.children[position]))
+            children.extend([places[child] for child in form.children[position]])
+        roots.append(places[-1])
+    return Joined(
+        [leaf for _, leaf in leaves],
+        np.array([_CODES[kind] for kind, _ in leaves], np.int8),
+        np.array(kinds, np.int8),
+        np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64),
+        _numbered(children, len(leaves)),
+        _numbered(roots, len(leaves)),
+    )
+
+
+def _numbered(places: list[int], leaves: int) -> NDArray[np.int32]:
+    numbers = np.array(places, np.int32)
+    return np.where(numbers < codes.ALWAYS_TRUE, leaves - 2 - numbers, numbers).astype(np.int32)

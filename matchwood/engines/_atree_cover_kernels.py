@@ -1,0 +1,228 @@
+"""Kernels that make nodes of an A-Tree share: covers for a new node, and the nodes that a new node is part of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood._jit import kernel
+from matchwood.engines._atree_layout import (
+    ACTIVE,
+    AND,
+    FAN,
+    FIRST,
+    MOST_ASKED,
+    MOST_CANDIDATES,
+    MOST_STEPS,
+    MOST_WALKED,
+    PARENTS,
+    SIZE,
+    STEPS,
+    WIDTH,
+)
+from matchwood.engines._atree_node_kernels import (
+    choose_access,
+    correct_levels,
+    is_told,
+    kind_of,
+    link,
+    next_stamp,
+    unlink,
+)
+
+
+@kernel
+def _is_contained(tree: Any, node: Any, stamp: Any) -> bool:
+    """Whether all children of a node are operands or nodes known to be contained."""
+    nodes, children, stamps, at = tree.nodes, tree.children, tree.stamps, WIDTH * node
+    tree.state[STEPS] -= nodes[at + SIZE]
+    for place in range(nodes[at + FIRST], nodes[at + FIRST] + nodes[at + SIZE]):
+        if not stamp <= stamps[children[place]] <= stamp + 2:
+            return False
+    return True
+
+
+@kernel
+def _contained_nodes(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, found: Any) -> int:
+    """Nodes of a kind whose operands are among those given, stamped; returns how many.
+
+    Each is looked for from its first child, which is the one that is true most rarely: so the lists to walk are short,
+    and what MOST_WALKED cuts off is little. A node made of other contained nodes may be met before they are:
+    so those that failed are tried again as long as new ones are found.
+    """
+    nodes, children, parents, stamps = tree.nodes, tree.children, tree.parents, tree.stamps
+    failed = np.empty(MOST_CANDIDATES, np.int32)
+    met, again, position = 0, 0, 0
+    while position < count + met and met < len(found) and tree.state[STEPS] > 0:
+        child = operands[position] if position < count else found[position - count]
+        position += 1
+        at = WIDTH * child
+        start = nodes[at + PARENTS]
+        stop = start + min(nodes[at + ACTIVE] if kind == AND else nodes[at + FAN], MOST_WALKED)
+        tree.state[STEPS] -= stop - start
+        for place in range(start, stop):
+            node = parents[place]
+            if met == len(found):
+                break
+            if kind_of(nodes, node) != kind or children[nodes[WIDTH * node + FIRST]] != child:
+                continue
+            if _is_contained(tree, node, stamp):
+                stamps[node] = stamp + 2
+                found[met] = node
+                met += 1
+            elif again < len(failed) and _has_own_kind(nodes, children, node, kind):
+                failed[again] = node
+                again += 1
+        if position == count + met:
+            for place in range(again):
+                node = failed[place]
+                if met < len(found) and stamps[node] != stamp + 2 and _is_contained(tree, node, stamp):
+                    stamps[node] = stamp + 2
+                    found[met] = node
+                    met += 1
+    return met
+
+
+@kernel
+def _has_own_kind(nodes: Any, children: Any, node: Any, kind: Any) -> bool:
+    """Whether a node has a child of its own kind."""
+    at = WIDTH * node
+    for place in range(nodes[at + FIRST], nodes[at + FIRST] + nodes[at + SIZE]):
+        if kind_of(nodes, children[place]) == kind:
+            return True
+    return False
+
+
+@kernel
+def _gain(tree: Any, node: Any, stamp: Any) -> int:
+    """How many operands that are not covered yet a contained node covers.
+
+    They are marked on the way, so that what is reached twice counts once, and unmarked again.
+    """
+    gain = _walk(tree, node, stamp, stamp + 3)
+    _walk(tree, node, stamp + 3, stamp)
+    return gain
+
+
+@kernel
+def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> int:
+    """Stamp the operands below a contained node that have the stamp `wanted`; returns how many."""
+    nodes, children, stamps, stack = tree.nodes, tree.children, tree.stamps, tree.stack
+    contained = min(wanted, given) + 2
+    met, waiting = 0, 1
+    stack[0] = node
+    while waiting > 0:
+        waiting -= 1
+        at = WIDTH * stack[waiting]
+        tree.state[STEPS] -= nodes[at + SIZE]
+        for place in range(nodes[at + FIRST], nodes[at + FIRST] + nodes[at + SIZE]):
+            child = children[place]
+            if stamps[child] == wanted:
+                stamps[child] = given
+                met += 1
+            elif stamps[child] == contained and waiting < len(stack):
+                stack[waiting] = child
+                waiting += 1
+    return met
+
+
+@kernel
+def cover(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: Any) -> int:
+    """Children for a node with these operands, which are stamped: existing nodes that cover many of them, and the rest.
+
+    Greedy set cover: the node that covers the most comes first. Covers may overlap, since AND and OR do not mind an
+    operand that comes twice; XOR does, and has none. A cover never has all of the operands. One that brings but one new
+    operand saves no link: it serves an AND, as it is true more rarely than the operand, but would only be
+    one step more for an OR.
+    """
+    stamps, state = tree.stamps, tree.state
+    state[STEPS] = MOST_STEPS
+    found = np.empty(MOST_CANDIDATES, np.int32)
+    met = _contained_nodes(tree, kind, operands, count, stamp, found)
+    size = 0
+    while met > 0 and state[STEPS] > 0:
+        best, most = -1, 0 if kind == AND else 1
+        for place in range(met):
+            gain = _gain(tree, found[place], stamp)
+            if most < gain < count:
+                best, most = place, gain
+        if best < 0:
+            break
+        _walk(tree, found[best], stamp, stamp + 1)
+        chosen[size] = found[best]
+        size += 1
+        met -= 1
+        found[best] = found[met]
+    for place in range(count):
+        if stamps[operands[place]] == stamp:
+            chosen[size] = operands[place]
+            size += 1
+    return size
+
+
+@kernel
+def adopt(tree: Any, node: Any, parent: Any, stamp: Any, on_demand: bool) -> None:
+    """Let a parent have a new node in the place of the node's children, which it has too and which are stamped."""
+    nodes, children, at = tree.nodes, tree.children, WIDTH * parent
+    first, kind, kept = nodes[at + FIRST], kind_of(nodes, parent), 0
+    access = children[first]
+    for place in range(first, first + nodes[at + SIZE]):
+        child = children[place]
+        if tree.stamps[child] == stamp:
+            unlink(tree, parent, child)
+        else:
+            children[first + kept] = child
+            kept += 1
+    children[first + kept] = node
+    nodes[at + SIZE] = kept + 1
+    lost = tree.stamps[access] == stamp
+    link(tree, parent, node, is_told(kind, on_demand, False))
+    if lost:
+        _set_first_active(tree, parent, kind, on_demand)
+    choose_access(tree, parent, on_demand)
+
+
+@kernel
+def _set_first_active(tree: Any, node: Any, kind: Any, on_demand: bool) -> None:
+    """After the access child went: the child now in front takes its place."""
+    child = tree.children[tree.nodes[WIDTH * node + FIRST]]
+    unlink(tree, node, child)
+    link(tree, node, child, is_told(kind, on_demand, True))
+
+
+@kernel
+def self_adjust(tree: Any, node: Any, on_demand: bool) -> int:
+    """Make a new node the child of the nodes that have all of its children and more; returns how many.
+
+    They are among the parents of each of its children, so the child with the fewest will do, of whose parents
+    MOST_ASKED are looked at. Links move with it, and so do the uses that they stand for.
+    """
+    nodes, children, parents, stamps, at = tree.nodes, tree.children, tree.parents, tree.stamps, WIDTH * node
+    first, size, kind = nodes[at + FIRST], nodes[at + SIZE], kind_of(nodes, node)
+    stamp, rarest = next_stamp(tree), children[first]
+    for place in range(first, first + size):
+        stamps[children[place]] = stamp
+        if nodes[WIDTH * children[place] + FAN] < nodes[WIDTH * rarest + FAN]:
+            rarest = children[place]
+    steps, adopted = MOST_STEPS, 0
+    start = nodes[WIDTH * rarest + PARENTS]
+    # Backwards, as taking one out of the list moves others forward that were seen already.
+    place = start + nodes[WIDTH * rarest + FAN] - 1
+    last = max(start, place - MOST_ASKED)
+    while place >= last and steps > 0:
+        parent = parents[place]
+        place -= 1
+        below = WIDTH * parent
+        if parent == node or kind_of(nodes, parent) != kind or nodes[below + SIZE] <= size:
+            continue
+        steps -= nodes[below + SIZE]
+        shared = 0
+        for step in range(nodes[below + FIRST], nodes[below + FIRST] + nodes[below + SIZE]):
+            shared += stamps[children[step]] == stamp
+        if shared == size:
+            adopt(tree, node, parent, stamp, on_demand)
+            adopted += 1
+    for step in range(nodes[at + PARENTS], nodes[at + PARENTS] + nodes[at + FAN]):
+        correct_levels(tree, parents[step])
+    return adopted

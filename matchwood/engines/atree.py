@@ -1,0 +1,333 @@
+"""The A-Tree: all expressions of an index as one tree with many roots, in which whatever is equal is shared.
+
+Leaves are predicates, inner nodes AND and OR (without zero suppression also NOT, XOR and XNOR), and every distinct
+predicate, sub-expression and expression is one node. It is an engine of its own, and stands beside the engines
+that take conjunctions for the rules that have too many of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood._arrays import Growable
+from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
+from matchwood.engines import atree_audit, atree_options, atree_stats
+from matchwood.engines._atree_insert_kernels import SPARE, enter_inner, enter_leaves, measure_heights
+from matchwood.engines._atree_layout import CHILD_WASTE, EDGES, MOST_FLAT, PARENT_WASTE, STALE, UNIT, WIDTH
+from matchwood.engines._atree_remove_kernels import remove_nodes
+from matchwood.engines._atree_unit_kernels import assign_units, spread_shares
+from matchwood.engines._records import attribute_count, relabel, renumber
+from matchwood.engines._views import read_only, read_only_conjunctions, require, saved, saved_count
+from matchwood.engines.atree_check import check_restored
+from matchwood.engines.atree_leaves import LeafLists, leaf_shares, selected
+from matchwood.engines.atree_matching import match_events
+from matchwood.engines.atree_nodes import Nodes
+from matchwood.engines.atree_order import laid_out
+from matchwood.engines.base import Hits, Structure
+from matchwood.engines.units import UnitTable
+from matchwood.engines.workspace import Workspace
+from matchwood.errors import InvalidArgument
+
+NO_NODE = -1
+"""The root of the unit that is true of every event, and of dead ones."""
+
+_SPARE_NODES = 4096
+
+_FEW = 64
+"""Batches of fewer inner nodes come in as they are."""
+
+_UNKNOWN: NDArray[np.float32] = read_only(np.empty(0), np.float32)
+_TURNS: NDArray[np.int64] = read_only(np.arange(_FEW), np.int64)
+
+
+def _in_turn(count: int) -> NDArray[np.int64]:
+    return _TURNS[:count] if count <= _FEW else read_only(np.arange(count), np.int64)
+
+
+class AddedForms(NamedTuple):
+    """What adding a batch came to: the unit of each form, and the constraints that the tree had already."""
+
+    units: NDArray[np.int32]
+    repeated: EncodedConjunctions
+
+
+class ATree(UnitTable, Structure):
+    """Distinct expressions, numbered as units, with the number of rules that use each.
+
+    Work: candidates are the inner nodes that a child reached, and the leaves and constants that are units themselves;
+    verified are the nodes whose children were looked at.
+    """
+
+    name: ClassVar[str] = "atree"
+    takes: ClassVar[str] = "forms"
+    options: ClassVar[Mapping[str, Any]] = atree_options.DEFAULTS
+
+    def __init__(self, options: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self.settings = atree_options.checked(self._checked(options or {}))
+        self.nodes, self.leaf_lists = Nodes(), LeafLists()
+        self._roots = Growable(np.int32)
+        self._always = -1
+        self._attributes, self._sound = 0, True
+        self.counters = np.zeros(4, np.int64)
+        """Since it was made or opened: nodes covered by others, links saved by that, nodes adopted, operands merged."""
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def attributes(self) -> int:
+        """One more than the largest attribute of any leaf."""
+        return self._attributes
+
+    @property
+    def roots(self) -> NDArray[np.int32]:
+        """The node of each unit; NO_NODE for the unit that is always true, and for dead ones; read-only."""
+        return self._roots.view()
+
+    @property
+    def on_demand(self) -> bool:
+        """Whether an AND node hears of its access child only; without zero suppression, matching sees to that."""
+        return bool(self.settings["on_demand"] and self.settings["zero_suppression"])
+
+    @property
+    def flat(self) -> bool:
+        """Whether operands of an operand of the same kind count as a node's own."""
+        return not self.settings["binary"]
+
+    @property
+    def bytes_verify(self) -> int:
+        """The bytes that evaluation reads."""
+        return self.nodes.bytes_of("nodes", "children", "intervals")
+
+    @property
+    def bytes_shared(self) -> int:
+        """The bytes that find equal nodes and count uses."""
+        shared = self.nodes.bytes_of("ids", "table", "rooms", "shares")
+        return shared + self._roots.nbytes + self._uses.nbytes + self._alive.nbytes
+
+    def always(self) -> NDArray[np.int32]:
+        """Live units that are true of every event: one at most."""
+        return np.array([] if self._always < 0 else [self._always], np.int32)
+
+    def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
+        self.check()
+        return match_events(self, events, first, workspace)
+
+    # ------------------------------------------------------------------ insertion
+
+    def add(self, encoded: EncodedForms) -> AddedForms:
+        """Take expressions in, and count one use of each; what is new of them becomes nodes."""
+        self.check()
+        places, is_new, made = self._enter_leaves(encoded)
+        if len(encoded.kinds):
+            self._enter_inner(encoded, places)
+        units = self._enter_units(encoded, places)
+        self._attributes = max(self._attributes, attribute_count(encoded.constraints))
+        if made:
+            self.leaf_lists.add(self.nodes, self._attributes, places[: len(is_new)][is_new])
+        if self.counters[3] > 0:
+            self._remove(places[len(is_new) :])
+            self.counters[3] = 0
+        if not made:
+            return AddedForms(units, encoded.constraints)
+        return AddedForms(units, selected(encoded.constraints, np.flatnonzero(~is_new)))
+
+    def _enter_leaves(self, encoded: EncodedForms) -> tuple[NDArray[np.int32], NDArray[np.bool_], int]:
+        source = read_only_conjunctions(encoded.constraints)
+        leaves = len(source.attributes)
+        self.nodes.reserve(nodes=leaves + len(encoded.kinds), intervals=len(source.low))
+        places, is_new = np.empty(leaves + len(encoded.kinds), np.int32), np.empty(leaves, np.bool_)
+        known = self.history is not None and self.history.events > 0
+        shares = read_only(leaf_shares(source, self.history), np.float32) if known and self.history else _UNKNOWN
+        kinds = read_only(encoded.leaf_kinds, np.int8)
+        made = enter_leaves(self.nodes.tree(), source, kinds, shares, self.settings["unique"], places, is_new)
+        return places, is_new, made
+
+    def _enter_inner(self, encoded: EncodedForms, places: NDArray[np.int32]) -> None:
+        kinds, offsets = read_only(encoded.kinds, np.int8), read_only(encoded.child_offsets, np.int64)
+        items, before, settings = read_only(encoded.children, np.int32), len(places) - len(kinds), self.settings
+        sizes = offsets[1:] - offsets[:-1]
+        if int(sizes.min()) < 1:
+            raise InvalidArgument("an inner node must have at least one child")
+        order, adjusts = self._order(offsets, items, sizes, before)
+        # Distinct nodes, of which each child brings at most so many.
+        most = min(int(sizes.max()) * (MOST_FLAT + 2), self.nodes.count + len(places) + 1)
+        operands, chosen, needed = np.empty(most, np.int32), np.empty(most, np.int32), np.zeros(2, np.int64)
+        shares = self.flat and settings["unique"]
+        self.nodes.reserve(children=len(items), parents=len(items) + SPARE)
+        position = 0
+        while True:
+            position = enter_inner(
+                self.nodes.tree(), kinds, offsets, items, order, position, places, before, operands, chosen,
+                settings["unique"], shares and settings["reorganise"], shares and adjusts, self.flat,
+                self.on_demand, self.counters, needed,
+            )  # fmt: skip
+            if position == len(order):
+                return
+            self.nodes.reserve(children=int(needed[0]), parents=int(needed[1]))
+
+    def _order(
+        self, offsets: NDArray[np.int64], items: NDArray[np.int32], sizes: NDArray[np.int64], leaves: int
+    ) -> tuple[NDArray[np.int64], bool]:
+        """The order in which nodes of a batch come in, and whether they may be part of nodes that are there.
+
+        With self-adjustment the order does not matter for what comes of it. So the nodes of a batch come level by
+        level, small ones first: each finds all that it is made of, and is looked for in nobody's place.
+        """
+        adjusts = bool(self.settings["self_adjust"])
+        if len(sizes) < _FEW or not adjusts:
+            return _in_turn(len(sizes)), adjusts
+        heights = np.zeros(len(sizes), np.int32)
+        measure_heights(offsets, items, leaves, heights)
+        order = np.lexsort((sizes, heights))
+        return read_only(order, np.int64), bool(len(self._roots))
+
+    def _enter_units(self, encoded: EncodedForms, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        units, before = np.empty(encoded.count, np.int32), self.count
+        most = before + len(units)
+        self._roots.resize(most, NO_NODE)
+        self._uses.resize(most)
+        count, self._always = assign_units(
+            self.nodes.columns["nodes"].writable(), read_only(encoded.roots, np.int32), places, before, self._always,
+            self._roots.writable(), self._uses.writable(), units,
+        )  # fmt: skip
+        self._roots.resize(count)
+        self._uses.resize(count)
+        self._alive.resize(count, True)
+        self._live += count - before
+        return units
+
+    # ------------------------------------------------------------------ deletion
+
+    def free(self, units: NDArray[np.int32]) -> EncodedConjunctions:
+        """Forget units without uses, and all nodes that nothing else needs; returns the constraints that went."""
+        self.check()
+        self._bury(units)
+        roots = self.roots[units].copy()
+        self._roots.writable()[units] = NO_NODE
+        self._always = -1 if (roots == NO_NODE).any() else self._always
+        roots = roots[roots != NO_NODE]
+        self.nodes.columns["nodes"].writable()[WIDTH * roots.astype(np.int64) + UNIT] = -1
+        gone = self._remove(roots)
+        released = self.nodes.encoded(gone)
+        if self._wasteful():
+            self.rebuild()
+        return released
+
+    def _remove(self, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Take out those of these nodes that are not needed, and what is below; returns the leaves that went."""
+        pending = np.empty(2 * self.nodes.count + len(nodes), np.int32)
+        pending[: len(nodes)] = nodes
+        gone, needed = np.empty(self.nodes.count, np.int32), np.zeros(2, np.int64)
+        found, waiting = 0, len(nodes)
+        self.nodes.reserve()
+        while waiting:
+            more, waiting = remove_nodes(
+                self.nodes.tree(), pending, waiting, self.flat, self.on_demand, gone[found:], needed
+            )
+            found += more
+            self.nodes.reserve(children=int(needed[0]), parents=int(needed[1]))
+        return gone[:found]
+
+    def _wasteful(self) -> bool:
+        """Whether more than half of something is left over from what is gone."""
+        state, edges = self.nodes.state, 2 * int(self.nodes.state[EDGES]) + _SPARE_NODES
+        stale = 2 * int(state[STALE]) > self.nodes.count + _SPARE_NODES
+        return bool(stale or state[CHILD_WASTE] > edges or state[PARENT_WASTE] > 4 * edges)
+
+    # ------------------------------------------------------------------ upkeep
+
+    def rebuild(self) -> None:
+        """Lay nodes and lists out tightly, in the order in which matching reads them."""
+        self.check()
+        moved = laid_out(self.nodes)
+        roots = self._roots.writable()
+        known = roots != NO_NODE
+        roots[known] = moved[roots[known]]
+        self._weigh()
+        self.leaf_lists = LeafLists()
+        self.leaf_lists.add(self.nodes, self._attributes, self.nodes.leaves())
+
+    def _weigh(self) -> None:
+        """Choose access children by what is known of events now."""
+        if self.history is None or not self.history.events:
+            return
+        leaves, inner = self.nodes.leaves(), self.nodes.inner()
+        shares = leaf_shares(self.nodes.encoded(leaves), self.history)
+        self.nodes.columns["shares"].writable()[leaves] = shares
+        ordered = inner[np.argsort(self.nodes.levels()[inner], kind="stable")]
+        spread_shares(self.nodes.tree(), read_only(ordered, np.int32), self.on_demand)
+
+    def relabel(self, attribute: int, old: NDArray[np.int32], new: NDArray[np.int32]) -> None:
+        """Replace the labels of one attribute wherever they are stored; those not in `old` stay. Rebuild afterwards."""
+        self.check()
+        leaves = self.nodes.leaves()
+        records = Growable(np.int32, self.nodes.records(leaves))
+        relabel(records, self.nodes.columns["intervals"], attribute, old, new)
+        self.nodes.put_records(leaves, records.view())
+        self.nodes.reserve()
+        self.nodes.refill_table()
+
+    def renumber(self, numbers: NDArray[np.int32]) -> None:
+        """Give all attributes the numbers[old]. Rebuild afterwards."""
+        self.check()
+        leaves = self.nodes.leaves()
+        records = Growable(np.int32, self.nodes.records(leaves))
+        self._attributes = renumber(records, numbers)
+        self.nodes.put_records(leaves, records.view())
+        self.nodes.reserve()
+        self.nodes.refill_table()
+
+    def compact(self) -> NDArray[np.int32]:
+        """Give back the numbers of dead units; returns old number to new, -1 for the dead. Rebuild afterwards."""
+        self.check()
+        remap, roots, uses = self._compacted(), self.roots[self.alive], self.uses[self.alive]
+        UnitTable.__init__(self, uses, np.ones(len(uses), np.bool_), len(uses))
+        self._roots = Growable(np.int32, roots)
+        known = roots != NO_NODE
+        self._always = int(remap[self._always]) if self._always >= 0 else -1
+        units = np.arange(len(roots), dtype=np.int32)
+        self.nodes.columns["nodes"].writable()[WIDTH * roots[known].astype(np.int64) + UNIT] = units[known]
+        return remap
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        own = {"roots": self.roots, "uses": self.uses, "alive": self.alive}
+        return {**self.nodes.arrays(), **self.leaf_lists.arrays(), **own}
+
+    def header(self) -> dict[str, Any]:
+        return {"live": self._live, "attributes": self._attributes, "state": self.nodes.state.tolist()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        uses, alive = saved(arrays, "uses", np.int32), saved(arrays, "alive", np.bool_)
+        UnitTable.__init__(self, uses, alive, saved_count(header, "live"))
+        self._attributes = saved_count(header, "attributes")
+        self._roots = Growable(np.int32, saved(arrays, "roots", np.int32))
+        self.nodes.restore(arrays, header.get("state"))
+        self.leaf_lists.restore(arrays)
+        self._sound = False
+
+    def check(self) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
+        if self._sound:
+            return
+        self._check_units(len(self._roots))
+        check_restored(self.nodes, self.roots, self.alive, self._attributes, self.settings["unique"])
+        self.leaf_lists.check(self.nodes, self._attributes)
+        always = np.flatnonzero((self.roots == NO_NODE) & self.alive)
+        require(len(always) < 2, "two units are true of every event")
+        self._always = int(always[0]) if len(always) else -1
+        self._sound = True
+
+    def stats(self) -> dict[str, Any]:
+        self.check()
+        return atree_stats.stats(self)
+
+    def audit(self) -> list[str]:
+        self.check()
+        return self._audit_units() + atree_audit.audit(self)

@@ -1,0 +1,51 @@
+"""One match call on an A-Tree: scratch arrays from the workspace, and the kernel that suits the options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.encoding.dyadic import LEVELS
+from matchwood.engines._atree_layout import TOP
+from matchwood.engines._atree_match_kernels import NOBODY, match_true
+from matchwood.engines._atree_three_kernels import match_three
+from matchwood.engines._output import Output
+from matchwood.engines._views import read_only, read_only_events
+from matchwood.engines.base import Hits
+from matchwood.engines.workspace import Workspace
+
+if TYPE_CHECKING:
+    from matchwood.engines.atree import ATree
+
+
+def match_events(tree: ATree, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
+    """The hits of the events from `first` on, as far as the output reaches."""
+    output = Output(workspace, events, first, tree.live)
+    count, source = tree.nodes.count, read_only_events(events)
+    always = read_only(tree.always(), np.int32)
+    labels = workspace.array("labels", tree.attributes, np.int32, NULL_LABEL)
+    marks = workspace.array("atree.marks", count, np.uint8)
+    queued = workspace.array("atree.queued", count, np.uint8)
+    signature = workspace.array("atree.signature", 1, np.int64)
+    nexts = workspace.array("atree.nexts", count, np.int32, None)
+    heads = workspace.array("atree.heads", int(tree.nodes.state[TOP]) + 2, np.int32, NOBODY)
+    if not tree.settings["zero_suppression"]:
+        match_three(
+            tree.nodes.reading(), tree.leaf_lists.by_attribute(tree.nodes, tree.attributes), always, tree.live,
+            tree.settings["on_demand"], source, first, labels, marks, queued,
+            workspace.array("atree.results", count, np.uint8, None), signature, nexts, heads,
+            workspace.array("atree.decided", count, np.int32, None), output.units, output.offsets, output.work,
+        )  # fmt: skip
+        return output.hits()
+    lists, nulls = tree.leaf_lists.postings.view(), tree.leaf_lists.nulls
+    most = LEVELS * min(len(source.attributes), tree.attributes)
+    match_true(
+        tree.nodes.reading(), lists, nulls, always, tree.live, tree.on_demand, source, first, labels, marks, queued,
+        signature, nexts, heads, workspace.array("atree.starts", most, np.int64, None),
+        workspace.array("atree.stops", most, np.int64, None),
+        workspace.array("atree.nulls", len(nulls.chain) // 2, np.int32, None),
+        output.units, output.offsets, output.work,
+    )  # fmt: skip
+    return output.hits()

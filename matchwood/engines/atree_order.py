@@ -1,0 +1,111 @@
+"""A new order for the nodes of an A-Tree, in which what is read together lies together."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood._arrays import Growable
+from matchwood.engines._atree_layout import (
+    CHILD_END,
+    CHILD_WASTE,
+    COUNT,
+    FAN,
+    FIRST,
+    FREE,
+    INTERVALS,
+    LIVE,
+    PARENT_END,
+    PARENT_WASTE,
+    PARENTS,
+    ROOM,
+    SIZE,
+    STALE,
+    STAMP,
+    TOP,
+)
+from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL
+from matchwood.engines.atree_nodes import Nodes
+
+
+def laid_out(nodes: Nodes) -> NDArray[np.int32]:
+    """Give live nodes new numbers, pools without gaps and lists without spare room; returns old number to new, or -1.
+
+    Leaves lie by attribute and label, like the postings that lead to them; other nodes by level and access child, since
+    what one child tells is evaluated one after the other.
+    """
+    order = _order(nodes)
+    moved = np.full(nodes.count, -1, np.int32)
+    moved[order] = np.arange(len(order), dtype=np.int32)
+    fields = nodes.fields()[order].copy()
+    views = {name: column.view() for name, column in nodes.columns.items()}
+    leaves = len(nodes.leaves())
+    children = _copied(fields[leaves:], FIRST, SIZE, views["children"], moved)
+    parents = _copied(fields, PARENTS, FAN, views["parents"], moved)
+    fields[leaves:, ROOM] = fields[leaves:, SIZE]
+    intervals = _copied_intervals(fields[:leaves], views["intervals"])
+    fresh = {"nodes": fields.ravel(), "ids": views["ids"][order], "shares": views["shares"][order]}
+    fresh |= {"rooms": fields[:, FAN].copy(), "children": children, "parents": parents, "intervals": intervals}
+    for name, array in fresh.items():
+        nodes.columns[name] = _own(array)
+    counts = {COUNT: len(order), LIVE: len(order), CHILD_END: len(children), PARENT_END: len(parents)}
+    counts |= {INTERVALS: len(intervals) // 2, TOP: int(nodes.levels().max(initial=0)), FREE: -1}
+    counts |= dict.fromkeys((CHILD_WASTE, PARENT_WASTE, STALE, STAMP), 0)
+    for place, value in counts.items():
+        nodes.state[place] = value
+    nodes.reserve()
+    nodes.forget_stamps()
+    nodes.refill_table()
+    return moved
+
+
+def _own(array: NDArray[Any]) -> Growable:
+    """An array that may be written to at once."""
+    growable = Growable(array.dtype)
+    growable.extend(array)
+    return growable
+
+
+def _order(nodes: Nodes) -> NDArray[np.int32]:
+    """Live nodes in their new order."""
+    fields, leaves, inner = nodes.fields(), nodes.leaves(), nodes.inner()
+    codes, low = fields[leaves, ROOM], fields[leaves, FIRST]
+    parts = [leaves[np.lexsort((low, codes >> FLAG_BITS))]]
+    rank = np.zeros(nodes.count, np.int64)
+    rank[parts[0]] = np.arange(len(leaves))
+    levels = nodes.levels()[inner]
+    inner = inner[np.argsort(levels, kind="stable")]
+    access = nodes.columns["children"].view()[fields[inner, FIRST]]
+    bounds = [*np.flatnonzero(np.diff(nodes.levels()[inner], prepend=-1)).tolist(), len(inner)]
+    done = len(leaves)
+    for start, stop in pairwise(bounds):
+        parts.append(inner[start:stop][np.argsort(rank[access[start:stop]], kind="stable")])
+        rank[parts[-1]] = np.arange(done, done + stop - start)
+        done += stop - start
+    return np.concatenate(parts)
+
+
+def _places(starts: NDArray[np.int32], counts: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where lists begin when they lie one after the other, and where each of their members lies now."""
+    begins = np.cumsum(counts, dtype=np.int64) - counts
+    total = int(counts.sum(dtype=np.int64))
+    return begins, np.arange(total) + np.repeat(starts - begins, counts)
+
+
+def _copied(
+    fields: NDArray[np.int32], start: int, count: int, pool: NDArray[np.int32], moved: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    begins, places = _places(fields[:, start], fields[:, count])
+    fields[:, start] = begins
+    return moved[pool[places]]
+
+
+def _copied_intervals(fields: NDArray[np.int32], pool: NDArray[np.int32]) -> NDArray[np.int32]:
+    several = np.flatnonzero(fields[:, ROOM] & SEVERAL)
+    counts = fields[several, SIZE] - fields[several, FIRST]
+    begins, places = _places(fields[several, FIRST], counts)
+    fields[several, FIRST], fields[several, SIZE] = begins, begins + counts
+    return pool.reshape(-1, 2)[places].ravel()

@@ -1,0 +1,128 @@
+"""ABE-Gen, the generator of arbitrary expressions of the A-Tree paper (SIGMOD 2021, 6.1, Table 3).
+
+A rule is a tree of the given depth: each inner node draws its operator, `and` and `or` have as many operands as asked
+for, `not` one, `xor` and `xnor` two; the nodes of the lowest level are predicates. Roots are drawn for each rule. Below
+them, each level has a pool of subexpressions, and every place of the level above takes one by its rank, as Zipf says.
+
+What the paper leaves open is chosen so that its own figures come out. A pool has exp(-2.29 alpha) times as many members
+as there are places: at alpha 0 every place has its own, at 0.6 a subexpression is shared 4.33 times, as printed, and a
+predicate, through two such levels, 4.33 ** 2 = 18.7 times, where the paper has 18.35. Lists have two to four
+values and ranges two to ten, whatever the cardinality: only then do fewer predicates match when it grows, as in its
+Fig. 12 (f). Events draw attributes uniformly, which is why Fig. 12 (g) is flat.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.workloads.abegen_settings import AbeSettings, checked
+from matchwood.workloads.arbitrary import arbitrary_workload, zipf_ranks
+from matchwood.workloads.base import (
+    AT_LEAST,
+    AT_MOST,
+    BETWEEN,
+    EQUAL,
+    GREATER,
+    IN,
+    LESS,
+    NOT_EQUAL,
+    NOT_IN,
+    Rules,
+    Workload,
+)
+from matchwood.workloads.draws import offsets_of, weighted, zipf_weights
+from matchwood.workloads.sessions import distinct_events
+from matchwood.workloads.trees import NOT, XOR, Trees
+
+_POOL_DECAY = 2.29
+_OPERATORS = np.array([EQUAL, IN, BETWEEN, LESS, AT_MOST, GREATER, AT_LEAST, NOT_EQUAL, NOT_IN], dtype=np.int8)
+_MIXTURE = (0.2, 0.35, 0.35, 0.02, 0.02, 0.02, 0.02, 0.01, 0.01)
+_LONGEST_LIST, _WIDEST_RANGE = 4, 10
+
+Integers = NDArray[np.int64]
+
+
+def abegen(**settings: Any) -> Workload:
+    """A workload with the given `AbeSettings`, the others as in the paper.
+
+    >>> work = abegen(rules=500, events=5, seed=1)
+    >>> work.rules.count, work.events.count, work.describe()["depth"]
+    (500, 5, 3)
+    """
+    chosen = checked(AbeSettings(**settings))
+    trees = _trees(chosen)
+    cardinality = np.full(chosen.dimensions, chosen.cardinality, dtype=np.int64)
+    uniform = zipf_weights(chosen.dimensions, 0)
+    events = distinct_events(chosen.random(2), uniform, chosen.event_size, chosen.events, cardinality)
+    return arbitrary_workload("abegen", chosen.dimensions, trees, events, asdict(chosen))
+
+
+def _trees(settings: AbeSettings) -> Trees:
+    """From the roots down: the nodes that a level draws from the pool of the next one are that level's nodes."""
+    random, count = settings.random(0), settings.rules
+    junctions, lengths, places = [], [], []
+    for _ in range(settings.depth - 1):
+        codes, operands = _inner_nodes(random, settings, count)
+        members, count = _shared(random, int(operands.sum()), settings.alpha)
+        junctions.append(codes)
+        lengths.append(operands)
+        places.append(members)
+    roots = np.arange(settings.rules)
+    if not places:
+        roots, count = _shared(random, settings.rules, settings.alpha)
+    counts = [count, *map(len, reversed(junctions))]
+    starts = offsets_of(np.array(counts))
+    children = [members + start for members, start in zip(reversed(places), starts, strict=False)]
+    return Trees(
+        predicates=_predicates(settings, count),
+        junctions=np.concatenate([np.zeros(0, np.int8), *reversed(junctions)]),
+        offsets=offsets_of(np.concatenate([np.zeros(0, np.int64), *reversed(lengths)])),
+        children=np.concatenate([np.zeros(0, np.int64), *children]),
+        levels=starts,
+        roots=roots + starts[-2],
+    )
+
+
+def _inner_nodes(random: np.random.Generator, settings: AbeSettings, count: int) -> tuple[NDArray[np.int8], Integers]:
+    codes = weighted(random, np.array(settings.junctions), count).astype(np.int8)
+    return codes, np.select([codes == NOT, codes >= XOR], [1, 2], settings.children).astype(np.int64)
+
+
+def _shared(random: np.random.Generator, slots: int, alpha: float) -> tuple[Integers, int]:
+    """For each place the member of a pool that it takes, and how many members are taken by any."""
+    if alpha == 0:
+        return np.arange(slots), slots
+    ranks = zipf_ranks(random, slots, max(1, round(slots * math.exp(-_POOL_DECAY * alpha))), alpha)
+    taken, members = np.unique(ranks, return_inverse=True)
+    return members, len(taken)
+
+
+def _predicates(settings: AbeSettings, count: int) -> Rules:
+    """Predicates of all operators; constants lie in 1 … cardinality."""
+    random, cardinality = settings.random(1), settings.cardinality
+    attributes = weighted(random, zipf_weights(settings.dimensions, settings.dimension_alpha), count).astype(np.int32)
+    operators = random.choice(_OPERATORS, count, p=_MIXTURE)
+    listed, is_range = (operators == IN) | (operators == NOT_IN), operators == BETWEEN
+    lengths = np.select([listed, is_range], [random.integers(2, _LONGEST_LIST + 1, count), 2], 1)
+    lengths = np.minimum(lengths, cardinality)
+    offsets = offsets_of(lengths)
+    constants = random.integers(1, cardinality + 1, offsets[-1])
+    _spread_lists(random, constants, offsets[:-1][listed], lengths[listed], cardinality)
+    starts = offsets[:-1][is_range]
+    constants[starts + 1] = np.minimum(constants[starts] + random.integers(1, _WIDEST_RANGE, len(starts)), cardinality)
+    return Rules(np.arange(count + 1), attributes, operators, offsets, constants)
+
+
+def _spread_lists(
+    random: np.random.Generator, constants: Integers, starts: Integers, lengths: Integers, cardinality: int
+) -> None:
+    """Lists of different elements in increasing order."""
+    for length in np.unique(lengths).tolist():
+        rows = starts[lengths == length]
+        drawn = np.sort(random.integers(0, cardinality - length + 1, (len(rows), length)), axis=1)
+        constants[rows[:, None] + np.arange(length)] = drawn + np.arange(1, length + 1)

@@ -1,0 +1,104 @@
+"""Every option switches one idea off, shows it in a counter, and changes no answer."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import pytest
+from atree_support import p, random_event, random_rule, tree_of, true
+
+import matchwood as mw
+from matchwood.engines.atree_options import DEFAULTS
+from matchwood.errors import InvalidArgument
+
+COMBINATIONS = [dict(zip(DEFAULTS, values, strict=True)) for values in itertools.product((True, False), repeat=6)]
+
+
+@pytest.mark.parametrize("options", COMBINATIONS, ids=lambda each: "".join("01"[value] for value in each.values()))
+def test_equal_to_the_oracle_with_all_combinations(options: dict[str, bool], tmp_path: Any) -> None:
+    rng = random.Random(repr(options))
+    index, oracle = mw.Index("atree", options=options), mw.Index("oracle")
+    for step in range(40):
+        number = rng.randrange(15)
+        if number in index and rng.random() < 0.5:
+            del index[number]
+            del oracle[number]
+        elif rng.random() < 0.3:
+            rules = {rng.randrange(15): random_rule(rng, depth=rng.randint(1, 4)) for _ in range(4)}
+            index.insert_many(rules, on_duplicate="replace")
+            oracle.insert_many(rules, on_duplicate="replace")
+        else:
+            index[number] = oracle[number] = random_rule(rng)
+        if step == 20:
+            index.save(tmp_path / "index")
+            index = mw.open(tmp_path / "index")
+        assert index.audit() == []
+        events = [random_event(rng) for _ in range(8)]
+        assert index.match_many(events).to_pydict() == oracle.match_many(events).to_pydict()
+
+
+def test_options_are_checked_and_saved(tmp_path: Any) -> None:
+    for name in DEFAULTS:
+        with pytest.raises(InvalidArgument, match=f"option '{name}' of engine 'atree' must be True or False"):
+            mw.Index("atree", options={name: 1})
+    with pytest.raises(InvalidArgument, match="has no option 'speed'"):
+        mw.Index("atree", options={"speed": True})
+    tree_of(["x = 1"], unique=False, on_demand=False).save(tmp_path)
+    settings = mw.open(tmp_path)._matcher.forms.settings  # type: ignore[attr-defined]
+    assert settings == {**DEFAULTS, "unique": False, "on_demand": False}
+
+
+def stats_of(rules: list[str], events: list[dict[str, int]] = (), **options: bool) -> dict[str, Any]:  # type: ignore[assignment]
+    index = tree_of(rules, **options)
+    index.match_many(events or [{}])
+    return index.stats()
+
+
+def test_unique_makes_equal_parts_one_node() -> None:
+    rules = [p(1, 2), f"({p(1, 2)}) and {p(3)}", p(2, 1)]
+    shared, apart = stats_of(rules), stats_of(rules, unique=False)
+    assert (shared["nodes"], shared["units"]) == (5, 2)
+    assert (apart["nodes"], apart["units"]) == (3 + 5 + 3, 3)
+
+
+def test_reorganise_saves_links() -> None:
+    rules = [p(1, 2, 3), p(1, 2, 3, 4), p(1, 2, 3, 5)]
+    assert stats_of(rules)["edges"] == 3 + 2 + 2
+    assert stats_of(rules, reorganise=False)["edges"] == 3 + 4 + 4
+
+
+def test_self_adjust_saves_links_whatever_the_order() -> None:
+    rules = [p(1, 2, 3, 4), p(1, 2, 3, 5), p(1, 2, 3)]
+    assert stats_of(rules)["edges"] == 2 + 2 + 3
+    assert stats_of(rules, self_adjust=False)["edges"] == 4 + 4 + 3
+
+
+def test_zero_suppression_saves_the_work_on_what_is_false() -> None:
+    rules = [f"({p(n, n + 1)}) and not ({p(n + 2)} xor {p(n + 3)})" for n in range(1, 6)]
+    events = [true(2), true(4, 6)]
+    with_it, without = stats_of(rules, events), stats_of(rules, events, zero_suppression=False)
+    assert with_it["matching"]["matched"] == without["matching"]["matched"]
+    assert 1.5 * with_it["matching"]["candidates"] < without["matching"]["candidates"]
+    kinds = {node.kind for node in tree_of(rules, zero_suppression=False).nodes()}
+    assert {"predicate", "not", "xor", "and", "or"} == kinds
+
+
+@pytest.mark.parametrize("zero_suppression", [True, False])
+def test_on_demand_looks_only_where_the_access_child_is_true(zero_suppression: bool) -> None:
+    rules = [f"a = {number} and p1 = 1" for number in range(20)]
+    events = [{"a": 5, "p1": 1}]
+    options = {"zero_suppression": zero_suppression}
+    with_it, without = stats_of(rules, events, **options), stats_of(rules, events, on_demand=False, **options)
+    assert with_it["matching"]["verified"] == 1
+    assert without["matching"]["verified"] == 20
+
+
+def test_binary_makes_nodes_of_two_children() -> None:
+    rules = [p(1, 2, 3, 4), p(1, 2, 3, 5)]
+    index = tree_of(rules, binary=True)
+    assert {len(node.children) for node in index.nodes()} == {0, 2}
+    assert index.stats()["levels"] == 4
+    assert index.stats()["nodes"] == 5 + 2 + 2
+    assert stats_of(rules)["levels"] == 2

@@ -1,0 +1,83 @@
+"""`bench atree`: every workload, every engine, every idea switched off, and answers that cannot be wrong unnoticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from matchwood.bench import atree, atree_cells
+from matchwood.bench.atree_plan import SIZES, SWEEPS, VARIANTS, Case, main_cases, swept_cases, swept_count
+from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.registry import SCALES, SMOKE
+from matchwood.engines import ATree
+from matchwood.index import Index
+from matchwood.workloads.abegen import abegen
+from matchwood.workloads.abegen_settings import AbeSettings
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    case = Case("ads", next(case.workload for case in main_cases(SMOKE) if case.name == "ads"))
+    return atree.measure(case, SIZES[SMOKE], VARIANTS)
+
+
+def test_a_row_for_every_engine_and_every_idea(rows: list[dict[str, Any]]) -> None:
+    assert [row["engine"] for row in rows] == [
+        "scan", "counting", "atree", "atree, unique off", "atree, reorganise off", "atree, self_adjust off",
+        "atree, zero_suppression off", "atree, on_demand off", "atree, binary",
+    ]  # fmt: skip
+    assert set(ATree.options) == {name for options in VARIANTS.values() for name in options}
+    for row in rows:
+        assert row["checked"] is True
+        assert min(row["us_per_event"], row["build_s"], row["bytes_index"], row["rules_per_s_encoded"]) > 0
+        assert min(row["rules_per_s_single"], row["us_per_insert"], row["us_per_delete"]) > 0
+        assert row["hits_per_event"] == rows[0]["hits_per_event"] > 0
+    assert rows[0]["ratio_to_scan"] == 1
+
+
+def test_what_an_idea_saves_is_told_for_variants_alone(rows: list[dict[str, Any]]) -> None:
+    assert all(("saves_time" in row) == (", " in row["engine"]) for row in rows)
+    by_name = {row["engine"]: row for row in rows}
+    assert by_name["atree, on_demand off"]["candidates_per_event"] > by_name["atree"]["candidates_per_event"]
+    assert by_name["atree, unique off"]["saves_bytes"] > 0
+
+
+def test_the_papers_figures_stand_beside_ads(rows: list[dict[str, Any]]) -> None:
+    assert [row.get("paper_us") for row in rows[:3]] == [529_100, None, 1_600]
+    assert rows[2]["paper_mb"] == 205
+
+
+def test_every_scale_is_planned() -> None:
+    assert set(SIZES) == set(SWEEPS) == {SMOKE, *SCALES}
+    assert (SIZES["paper"].rules, SIZES["paper"].ads) == (1_000_000, 1_392_196)
+    swept = {"rules", "depth", "children", "alpha", "dimensions", "cardinality", "event_size"}
+    assert swept <= set(SWEEPS["quick"]) <= set(SWEEPS["paper"])
+
+
+def test_sweeps_change_one_setting_and_keep_the_size_of_all_rules_in_bounds() -> None:
+    cases = list(swept_cases(SMOKE))
+    assert len(cases) == swept_count(SMOKE)
+    assert [(case.sweep, case.value) for case in cases] == [(None, None), ("depth", 1), ("alpha", 0.0)]
+    for case in cases:
+        said = case.workload.describe()
+        assert said["predicates_per_rule"] * said["rules"] < 2 * SIZES[SMOKE].predicates
+        for name in set(AbeSettings.__dataclass_fields__) - {"rules", "events", "seed", case.sweep}:
+            assert said[name] == getattr(AbeSettings(), name)
+
+
+def test_a_lost_hit_fails_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = atree_cells.prepared(abegen(rules=60, events=20, dimensions=30, seed=1))
+    assert atree_cells.measure_cell("scan", small, SIZES[SMOKE]).hits.num_rows > 0
+    whole = Index.match_many
+    monkeypatch.setattr(Index, "match_many", lambda index, events: whole(index, events).slice(1))
+    with pytest.raises(WrongAnswer, match="scan: the hits of the first events are not those"):
+        atree_cells.measure_cell("scan", small, SIZES[SMOKE])
+
+
+def test_other_hits_of_later_events_fail_a_workload() -> None:
+    some, others = pa.table({"event": [1, 2], "rule": [3, 4]}), pa.table({"event": [1, 2], "rule": [3, 5]})
+    atree.check_agreement([atree_cells.Cell({"engine": "a"}, some), atree_cells.Cell({"engine": "b"}, some)])
+    with pytest.raises(WrongAnswer, match="b has 2 hits, a others"):
+        atree.check_agreement([atree_cells.Cell({"engine": "a"}, some), atree_cells.Cell({"engine": "b"}, others)])

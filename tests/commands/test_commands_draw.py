@@ -1,0 +1,49 @@
+"""`matchwood draw`: from a file of rules to a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+def test_draw_prints_a_picture(folder: Path, run: Any) -> None:
+    done = run("draw", "rules.csv")
+    assert done.status == 0
+    assert done.out.startswith("flowchart BT\n")
+    assert "<br/>= adults" in done.out
+    assert "age #62;= 18" in done.out
+    assert done.err == ""
+
+
+def test_draw_writes_a_file_for_graphviz(folder: Path, run: Any) -> None:
+    done = run("draw", "rules.jsonl", "--format", "dot", "--output", "tree.dot")
+    assert (done.status, done.out) == (0, "tree.dot: 4 rules\n")
+    assert Path("tree.dot").read_text().startswith("digraph atree {\n")
+    assert Path("tree.dot").read_text() == run("draw", "rules.csv", "--format", "dot").out
+
+
+def test_a_rejected_rule_leaves_no_picture(folder: Path, run: Any) -> None:
+    Path("bad.csv").write_text("id,expression\nok,age > 5\nodd,age => 5\n")
+    done = run("draw", "bad.csv", "-o", "tree.mmd")
+    assert (done.status, done.out) == (1, "")
+    assert done.err == (
+        "matchwood: bad.csv: no picture, as 1 rules cannot be used (matchwood check lists them); "
+        "the first is odd: line 1, column 5: found '=>', expected an operator (write >=)\n"
+    )
+    assert sorted(path.name for path in folder.iterdir() if "tree" in path.name or "rejects" in path.name) == []
+
+
+def test_too_many_nodes(folder: Path, run: Any) -> None:
+    done = run("draw", "rules.csv", "--limit", "3")
+    assert done.status == 1
+    assert "nodes, a picture at most 3" in done.err
+    assert run("draw", "rules.csv", "--limit", "0").status == 2
+
+
+def test_wrong_calls(folder: Path, run: Any) -> None:
+    assert run("draw", "rules.csv", "--format", "svg").status == 2
+    done = run("draw", "rules.csv", "-o", "./rules.csv")
+    assert (done.status, done.err) == (2, "matchwood: --output rules.csv would replace the rules\n")
+    assert run("draw", "nothing.csv").status == 1
+    done = run("draw", "rules.csv", "-o", "missing/tree.dot")
+    assert (done.status, done.err) == (1, "matchwood: missing/tree.dot: cannot be written: No such file or directory\n")

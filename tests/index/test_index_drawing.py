@@ -1,0 +1,155 @@
+"""Pictures of A-Trees: what is drawn, and that no name or constant can break out of its label."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import matchwood as mw
+from matchwood.engines.atree_view import NodeView
+from matchwood.indexing.drawing import dot_text, drawing, mermaid_text, node_type
+
+
+def leaf(number: int, constraint: str, uses: int = 1, rules: tuple[Any, ...] = ()) -> NodeView:
+    return NodeView(number, "leaf", 1, uses, (), None, "x", constraint, rules)
+
+
+def inner(number: int, kind: str, level: int, children: tuple[int, ...], **more: Any) -> NodeView:
+    given = {"uses": 1, "access": None, "attribute": None, "constraint": "", "rules": (), **more}
+    return NodeView(number=number, kind=kind, level=level, children=children, **given)
+
+
+FIGURE_4 = [
+    *(leaf(number, f"p{number} = 1") for number in range(1, 9)),
+    inner(9, "or", 2, (1, 2, 3)),
+    inner(10, "or", 2, (5, 6), uses=2),
+    inner(11, "or", 2, (7, 8)),
+    inner(12, "and", 3, (9, 4, 10), access=4, rules=("first",)),
+    inner(13, "and", 3, (10, 11), access=10, rules=("second",)),
+]
+"""Two rules, (p1 or p2 or p3) and p4 and (p5 or p6), and (p5 or p6) and (p7 or p8): the paper's Fig. 4 by its text."""
+
+
+def test_figure_4_for_mermaid() -> None:
+    lines = drawing(FIGURE_4, "mermaid").splitlines()
+    assert lines[0] == "flowchart BT"
+    assert [line.strip() for line in lines if "subgraph" in line] == [
+        'subgraph level1["Level 1"]', 'subgraph level2["Level 2"]', 'subgraph level3["Level 3"]',
+    ]  # fmt: skip
+    assert '    n1["1: p1 = 1"]' in lines
+    assert '    n10(["10: or ×2"])' in lines
+    assert '    n12[["12: and<br/>= first"]]' in lines
+    assert [line.strip() for line in lines if line.endswith("n12")] == ["n9 -.-> n12", "n4 ==> n12", "n10 -.-> n12"]
+    assert [line.strip() for line in lines if line.endswith("n10")] == ["n5 --> n10", "n6 --> n10"]
+    assert lines.index('  subgraph level2["Level 2"]') < lines.index('    n9(["9: or"])') < lines.index("  n5 --> n10")
+
+
+def test_figure_4_for_graphviz() -> None:
+    lines = drawing(FIGURE_4, "dot").splitlines()
+    assert (lines[0], lines[-1]) == ("digraph atree {", "}")
+    assert '  n1 [shape=box, label="1: p1 = 1"];' in lines
+    assert '  n10 [shape=ellipse, label="10: or ×2"];' in lines
+    assert '  n12 [shape=box, style=bold, peripheries=2, label="12: and\\n= first"];' in lines
+    assert "  { rank=same; level2; n9; n10; n11; }" in lines
+    assert "  level1 -> level2 -> level3 [style=invis];" in lines
+    for line in ("  n4 -> n12 [style=bold];", "  n9 -> n12 [style=dashed];", "  n5 -> n10;"):
+        assert line in lines
+
+
+def test_the_papers_names_of_nodes() -> None:
+    types = {node.number: node_type(node) for node in [*FIGURE_4, leaf(14, "x = 1", rules=(7,))]}
+    assert (types[1], types[9], types[12], types[14]) == ("l", "i", "r", "r")
+
+
+def test_many_rules_at_one_node_are_counted() -> None:
+    assert "= 0, 1, 2, 3, 4, and 7 more" in drawing([leaf(1, "x = 1", rules=tuple(range(12)))], "mermaid")
+
+
+HOSTILE = [
+    'a"] --> x["', "a\nb", "a\\", 'a\\"; evil [label="', "</svg><script>", "&lt;", "#quot;", "a\u202eb", "é中🎉", "`x`",
+    "\x00", "\ud800",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("place", ["constraint", "rule"])
+def test_no_text_breaks_out_of_its_label(text: str, place: str) -> None:
+    node = leaf(1, text) if place == "constraint" else leaf(1, "x = 1", rules=(text,))
+    mermaid, dot = drawing([node], "mermaid").splitlines(), drawing([node], "dot").splitlines()
+    assert len(mermaid) == 4
+    assert re.fullmatch(r' +n1\[?\["(?:[^"<>&`\\]|<br/>)*"\]\]?', mermaid[2])
+    assert len(dot) == 7
+    assert re.fullmatch(r'  n1 \[.*label="(?:[^"\\]|\\.)*"\];', dot[4])
+    assert all(character.isprintable() for line in (*mermaid, *dot) for character in line)
+
+
+def test_what_is_printable_stays() -> None:
+    for drawn in (drawing([leaf(1, "é中🎉 = 'x'")], form) for form in ("mermaid", "dot")):
+        assert "1: é中🎉 = 'x'" in drawn
+    assert mermaid_text("a_b*") == "a#95;b#42;"
+    assert dot_text('"&"') == '\\"&amp;\\"'
+
+
+def test_long_labels_are_cut() -> None:
+    assert f"1: {'x' * 59}…" in drawing([leaf(1, "x" * 5_000)], "dot")
+
+
+def test_the_limit() -> None:
+    nodes = [leaf(number, "x = 1") for number in range(201)]
+    with pytest.raises(mw.LimitExceeded, match="the tree has 201 nodes, a picture at most 200"):
+        drawing(nodes, "dot")
+    assert drawing(nodes, "dot", 201).count("label=") == 202
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("svg",), "format must be one of mermaid, dot"),
+        (("dot", 0), "limit must be"),
+        (("dot", True), "limit must be"),
+        (("dot", "9"), "limit must be"),
+    ],
+)
+def test_wrong_arguments(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(mw.InvalidArgument, match=message):
+        mw.Index("atree").draw(*arguments)
+
+
+@pytest.mark.parametrize("engine", ["scan", "counting", "oracle", "auto"])
+def test_only_an_a_tree_can_be_drawn(engine: str) -> None:
+    index = mw.Index(engine)
+    index[1] = "x = 1"
+    with pytest.raises(mw.InvalidArgument, match="atree"):
+        index.draw()
+
+
+def test_an_index_draws_its_rules() -> None:
+    index = mw.Index("atree")
+    index["first"] = "(p1 = 1 or p2 = 1 or p3 = 1) and p4 = 1 and (p5 = 1 or p6 = 1)"
+    index["second"] = "(p5 = 1 or p6 = 1) and (p7 = 1 or p8 = 1)"
+    drawn = index.draw()
+    assert drawn == index.draw("mermaid") != index.draw("dot")
+    assert len(re.findall(r'^ +n\d+\["', drawn, re.MULTILINE)) == 8
+    assert len(re.findall(r'^ +n\d+\(\["\d+: or', drawn, re.MULTILINE)) == 3
+    assert re.findall(r'\[\["\d+: and<br/>= (\w+)', drawn) == ["first", "second"]
+    assert len(re.findall("==>", drawn)) == 2
+    assert "p4 = 1" in drawn
+    index.clear()
+    assert index.draw() == "flowchart BT\n"
+
+
+def test_the_documentation_shows_what_is_drawn() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "atree.md").read_text(encoding="utf-8")
+    rules = {
+        "first": "(p1 = 1 or p2 = 1 or p3 = 1) and p4 = 1 and (p5 = 1 or p6 = 1)",
+        "second": "(p5 = 1 or p6 = 1) and (p7 = 1 or p8 = 1)",
+    }
+    loaded, grown = mw.Index("atree"), mw.Index("atree")
+    loaded.insert_many(rules)
+    grown.update(rules)
+    grown["third"] = "p1 = 1 or p2 = 1 or p3 = 1 or p4 = 1"
+    grown["fourth"] = "(p1 = 1 or p2 = 1 or p3 = 1) and p4 = 1"
+    assert re.findall(r"^```mermaid\n(.*?)^```", page, re.MULTILINE | re.DOTALL) == [loaded.draw(), grown.draw()]
