@@ -13,9 +13,9 @@ from matchwood.errors import InvalidArgument
 def test_names_lead_to_classes() -> None:
     assert engine_class("scan") is Scan
     assert engine_class("counting") is Counting
-    assert {"scan", "counting", "atree"} <= set(engine_names())
+    assert {"scan", "counting", "atree", "pstbloom", "psthash"} <= set(engine_names())
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(InvalidArgument, match=r"no engine 'sift' \(available: atree, auto, counting, oracle, scan"):
+    with pytest.raises(InvalidArgument, match=r"no engine 'sift' \(available: atree, auto, counting, oracle, pstbloom, psthash, scan"):
         engine_class("sift")
