@@ -10,7 +10,12 @@ try:
 except ImportError as error:
     raise ImportError("matchwood.spark needs PySpark: pip install 'matchwood[spark]'") from error
 
+from matchwood.spark.diff import diff
+from matchwood.spark.explain import explain
+from matchwood.spark.functions import register
 from matchwood.spark.session import session
+from matchwood.spark.verify import verify
+from matchwood.spark.why_not import why_not
 
 # The functions take the names of the modules that they come from: these are imported first, whatever is used.
-__all__ = ["session"]
+__all__ = ["diff", "explain", "register", "session", "verify", "why_not"]
