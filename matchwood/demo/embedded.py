@@ -13,9 +13,10 @@ from matchwood.bench.tables import text_table
 from matchwood.demo.audience import campaigns, page_views
 from matchwood.demo.checking import check
 from matchwood.demo.picture import write_page
-from matchwood.index import Index, open_index
+from matchwood.index import Index
 from matchwood.indexing.sources import CHUNK_RULES
 from matchwood.progress import Progress
+from matchwood.sharding import open_index
 
 _MISTAKES = [("campaign-typo", "age => 18"), ("campaign-type", "age = 'young'")]
 _VIEWS_AT_ONCE = 10_000

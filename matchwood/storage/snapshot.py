@@ -7,7 +7,7 @@ Opening costs the same whatever the size: nothing but the manifest is read, unle
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from matchwood.errors import InvalidArgument
@@ -30,6 +30,8 @@ class Snapshot:
     version: int
     header: Mapping[str, Any]
     parts: Mapping[str, Part]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """The bytes of each part's arrays."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapsh
         check_sizes(opened)
         if verify == "full" or (place.is_local and opened.manifest.bytes <= VERIFY_LIMIT):
             check_contents(opened)
-    return Snapshot(opened.manifest.version, opened.manifest.header, _Parts(opened))
+    sizes = {name: part.bytes for name, part in opened.manifest.parts.items()}
+    return Snapshot(opened.manifest.version, opened.manifest.header, _Parts(opened), sizes)
 
 
 def open_manifest(place: Place, version: int | None) -> Opened:
