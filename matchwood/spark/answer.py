@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -36,8 +36,8 @@ def answer_of(task: Task, id_type: pa.DataType) -> Any:
     return udf if task.output == "rows" else udf.asNondeterministic()
 
 
-def shaped(answered: DataFrame, kept: list[Column], options: MatchOptions) -> DataFrame:
-    """The columns of a frame that has the answers beside the events' columns, as the output asks for."""
+def shaped(answered: DataFrame, kept: dict[int, str], options: MatchOptions) -> DataFrame:
+    """What users get, from a frame that has the answers beside the events' columns, called by position."""
     found, error = sf.col(ANSWER)[FOUND], sf.col(ANSWER)[ERROR]
     report = options.on_error == "report"
     if options.output != "rows":
@@ -49,19 +49,20 @@ def shaped(answered: DataFrame, kept: list[Column], options: MatchOptions) -> Da
     return _named(told, kept, [sf.col("rule"), sf.col(ERROR)], options)
 
 
-def _named(frame: DataFrame, kept: list[Column], added: list[Column], options: MatchOptions) -> DataFrame:
-    return frame.select(*kept, *(column.alias(name) for column, name in zip(added, options.added, strict=True)))
+def _named(frame: DataFrame, kept: dict[int, str], added: list[Column], options: MatchOptions) -> DataFrame:
+    columns = [sf.col(f"_{position}").alias(name) for position, name in kept.items()]
+    return frame.select(*columns, *(column.alias(name) for column, name in zip(added, options.added, strict=True)))
 
 
-def kept_columns(events: DataFrame, options: MatchOptions) -> list[Column]:
-    """The events' columns to return, by their own names; refused if an added one has the same name."""
+def kept_columns(events: DataFrame, options: MatchOptions) -> dict[int, str]:
+    """The positions and names of the events' columns to return; refused if an added one has such a name."""
     names = events.columns
-    if options.keep is None:
-        positions = list(range(len(names)))
-    else:
+    positions: Iterable[int] = range(len(names))
+    if options.keep is not None:
         positions = [position_of(names, name, "keep") for name in options.keep]
-    _refuse_clash([names[position] for position in positions], options.added, _folds_case(events))
-    return [sf.col(f"_{position}").alias(names[position]) for position in positions]
+    kept = {position: names[position] for position in positions}
+    _refuse_clash(list(kept.values()), options.added, _folds_case(events))
+    return kept
 
 
 def _folds_case(events: DataFrame) -> bool:

@@ -23,7 +23,7 @@ class Read(NamedTuple):
     """Events as an index takes them, and the rows that hold no event at all, with the reason."""
 
     events: Any
-    errors: list[tuple[int, str]]
+    errors: list[tuple[int, EventError]]
 
 
 def read_maps(maps: pa.MapArray, kinds: Mapping[str, str], presence: bool) -> Read:
@@ -80,17 +80,24 @@ def _dicts(columns: list[tuple[str, NDArray[np.int64], Values]], count: int) -> 
 
 
 def read_json(texts: pa.Array) -> Read:
-    """JSON objects, one a row; NULL is an event without attributes."""
+    """JSON objects, one a row; NULL is an event without attributes, and so is what is no object."""
     events: list[dict[str, Any]] = []
-    errors: list[tuple[int, str]] = []
+    errors: list[tuple[int, EventError]] = []
     for row, text in enumerate(texts.to_pylist()):
-        try:
-            event = {} if text is None else json.loads(text)
-        except (ValueError, RecursionError) as error:
-            event = f"{text!r:.80} ({error!s:.80})"
-        if not isinstance(event, dict):
-            got = event if isinstance(event, str) else f"{text!r:.80}"
-            errors.append((row, str(EventError("event", where=f"event {row}", got=got, expected="a JSON object"))))
-            event = {}
+        event, problem = _json_object(text)
         events.append(event)
+        if problem is not None:
+            got = f"{text!r:.80}{problem}"
+            errors.append((row, EventError("event", where=f"event {row}", got=got, expected="a JSON object")))
     return Read(events, errors)
+
+
+def _json_object(text: str | None) -> tuple[dict[str, Any], str | None]:
+    """The object, and what is wrong with the text."""
+    if text is None:
+        return {}, None
+    try:
+        event = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return {}, f" ({error})"
+    return (event, None) if isinstance(event, dict) else ({}, "")

@@ -6,6 +6,7 @@ JVM. So there is no shuffle, no row needs an id, and a stream is matched as a ta
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 from matchwood.spark.answer import ANSWER, answer_of, kept_columns, shaped
 from matchwood.spark.event_columns import by_position
 from matchwood.spark.match_options import MatchOptions
-from matchwood.spark.plan import planned
+from matchwood.spark.partitioned import partitioned_answers
+from matchwood.spark.plan import MatchPlan, planned
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_log = logging.getLogger("matchwood.spark")
 
 
 def match(
@@ -54,9 +58,16 @@ def match(
     return matched(events, os.fspath(path), options)
 
 
+def plan(events: DataFrame, path: str | os.PathLike[str], **options: Any) -> MatchPlan:
+    """What `match` would do with the same options: version, strategy and the estimate behind it, missing attributes."""
+    return planned(events, path, MatchOptions.from_names(options))
+
+
 def matched(events: DataFrame, path: str | os.PathLike[str], options: MatchOptions) -> DataFrame:
     """What `match` returns, by options that have been checked."""
-    plan = planned(events, path, options)
+    plan, kept = planned(events, path, options), kept_columns(events, options)
+    _log.info("matching %s by version %d, strategy %s: %s", path, plan.version, plan.strategy, plan.estimate)
+    if plan.strategy == "partitioned":
+        return shaped(partitioned_answers(events, plan, list(kept), options), kept, options)
     answer = answer_of(plan.task, plan.id_type)(*plan.arguments)
-    kept = kept_columns(events, options)
     return shaped(by_position(events).select("*", answer.alias(ANSWER)), kept, options)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from matchwood.encoding.event_missing import near_misses
@@ -47,6 +47,15 @@ class MatchOptions:
                 raise InvalidArgument(f"{name} must be the name of a column (got {getattr(self, name)!r:.80})")
         if not isinstance(self.prefix, str):
             raise InvalidArgument(f"prefix must be text (got {self.prefix!r:.80})")
+
+    @classmethod
+    def from_names(cls, given: Mapping[str, Any], others: Sequence[str] = ()) -> MatchOptions:
+        """Options by name; `others` are what the caller takes besides, for the message about an unknown one."""
+        known = [field.name for field in fields(cls)]
+        unknown = sorted(given.keys() - known)
+        if unknown:
+            raise InvalidArgument(f"there is no option {unknown[0]!r} (there are: {', '.join([*others, *known])})")
+        return cls(**given)
 
     @property
     def added(self) -> list[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Writer = Callable[["DataFrame", int, int], Any]
 
+OWN_OPTIONS = ("checkpointLocation", "queryName", "trigger")
 _CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
 
 
@@ -48,7 +49,8 @@ def match_stream(
     These have Spark's own names. All other options are those of `match`; `version=` keeps all batches at one version.
     """
     _check(events, writer)
-    settings, place = _match_options(options), str(storage.place_of(path))
+    settings = MatchOptions.from_names(options, OWN_OPTIONS)
+    place = str(storage.place_of(path))
     checkpoint = _checkpoint(events, checkpointLocation, queryName)
     name = queryName or _name_for(checkpoint)
     stream = events.writeStream.foreachBatch(_each_batch(place, writer, settings, name, checkpoint))
@@ -91,15 +93,6 @@ def _check(events: DataFrame, writer: Writer) -> None:
         raise InvalidArgument(f"writer must be a function of hits, batch_id and version (got {writer!r:.80})")
     if not events.isStreaming:
         raise InvalidArgument("match_stream takes a streaming DataFrame; match takes tables as well")
-
-
-def _match_options(given: Mapping[str, Any]) -> MatchOptions:
-    known = [field.name for field in dataclasses.fields(MatchOptions)]
-    unknown = sorted(given.keys() - known)
-    if unknown:
-        own = "checkpointLocation, queryName, trigger"
-        raise InvalidArgument(f"match_stream has no option {unknown[0]!r} (there are: {own}, {', '.join(known)})")
-    return MatchOptions(**given)
 
 
 def _checkpoint(events: DataFrame, given: str | os.PathLike[str] | None, query_name: str | None) -> str | None:

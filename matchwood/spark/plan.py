@@ -16,6 +16,7 @@ from matchwood.errors import EventError, InvalidArgument
 from matchwood.spark.arguments import Arguments, arguments_for, column_places, field_places
 from matchwood.spark.match_options import MatchOptions, position_of
 from matchwood.spark.opened import OpenedIndex, current, opened
+from matchwood.spark.strategy import chosen
 from matchwood.spark.task import Task
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class MatchPlan(NamedTuple):
     strategy: str
     estimate: str
     missing: dict[str, list[str]]
+    shards: int
     task: Task
     id_type: pa.DataType
     arguments: list[Column]
@@ -49,13 +51,15 @@ def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
     """Pin the version, find the columns, choose the strategy; all that can be refused is refused here."""
     place = str(storage.place_of(path))
     version = current(place, options.version)
-    index, schema = opened(place, version), events.schema
+    index, schema = opened(place, version, keep=False), events.schema
     form, arguments = _arguments(schema, index, options)
     missing = {name: near_misses(name, _given(schema, options)) for name in arguments.missing}
     _tell_missing(missing, options.missing)
-    task = Task(place, version, form, arguments.layout, options.output, options.missing, options.on_error)
+    strategy, estimate = chosen(events, index, options)
+    how = (options.output, options.missing, options.on_error, strategy)
+    task = Task(place, version, form, arguments.layout, *how)
     values = arguments.values or [sf.lit(None).cast("boolean")]
-    return MatchPlan("broadcast", "", missing, task, index.id_type, values)
+    return MatchPlan(strategy, estimate, missing, len(index.shards), task, index.id_type, values)
 
 
 def _arguments(schema: st.StructType, index: OpenedIndex, options: MatchOptions) -> tuple[str, Arguments]:
