@@ -6,13 +6,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_type
 
 from matchwood.engines.oracle import evaluate_predicate
 from matchwood.errors import EventError, InvalidArgument
+from matchwood.explain import Explanation
 from matchwood.explain import explain as explain_one
-from matchwood.language import Expression, Predicate, parse
+from matchwood.language import Predicate, parse
 from matchwood.spark.event_columns import by_position, column_named, columns_of
 from matchwood.spark.rule_texts import RuleTexts, rule_texts
 
@@ -38,7 +41,7 @@ def explain(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any
     schema = T.StructType(
         [
             T.StructField("key", events.schema.fields[events.columns.index(key)].dataType),
-            T.StructField("rule", asked.id_type),
+            T.StructField("rule", from_arrow_type(asked.id_type)),
             T.StructField("verdict", T.BooleanType()),
             T.StructField("decided_by", T.ArrayType(T.StringType(), False)),
         ]
@@ -53,22 +56,21 @@ def _explainer(asked: RuleTexts, names: list[str]) -> Callable[[Iterable[pa.Reco
         trees = {rule: parse(text) for rule, text in asked.texts.items()}
         judge = _judge(asked)
         for batch in batches:
-            yield _explained(batch, names, trees, judge)
+            events = batch.select(range(1, batch.num_columns)).rename_columns(names)
+            rows = events.to_pylist(maps_as_pydicts="lossy") if names else [{}] * batch.num_rows
+            found = [explain_one(tree, event, judge) for event in rows for tree in trees.values()]
+            yield _answer(batch.column(0), pa.array(trees, asked.id_type), found)
 
     return explain_batches
 
 
-def _explained(batch: pa.RecordBatch, names: list[str], trees: Mapping[Any, Expression], judge: Any) -> pa.RecordBatch:
-    columns = [column.to_pylist(maps_as_pydicts="lossy") for column in batch.columns[1:]]
-    events = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)] if names else [{}] * len(batch)
-    found = [explain_one(tree, event, judge) for event in events for tree in trees.values()]
-    keys = batch.column(0).take(pa.array([row for row in range(len(events)) for _ in trees], pa.int64()))
-    rules = list(trees) * len(events)
-    rule_type = pa.int64() if all(isinstance(rule, int) for rule in trees) else pa.string()
+def _answer(keys: pa.Array, rules: pa.Array, found: list[Explanation]) -> pa.RecordBatch:
+    """Every event's explanations, rule by rule."""
+    event, rule = np.divmod(np.arange(len(found)), len(rules))
     return pa.record_batch(
         {
-            "key": keys,
-            "rule": pa.array(rules, rule_type),
+            "key": keys.take(pa.array(event)),
+            "rule": rules.take(pa.array(rule)),
             "verdict": pa.array([each.verdict for each in found], pa.bool_()),
             "decided_by": pa.array([each.decided_by for each in found], pa.list_(pa.string())),
         }

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from matchwood import storage
 from matchwood.encoding.event_paths import key_trie
 from matchwood.errors import InvalidArgument
-from matchwood.spark.opened import OpenedIndex, current, opened
+from matchwood.spark.opened import OpenedIndex, opened
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,7 +76,7 @@ class _TableOfAny:
 
 
 def _register_one(spark: SparkSession, path: str, name: str) -> Registered:
-    version = current(path, None)
+    version = storage.current_version(path)
     index = opened(path, version)
     kind = "bigint" if pa.types.is_integer(index.id_type) else "string"
     spark.udf.register(f"{name}_array", F.arrow_udf(_array_of_one(path, version), f"array<{kind}>"))
@@ -107,7 +107,7 @@ def _table_of_one(path: str, version: int) -> type:
 
 def _current(path: str) -> OpenedIndex:
     place = str(storage.place_of(path))
-    return opened(place, current(place, None))
+    return opened(place, storage.current_version(place))
 
 
 def _only(given: pa.Array, what: str) -> str:

@@ -6,18 +6,19 @@ import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pyspark.sql import types as T
+import pyarrow as pa
 
 from matchwood.errors import InvalidArgument
-from matchwood.index import open_index
 from matchwood.language import Predicate, parse, postorder
+from matchwood.sharding import open_shards
 
 
 class RuleTexts(NamedTuple):
-    """Rules by id, in the order asked for; the types of their attributes, and the index's time zone."""
+    """Rules by id, in the order asked for; the index's types of attributes and of ids, and its time zone."""
 
     texts: dict[Any, str]
     types: dict[str, str]
+    id_type: pa.DataType
     timezone: str
 
     @property
@@ -26,15 +27,11 @@ class RuleTexts(NamedTuple):
         trees = map(parse, self.texts.values())
         return {node.attr for tree in trees for node in postorder(tree) if isinstance(node, Predicate)}
 
-    @property
-    def id_type(self) -> T.DataType:
-        return T.LongType() if all(isinstance(rule, int) for rule in self.texts) else T.StringType()
-
 
 def rule_texts(path: str | os.PathLike[str], rules: Sequence[Any]) -> RuleTexts:
     """The rules with these ids in the current version; UnknownRule if one is not there."""
     if isinstance(rules, str) or not isinstance(rules, Sequence) or not rules:
         raise InvalidArgument(f"rules must be a list of ids (got {rules!r:.80})")
-    index = open_index(path, read_only=True)
-    texts = {rule: index[rule] for rule in rules}
-    return RuleTexts(texts, index.types(), str(index._encoder.timezone))
+    shards = open_shards(path)
+    texts = {rule: shards.text(rule) for rule in rules}
+    return RuleTexts(texts, shards.types(), shards.id_type, shards.timezone)

@@ -14,7 +14,7 @@ from matchwood.spark.sql_text import sql_text
 from matchwood.spark.sql_values import Untranslatable
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
 
@@ -107,8 +107,18 @@ def _verdicts(sampled: DataFrame, events: DataFrame, chosen: dict[Any, str], id_
     _tell(refused, len(texts) + len(refused))
     pairs = [F.struct(F.lit(rule).cast(id_type).alias("rule"), F.expr(text).alias("theirs")) for rule, text in texts.items()]
     nothing = F.lit(None).cast(f"array<struct<rule:{id_type.simpleString()},theirs:boolean>>")
-    made = sampled.select("key", *columns).select("key", (F.array(*pairs) if pairs else nothing).alias("verdicts"))
+    verdicts = interpreted(F.array(*pairs)) if pairs else nothing
+    made = sampled.select("key", *columns).select("key", verdicts.alias("verdicts"))
     return made.selectExpr("key", "inline(verdicts)")
+
+
+def interpreted(array: Column) -> Column:
+    """The same array, which Spark evaluates without compiling it.
+
+    Java code for sixty rules takes ten seconds to compile, their evaluation on a thousand events less than one.
+    Higher-order functions are never compiled, and what they are given neither.
+    """
+    return F.transform(array, lambda element: element)
 
 
 def _parsed(rule: Any, text: str, refused: dict[Any, str]) -> Expression | None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_type
 
 from matchwood.encoding.types import TYPES
 from matchwood.explain.blame import reasons, tally, verdicts_of
@@ -54,7 +55,7 @@ def why_not(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any
     names = names or [""]
     schema = T.StructType(
         [
-            T.StructField("rule", asked.id_type),
+            T.StructField("rule", from_arrow_type(asked.id_type)),
             T.StructField("predicate", T.StringType()),
             T.StructField("place", T.IntegerType()),
             *(T.StructField(count, T.LongType()) for count in COUNTS),
@@ -89,7 +90,7 @@ class _Counts:
         self.counts = {
             rule: np.zeros((len(tree.predicates), len(COUNTS)), np.int64) for rule, tree in self.trees.items()
         }
-        self.index = _index_of(list(self.numbers), asked)
+        self.index, self.id_type = _index_of(list(self.numbers), asked), asked.id_type
 
     def add(self, batch: pa.RecordBatch) -> None:
         largest = max(len(tree.nodes) for tree in self.trees.values())
@@ -112,9 +113,8 @@ class _Counts:
         """The rule's id and the predicate's text beside the counts; places are those of all predicates in order."""
         rules = [rule for rule, tree in self.trees.items() for _ in tree.predicates]
         texts = [str(predicate) for tree in self.trees.values() for predicate in tree.predicates]
-        rule_type = pa.int64() if all(isinstance(rule, int) for rule in self.trees) else pa.string()
         counts = np.concatenate(list(self.counts.values()))
-        columns = [pa.array(rules, rule_type), pa.array(texts, pa.string()), pa.array(range(len(texts)), pa.int32())]
+        columns = [pa.array(rules, self.id_type), pa.array(texts, pa.string()), pa.array(range(len(texts)), pa.int32())]
         columns += [pa.array(counts[:, number]) for number in range(len(COUNTS))]
         return pa.record_batch(columns, names=["rule", "predicate", "place", *COUNTS])
 

@@ -14,6 +14,7 @@ from matchwood.engines.oracle import evaluate
 from matchwood.language import Predicate, postorder
 from matchwood.spark.event_columns import attribute_columns, by_position
 from matchwood.spark.sql_text import sql_text
+from matchwood.spark.verify import interpreted
 from tests.cases import Workload
 from tests.sql import field
 
@@ -76,21 +77,22 @@ def events_frame(spark: SparkSession, events: list[dict[str, Any]], work: Worklo
     return spark.createDataFrame(pa.table(columns))
 
 
-def spark_verdicts(events: DataFrame, work: Workload) -> list[tuple[bool | None, ...]]:
+def spark_verdicts(events: DataFrame, work: Workload, compiled: bool = False) -> list[tuple[bool | None, ...]]:
     """For each event, Spark's verdict on every rule; one query."""
     names = {node.attr for rule in work.rules for node in postorder(rule) if isinstance(node, Predicate)}
     columns, slots = attribute_columns(events.schema, names)
     asked = by_position(events).select(F.col("_0"), *columns)
     verdicts = [F.expr(sql_text(rule, slots)) for rule in work.rules]
-    rows = asked.select("_0", F.array(*verdicts).alias("verdicts")).collect()
+    together = F.array(*verdicts) if compiled else interpreted(F.array(*verdicts))
+    rows = asked.select("_0", together.alias("verdicts")).collect()
     return [tuple(row["verdicts"]) for row in sorted(rows)]
 
 
-def disagreements(spark: SparkSession, work: Workload, timezone: str = "UTC") -> list[str]:
+def disagreements(spark: SparkSession, work: Workload, timezone: str = "UTC", compiled: bool = False) -> list[str]:
     """Every pair that Spark and the oracle see differently, in words."""
     events = [plain_event(event, work, timezone) for event in work.events]
     found = []
-    theirs = spark_verdicts(events_frame(spark, events, work), work)
+    theirs = spark_verdicts(events_frame(spark, events, work), work, compiled)
     for event, verdicts in zip(events, theirs, strict=True):
         nested = nested_event(event)
         for rule, their in zip(work.rules, verdicts, strict=True):
