@@ -42,11 +42,6 @@ def part_of(index: Index) -> storage.Part:
     return storage.Part(header, arrays)
 
 
-def restore(index: Index, path: Any, read_only: bool, verify: str) -> None:
-    """Fill an empty index from a snapshot that holds an index alone."""
-    restore_part(index, path, storage.load(path, verify=verify), PART, read_only)
-
-
 def restore_part(index: Index, path: Any, snapshot: storage.Snapshot, name: str, read_only: bool) -> None:
     """Fill an empty index from one part of a version, whose header has the settings."""
     try:

@@ -6,9 +6,9 @@ Opening costs the same whatever the size: nothing but the manifest is read, unle
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matchwood.errors import InvalidArgument
 from matchwood.storage.arrays import check_array, map_array
@@ -18,6 +18,9 @@ from matchwood.storage.manifest import MANIFEST_LIMIT, Manifest, manifest_checks
 from matchwood.storage.naming import MANIFEST, version_name, version_number
 from matchwood.storage.part import Part
 from matchwood.storage.place import Path, Place, place_of
+
+if TYPE_CHECKING:
+    from matchwood.storage.staging import Staging
 
 VERIFY_LIMIT = 256 * 2**20
 VERIFY = ("auto", "full")
@@ -32,6 +35,11 @@ class Snapshot:
     parts: Mapping[str, Part]
     sizes: Mapping[str, int] = field(default_factory=dict)
     """The bytes of each part's arrays."""
+
+    def link_parts(self, names: Iterable[str], staging: Staging) -> list[dict[str, Any]]:
+        """Take parts over into a new version at the same place; returns their descriptions."""
+        entries = self.parts.entries if isinstance(self.parts, _Parts) else {}
+        return [staging.link_part(name, entries[name], self.version) for name in names]
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,7 @@ class _Parts(Mapping[str, Part]):
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
+        self.entries = opened.manifest.parts
 
     def __getitem__(self, name: str) -> Part:
         entry = self._opened.manifest.parts[name]
