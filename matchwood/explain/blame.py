@@ -1,9 +1,10 @@
 """Which predicates keep an expression from being TRUE, for many events at once.
 
-An expression that is not TRUE is wanted to be TRUE, and each node passes on what is wanted to the operands that stand in
-the way: an AND to those that are not TRUE themselves, an OR to all of them, a `not` the opposite to its own, an xor to the NULL ones
-or, if there are none, to all; `is [not] true | false | unknown` wants of its operand what makes it TRUE. The
-predicates where this ends are the *reasons*. Verdicts and what is wanted are masks as in `truth.py`, in arrays over events.
+An expression that is not TRUE is wanted to be TRUE, and each node passes on what is wanted to the operands that stand
+in the way: an AND to those that are not TRUE themselves, an OR to all of them, a `not` the opposite to its own, an xor to
+the NULL ones or, if there are none, to all; `is [not] true | false | unknown` wants of its operand what makes it TRUE.
+The predicates and constants where this ends are the *reasons*. Verdicts and what is wanted are masks as in `truth.py`,
+in arrays over events.
 """
 
 from __future__ import annotations
@@ -55,19 +56,21 @@ def _all_true(operands: list[Masks]) -> Masks:
 def reasons(tree: FlatTree, found: Sequence[Masks]) -> NDArray[np.bool_]:
     """For each distinct predicate and event, whether it is a reason that the expression is not TRUE of the event.
 
+    One more row, the last, tells whether a constant is.
+
     >>> from matchwood.language import parse
     >>> tree = FlatTree(parse("a = 1 and not b = 1"))
     >>> a, b = np.array([TRUE, FALSE, NULL], np.uint8), np.array([TRUE, TRUE, FALSE], np.uint8)
     >>> reasons(tree, verdicts_of(tree, [a, b], 3)).tolist()
-    [[False, True, True], [True, True, False]]
+    [[False, True, True], [True, True, False], [False, False, False]]
     """
     root = len(tree.nodes) - 1
     wanted: dict[int, Masks] = {root: np.where(found[root] == TRUE, 0, TRUE).astype(np.uint8)}
-    blamed = np.zeros((len(tree.predicates), len(found[root])), dtype=bool)
+    blamed = np.zeros((len(tree.predicates) + 1, len(found[root])), dtype=bool)
     for position in range(root, -1, -1):
         asked = wanted.pop(position)
-        if tree.number[position] >= 0:
-            blamed[tree.number[position]] |= asked != 0
+        if not tree.operands[position]:
+            blamed[tree.number[position]] |= asked != 0  # the number of a constant is -1, the last row
         table = _table_of(tree.nodes[position])
         for operand in tree.operands[position]:
             wanted[operand] = table[found[position], asked, found[operand]]
@@ -119,6 +122,7 @@ _AND, _OR, _XOR = _tabled(_asked_by_and), _tabled(_asked_by_or), _tabled(_asked_
 def tally(blamed: NDArray[np.bool_], predicates: Sequence[Masks]) -> dict[str, NDArray[Any]]:
     """For each predicate, in how many events it is the only reason, known or NULL, and in how many one of several."""
     several = blamed.sum(axis=0) > 1
+    blamed = blamed[:-1]
     unknown = np.array([masks == NULL for masks in predicates])
     alone = blamed & ~several
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 from matchwood.errors import InvalidArgument
 from matchwood.spark.event_columns import by_position, column_named
@@ -22,8 +22,8 @@ def diff(events: DataFrame, path: str | os.PathLike[str], old: int, new: int, ke
 
     `key`  the column of the events that the result's column `key` repeats
 
-    `gained` are rules that are true in `new` only, `lost` those in `old` only, each in rule order. Events for which both versions
-    answer the same are left out.
+    `gained` are rules that are true in `new` only, `lost` those in `old` only, each in rule order. Events for which both
+    versions answer the same are left out.
     """
     if key not in events.columns:
         raise InvalidArgument(f"the events have no column {key!r} (they have {', '.join(events.columns)})")
@@ -32,7 +32,7 @@ def diff(events: DataFrame, path: str | os.PathLike[str], old: int, new: int, ke
     was, now = column_named(both, f"{_OLD}rules"), column_named(both, f"{_NEW}rules")
     changed = by_position(both).select(
         column_named(both, key).alias("key"),
-        F.array_except(now, was).alias("gained"),
-        F.array_except(was, now).alias("lost"),
+        sf.array_except(now, was).alias("gained"),
+        sf.array_except(was, now).alias("lost"),
     )
-    return changed.where((F.size("gained") > 0) | (F.size("lost") > 0))
+    return changed.where((sf.size("gained") > 0) | (sf.size("lost") > 0))

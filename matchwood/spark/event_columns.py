@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 
 from matchwood.encoding.event_paths import Node, key_trie
 from matchwood.spark.sql_text import Slot
@@ -17,9 +17,9 @@ from matchwood.spark.sql_text import Slot
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-_TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
-_TEXTS = (T.StringType, T.CharType, T.VarcharType)
+_WHOLE = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
+_TIMES = (st.DateType, st.TimestampType, st.TimestampNTZType)
+_TEXTS = (st.StringType, st.CharType, st.VarcharType)
 
 
 def by_position(frame: DataFrame) -> DataFrame:
@@ -29,10 +29,10 @@ def by_position(frame: DataFrame) -> DataFrame:
 
 def column_named(frame: DataFrame, name: str) -> Column:
     """The column of `by_position(frame)` that has exactly this name in the frame."""
-    return F.col(f"_{frame.columns.index(name)}")
+    return sf.col(f"_{frame.columns.index(name)}")
 
 
-def attribute_columns(schema: T.StructType, attributes: Iterable[str]) -> tuple[list[Column], dict[str, Slot]]:
+def attribute_columns(schema: st.StructType, attributes: Iterable[str]) -> tuple[list[Column], dict[str, Slot]]:
     """One column for each attribute, made from those of `by_position`; and where each attribute stands."""
     columns, slots = [], {}
     for number, attribute in enumerate(sorted(set(attributes))):
@@ -42,13 +42,13 @@ def attribute_columns(schema: T.StructType, attributes: Iterable[str]) -> tuple[
     return columns, slots
 
 
-def columns_of(schema: T.StructType, attributes: Iterable[str]) -> list[str]:
+def columns_of(schema: st.StructType, attributes: Iterable[str]) -> list[str]:
     """The names of the columns in which some attribute can stand, in the order of the schema."""
     trie = key_trie(sorted(set(attributes)))
     return [field.name for field in schema.fields if field.name in trie]
 
 
-def _slot(name: str, places: list[tuple[Column, T.DataType]]) -> tuple[Slot, Column | None]:
+def _slot(name: str, places: list[tuple[Column, st.DataType]]) -> tuple[Slot, Column | None]:
     if not places:
         return Slot(name, "missing"), None
     column, kind = places[0]
@@ -57,33 +57,33 @@ def _slot(name: str, places: list[tuple[Column, T.DataType]]) -> tuple[Slot, Col
     return _brought_to_kind(name, column, kind)
 
 
-def _brought_to_kind(name: str, column: Column, kind: T.DataType) -> tuple[Slot, Column | None]:
-    if isinstance(kind, T.NullType):
+def _brought_to_kind(name: str, column: Column, kind: st.DataType) -> tuple[Slot, Column | None]:
+    if isinstance(kind, st.NullType):
         return Slot(name, "missing"), None
-    if isinstance(kind, T.ArrayType):
+    if isinstance(kind, st.ArrayType):
         return _list(name, column, kind)
     if isinstance(kind, _WHOLE):
         return Slot(name, "int"), column.cast("bigint")
-    if isinstance(kind, T.FloatType | T.DoubleType):
-        return Slot(name, "double"), column.cast("double") + F.lit(0.0)
+    if isinstance(kind, st.FloatType | st.DoubleType):
+        return Slot(name, "double"), column.cast("double") + sf.lit(0.0)
     if isinstance(kind, _TIMES):
         return Slot(name, "time"), column.cast("timestamp")
     if isinstance(kind, _TEXTS):
         return Slot(name, "string"), column.cast("string")
-    simple = "bool" if isinstance(kind, T.BooleanType) else "other"
+    simple = "bool" if isinstance(kind, st.BooleanType) else "other"
     return Slot(name, simple, kind.simpleString()), column
 
 
-def _list(name: str, column: Column, kind: T.ArrayType) -> tuple[Slot, Column]:
+def _list(name: str, column: Column, kind: st.ArrayType) -> tuple[Slot, Column]:
     """Lists without their NULL elements."""
     if isinstance(kind.elementType, _TEXTS):
-        return Slot(name, "list<string>"), F.array_compact(column.cast("array<string>"))
+        return Slot(name, "list<string>"), sf.array_compact(column.cast("array<string>"))
     if isinstance(kind.elementType, _WHOLE):
-        return Slot(name, "list<int>"), F.array_compact(column.cast("array<bigint>"))
+        return Slot(name, "list<int>"), sf.array_compact(column.cast("array<bigint>"))
     return Slot(name, "other", kind.simpleString()), column
 
 
-def _places(schema: T.StructType, attribute: str) -> Iterator[tuple[Column, T.DataType]]:
+def _places(schema: st.StructType, attribute: str) -> Iterator[tuple[Column, st.DataType]]:
     """Every place of the schema where an attribute can stand; columns are called by their positions."""
     waiting: list[tuple[Node, Column | None, Any]] = [(key_trie([attribute]), None, schema)]
     while waiting:
@@ -95,21 +95,21 @@ def _places(schema: T.StructType, attribute: str) -> Iterator[tuple[Column, T.Da
                 waiting += [(below, found, its_kind) for below in edge.below]
 
 
-def _below(column: Column | None, kind: T.DataType, key: str) -> Iterator[tuple[Column, T.DataType]]:
+def _below(column: Column | None, kind: st.DataType, key: str) -> Iterator[tuple[Column, st.DataType]]:
     """What stands under a key of a row, a struct or a map."""
-    if isinstance(kind, T.StructType):
+    if isinstance(kind, st.StructType):
         for position, field in enumerate(kind.fields):
             if field.name == key:
-                taken = F.col(f"_{position}") if column is None else _field(column, kind, position)
+                taken = sf.col(f"_{position}") if column is None else _field(column, kind, position)
                 yield taken, field.dataType
-    elif isinstance(kind, T.MapType) and isinstance(kind.keyType, T.StringType) and column is not None:
-        yield F.try_element_at(column, F.lit(key)), kind.valueType
+    elif isinstance(kind, st.MapType) and isinstance(kind.keyType, st.StringType) and column is not None:
+        yield sf.try_element_at(column, sf.lit(key)), kind.valueType
 
 
-def _field(column: Column, kind: T.StructType, position: int) -> Column:
+def _field(column: Column, kind: st.StructType, position: int) -> Column:
     """A field of a struct; one that another differs from in case only is taken by its position."""
     names = [field.name.lower() for field in kind.fields]
     if names.count(names[position]) == 1:
         return column.getField(kind.fields[position].name)
-    renamed = [T.StructField(f"_{number}", field.dataType) for number, field in enumerate(kind.fields)]
-    return column.cast(T.StructType(renamed)).getField(f"_{position}")
+    renamed = [st.StructField(f"_{number}", field.dataType) for number, field in enumerate(kind.fields)]
+    return column.cast(st.StructType(renamed)).getField(f"_{position}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import types as T
+from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type
 
 from matchwood.engines.oracle import evaluate_predicate
@@ -29,8 +29,8 @@ def explain(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any
     `rules`  ids; each pair is judged on its own, so give few, and few events
     `key`    the column of the events that the result's column `key` repeats
 
-    `verdict` is true, false, or NULL; `decided_by` holds the predicates whose verdicts alone fix it. A value that does not
-    fit its attribute counts as missing.
+    `verdict` is true, false, or NULL; `decided_by` holds the predicates whose verdicts alone fix it. A value that does
+    not fit its attribute counts as missing.
     """
     if key not in events.columns:
         raise InvalidArgument(f"the events have no column {key!r} (they have {', '.join(events.columns)})")
@@ -38,12 +38,12 @@ def explain(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any
     names = columns_of(events.schema, asked.attributes)
     columns = [column_named(events, name) for name in names]
     kept = by_position(events).select(column_named(events, key).alias("key"), *columns)
-    schema = T.StructType(
+    schema = st.StructType(
         [
-            T.StructField("key", events.schema.fields[events.columns.index(key)].dataType),
-            T.StructField("rule", from_arrow_type(asked.id_type)),
-            T.StructField("verdict", T.BooleanType()),
-            T.StructField("decided_by", T.ArrayType(T.StringType(), False)),
+            st.StructField("key", events.schema.fields[events.columns.index(key)].dataType),
+            st.StructField("rule", from_arrow_type(asked.id_type)),
+            st.StructField("verdict", st.BooleanType()),
+            st.StructField("decided_by", st.ArrayType(st.StringType(), False)),
         ]
     )
     return kept.mapInArrow(_explainer(asked, names), schema)

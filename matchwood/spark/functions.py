@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 from matchwood import storage
 from matchwood.encoding.event_paths import key_trie
@@ -57,8 +57,8 @@ def register(spark: SparkSession, path: str | os.PathLike[str] | None = None, na
 
 
 def _register_any(spark: SparkSession) -> Registered:
-    spark.udf.register("match_rules_array", F.arrow_udf(_array_of_any, "array<string>"))
-    spark.udtf.register("match_rules", F.arrow_udtf(_TableOfAny, returnType="key string, rule string"))
+    spark.udf.register("match_rules_array", sf.arrow_udf(_array_of_any, "array<string>"))
+    spark.udtf.register("match_rules", sf.arrow_udtf(_TableOfAny, returnType="key string, rule string"))
     return Registered("match_rules_array", "match_rules")
 
 
@@ -79,8 +79,8 @@ def _register_one(spark: SparkSession, path: str, name: str) -> Registered:
     version = storage.current_version(path)
     index = opened(path, version)
     kind = "bigint" if pa.types.is_integer(index.id_type) else "string"
-    spark.udf.register(f"{name}_array", F.arrow_udf(_array_of_one(path, version), f"array<{kind}>"))
-    spark.udtf.register(name, F.arrow_udtf(_table_of_one(path, version), returnType=f"key string, rule {kind}"))
+    spark.udf.register(f"{name}_array", sf.arrow_udf(_array_of_one(path, version), f"array<{kind}>"))
+    spark.udtf.register(name, sf.arrow_udtf(_table_of_one(path, version), returnType=f"key string, rule {kind}"))
     return Registered(f"{name}_array", name, sorted(key_trie(sorted(index.attributes))))
 
 

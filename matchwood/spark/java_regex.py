@@ -1,8 +1,8 @@
 """RE2's regular expressions, and `like` patterns, as Java's: what Spark's `rlike` must be given to find the same.
 
 The two share a notation but not its meaning: `$`, `.`, `\\s`, `\\b`, `(?i)`, `[a&&b]` and more differ. So a pattern is
-taken apart; each part that stands for one character (a class, an escape, a letter under `(?i)`) is asked of RE2 itself for
-every code point there is, and written out as ranges. What remains - groups, alternatives, repetition - the two share.
+taken apart; each part that stands for one character (a class, an escape, a letter under `(?i)`) is asked of RE2 itself
+for every code point there is, and written out as ranges. What remains - groups, alternatives, repetition - the two share.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _point(point: int) -> str:
 @lru_cache(maxsize=1)
 def _code_points() -> NDArray[np.int64]:
     """All code points but the surrogates, which no text holds."""
-    return np.r_[0:0xD800, 0xE000 : _LAST + 1]
+    return np.concatenate([np.arange(0xD800), np.arange(0xE000, _LAST + 1)])
 
 
 @lru_cache(maxsize=1)

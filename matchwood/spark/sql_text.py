@@ -1,7 +1,7 @@
 """A rule as Spark SQL that means what Matchwood means by it: a second opinion from Spark's own evaluator.
 
-The columns are those of `event_columns.attributes_of`: one for each attribute, named a0, a1, …, brought to one of the kinds
-below. Translated are only the points where the two languages differ on purpose; `docs/spark.md` lists them.
+The columns are those of `event_columns.attribute_columns`: one for each attribute, named a0, a1, …, brought to one of
+the kinds below. Translated are only the points where the two languages differ on purpose; `docs/spark.md` lists them.
 """
 
 from __future__ import annotations

@@ -101,8 +101,7 @@ def _double_text(value: float) -> str:
 
 def _moment_text(value: datetime.date) -> str:
     """ISO 8601; a moment that names no zone is read by Spark in the session's, as the index does in its own."""
-    text = value.isoformat(sep=" ") if isinstance(value, datetime.datetime) else f"{value.isoformat()} 00:00:00"
-    return text
+    return value.isoformat(sep=" ") if isinstance(value, datetime.datetime) else f"{value.isoformat()} 00:00:00"
 
 
 def text_literal(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 from matchwood.errors import InvalidArgument, ParseError
 from matchwood.language import Expression, Predicate, parse, postorder
@@ -39,21 +39,21 @@ def verify(
     `rules_sample`   how many rules are asked about: half of them, if there are so many, hit some sampled event
     `events_sample`  how many events
 
-    `ours` tells whether the pair is among the hits, `theirs` what Spark says: TRUE, FALSE or NULL. The sample depends on the
-    data alone. Rules of the sample that have no form in Spark SQL are named, with the reason, in a `NotVerified` warning.
-    Times are read in the session's time zone, which should be that of the index.
+    `ours` tells whether the pair is among the hits, `theirs` what Spark says: TRUE, FALSE or NULL. The sample depends
+    on the data alone. Rules of the sample that have no form in Spark SQL are named, with the reason, in a `NotVerified`
+    warning. Times are read in the session's time zone, which should be that of the index.
     """
     _check(events, "events", key)
     _check(rules, "rules", "id", "expression")
     named = by_position(events).withColumn("key", column_named(events, key))
     sampled = _first_by_hash(named.where("key IS NOT NULL"), "key", events_sample)
-    seen = _pairs(hits, key).join(F.broadcast(sampled.select("key")), "key", "left_semi")
+    seen = _pairs(hits, key).join(sf.broadcast(sampled.select("key")), "key", "left_semi")
     chosen = _sampled_rules(rules, seen, rules_sample)
     theirs = _verdicts(sampled, events, chosen, rules.schema["id"].dataType)
-    ours = seen.where(F.col("rule").isin(list(chosen))).distinct().withColumn("ours", F.lit(True))
+    ours = seen.where(sf.col("rule").isin(list(chosen))).distinct().withColumn("ours", sf.lit(True))
     both = theirs.join(ours, ["key", "rule"], "left")
-    told = both.select("key", "rule", F.coalesce("ours", F.lit(False)).alias("ours"), "theirs")
-    return told.where(F.col("ours") != F.coalesce("theirs", F.lit(False)))
+    told = both.select("key", "rule", sf.coalesce("ours", sf.lit(False)).alias("ours"), "theirs")
+    return told.where(sf.col("ours") != sf.coalesce("theirs", sf.lit(False)))
 
 
 def _check(frame: DataFrame, what: str, *names: str) -> None:
@@ -68,13 +68,13 @@ def _pairs(hits: DataFrame, key: str) -> DataFrame:
     column = "rule" if "rule" in hits.columns else "rules"
     _check(hits, "hits", column)
     rule = column_named(hits, column)
-    rule = rule if column == "rule" else F.explode(rule)
+    rule = rule if column == "rule" else sf.explode(rule)
     return by_position(hits).select(column_named(hits, key).alias("key"), rule.alias("rule"))
 
 
 def _first_by_hash(frame: DataFrame, column: str, count: int) -> DataFrame:
     """So many rows, in an order that has nothing to do with what they hold, and is always the same."""
-    return frame.orderBy(F.xxhash64(column), column).limit(count)
+    return frame.orderBy(sf.xxhash64(column), column).limit(count)
 
 
 def _sampled_rules(rules: DataFrame, seen: DataFrame, count: int) -> dict[Any, str]:
@@ -105,9 +105,12 @@ def _verdicts(sampled: DataFrame, events: DataFrame, chosen: dict[Any, str], id_
     for rule in refused:
         del chosen[rule]
     _tell(refused, len(texts) + len(refused))
-    pairs = [F.struct(F.lit(rule).cast(id_type).alias("rule"), F.expr(text).alias("theirs")) for rule, text in texts.items()]
-    nothing = F.lit(None).cast(f"array<struct<rule:{id_type.simpleString()},theirs:boolean>>")
-    verdicts = interpreted(F.array(*pairs)) if pairs else nothing
+    pairs = [
+        sf.struct(sf.lit(rule).cast(id_type).alias("rule"), sf.expr(text).alias("theirs"))
+        for rule, text in texts.items()
+    ]
+    nothing = sf.lit(None).cast(f"array<struct<rule:{id_type.simpleString()},theirs:boolean>>")
+    verdicts = interpreted(sf.array(*pairs)) if pairs else nothing
     made = sampled.select("key", *columns).select("key", verdicts.alias("verdicts"))
     return made.selectExpr("key", "inline(verdicts)")
 
@@ -118,7 +121,7 @@ def interpreted(array: Column) -> Column:
     Java code for sixty rules takes ten seconds to compile, their evaluation on a thousand events less than one.
     Higher-order functions are never compiled, and what they are given neither.
     """
-    return F.transform(array, lambda element: element)
+    return sf.transform(array, lambda element: element)
 
 
 def _parsed(rule: Any, text: str, refused: dict[Any, str]) -> Expression | None:

@@ -1,7 +1,7 @@
 """Why rules do not match: which of their predicates keep them from being TRUE, counted over many events.
 
-Every distinct predicate of the rules becomes two rules of a small index of its own, `p` and `(p) is unknown`. So a batch
-of events is matched once, and the rest is NumPy over whole columns of verdicts (`matchwood/explain/blame.py`).
+Every distinct predicate of the rules becomes two rules of a small index of its own, `p` and `(p) is unknown`. So a
+batch of events is matched once, and the rest is NumPy over whole columns of verdicts (`matchwood/explain/blame.py`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type
 
 from matchwood.encoding.types import TYPES
@@ -22,6 +22,7 @@ from matchwood.explain.blame import reasons, tally, verdicts_of
 from matchwood.explain.flat import FlatTree
 from matchwood.explain.truth import FALSE, NULL, TRUE
 from matchwood.index import Index
+from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.indexing.compiled_events import CompiledEvents
 from matchwood.language import parse
 from matchwood.spark.event_columns import by_position, column_named, columns_of
@@ -38,9 +39,9 @@ _CELLS = 16_000_000
 def why_not(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any]) -> DataFrame:
     """DataFrame(rule, predicate, alone_false, alone_null, among_several, events): what keeps rules from matching.
 
-    A predicate is a *reason* in an event of which the rule is not TRUE, if it stands in the way of that: below an AND, operands
-    that are not TRUE do; below an OR, all do; `not` turns round what is needed of its operand; below `xor` and `xnor` the NULL
-    operands do, or all if none is NULL; `is [not] true | false | unknown` needs what makes it TRUE.
+    A predicate is a *reason* in an event of which the rule is not TRUE, if it stands in the way of that: below an AND,
+    operands that are not TRUE do; below an OR, all do; `not` turns round what is needed of its operand; below `xor` and
+    `xnor` the NULL operands do, or all if none is NULL; `is [not] true | false | unknown` needs what makes it TRUE.
 
     `alone_false`    events in which it is the only reason, and known: its verdict is the wrong one
     `alone_null`     events in which it is the only reason, because it is NULL
@@ -51,18 +52,18 @@ def why_not(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any
     """
     asked = rule_texts(path, rules)
     names = columns_of(events.schema, asked.attributes)
-    columns = [column_named(events, name) for name in names] or [F.lit(None).cast("boolean")]
+    columns = [column_named(events, name) for name in names] or [sf.lit(None).cast("boolean")]
     names = names or [""]
-    schema = T.StructType(
+    schema = st.StructType(
         [
-            T.StructField("rule", from_arrow_type(asked.id_type)),
-            T.StructField("predicate", T.StringType()),
-            T.StructField("place", T.IntegerType()),
-            *(T.StructField(count, T.LongType()) for count in COUNTS),
+            st.StructField("rule", from_arrow_type(asked.id_type)),
+            st.StructField("predicate", st.StringType()),
+            st.StructField("place", st.IntegerType()),
+            *(st.StructField(count, st.LongType()) for count in COUNTS),
         ]
     )
     counted = by_position(events).select(*columns).mapInArrow(_counter(asked, names), schema)
-    together = counted.groupBy("place", "rule", "predicate").agg(*(F.sum(count).alias(count) for count in COUNTS))
+    together = counted.groupBy("place", "rule", "predicate").agg(*(sf.sum(count).alias(count) for count in COUNTS))
     return together.orderBy("place").select("rule", "predicate", *COUNTS)
 
 
@@ -130,9 +131,10 @@ def _index_of(predicates: list[str], asked: RuleTexts) -> Index:
 
 def _verdicts(index: Index, events: pa.RecordBatch, predicates: int) -> NDArray[np.uint8]:
     """Masks, predicate × event."""
-    found = np.zeros((2 * predicates, events.num_rows), dtype=bool)
+    found, matcher = np.zeros((2 * predicates, events.num_rows), dtype=bool), index._matcher
+    assert isinstance(matcher, CompiledMatcher)
     for chunk in index._encoder.event_chunks(events, "null", "null"):
-        asked, first = CompiledEvents(index._matcher, chunk), 0
+        asked, first = CompiledEvents(matcher, chunk), 0
         while first < chunk.size:
             rows = asked.rows(first)
             owners = rows.first + np.repeat(np.arange(rows.count), np.diff(rows.offsets))

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 from matchwood.engines.oracle import evaluate
 from matchwood.language import Predicate, postorder
@@ -81,9 +81,9 @@ def spark_verdicts(events: DataFrame, work: Workload, compiled: bool = False) ->
     """For each event, Spark's verdict on every rule; one query."""
     names = {node.attr for rule in work.rules for node in postorder(rule) if isinstance(node, Predicate)}
     columns, slots = attribute_columns(events.schema, names)
-    asked = by_position(events).select(F.col("_0"), *columns)
-    verdicts = [F.expr(sql_text(rule, slots)) for rule in work.rules]
-    together = F.array(*verdicts) if compiled else interpreted(F.array(*verdicts))
+    asked = by_position(events).select(sf.col("_0"), *columns)
+    verdicts = [sf.expr(sql_text(rule, slots)) for rule in work.rules]
+    together = sf.array(*verdicts) if compiled else interpreted(sf.array(*verdicts))
     rows = asked.select("_0", together.alias("verdicts")).collect()
     return [tuple(row["verdicts"]) for row in sorted(rows)]
 

@@ -79,7 +79,20 @@ def test_agreement_by_hand(spark: Any) -> None:
     zoned = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     rows = [
         (2**53, 0.0, 0.1, True, ["a", None], [1], {"k": "v"}, 1, {"b": 2, "B": 1}, zoned, zoned, "2026-01-01T00:00:01"),
-        (2**53 + 1, -0.0, None, False, ["a", "b"], [], {}, None, {"b": 1, "B": 2}, None, zoned, "2026-01-01 12:00:00+14:00"),
+        (
+            2**53 + 1,
+            -0.0,
+            None,
+            False,
+            ["a", "b"],
+            [],
+            {},
+            None,
+            {"b": 1, "B": 2},
+            None,
+            zoned,
+            "2026-01-01 12:00:00+14:00",
+        ),
         (1, float("nan"), 0.5, None, [None], None, {"a.b": "dotted"}, 2, None, zoned, None, "it's"),
         (2, 2.0**53, -0.0, True, None, [None, 1], None, 1, {"b": None, "B": 1}, zoned, zoned, "a\\b"),
         (None, float("inf"), 1.5, False, [], [2], {"k": None}, None, None, None, None, None),
@@ -135,21 +148,63 @@ def test_an_attribute_in_two_places_is_refused(spark: Any) -> None:
 
 MORE_REGEXES = [
     *(r"(?i)straße", r"(?i)[k-l]", r"\s", r"[[:space:]]", r"[^[:alpha:]]", r"\v", r"a\b", r"\Bb", r"(?m)^b", r"(?m)a$"),
-    *(r"(?m)^$", r"a{,2}", r"[a&&b]", r"[\]a-]", r"\Qa.b\E", r"(?P<name>a)(b)?", r"(?s).", r"\x{1F600}", r"\x41", r"\101"),
-    *(r"\p{Greek}", r"\P{Lu}", r"[\p{Han}a]", r"(?i:a)b", r"(?i)a(?-i)b", r"(?U)a+?", r"a|", r"^", r"$", r"\z", r"[^\x00-\x{10FFFF}]"),
+    *(
+        r"(?m)^$",
+        r"a{,2}",
+        r"[a&&b]",
+        r"[\]a-]",
+        r"\Qa.b\E",
+        r"(?P<name>a)(b)?",
+        r"(?s).",
+        r"\x{1F600}",
+        r"\x41",
+        r"\101",
+    ),
+    *(
+        r"\p{Greek}",
+        r"\P{Lu}",
+        r"[\p{Han}a]",
+        r"(?i:a)b",
+        r"(?i)a(?-i)b",
+        r"(?U)a+?",
+        r"a|",
+        r"^",
+        r"$",
+        r"\z",
+        r"[^\x00-\x{10FFFF}]",
+    ),
     *(r"(?i)ǆ", r"(?i)İ", r"(?i)ı", r"(?i)σ", "(?i)\u212a", r"[^a]", r"(a|b)*c", r"\pN+"),
 ]
-TEXTS = [*STRINGS, "a.b", "aAbB", "a\n", "a\nb", "\n", "a\r\n", "\u2028", "\x0b", "\u00a0", "a{,2}", "5", "٣", "ΑΒΓ", "漢", "ſ", "A B", "&"]
+TEXTS = [
+    *STRINGS,
+    "a.b",
+    "aAbB",
+    "a\n",
+    "a\nb",
+    "\n",
+    "a\r\n",
+    "\u2028",
+    "\x0b",
+    "\u00a0",
+    "a{,2}",
+    "5",
+    "٣",
+    "ΑΒΓ",
+    "漢",
+    "ſ",
+    "A B",
+    "&",
+]
 
 
 def test_regular_expressions_find_what_re2_finds(spark: Any) -> None:
     """Every pattern on every text, against RE2 itself."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
     patterns = [*REGEXES, *MORE_REGEXES]
-    literals = [F.rlike(F.col("text"), F.expr(sql_values.text_literal(java_regex(each)))) for each in patterns]
+    literals = [sf.rlike(sf.col("text"), sf.expr(sql_values.text_literal(java_regex(each)))) for each in patterns]
     frame = spark.createDataFrame([(text,) for text in TEXTS], "text string")
-    theirs = {row["text"]: row["found"] for row in frame.select("text", F.array(*literals).alias("found")).collect()}
+    theirs = {row["text"]: row["found"] for row in frame.select("text", sf.array(*literals).alias("found")).collect()}
     wrong = [
         (pattern, text)
         for number, pattern in enumerate(patterns)

@@ -38,12 +38,12 @@ def frame(spark: Any, pairs: list[tuple[int, str]]) -> Any:
 
 @pytest.mark.everywhere
 def test_right_hits_in_either_form(spark: Any, events: Any, rules: Any, hits: list[tuple[int, str]]) -> None:
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
     rows = frame(spark, hits)
     assert len(hits) > 500
     assert mws.verify(events, rules, rows).collect() == []
-    arrays = rows.groupBy("event_id").agg(F.collect_list("rule").alias("rules"))
+    arrays = rows.groupBy("event_id").agg(sf.collect_list("rule").alias("rules"))
     assert mws.verify(events, rules, arrays).collect() == []
 
 
