@@ -22,8 +22,8 @@ def diff(events: DataFrame, path: str | os.PathLike[str], old: int, new: int, ke
 
     `key`  the column of the events that the result's column `key` repeats
 
-    `gained` are rules that are true in `new` only, `lost` those in `old` only, each in rule order. Events for which both
-    versions answer the same are left out.
+    `gained` are rules that are true in `new` only, `lost` those in `old` only, each in rule order. Events for which
+    both versions answer the same are left out.
     """
     if key not in events.columns:
         raise InvalidArgument(f"the events have no column {key!r} (they have {', '.join(events.columns)})")

@@ -2,7 +2,7 @@
 
 The two share a notation but not its meaning: `$`, `.`, `\\s`, `\\b`, `(?i)`, `[a&&b]` and more differ. So a pattern is
 taken apart; each part that stands for one character (a class, an escape, a letter under `(?i)`) is asked of RE2 itself
-for every code point there is, and written out as ranges. What remains - groups, alternatives, repetition - the two share.
+for every code point there is, and written out as ranges. The rest - groups, alternatives, repetition - the two share.
 """
 
 from __future__ import annotations
