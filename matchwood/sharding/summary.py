@@ -26,7 +26,7 @@ class Summary:
     rules: int
     id_type: str
     timezone: str
-    uses: list[tuple[str, str, int]]
+    uses: Sequence[tuple[str, str, int]]
     named: list[str]
     declared: dict[str, str]
 
@@ -37,15 +37,16 @@ class Summary:
         return {(name, kind): count for name, kind, count in self.uses}
 
 
-def summary_of(index: Index) -> Summary:
-    """The summary of an index that is about to be written."""
+def summary_of(index: Index, id_type: str | None = None) -> Summary:
+    """The summary of an index that is about to be written; `id_type` is for one that may be empty."""
     schema, table = index._encoder.schema, index._table
     uses = [(name, kind, count) for (name, kind), count in schema.counts().items()]
     declared = {name: kind for name, _, _ in uses if (kind := schema.declared.type_of(name)) not in (None, "any")}
     # The oracle encodes nothing, so there every name that a rule mentions counts.
     compiled = isinstance(index._matcher, CompiledMatcher)
     named = index._encoder.attributes_named() if compiled else sorted({name for name, _, _ in uses})
-    return Summary(len(table), str(table.id_type), index._encoder.timezone, uses, named, dict(declared))
+    ids = id_type or str(table.id_type)
+    return Summary(len(table), ids, index._encoder.timezone, uses, named, dict(declared))
 
 
 def total_uses(summaries: Iterable[Summary]) -> dict[Use, int]:

@@ -29,7 +29,7 @@ def test_the_second_is_told(place: storage.Place) -> None:
     first, second = storage.begin(place), storage.begin(place)
     descriptions = [staging.write_part("0", _part(5)) for staging in (first, second)]
     first.publish(descriptions[:1], {}, after=1)
-    with pytest.raises(storage.Overtaken, match="version 1 of .* was replaced"):
+    with pytest.raises(storage.Overtaken, match=r"version 1 of .* was replaced"):
         second.publish(descriptions[1:], {}, after=1)
     assert storage.current_version(place) == first.version
 
