@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood import storage
+from matchwood.encoding import Schema, Use
 from matchwood.encoding.events import columns_needed
 from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
 from matchwood.index import Index, index_from
 from matchwood.indexing import persistence
+from matchwood.indexing.preparation import stored_uses
 from matchwood.sharding.answers import Answered, Walk, answers_of_one
 from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, Layout, read_layout
 from matchwood.sharding.shard import Shard
@@ -29,11 +32,11 @@ class ShardSet:
     `id_type`     int64 or string
     `timezone`    where dates begin and naive times are read
     `bytes`       the size of all shards
-    `layout`      which parts they are
+    `layout`      which parts they are; `snapshot` has them
     """
 
     def __init__(self, path: Any, snapshot: storage.Snapshot, keep: bool = True) -> None:
-        self._path, self._snapshot, self._keep = path, snapshot, keep
+        self._path, self.snapshot, self._keep = path, snapshot, keep
         self._opened: dict[str, Shard] = {}
         self.version = snapshot.version
         self._tombstones = _tombstones(snapshot)
@@ -67,7 +70,11 @@ class ShardSet:
     @property
     def settings(self) -> dict[str, Any]:
         """Engine, options and dnf_limit, which all shards share."""
-        return {name: self._snapshot.header[name] for name in ("engine", "options", "dnf_limit")}
+        return {name: self.snapshot.header[name] for name in ("engine", "options", "dnf_limit")}
+
+    def tombstones(self, name: str) -> NDArray[np.int32]:
+        """The dead rows of a shard, ascending."""
+        return self._tombstones.get(name, _NONE_DEAD)
 
     @property
     def shards(self) -> Iterator[Index]:
@@ -82,7 +89,7 @@ class ShardSet:
         """One shard, by the name of its part."""
         shard = self._opened.get(name)
         if shard is None:
-            shard = Shard(name, self._open(name), self._tombstones.get(name, _NONE_DEAD))
+            shard = Shard(name, self._open(name), self.tombstones(name))
             if not self._is_alone:
                 shard.matcher.encoder.agree(self.attributes)
             if self._keep:
@@ -90,7 +97,7 @@ class ShardSet:
         return shard
 
     def _open(self, name: str) -> Index:
-        return index_from(self._path, self._snapshot, name, read_only=True)
+        return index_from(self._path, self.snapshot, name, read_only=True)
 
     def types(self) -> dict[str, str]:
         """The types of all attributes that are declared or that live rules compare with something."""
@@ -146,6 +153,18 @@ class ShardSet:
             rows = shard.find_many(ids).tolist()
             texts |= {rule_id: shard.table.text(row) for rule_id, row in zip(ids, rows, strict=True) if row >= 0}
         return [(rule_id, texts[rule_id]) for rule_id in ids if rule_id in texts]
+
+    def find_witness(self, schema: Schema, use: Use, passed_over: Container[Any]) -> Any:
+        """The id of a live rule with a use, None if there is none; looks at every rule, so only errors ask."""
+        name = use[0].strip("`")
+        for spelled, shard in itertools.product((True, False), self.walk()):
+            for row in shard.live_rows().tolist():
+                text = shard.table.text(row)
+                if (name in text) is spelled and use in stored_uses(schema, text):
+                    rule_id = shard.table.id_list(np.array([row]))[0]
+                    if rule_id not in passed_over:
+                        return rule_id
+        return None
 
     def rules(self) -> Iterator[pa.RecordBatch]:
         """All live rules as batches (id, expression, weight, weights), shard by shard."""

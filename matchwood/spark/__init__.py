@@ -19,6 +19,7 @@ from matchwood.spark.match import match, plan
 from matchwood.spark.match_stream import match_stream
 from matchwood.spark.rejects import rejects
 from matchwood.spark.session import session
+from matchwood.spark.update import update
 from matchwood.spark.verify import verify
 from matchwood.spark.why_not import why_not
 
@@ -34,6 +35,7 @@ __all__ = [
     "rejects",
     "rollback",
     "session",
+    "update",
     "vacuum",
     "verify",
     "versions",

@@ -111,7 +111,8 @@ class Job:
         """Build all shards and make them the current version; `more` are descriptions of further parts."""
         task = ShardTask(staging, self.settings, id_type(self.rules), self.keeps_last, self.shards == 1)
         told = self._run(task)
-        _refuse_duplicates(told, self.keeps_last)
+        ids = [rule_id for each in told for rule_id in each.ids]
+        refuse_duplicates(sum(each.twice for each in told), ids, self.keeps_last)
         if self.shards > 1 and _disagree(told):
             placed = in_shards(self.rules, self.shards)
             seeds = settled(placed, self.settings, task.id_type, self.keeps_last)
@@ -156,18 +157,11 @@ def _disagree(told: list[Told]) -> bool:
     return across or any(each.conflict for each in told)
 
 
-def _refuse_duplicates(told: list[Told], keeps_last: bool) -> None:
-    twice = sum(each.twice for each in told)
+def refuse_duplicates(twice: int, ids: list[Any], keeps_last: bool) -> None:
     if twice:
-        ids = [rule_id for each in told for rule_id in each.ids][:SHOWN]
-        more = ", …" if twice > len(ids) else ""
-        why = (
-            "with the same order, so none is the last"
-            if keeps_last
-            else "(on_duplicate='last' takes the last by order=)"
-        )
-        listed = ", ".join(map(repr, ids))
-        raise InvalidArgument(f"nothing was published: ids come more than once {why}: {listed}{more}")
+        listed = ", ".join(map(repr, ids[:SHOWN])) + (", …" if twice > len(ids[:SHOWN]) else "")
+        why = "with the same order, so none is the last" if keeps_last else "(on_duplicate='last' takes one by order=)"
+        raise InvalidArgument(f"nothing was published: ids come more than once {why}: {listed}")
 
 
 def _refuse_rejected(told: list[Told]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -24,6 +24,8 @@ from matchwood.spark.rule_stream import EachIdOnce, by_shard
 TOLD = "shard int, told string"
 EXAMPLES = 5
 
+Made = TypeVar("Made", bound=Index)
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -38,7 +40,11 @@ class Settings:
 
     def index(self) -> Index:
         """An empty index."""
-        made = Index(self.engine, options=self.options, timezone=self.timezone, dnf_limit=self.dnf_limit)
+        return self.index_of(Index)
+
+    def index_of(self, kind: type[Made]) -> Made:
+        """An empty index of a class of its own."""
+        made = kind(self.engine, options=self.options, timezone=self.timezone, dnf_limit=self.dnf_limit)
         made._encoder.schema.declared, made._encoder.schema.strict = self.declared, self.strict
         return made
 
@@ -96,7 +102,7 @@ class ShardTask:
         schema = index._encoder.schema
         for use, witness in self.seeds.items():
             schema.add([use], witness)
-        report = index.insert_many(_reader(rules, self.id_type), on_error="collect")
+        report = index.insert_many(rule_reader(rules, self.id_type), on_error="collect")
         schema.remove(self.seeds)
         return self.write(shard, index, report, rules)
 
@@ -116,6 +122,19 @@ class ShardTask:
         )
 
 
+def settings_of(snapshot: storage.Snapshot, part: str) -> Settings:
+    """The settings of a version, from its header and that of one of its shards."""
+    header, encoder = snapshot.header, snapshot.header_of(part)["encoder"]
+    return Settings(
+        engine=header["engine"],
+        options={**header["options"], "spaces": encoder["spaces"]},
+        declared=Declared(dict(encoder["types"]), dict(encoder["maps"]), frozenset(encoder["structs"])),
+        timezone=encoder["timezone"],
+        dnf_limit=header["dnf_limit"],
+        strict=encoder["strict_schema"],
+    )
+
+
 def in_words(rejected: pa.Table) -> list[str]:
     """Some rejected rules with the first line of the reason."""
     rows = rejected.slice(0, EXAMPLES).to_pylist()
@@ -123,7 +142,7 @@ def in_words(rejected: pa.Table) -> list[str]:
     return [f"rule {row['id']!r}: {reason}" for row, reason in zip(rows, reasons, strict=True)]
 
 
-def _reader(rules: Iterable[pa.RecordBatch], id_type: str) -> pa.RecordBatchReader:
+def rule_reader(rules: Iterable[pa.RecordBatch], id_type: str) -> pa.RecordBatchReader:
     text = pa.string()
     columns = [("id", ID_TYPES[id_type]), ("expression", text), ("weight", pa.float64()), ("weights", text)]
     schema = pa.schema(columns)

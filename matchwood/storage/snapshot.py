@@ -14,6 +14,7 @@ from matchwood.errors import InvalidArgument
 from matchwood.storage.arrays import check_array, map_array
 from matchwood.storage.current import read_current
 from matchwood.storage.damage import damaged, explained
+from matchwood.storage.entries import PartEntry
 from matchwood.storage.manifest import MANIFEST_LIMIT, Manifest, manifest_checksum, read_manifest
 from matchwood.storage.naming import MANIFEST, version_name, version_number
 from matchwood.storage.part import Part
@@ -38,8 +39,16 @@ class Snapshot:
 
     def link_parts(self, names: Iterable[str], staging: Staging) -> list[dict[str, Any]]:
         """Take parts over into a new version at the same place; returns their descriptions."""
-        entries = self.parts.entries if isinstance(self.parts, _Parts) else {}
-        return [staging.link_part(name, entries[name], self.version) for name in names]
+        return [staging.link_part(name, self._entries[name], self.version) for name in names]
+
+    def header_of(self, part: str) -> Mapping[str, Any]:
+        """A part's own header, without a look at its arrays."""
+        return self._entries[part].header
+
+    @property
+    def _entries(self) -> Mapping[str, PartEntry]:
+        assert isinstance(self.parts, _Parts), "only a version that was loaded knows its files"
+        return self.parts.entries
 
 
 @dataclass(frozen=True)
