@@ -2,7 +2,7 @@
 
 An expression that is not TRUE is wanted to be TRUE, and each node passes on what is wanted to the operands that stand
 in the way: an AND to those that are not TRUE themselves, an OR to all of them, a `not` the opposite to its own, an xor
-to the NULL ones or, if there are none, to all; `is [not] true | false | unknown` wants of its operand what makes it TRUE.
+to the NULL ones or, if there are none, to all; `is [not] true | false | unknown` wants what makes it TRUE.
 The predicates and constants where this ends are the *reasons*. Verdicts and what is wanted are masks as in `truth.py`,
 in arrays over events.
 """
