@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 OLDEST_JAVA = 17
 _SHORT = {"master": "spark.master", "remote": "spark.remote", "app_name": "spark.app.name"}
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set for programs that spark-submit has started, beside a JVM that has its settings already."""
+
 _LOGS = Path(__file__).with_name("quiet.log4j2.properties")
 
 
@@ -31,7 +34,7 @@ def session(**conf: Any) -> SparkSession:
         session(master="local[4]", spark_driver_memory="8g", **{"spark.sql.session.timeZone": "UTC"})
 
     `master`, `remote` (Spark Connect) and `app_name` have short names. A session that exists is never replaced: it is
-    returned, if it has the settings that are asked for.
+    returned, if it has the settings that are asked for. Under spark-submit, what was submitted says where to run.
     """
     wanted = {_full_name(name): _as_text(value) for name, value in conf.items()}
     if {"spark.master", "spark.remote"} <= wanted.keys():
@@ -41,7 +44,11 @@ def session(**conf: Any) -> SparkSession:
         _refuse_other_settings(running, wanted)
         return running
     _prepare_environment()
-    return _started(_defaults() | wanted)
+    if _SUBMITTED in os.environ:
+        return _started({"spark.app.name": "matchwood"} | wanted)
+    if "spark.master" not in wanted and "SPARK_REMOTE" in os.environ:
+        wanted.setdefault("spark.remote", os.environ["SPARK_REMOTE"])
+    return _started({"spark.master": "local[*]"} | _defaults() | wanted)
 
 
 def _full_name(name: str) -> str:
@@ -80,9 +87,8 @@ def _started(settings: dict[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     remote = settings.pop("spark.remote", None)
-    if remote is None:
-        settings.setdefault("spark.master", "local[*]")
-    else:
+    if remote is not None:
+        settings.pop("spark.master", None)
         # Connect takes settings of the server only when it starts one itself.
         settings = settings if remote.startswith("local") else {"spark.app.name": settings["spark.app.name"]}
     builder = SparkSession.builder if remote is None else SparkSession.builder.remote(remote)
