@@ -52,7 +52,7 @@ def sql_text(root: Expression, slots: Mapping[str, Slot]) -> str:
 
     >>> from matchwood.language import parse
     >>> sql_text(parse("age >= 18 and vip"), {"age": Slot("a0", "int"), "vip": Slot("a1", "bool")})
-    "((a0 >= CAST('18' AS BIGINT)) AND (a1 = TRUE))"
+    '((a0 >= 18L) AND (a1 = TRUE))'
     """
     done: list[tuple[str, int]] = []
     for count, node in enumerate(postorder(root)):

@@ -35,7 +35,7 @@ def comparison(column: str, kind: str, operator: str, value: Any) -> str:
     """One comparison, exact even where the column's type cannot hold the constant.
 
     >>> comparison("a0", "int", "<", 1.5), comparison("a0", "int", "=", 1.5)
-    ("a0 <= CAST('1' AS BIGINT)", 'CASE WHEN a0 IS NOT NULL THEN FALSE END')
+    ('a0 <= 1L', 'CASE WHEN a0 IS NOT NULL THEN FALSE END')
     """
     exact = exact_value(value, kind)
     if exact is not NO_VALUE:
@@ -81,22 +81,22 @@ def literal(value: Any, kind: str) -> str:
     """A constant as Spark SQL.
 
     >>> literal(1, "int"), literal(float("nan"), "double"), literal(True, "bool")
-    ("CAST('1' AS BIGINT)", "CAST('NaN' AS DOUBLE)", 'TRUE')
+    ('1L', "CAST('NaN' AS DOUBLE)", 'TRUE')
     """
     if kind == "int":
-        return f"CAST('{value}' AS BIGINT)"
+        return f"{value}L" if value > INT_MIN else f"CAST('{value}' AS BIGINT)"
     if kind == "double":
         # Column and constant have no -0.0: a set of constants that Spark hashes would tell it from 0.0.
-        return f"CAST('{_double_text(value + 0.0)}' AS DOUBLE)"
+        return _double(value + 0.0)
     if kind == "time":
         return f"CAST('{_moment_text(value)}' AS TIMESTAMP)"
     return str(value).upper() if kind == "bool" else text_literal(value)
 
 
-def _double_text(value: float) -> str:
+def _double(value: float) -> str:
     if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return "NaN" if value != value else repr(value)
+        return f"CAST('{'' if value > 0 else '-'}Infinity' AS DOUBLE)"
+    return "CAST('NaN' AS DOUBLE)" if value != value else f"{value!r}D"
 
 
 def _moment_text(value: datetime.date) -> str:

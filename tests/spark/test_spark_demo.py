@@ -10,9 +10,16 @@ import pytest
 
 from matchwood import spark as mws
 from matchwood.cli import main
-from matchwood.demo import audience, spark_audience
+from matchwood.demo import audience, pipeline, spark_audience
 from matchwood.demo.spark_join import joined_hits
 from matchwood.index import Index
+
+
+@pytest.fixture(autouse=True)
+def few_to_verify(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark takes most of the demo's time to analyse a hundred rules."""
+    monkeypatch.setattr(pipeline, "_CHECK_RULES", 10)
+    monkeypatch.setattr(pipeline, "_CHECK_VIEWS", 200)
 
 
 def test_from_rules_to_a_picture(spark: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
