@@ -30,7 +30,7 @@ def file_name(query_name: str) -> str:
     """One harmless step of a path for any query's name, and two for two.
 
     >>> file_name("campaigns"), file_name("../x")
-    ('campaigns', 'q-1e14a8d57eabd38a')
+    ('campaigns', 'q-c388c52125c33bd4')
     """
     if _HARMLESS.fullmatch(query_name) and not query_name.startswith("q-"):
         return query_name
