@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BYTES_A_RULE, BYTES_A_CHARACTER = 150, 4
-"""Measured on the workloads of `matchwood.workloads`, rounded up."""
+"""Rounded up from what snapshots take: 631 bytes for an ads rule of 177 characters, 474 for a BEGen rule of 113."""
 
 WORKER_BYTES = 4 * 2**30
 """What a Python worker may take where Spark sets no limit (spark.executor.pyspark.memory)."""
 
 BUILDING = 4
-"""While it is built, a shard takes so many times its final size: texts, trees of a chunk, arrays that grow."""
+"""While it is built, a shard takes so many times its final size: 80,000 ads rules, 48 MB in the end, took 219 MB."""
 
 _UNITS = {"": 2**20, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
