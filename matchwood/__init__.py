@@ -18,8 +18,8 @@ from matchwood.errors import (
     UnknownRule,
 )
 from matchwood.index import Index
-from matchwood.index import open_index as open
 from matchwood.language import Expression, attr, parse
+from matchwood.sharding import open_index as open
 
 __version__ = "0.1.0"
 

@@ -24,6 +24,7 @@ from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
 from matchwood.indexing.settings import checked_flag, checked_limit, checked_options, checked_text
 from matchwood.rules import RuleTable
+from matchwood.storage import Snapshot
 
 
 class Index(MutableMapping[Any, str]):
@@ -129,6 +130,12 @@ class Index(MutableMapping[Any, str]):
     def values(self) -> Values:
         """Texts in rule order."""
         return Values(self)
+
+    def _entries_of(self, ids: list[Any]) -> list[tuple[Any, str]]:
+        """Some ids with their texts, without those that are no longer there."""
+        with self._lock.reading():
+            rows = self._table.rows_of(ids).tolist()
+            return [(rule_id, self._table.text(row)) for rule_id, row in zip(ids, rows, strict=True) if row >= 0]
 
     def __repr__(self) -> str:
         return f"<matchwood.Index: {len(self):,} rules, engine {self.engine!r}>"
@@ -302,12 +309,9 @@ class Index(MutableMapping[Any, str]):
         return explaining.find_witness(self._table, self._encoder.schema, attribute, kind, passed_over)
 
 
-def open_index(path: Any, read_only: bool = False, verify: str = "auto") -> Index:
-    """Open a snapshot in milliseconds; changes stay in memory, files never change.
-
-    `verify`  `auto` checks the manifest, sizes and, up to 256 MiB, every byte; `full` checks every byte
-    """
+def index_from(path: Any, snapshot: Snapshot, part: str = persistence.PART, read_only: bool = False) -> Index:
+    """The index in one part of a snapshot, which was loaded from `path`."""
     index = Index.__new__(Index)
-    persistence.restore(index, path, read_only=checked_flag("read_only", read_only), verify=verify)
+    persistence.restore_part(index, path, snapshot, part, read_only)
     index._set_up_locks()
     return index

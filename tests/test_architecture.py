@@ -18,6 +18,7 @@ ROOMS = [
     "storage",
     "explain",
     "index",
+    "sharding",
     "spark",
     "workloads",
     "bench",

@@ -16,7 +16,9 @@ import matchwood
 from matchwood.cli import parser
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SPARK_PAGES = {"spark.md"}
+"""Pages that need an extra; they run with the tests of that extra, which share its session."""
+PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in SPARK_PAGES)]
 LAZY = {"matchwood.spark", "matchwood.__main__"}
 """Packages that need an extra, whose doctests run with the tests of that extra, and what runs when it is imported."""
 

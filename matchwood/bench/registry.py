@@ -124,6 +124,13 @@ _ALL = (
         value="us_per_event",
         label=("engine",),
     ),
+    Experiment(
+        "spark",
+        "matchwood.bench.spark",
+        "Matching on Spark, next to its parts and to Spark SQL",
+        value="us_per_event",
+        label=("engine", "workload", "rules", "events", "partitions"),
+    ),
 )
 
 EXPERIMENTS = {known.name: known for known in _ALL}

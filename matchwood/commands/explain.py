@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from matchwood.commands.calls import WrongCall
 from matchwood.errors import InvalidArgument
-from matchwood.index import Index, open_index
+from matchwood.index import Index
+from matchwood.sharding import open_index
 
 
 def add_arguments(commands: Any) -> None:

@@ -15,8 +15,9 @@ from matchwood.commands.event_files import EventBatch, EventFile
 from matchwood.commands.formats import CSV, format_of
 from matchwood.commands.reading import row_count
 from matchwood.commands.writing import Sink, open_sink
-from matchwood.index import Index, open_index
+from matchwood.index import Index
 from matchwood.progress import Progress
+from matchwood.sharding import open_index
 
 SHOWN = 5
 

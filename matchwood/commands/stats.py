@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from matchwood.index import open_index
 from matchwood.progress import Progress
+from matchwood.sharding import open_index
 from matchwood.storage import current_version
 
 

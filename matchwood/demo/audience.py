@@ -16,17 +16,19 @@ INTERESTS = (
     "sport", "travel", "news", "food", "music", "film", "games", "books", "garden", "cars",
     "fashion", "science", "finance", "health", "pets", "art", "history", "diy", "outdoor", "family",
 )  # fmt: skip
+MISTAKES = [("campaign-typo", "age => 18"), ("campaign-type", "age = 'young'")]
+"""Rules that are rejected, each for another reason."""
 SITES = ("sport.example", "news.example", "shop.example", "video.example", "forum.example", "mail.example")
 
 
-def campaigns(count: int, seed: int = 1) -> list[tuple[str, str]]:
-    """(id, rule) for `count` campaigns; each narrows its audience by four to six conditions.
+def campaigns(count: int, seed: int | str = 1, first: int = 0) -> list[tuple[str, str]]:
+    """(id, rule) for `count` campaigns from number `first` on; each narrows its audience by four to six conditions.
 
     >>> campaigns(1)[0][0], campaigns(1)[0][1].split(" and ")[0]
     ('campaign-000000', 'age between 20')
     """
     draw = random.Random(seed)
-    return [(f"campaign-{number:06d}", _campaign(draw)) for number in range(count)]
+    return [(f"campaign-{number:06d}", _campaign(draw)) for number in range(first, first + count)]
 
 
 def _campaign(draw: random.Random) -> str:
@@ -76,12 +78,12 @@ def _device(draw: random.Random) -> str:
     return f"(device = '{one}' xor device = '{two}')"
 
 
-def page_views(count: int, seed: int = 2) -> pa.Table:
-    """`count` events as a table; some values are missing, as in life."""
+def page_views(count: int, seed: int | Sequence[int] = 2, first: int = 0) -> pa.Table:
+    """`count` events from number `first` on, as a table; some values are missing, as in life."""
     draw = np.random.default_rng(seed)
     return pa.table(
         {
-            "view": np.arange(count),
+            "view": np.arange(first, first + count),
             "age": pa.array(draw.integers(13, 90, count), mask=_absent(draw, count, 0.1)),
             "country": _chosen(draw, count, COUNTRIES),
             "device": _chosen(draw, count, DEVICES),

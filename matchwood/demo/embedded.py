@@ -6,18 +6,19 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 
 from matchwood.bench.tables import text_table
-from matchwood.demo.audience import campaigns, page_views
+from matchwood.demo.audience import MISTAKES, campaigns, page_views
 from matchwood.demo.checking import check
-from matchwood.demo.picture import write_page
-from matchwood.index import Index, open_index
+from matchwood.demo.picture import by_age, sections_of, write_page
+from matchwood.index import Index
 from matchwood.indexing.sources import CHUNK_RULES
 from matchwood.progress import Progress
+from matchwood.sharding import open_index
 
-_MISTAKES = [("campaign-typo", "age => 18"), ("campaign-type", "age = 'young'")]
 _VIEWS_AT_ONCE = 10_000
 _INDENT = "     "
 
@@ -36,14 +37,16 @@ def run(rules: int, events: int, output: Path) -> None:
     reach = _reach(hits)
     _explain(index, views, reach[0][0] if reach else chosen[0][0])
     facts = f"{rules:,} campaigns, {events:,} page views, {hits.num_rows:,} hits in {seconds:.1f} s"
-    write_page(output / "demo.html", facts, hits, views, reach)
+    per_view = np.bincount(hits["event"].to_numpy(), minlength=views.num_rows)
+    bars = [(name, float(count)) for name, count in reach]
+    write_page(output / "demo.html", facts, sections_of(per_view, by_age(per_view, views["age"]), bars))
     print(f"\n6. A picture to look at: {output / 'demo.html'}")
 
 
 def _build(chosen: list[tuple[str, str]], path: Path) -> Index:
     index = Index()
     with Progress("building", "rules", len(chosen)) as progress:
-        report = index.insert_many(progress.over([*chosen, *_MISTAKES], CHUNK_RULES))
+        report = index.insert_many(progress.over([*chosen, *MISTAKES], CHUNK_RULES))
     print(f"\n2. Built in {progress.seconds:.1f} s with engine {index.engine}: {report}. The rejected ones:")
     for row in report.rejected.to_pylist():
         print(f"{_INDENT}{row['id']}: {row['error'].splitlines()[0]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from matchwood.bench.charts import bar_chart
 
 Counts: TypeAlias = NDArray[np.int64]
+Bars: TypeAlias = list[tuple[str, float]]
 
 _BOUNDS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10**12)
 _STYLE = (
@@ -22,25 +24,25 @@ _STYLE = (
 )
 
 
-def write_page(path: Path, facts: str, hits: pa.Table, views: pa.Table, reach: Sequence[tuple[str, int]]) -> None:
-    """How many campaigns a view hits, at which age, and which campaigns reach most."""
-    per_view = np.bincount(hits["event"].to_numpy(), minlength=views.num_rows)
-    sections = [
-        ("Campaigns that a page view hits", bar_chart(histogram(per_view), "page views")),
-        ("Campaigns by the viewer's age", bar_chart(by_age(per_view, views["age"]), "hits of a page view, on average")),
-        (
-            "The campaigns with the widest reach",
-            bar_chart([(name, float(count)) for name, count in reach], "page views"),
-        ),
-    ]
-    charts = "\n".join(f"<h2>{title}</h2>\n{chart}" for title, chart in sections)
+def write_page(path: Path, facts: str, sections: Sequence[tuple[str, str]]) -> None:
+    """A page of charts, each under its title; it needs nothing but itself."""
+    charts = "\n".join(f"<h2>{html.escape(title)}</h2>\n{chart}" for title, chart in sections)
     head = f"<meta charset='utf-8'><title>Matchwood demo</title><style>{_STYLE}</style>"
-    body = f"<h1>Campaigns and page views</h1>\n<p>{facts}</p>\n{charts}"
+    body = f"<h1>Campaigns and page views</h1>\n<p>{html.escape(facts)}</p>\n{charts}"
     page = f"<!doctype html><html lang='en'><head>{head}</head><body>{body}\n</body></html>\n"
     path.write_text(page, encoding="utf-8")
 
 
-def histogram(per_view: Counts) -> list[tuple[str, float]]:
+def sections_of(per_view: Counts, ages: Bars, reach: Bars) -> list[tuple[str, str]]:
+    """How many campaigns a view hits, at which age, and which campaigns reach most."""
+    return [
+        ("Campaigns that a page view hits", bar_chart(histogram(per_view), "page views")),
+        ("Campaigns by the viewer's age", bar_chart(ages, "hits of a page view, on average")),
+        ("The campaigns with the widest reach", bar_chart(reach, "page views")),
+    ]
+
+
+def histogram(per_view: Counts) -> Bars:
     """Views by their number of hits, in classes that grow; empty ones at both ends are left out.
 
     >>> import numpy as np
@@ -54,9 +56,11 @@ def histogram(per_view: Counts) -> list[tuple[str, float]]:
     return [(names[place], float(counts[place])) for place in range(filled[0], filled[-1] + 1)]
 
 
-def by_age(per_view: Counts, ages: pa.ChunkedArray) -> list[tuple[str, float]]:
+def by_age(per_view: Counts, ages: pa.ChunkedArray) -> Bars:
     """Hits of a view on average, by tens of years; every campaign asks for an age, so unknown ones have none."""
     tens = pc.fill_null(pc.divide(ages, 10), -1).to_numpy()
-    groups = np.unique(tens).tolist()
-    names = ["unknown" if ten < 0 else f"{10 * ten} to {10 * ten + 9}" for ten in groups]
-    return [(name, float(per_view[tens == ten].mean())) for name, ten in zip(names, groups, strict=True)]
+    return [(age_class(ten), float(per_view[tens == ten].mean())) for ten in np.unique(tens).tolist()]
+
+
+def age_class(tens: int) -> str:
+    return "unknown" if tens < 0 else f"{10 * tens} to {10 * tens + 9}"

@@ -54,6 +54,7 @@ class Encoder:
         self.event_plan: EventPlan | None = None
         """Kept here by the event encoding, which makes it."""
         self._binder = Binder(self.schema, self.zone)
+        self._agreed: Mapping[str, str] | None = None
 
     @property
     def timezone(self) -> str:
@@ -155,6 +156,13 @@ class Encoder:
 
     # ----------------------------------------------------------------- events
 
+    def agree(self, types: Mapping[str, str]) -> None:
+        """Ask events for these names alone, and as these types: those that all encoders of one set of rules share.
+
+        What rules here ask beside that is of rules that no longer count.
+        """
+        self._agreed, self.event_plan = dict(types), None
+
     def sources(self) -> list[Source]:
         """What events are asked for, one source a name."""
         targets: dict[str, list[int]] = {}
@@ -165,12 +173,13 @@ class Encoder:
             if len(source):
                 derived.setdefault(source.name, []).append(source)
         names = dict.fromkeys((*targets, *derived))
-        return [self._source(name, targets.get(name, []), derived.get(name, [])) for name in names]
+        agreed = names if self._agreed is None else self._agreed
+        return [self._source(name, targets.get(name, []), derived.get(name, [])) for name in names if name in agreed]
 
     def _source(self, name: str, numbers: list[int], derived: list[DerivedSource]) -> Source:
         table, spaces = self.vocabulary.table, self.vocabulary.spaces
-        kind = self.schema.kind(name)
-        if kind == "any":
+        kind = self.schema.kind(name) if self._agreed is None else self._agreed[name]
+        if kind == "any" and self._agreed is None:
             compared = [table.kind(number) for number in numbers if spaces.has_boundaries(number)]
             kind = [*compared, *(source.kind for source in derived), "any"][0]
         direct = tuple(Target(number, spaces.get(number) if table.kind(number) == kind else None) for number in numbers)
@@ -217,3 +226,19 @@ class Encoder:
     def audit(self) -> list[str]:
         """Broken invariants, in words."""
         return encoder_state.audit(self)
+
+
+class AskingEncoder(Encoder):
+    """Asks events for names and types, and encodes nothing: to tell what is missing or does not fit.
+
+    >>> asking = AskingEncoder({"age": "int"}, "UTC")
+    >>> [batch.errors for batch in asking.event_batches([{"age": "x"}], on_error="report")]
+    [[(0, "event 0: 'age' must be int (got 'x', a str)")]]
+    """
+
+    def __init__(self, types: Mapping[str, str], timezone: str) -> None:
+        super().__init__(timezone=timezone)
+        self._asked = [Source(name, kind, (), None) for name, kind in types.items()]
+
+    def sources(self) -> list[Source]:
+        return self._asked

@@ -39,11 +39,14 @@ class CompiledEvents:
         self._matcher, self._chunk = matcher, chunk
         self._generation = -1
         self._codes: EncodedEvents
+        self.errors: list[tuple[int, str]] = []
+        """Row and message of each value that does not fit, once rows were asked for, if the chunk collects them."""
         self._found: _Found | None = None
 
     def rows(self, first: int) -> Rows:
         if self._generation != self._matcher.generation:
-            self._codes = self._chunk.encode().events
+            batch = self._chunk.encode()
+            self._codes, self.errors = batch.events, batch.errors
             self._generation, self._found = self._matcher.generation, None
             self._matcher.encoder.history.observe(self._codes)
         if not self.size:

@@ -33,11 +33,4 @@ class Values(ValuesView[str]):
 def _entries(index: Index) -> Iterator[tuple[Any, str]]:
     ids = list(index)
     for start in range(0, len(ids), PIECE):
-        yield from _piece(index, ids[start : start + PIECE])
-
-
-def _piece(index: Index, ids: list[Any]) -> list[tuple[Any, str]]:
-    with index._lock.reading():
-        table = index._table
-        rows = table.rows_of(ids)
-        return [(rule_id, table.text(row)) for rule_id, row in zip(ids, rows.tolist(), strict=True) if row >= 0]
+        yield from index._entries_of(ids[start : start + PIECE])

@@ -26,20 +26,26 @@ _DAMAGE = (ArithmeticError, AttributeError, LookupError, MatchwoodError, TypeErr
 
 def save(index: Index, path: Any) -> int:
     """Write the whole state as a new version; returns its number."""
+    return storage.save(path, {PART: part_of(index)}, settings_of(index))
+
+
+def settings_of(index: Index) -> dict[str, Any]:
+    """The header of a version that holds an index alone."""
+    return {"kind": KIND, "engine": index.engine, "options": index._options, "dnf_limit": index._dnf_limit}
+
+
+def part_of(index: Index) -> storage.Part:
+    """The whole state of an index."""
     rooms: dict[str, Any] = {"rules": index._table, "encoder": index._encoder, "matcher": index._matcher}
     arrays = {f"{room}/{name}": array for room, state in rooms.items() for name, array in state.arrays().items()}
     header = {room: state.header() for room, state in rooms.items()}
-    settings = {"kind": KIND, "engine": index.engine, "options": index._options, "dnf_limit": index._dnf_limit}
-    return storage.save(path, {PART: storage.Part(header, arrays)}, settings)
+    return storage.Part(header, arrays)
 
 
-def restore(index: Index, path: Any, read_only: bool, verify: str) -> None:
-    """Fill an empty index from a snapshot."""
-    snapshot = storage.load(path, verify=verify)
-    if snapshot.header.get("kind") != KIND:
-        raise CorruptSnapshot(f"{path}: not an index (its kind is {snapshot.header.get('kind')!r})")
+def restore_part(index: Index, path: Any, snapshot: storage.Snapshot, name: str, read_only: bool) -> None:
+    """Fill an empty index from one part of a version, whose header has the settings."""
     try:
-        part = snapshot.parts[PART]
+        part = snapshot.parts[name]
         _fill(index, snapshot.header, part.header, part.arrays)
     except _DAMAGE as error:
         told = error if isinstance(error, MatchwoodError) else repr(error)

@@ -10,9 +10,10 @@ from matchwood.storage.history import VersionInfo, rollback, vacuum, versions
 from matchwood.storage.part import Part
 from matchwood.storage.place import Place, place_of
 from matchwood.storage.snapshot import Snapshot, load
-from matchwood.storage.staging import Staging, begin, save
+from matchwood.storage.staging import Overtaken, Staging, begin, save
 
 __all__ = [
+    "Overtaken",
     "Part",
     "Place",
     "Snapshot",

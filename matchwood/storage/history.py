@@ -12,7 +12,6 @@ from itertools import pairwise
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 from matchwood.storage.current import read_current
 from matchwood.storage.damage import explained
-from matchwood.storage.entries import PartEntry
 from matchwood.storage.naming import is_unfinished, version_name, version_number
 from matchwood.storage.place import Path, Place, place_of
 from matchwood.storage.snapshot import VERIFY_LIMIT, check_contents, check_sizes, open_manifest, version_numbers
@@ -68,17 +67,8 @@ def rollback(path: Path, version: int) -> int:
         if place.is_local and old.manifest.bytes <= VERIFY_LIMIT:
             check_contents(old)
         with begin(place) as staging:
-            for part in old.manifest.parts.values():
-                _link_part(place, part, version_name(version), version_name(staging.version))
-            descriptions = [{"name": name, **part.to_json()} for name, part in old.manifest.parts.items()]
+            descriptions = [staging.link_part(name, part, version) for name, part in old.manifest.parts.items()]
             return staging.publish(descriptions, old.manifest.header, restored_from=version)
-
-
-def _link_part(place: Place, part: PartEntry, source: str, target: str) -> None:
-    place.make(f"{target}/{part.directory}")
-    for entry in part.arrays.values():
-        place.link(f"{source}/{part.directory}/{entry.file}", f"{target}/{part.directory}/{entry.file}")
-    place.settle(f"{target}/{part.directory}")
 
 
 def vacuum(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +86,21 @@ class LocalPlace:
             self.remove(temporary)
             raise
         self.settle(os.path.dirname(name))
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """By a lock on the directory itself, which a process that is killed gives back."""
+        try:
+            import fcntl
+        except ImportError:
+            yield
+            return
+        descriptor = os.open(self.root, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def changed(self, name: str) -> float:
         top = self._at(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from matchwood.errors import InvalidArgument
@@ -51,6 +52,9 @@ class Place(Protocol):
 
     def replace(self, name: str, data: bytes) -> None:
         """A file whose readers see its old or its new contents, nothing else."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """A time in which no other writer publishes here."""
 
     def changed(self, name: str) -> float:
         """When a file, or something in a directory, last changed: seconds since 1970."""

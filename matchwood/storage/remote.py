@@ -9,6 +9,9 @@ store makes whole; PyArrow has no conditional put, so of two writers the later w
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +23,7 @@ from matchwood.storage.naming import MANIFEST, token, unfinished_name
 
 _WHOLE_PUTS = ("s3", "gcs", "abfs")
 _CLAIM = "claim-"
+_LOCK, _LOCK_SECONDS = "publishing", 60.0
 _CHUNK = 8 * 2**20
 
 
@@ -58,6 +62,22 @@ class RemotePlace:
             return True
         self.remove(f"{directory}/{mine}")
         return False
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """By a claimed directory; one that nobody gave back in a minute was left by a writer that is gone."""
+        while not self._claim_lock():
+            time.sleep(0.1)
+        try:
+            yield
+        finally:
+            self.remove(_LOCK)
+
+    def _claim_lock(self) -> bool:
+        since = self.changed(_LOCK)  # 0 if nobody has it
+        if since and time.time() - since > _LOCK_SECONDS:
+            self.remove(_LOCK)
+        return self.claim(_LOCK)
 
     def make(self, directory: str) -> None:
         self.filesystem.create_dir(self._at(directory), recursive=True)

@@ -6,18 +6,22 @@ Opening costs the same whatever the size: nothing but the manifest is read, unle
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from matchwood.errors import InvalidArgument
 from matchwood.storage.arrays import check_array, map_array
 from matchwood.storage.current import read_current
 from matchwood.storage.damage import damaged, explained
+from matchwood.storage.entries import PartEntry
 from matchwood.storage.manifest import MANIFEST_LIMIT, Manifest, manifest_checksum, read_manifest
 from matchwood.storage.naming import MANIFEST, version_name, version_number
 from matchwood.storage.part import Part
 from matchwood.storage.place import Path, Place, place_of
+
+if TYPE_CHECKING:
+    from matchwood.storage.staging import Staging
 
 VERIFY_LIMIT = 256 * 2**20
 VERIFY = ("auto", "full")
@@ -30,6 +34,21 @@ class Snapshot:
     version: int
     header: Mapping[str, Any]
     parts: Mapping[str, Part]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """The bytes of each part's arrays."""
+
+    def link_parts(self, names: Iterable[str], staging: Staging) -> list[dict[str, Any]]:
+        """Take parts over into a new version at the same place; returns their descriptions."""
+        return [staging.link_part(name, self._entries[name], self.version) for name in names]
+
+    def header_of(self, part: str) -> Mapping[str, Any]:
+        """A part's own header, without a look at its arrays."""
+        return self._entries[part].header
+
+    @property
+    def _entries(self) -> Mapping[str, PartEntry]:
+        assert isinstance(self.parts, _Parts), "only a version that was loaded knows its files"
+        return self.parts.entries
 
 
 @dataclass(frozen=True)
@@ -58,7 +77,8 @@ def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapsh
         check_sizes(opened)
         if verify == "full" or (place.is_local and opened.manifest.bytes <= VERIFY_LIMIT):
             check_contents(opened)
-    return Snapshot(opened.manifest.version, opened.manifest.header, _Parts(opened))
+    sizes = {name: part.bytes for name, part in opened.manifest.parts.items()}
+    return Snapshot(opened.manifest.version, opened.manifest.header, _Parts(opened), sizes)
 
 
 def open_manifest(place: Place, version: int | None) -> Opened:
@@ -128,6 +148,7 @@ class _Parts(Mapping[str, Part]):
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
+        self.entries = opened.manifest.parts
 
     def __getitem__(self, name: str) -> Part:
         entry = self._opened.manifest.parts[name]

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.storage.arrays import entry_of, storable
 from matchwood.storage.checksum import octets
-from matchwood.storage.current import current_bytes
+from matchwood.storage.current import current_bytes, read_current
 from matchwood.storage.damage import damaged, explained
 from matchwood.storage.entries import ArrayEntry, PartEntry, part_entry
 from matchwood.storage.manifest import Manifest, manifest_bytes, manifest_checksum
@@ -34,6 +34,10 @@ from matchwood.storage.naming import (
 from matchwood.storage.part import Part
 from matchwood.storage.place import Path, Place, place_of
 from matchwood.storage.strictjson import encoded
+
+
+class Overtaken(MatchwoodError):
+    """Another writer has published first: begin again from what is current now."""
 
 
 def save(path: Path, parts: Mapping[str, Part], header: Mapping[str, Any]) -> int:
@@ -82,19 +86,39 @@ class Staging:
             self.place.settle(f"{self._directory}/{directory}")
         return {"name": name, **PartEntry(directory, header, arrays).to_json()}
 
+    def link_part(self, name: str, part: PartEntry, version: int) -> dict[str, Any]:
+        """Take over a part of a published version, without a copy where that can be done; returns its description."""
+        source, target = f"{version_name(version)}/{part.directory}", f"{self._directory}/{part.directory}"
+        with explained(f"link part {name!r} of version {version} at {self.place}"):
+            self.place.make(target)
+            for entry in part.arrays.values():
+                self.place.link(f"{source}/{entry.file}", f"{target}/{entry.file}")
+            self.place.settle(target)
+        return {"name": name, **part.to_json()}
+
     def publish(
-        self, descriptions: Iterable[Mapping[str, Any]], header: Mapping[str, Any], restored_from: int | None = None
+        self,
+        descriptions: Iterable[Mapping[str, Any]],
+        header: Mapping[str, Any],
+        restored_from: int | None = None,
+        after: int | None = None,
     ) -> int:
-        """Make the described parts the current version; returns its number."""
+        """Make the described parts the current version; returns its number.
+
+        `after`  the version that this one was made from: raises `Overtaken` if another one is current by now
+        """
         encoded("the version's header", dict(header))
         now = datetime.datetime.now(datetime.UTC)
         manifest = Manifest(self.version, now, restored_from, dict(header), _parts(descriptions))
         data = manifest_bytes(manifest)
         with explained(f"publish version {self.version} at {self.place}"):
             self._check_files(manifest)
-            self.place.replace(f"{self._directory}/{MANIFEST}", data)
-            self.place.settle("")
-            self.place.replace(CURRENT, current_bytes(self.version, manifest_checksum(data)))
+            with self.place.alone():
+                if after is not None and read_current(self.place).version != after:
+                    raise Overtaken(f"version {after} of {self.place} was replaced while a change of it was prepared")
+                self.place.replace(f"{self._directory}/{MANIFEST}", data)
+                self.place.settle("")
+                self.place.replace(CURRENT, current_bytes(self.version, manifest_checksum(data)))
         return self.version
 
     def abort(self) -> None:

@@ -18,7 +18,7 @@ from matchwood.index import Index
 
 
 def test_the_demo_from_rules_to_a_picture(folder: Path, run: Any) -> None:
-    done = run("demo", "--rules", "2,000", "--events", "500", "-o", "out")
+    done = run("demo", "--embedded", "--rules", "2,000", "--events", "500", "-o", "out")
     assert done.status == 0
     for step in range(1, 7):
         assert re.search(rf"^{step}\. ", done.out, re.MULTILINE)
@@ -31,7 +31,7 @@ def test_the_demo_from_rules_to_a_picture(folder: Path, run: Any) -> None:
 
 
 def test_the_picture_shows_the_figures(folder: Path, run: Any) -> None:
-    run("demo", "--rules", "2000", "--events", "500", "-o", "out")
+    run("demo", "--embedded", "--rules", "2000", "--events", "500", "-o", "out")
     hits = pa_parquet.read_table("out/hits.parquet")
     page = Path("out/demo.html").read_text()
     charts = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
@@ -45,14 +45,14 @@ def test_the_picture_shows_the_figures(folder: Path, run: Any) -> None:
 
 @pytest.mark.parametrize(("rules", "events"), [(1, 1), (1, 30), (50, 1)])
 def test_the_demo_at_the_smallest_sizes(folder: Path, run: Any, rules: int, events: int) -> None:
-    assert run("demo", "--rules", rules, "--events", events).status == 0
+    assert run("demo", "--embedded", "--rules", rules, "--events", events).status == 0
     assert Path("demo-output/demo.html").is_file()
 
 
 def test_wrong_answers_fail_the_demo(folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     match_many = Index.match_many
     monkeypatch.setattr(Index, "match_many", lambda index, events: match_many(index, events).slice(200))
-    done = run("demo", "--rules", "3000", "--events", "200")
+    done = run("demo", "--embedded", "--rules", "3000", "--events", "200")
     assert done.status == 1
     assert done.err.startswith("matchwood: the demo's answers are wrong: view ")
     assert not Path("demo-output/demo.html").exists()

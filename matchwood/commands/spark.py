@@ -1,0 +1,90 @@
+"""`matchwood spark build | update | match | verify`: the pipeline on paths and tables that Spark reads.
+
+matchwood spark build rules.parquet /data/index --master 'local[4]'
+spark-submit --master yarn "$(which matchwood)" spark match db.events hdfs:/index db.hits
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from matchwood.commands import spark_runs
+from matchwood.commands.calls import count, schema_text
+from matchwood.engines import engine_names
+
+
+def add_arguments(commands: Any) -> None:
+    spark = commands.add_parser("spark", help="build, update, match and verify on Spark")
+    steps = spark.add_subparsers(title="steps", metavar="step", required=True)
+    for add in (_add_build, _add_update, _add_match, _add_verify):
+        add(steps)
+
+
+def _step(steps: Any, name: str, told: str) -> argparse.ArgumentParser:
+    step: argparse.ArgumentParser = steps.add_parser(name, help=told)
+    where = step.add_mutually_exclusive_group()
+    where.add_argument("--master", help="where Spark runs (default: local[*], or as submitted)")
+    where.add_argument("--remote", metavar="URL", help="a Spark Connect server, such as sc://host")
+    step.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark")
+    step.add_argument("--format", help="how paths are read and written (default: by their ending, else parquet)")
+    step.set_defaults(run=spark_runs.run, step=name)
+    return step
+
+
+def _add_rules(step: argparse.ArgumentParser) -> None:
+    step.add_argument("--id", default="id", metavar="COLUMN", help="the column with ids (default: id)")
+    step.add_argument("--expression", default="expression", metavar="COLUMN", help="the column with rules")
+    step.add_argument("--weight", metavar="COLUMN", help="a column with constant weights")
+    step.add_argument("--weights", metavar="COLUMN", help="a column with weights by attribute, as JSON")
+    step.add_argument("--on-error", choices=("quarantine", "fail"), default="quarantine", help="what bad rules do")
+    step.add_argument("--on-duplicate", choices=("error", "last"), default="error", help="what repeated ids do")
+    step.add_argument("--order", metavar="COLUMN", help="tells which rule is the last, for --on-duplicate last")
+
+
+def _add_build(steps: Any) -> None:
+    build = _step(steps, "build", "build an index from a table of rules")
+    build.add_argument("rules", help="a path or table with the columns id and expression")
+    build.add_argument("index", help="where to publish the index, as a new version")
+    _add_rules(build)
+    engines = ["auto", *engine_names(), "oracle"]
+    build.add_argument("--engine", choices=engines, default="auto", help="how to match (default: auto)")
+    build.add_argument("--schema", type=schema_text, help="types of attributes, as DDL")
+    build.add_argument("--shards", type=count, metavar="N", help="how many (default: one until it is too large)")
+
+
+def _add_update(steps: Any) -> None:
+    update = _step(steps, "update", "insert, replace and delete rules of an index")
+    update.add_argument("changes", help="a path or table of rules; an expression that is NULL deletes")
+    update.add_argument("index", help="the index")
+    _add_rules(update)
+
+
+def _add_match(steps: Any) -> None:
+    match = _step(steps, "match", "the rules that are true of each event")
+    match.add_argument("events", help="a path or table of events")
+    match.add_argument("index", help="the index")
+    match.add_argument("hits", help="a path or table to write")
+    match.add_argument(
+        "--output", choices=("rows", "array", "count"), default="rows", help="a row a hit (default: rows)"
+    )
+    match.add_argument("--mode", choices=("error", "append", "overwrite"), default="error", help="if there are hits")
+    match.add_argument("--keep", metavar="COLUMNS", help="event columns to keep, with commas between (default: all)")
+    match.add_argument("--top", type=count, metavar="N", help="only the best N rules of an event")
+    match.add_argument("--strategy", choices=("auto", "broadcast", "sharded", "partitioned"), default="auto")
+    match.add_argument("--index-version", type=count, metavar="N", help="a version of the index (default: current)")
+    match.add_argument("--key", metavar="COLUMN", help="a column whose values are distinct, for 'partitioned'")
+    match.add_argument("--event", metavar="COLUMN", help="the struct, map or JSON column that holds the event")
+    match.add_argument("--on-error", choices=("fail", "null", "report"), default="null", help="values that do not fit")
+    match.add_argument("--missing", choices=("null", "error"), default="null", help="attributes that no column has")
+    match.add_argument("--prefix", default="", help="put before the names of added columns")
+
+
+def _add_verify(steps: Any) -> None:
+    verify = _step(steps, "verify", "compare a sample of hits with what Spark SQL says")
+    verify.add_argument("events", help="a path or table of events")
+    verify.add_argument("rules", help="a path or table with the columns id and expression")
+    verify.add_argument("hits", help="a path or table that 'match' wrote")
+    verify.add_argument("--key", default="event_id", metavar="COLUMN", help="tells events apart (default: event_id)")
+    verify.add_argument("--rules-sample", type=count, default=100, metavar="N", help="(default: 100)")
+    verify.add_argument("--events-sample", type=count, default=1000, metavar="N", help="(default: 1000)")

@@ -1,0 +1,162 @@
+"""What the steps of `matchwood spark` do. PySpark is imported when one runs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import warnings
+from typing import Any
+
+from matchwood.commands.calls import WrongCall
+from matchwood.errors import MatchwoodError
+from matchwood.progress import Progress
+
+FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet", "orc": "orc"}
+SHOWN = 20
+
+_VERIFIED = ("events", "rules", "hits")
+
+_ENDING = re.compile(r"\.(\w+?)(?:\.(?:gz|bz2|zst|snappy))?/?$")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Start or find a session, do the step, and stop a session that was started for it."""
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MatchwoodError("matchwood spark needs PySpark: pip install 'matchwood[spark]'") from None
+    from matchwood import spark as mws
+
+    found = SparkSession.getActiveSession()
+    spark = mws.session(**_settings(arguments))
+    try:
+        return STEPS[arguments.step](spark, arguments)
+    except PySparkException as error:
+        raise MatchwoodError(str(error)) from error
+    finally:
+        if found is None:
+            spark.stop()
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, str]:
+    settings = {name: value for name in ("master", "remote") if (value := getattr(arguments, name))}
+    for given in arguments.conf:
+        name, equals, value = given.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise WrongCall(f"--conf takes a setting like spark.executor.memory=4g (got {given!r})")
+        settings[name] = value
+    return settings
+
+
+def format_of(text: str, given: str | None) -> str | None:
+    """The format of a path, None for a table's name.
+
+    >>> format_of("rules.csv.gz", None), format_of("/data/rules", None), format_of("db.rules", None)
+    ('csv', 'parquet', None)
+    """
+    ending = _ENDING.search(text)
+    known = FORMATS.get(ending[1].lower()) if ending else None
+    if given or known:
+        return given or known
+    return "parquet" if "/" in text or "\\" in text else None
+
+
+def read(spark: Any, text: str, given: str | None) -> Any:
+    """A path or table as a DataFrame."""
+    kind = format_of(text, given)
+    if kind is None:
+        return spark.table(text)
+    options = {"header": True, "inferSchema": True, "multiLine": True, "escape": '"'} if kind == "csv" else {}
+    return spark.read.format(kind).options(**options).load(text)
+
+
+def write(frame: Any, text: str, given: str | None, mode: str) -> int:
+    """Write a DataFrame to a path or table; returns the number of rows."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    seen = Observation("matchwood")
+    counted = frame.observe(seen, F.count(F.lit(1)).alias("rows"))
+    kind = format_of(text, given)
+    writer = counted.write.mode(mode)
+    if kind is None:
+        writer.saveAsTable(text)
+    else:
+        writer.format(kind).options(**({"header": True} if kind == "csv" else {})).save(text)
+    return int(seen.get["rows"])
+
+
+def _rule_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    names = ("id", "expression", "weight", "weights", "on_error", "on_duplicate", "order")
+    return {name: getattr(arguments, name) for name in names}
+
+
+def build(spark: Any, arguments: argparse.Namespace) -> int:
+    from matchwood import spark as mws
+
+    rules = read(spark, arguments.rules, arguments.format)
+    more = {"engine": arguments.engine, "schema": arguments.schema, "shards": arguments.shards or "auto"}
+    with Progress(f"building {arguments.index}"):
+        report = mws.build(rules, arguments.index, **_rule_options(arguments), **more)
+    return _told(spark, arguments.index, report)
+
+
+def update(spark: Any, arguments: argparse.Namespace) -> int:
+    from matchwood import spark as mws
+
+    changes = read(spark, arguments.changes, arguments.format)
+    with Progress(f"updating {arguments.index}"):
+        report = mws.update(changes, arguments.index, **_rule_options(arguments))
+    return _told(spark, arguments.index, report)
+
+
+def _told(spark: Any, index: str, report: Any) -> int:
+    """Print the report and some rejected rules; the exit status is 1 if there are any."""
+    from matchwood import spark as mws
+
+    print(f"{index}: {report}")
+    if not report.rejected:
+        return 0
+    for row in mws.rejects(spark, index, report.version).limit(5).collect():
+        print(f"  {row['id']}: {row['error']}".replace("\n", "\n  "))
+    return 1
+
+
+def match(spark: Any, arguments: argparse.Namespace) -> int:
+    from matchwood import spark as mws
+
+    names = ("output", "top", "strategy", "key", "event", "on_error", "missing", "prefix")
+    options = {name: getattr(arguments, name) for name in names}
+    keep = None if arguments.keep is None else [name for name in arguments.keep.split(",") if name]
+    events = read(spark, arguments.events, arguments.format)
+    with Progress(f"matching {arguments.events}") as progress:
+        hits = mws.match(events, arguments.index, keep=keep, version=arguments.index_version, **options)
+        rows = write(hits, arguments.hits, arguments.format, arguments.mode)
+    print(f"{rows:,} rows in {progress.seconds:.1f} s, written to {arguments.hits}", file=sys.stderr)
+    return 0
+
+
+def verify(spark: Any, arguments: argparse.Namespace) -> int:
+    """Print pairs on which the two disagree; the exit status is 1 if there are any."""
+    from matchwood import spark as mws
+    from matchwood.spark.verify import NotVerified
+
+    events, rules, hits = (read(spark, getattr(arguments, name), arguments.format) for name in _VERIFIED)
+    samples = {"rules_sample": arguments.rules_sample, "events_sample": arguments.events_sample}
+    with Progress(f"verifying {arguments.hits}"), warnings.catch_warnings(record=True) as left_out:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", NotVerified)
+        wrong = mws.verify(events, rules, hits, key=arguments.key, **samples).limit(SHOWN + 1).collect()
+    for warning in left_out:
+        print(f"matchwood: {warning.message}", file=sys.stderr)
+    for row in wrong[:SHOWN]:
+        print(f"  event {row['key']!r}, rule {row['rule']!r}: ours {row['ours']}, Spark SQL {row['theirs']}")
+    sampled = f"{arguments.rules_sample:,} rules and {arguments.events_sample:,} events at most"
+    many = f"more than {SHOWN}" if len(wrong) > SHOWN else str(len(wrong))
+    print(f"{many} disagreements with Spark SQL, on a sample of {sampled}")
+    return 1 if wrong else 0
+
+
+STEPS = {"build": build, "update": update, "match": match, "verify": verify}

@@ -1,0 +1,38 @@
+"""The demo's campaigns and page views as Spark DataFrames, made by the executors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from matchwood.demo.audience import campaigns, page_views
+from matchwood.workloads.on_spark import made_on_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_RULES = "id string, expression string"
+_VIEWS = (
+    "view bigint, age bigint, country string, device string, hour bigint, interests array<string>, plan string, "
+    "site string, spend double"
+)
+
+
+def rules_on_spark(spark: SparkSession, count: int) -> DataFrame:
+    """Campaigns: id and expression."""
+    return made_on_spark(spark, count, _rules, _RULES)
+
+
+def _rules(block: int, first: int, count: int) -> pa.Table:
+    ids, texts = zip(*campaigns(count, f"1/{block}", first), strict=True)
+    return pa.table({"id": ids, "expression": texts})
+
+
+def views_on_spark(spark: SparkSession, count: int) -> DataFrame:
+    """Page views, told apart by `view`."""
+    return made_on_spark(spark, count, _views, _VIEWS)
+
+
+def _views(block: int, first: int, count: int) -> pa.Table:
+    return page_views(count, (2, block), first)

@@ -1,0 +1,180 @@
+"""A version of several shards as an Index: matched shard by shard, until it is changed.
+
+Matching, reading and explaining work on the shards as they lie on disk. Whatever needs all rules in one structure
+(changing, lint, audit, saving) first gathers them into one, once, at the cost of building the index.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from matchwood import storage
+from matchwood._locks import ReadersWriterLock
+from matchwood.explain import Explanation
+from matchwood.index import Index, index_from
+from matchwood.indexing import explaining
+from matchwood.indexing.settings import checked_flag
+from matchwood.sharding.answers import Answered
+from matchwood.sharding.layout import KIND
+from matchwood.sharding.shards import ShardSet, check_kind
+
+_GATHERED = ("_table", "_encoder", "_matcher")
+
+
+class ShardedIndex(Index):
+    """An index that was opened from several shards; see `Index`. Rule order is the order of ids.
+
+    A reader of `match_batches` that began before the first change goes on with the rules as they were.
+    """
+
+    def __init__(self, shards: ShardSet, read_only: bool = False) -> None:
+        self._shards = shards
+        self._options, self._dnf_limit = dict(shards.settings["options"]), int(shards.settings["dnf_limit"])
+        self._read_only, self._opened, self._checked = read_only, True, True
+        self._gathering, self._lock, self._writer = threading.RLock(), ReadersWriterLock(), threading.RLock()
+
+    def __getattr__(self, name: str) -> Any:
+        """The rooms of an index come to be when something asks for them."""
+        if name in _GATHERED:
+            self._gather()
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def _is_gathered(self) -> bool:
+        return "_matcher" in self.__dict__
+
+    def _gather(self) -> None:
+        with self._gathering:
+            if self._is_gathered:
+                return
+            whole = gathered(self._shards)
+            for name in _GATHERED:
+                self.__dict__[name] = whole.__dict__[name]
+            self._encoder.schema.find_witness = self._find_witness
+
+    # ---------------------------------------------------------------- reading
+
+    def __len__(self) -> int:
+        return super().__len__() if self._is_gathered else len(self._shards)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._is_gathered:
+            return super().__iter__()
+        ids = [shard.table.ids(shard.live_rows()) for shard in self._shards.walk()]
+        return iter(pa.concat_arrays(ids).sort().to_pylist())
+
+    def __contains__(self, rule_id: object) -> bool:
+        return super().__contains__(rule_id) if self._is_gathered else self._shards.find(rule_id) is not None
+
+    def __getitem__(self, rule_id: Any) -> str:
+        return super().__getitem__(rule_id) if self._is_gathered else self._shards.text(rule_id)
+
+    def _entries_of(self, ids: list[Any]) -> list[tuple[Any, str]]:
+        return super()._entries_of(ids) if self._is_gathered else self._shards.entries(ids)
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that does the matching."""
+        return super().engine if self._is_gathered else str(self._shards.settings["engine"])
+
+    @property
+    def id_kind(self) -> type[int] | type[str] | None:
+        """Whether ids are int or str."""
+        if self._is_gathered:
+            return super().id_kind
+        return int if pa.types.is_integer(self._shards.id_type) else str
+
+    def types(self) -> dict[str, str]:
+        """The types of all attributes that are declared or that rules compare with something."""
+        return super().types() if self._is_gathered else self._shards.types()
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, bytes and the work done so far, as plain data; those of the shards are added up."""
+        if self._is_gathered:
+            return super().stats()
+        every = [index.stats() for index in self._shards.shards]
+        return {**_added(every), "rules": len(self), "shards": len(every)}
+
+    # --------------------------------------------------------------- matching
+
+    def match(self, event: Mapping[str, Any]) -> list[Any]:
+        if self._is_gathered or not isinstance(event, Mapping):
+            return super().match(event)
+        return [rule_id for answered in self._shards.answers([event]) for rule_id in answered.ids.to_pylist()]
+
+    def match_many(self, events: Any, missing: str = "null") -> pa.Table:
+        if self._is_gathered:
+            return super().match_many(events, missing)
+        return pa.Table.from_batches(self._batches(events, missing), schema=self._hits_schema())
+
+    def match_batches(self, events: Any, missing: str = "null") -> pa.RecordBatchReader:
+        if self._is_gathered:
+            return super().match_batches(events, missing)
+        return pa.RecordBatchReader.from_batches(self._hits_schema(), self._batches(events, missing))
+
+    def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
+        if self._is_gathered:
+            return super().explain(event, rule_id)
+        return explaining.explain_text(self[rule_id], event, self.types(), self._shards.timezone)
+
+    def _hits_schema(self) -> pa.Schema:
+        return pa.schema([pa.field("event", pa.int64(), False), pa.field("rule", self._shards.id_type, False)])
+
+    def _batches(self, events: Any, missing: str) -> Iterator[pa.RecordBatch]:
+        first = 0
+        for answered in self._shards.answers(events, missing):
+            if len(answered.ids):
+                yield pa.record_batch([_positions(answered, first), answered.ids], schema=self._hits_schema())
+            first += len(answered.offsets) - 1
+
+
+def _positions(answered: Answered, first: int) -> pa.Array:
+    """The row position of the event of each hit."""
+    counts = np.diff(answered.offsets)
+    return pa.array(np.repeat(np.arange(first, first + len(counts), dtype=np.int64), counts))
+
+
+def _added(every: list[dict[str, Any]]) -> dict[str, Any]:
+    """Numbers added up, within dicts too; anything else as the first has it."""
+    total: dict[str, Any] = {}
+    for name, value in every[0].items():
+        values = [each[name] for each in every]
+        if isinstance(value, dict):
+            total[name] = _added(values)
+        else:
+            total[name] = sum(values) if isinstance(value, int | float) else value
+    return total
+
+
+def gathered(shards: ShardSet) -> Index:
+    """All live rules of several shards as one index, ordered by id."""
+    encoder = next(iter(shards.shards))._encoder
+    settings = shards.settings
+    options = {**settings["options"], "spaces": encoder.vocabulary.spaces.name}
+    whole = Index(settings["engine"], options=options, dnf_limit=settings["dnf_limit"], timezone=shards.timezone)
+    whole._encoder.schema.declared = encoder.schema.declared
+    whole._encoder.schema.strict = encoder.schema.strict
+    rules = pa.Table.from_batches(shards.rules())
+    whole.insert_many(rules.sort_by("id") if len(rules) else rules, on_error="raise")
+    return whole
+
+
+def open_index(path: Any, read_only: bool = False, verify: str = "auto") -> Index:
+    """Open a snapshot in milliseconds; changes stay in memory, files never change.
+
+    `verify`  `auto` checks the manifest, sizes and, up to 256 MiB, every byte; `full` checks every byte
+
+    A version of several shards is matched as it lies there; the first change gathers its rules in memory.
+    """
+    read_only = checked_flag("read_only", read_only)
+    snapshot = storage.load(path, verify=verify)
+    check_kind(path, snapshot)
+    if snapshot.header["kind"] == KIND:
+        return ShardedIndex(ShardSet(path, snapshot), read_only)
+    return index_from(path, snapshot, read_only=read_only)

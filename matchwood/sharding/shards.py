@@ -1,0 +1,200 @@
+"""A set of shards: what one version of an index consists of, opened to be read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from matchwood import storage
+from matchwood.encoding import Schema, Use
+from matchwood.encoding.events import columns_needed
+from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
+from matchwood.index import Index, index_from
+from matchwood.indexing import persistence
+from matchwood.indexing.preparation import stored_uses
+from matchwood.sharding.answers import Answered, Walk, answers_of_one
+from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, Layout, read_layout
+from matchwood.sharding.shard import Shard
+
+_MOST_HITS = 2**31 - 1
+
+
+class ShardSet:
+    """All rules of one version.
+
+    `version`     its number
+    `attributes`  the names that live rules ask events for, each with its type (`any`: only tested for NULL)
+    `id_type`     int64 or string
+    `timezone`    where dates begin and naive times are read
+    `bytes`       the size of all shards
+    `layout`      which parts they are; `snapshot` has them
+    """
+
+    def __init__(self, path: Any, snapshot: storage.Snapshot, keep: bool = True) -> None:
+        self._path, self.snapshot, self._keep = path, snapshot, keep
+        self._opened: dict[str, Shard] = {}
+        self.version = snapshot.version
+        self._tombstones = _tombstones(snapshot)
+        self._is_alone = snapshot.header.get("kind") == persistence.KIND
+        self.layout = self._layout_of_one() if self._is_alone else read_layout(snapshot.header, str(path))
+        self.attributes = dict(self.layout.attributes)
+        self.id_type = ID_TYPES[self.layout.id_type]
+        self.timezone = self.layout.timezone
+        self.bytes = sum(snapshot.sizes.get(name, 0) for name in self.layout.shards)
+
+    def _layout_of_one(self) -> Layout:
+        shard = self.shard(persistence.PART)
+        encoder, table = shard.matcher.encoder, shard.table
+        kinds = {source.name: source.kind for source in encoder.sources()}
+        return Layout(
+            bases=(persistence.PART,),
+            deltas=(),
+            rules={persistence.PART: len(table)},
+            id_type=str(table.id_type),
+            timezone=encoder.timezone,
+            uses=encoder.schema.counts(),
+            attributes={name: kinds[name] for name in columns_needed(encoder)},
+        )
+
+    # ----------------------------------------------------------------- shards
+
+    def __len__(self) -> int:
+        """The live rules."""
+        return sum(self.layout.rules.values())
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Engine, options and dnf_limit, which all shards share."""
+        return {name: self.snapshot.header[name] for name in ("engine", "options", "dnf_limit")}
+
+    def tombstones(self, name: str) -> NDArray[np.int32]:
+        """The dead rows of a shard, ascending."""
+        return self._tombstones.get(name, _NONE_DEAD)
+
+    @property
+    def shards(self) -> Iterator[Index]:
+        """The shards as indexes to be read, base shards first, each opened when its turn comes."""
+        return (shard.index for shard in self.walk())
+
+    def walk(self) -> Iterator[Shard]:
+        """The shards with their dead rows. They stay open unless the set was opened with keep=False."""
+        return (self.shard(name) for name in self.layout.shards)
+
+    def shard(self, name: str) -> Shard:
+        """One shard, by the name of its part."""
+        shard = self._opened.get(name)
+        if shard is None:
+            shard = Shard(name, self._open(name), self.tombstones(name))
+            if not self._is_alone:
+                shard.matcher.encoder.agree(self.attributes)
+            if self._keep:
+                self._opened[name] = shard
+        return shard
+
+    def _open(self, name: str) -> Index:
+        return index_from(self._path, self.snapshot, name, read_only=True)
+
+    def types(self) -> dict[str, str]:
+        """The types of all attributes that are declared or that live rules compare with something."""
+        declared = next(self.shards)._encoder.schema.declared
+        kinds = {name: declared.type_of(name) or kind for name, kind in self.layout.uses if kind != "any"}
+        return {**declared.types, **kinds}
+
+    # --------------------------------------------------------------- matching
+
+    def answers(self, events: Any, missing: str = "null", on_error: str = "raise") -> Iterator[Answered]:
+        """The rules of events of any kind that `Index.match_many` takes, in pieces of bounded size.
+
+        `missing`   `null`, or `error` to refuse events without an attribute that rules name
+        `on_error`  a value that does not fit is an EventError with `raise`; it counts as missing with `null`, and
+                    with `report`, which also tells of it
+        """
+        if len(self.layout.shards) == 1:
+            return answers_of_one(self.shard(self.layout.bases[0]), events, missing, on_error)
+        return Walk(self.walk, self.attributes, self.timezone, self._keep).answers(events, missing, on_error)
+
+    def match_lists(self, events: Any, missing: str = "null", on_error: str = "raise") -> pa.ListArray:
+        """For each event the ids of the rules that are true of it, in rule order."""
+        counts, ids = [np.zeros(1, np.int64)], [pa.array([], self.id_type)]
+        for answered in self.answers(events, missing, on_error):
+            counts.append(np.diff(answered.offsets))
+            ids.append(answered.ids)
+        offsets = np.cumsum(np.concatenate(counts))
+        if offsets[-1] > _MOST_HITS:
+            raise LimitExceeded(f"{offsets[-1]:,} hits do not fit into one array: match fewer events at once")
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.concat_arrays(ids))
+
+    # ------------------------------------------------------------------ rules
+
+    def find(self, rule_id: object) -> tuple[Shard, int] | None:
+        """The shard that holds a live rule, and its row there."""
+        for shard in self.walk():
+            row = shard.find(rule_id)
+            if row >= 0:
+                return shard, row
+        return None
+
+    def text(self, rule_id: object) -> str:
+        """A rule's text as it was given; raises UnknownRule."""
+        found = self.find(rule_id)
+        if found is None:
+            raise UnknownRule(rule_id)
+        return found[0].table.text(found[1])
+
+    def entries(self, ids: Sequence[Any]) -> list[tuple[Any, str]]:
+        """Some ids with their texts, in the order of the ids; without those that no live rule has."""
+        texts: dict[Any, str] = {}
+        for shard in self.walk():
+            rows = shard.find_many(ids).tolist()
+            texts |= {rule_id: shard.table.text(row) for rule_id, row in zip(ids, rows, strict=True) if row >= 0}
+        return [(rule_id, texts[rule_id]) for rule_id in ids if rule_id in texts]
+
+    def find_witness(self, schema: Schema, use: Use, passed_over: Container[Any]) -> Any:
+        """The id of a live rule with a use, None if there is none; looks at every rule, so only errors ask."""
+        name = use[0].strip("`")
+        for spelled, shard in itertools.product((True, False), self.walk()):
+            for row in shard.live_rows().tolist():
+                text = shard.table.text(row)
+                if (name in text) is spelled and use in stored_uses(schema, text):
+                    rule_id = shard.table.id_list(np.array([row]))[0]
+                    if rule_id not in passed_over:
+                        return rule_id
+        return None
+
+    def rules(self) -> Iterator[pa.RecordBatch]:
+        """All live rules as batches (id, expression, weight, weights), shard by shard."""
+        return (batch for shard in self.walk() for batch in shard.rules())
+
+
+_NONE_DEAD: NDArray[np.int32] = np.empty(0, np.int32)
+
+
+def _tombstones(snapshot: storage.Snapshot) -> dict[str, NDArray[np.int32]]:
+    """The dead rows of each shard that has some."""
+    if TOMBSTONES not in snapshot.parts:
+        return {}
+    arrays = snapshot.parts[TOMBSTONES].arrays
+    if any(array.dtype != np.int32 or array.ndim != 1 for array in arrays.values()):
+        raise CorruptSnapshot("tombstones must be rows of 32 bits")
+    return dict(arrays)
+
+
+def open_shards(path: Any, version: int | None = None, verify: str = "auto", keep: bool = True) -> ShardSet:
+    """The shards of the current version at a path, or of another one.
+
+    `keep`  whether a shard stays open once it was; without, a walk has one shard in memory at a time
+    """
+    snapshot = storage.load(path, version, verify)
+    check_kind(path, snapshot)
+    return ShardSet(path, snapshot, keep)
+
+
+def check_kind(path: Any, snapshot: storage.Snapshot) -> None:
+    kind = snapshot.header.get("kind")
+    if kind not in (KIND, persistence.KIND):
+        raise CorruptSnapshot(f"{path}: not an index (its kind is {kind!r})")

@@ -1,0 +1,98 @@
+"""What a match will do, settled on the driver before Spark sees it: version, columns, strategy."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from matchwood import storage
+from matchwood.encoding.event_missing import near_misses
+from matchwood.errors import EventError, InvalidArgument
+from matchwood.spark.arguments import Arguments, arguments_for, column_places, field_places
+from matchwood.spark.match_options import MatchOptions, position_of
+from matchwood.spark.opened import OpenedIndex, current, opened
+from matchwood.spark.strategy import chosen
+from matchwood.spark.task import Task
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_log = logging.getLogger("matchwood.spark")
+_NAMES_LISTED = 20
+
+
+class MatchPlan(NamedTuple):
+    """A match as it will run.
+
+    `strategy`, `estimate`  what was chosen, and why
+    `missing`               attributes that rules name and no column has, each with names that may have been meant
+    `arguments`             the expressions that travel to the Python workers
+    """
+
+    strategy: str
+    estimate: str
+    missing: dict[str, list[str]]
+    shards: int
+    task: Task
+    id_type: pa.DataType
+    arguments: list[Column]
+
+    @property
+    def version(self) -> int:
+        return self.task.version
+
+
+def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptions) -> MatchPlan:
+    """Pin the version, find the columns, choose the strategy; all that can be refused is refused here."""
+    place = str(storage.place_of(path))
+    version = current(place, options.version)
+    index, schema = opened(place, version, keep=False), events.schema
+    form, arguments = _arguments(schema, index, options)
+    missing = {name: near_misses(name, _given(schema, options)) for name in arguments.missing}
+    _tell_missing(missing, options.missing)
+    strategy, estimate = chosen(events, index, options)
+    how = (options.output, options.missing, options.on_error, strategy)
+    task = Task(place, version, form, arguments.layout, *how)
+    values = arguments.values or [sf.lit(None).cast("boolean")]
+    return MatchPlan(strategy, estimate, missing, len(index.shards), task, index.id_type, values)
+
+
+def _arguments(schema: st.StructType, index: OpenedIndex, options: MatchOptions) -> tuple[str, Arguments]:
+    """How the events come, and what of them travels."""
+    if options.event is None:
+        return "columns", arguments_for(index.attributes, column_places(schema))
+    position = position_of(schema.names, options.event, "event")
+    kind, value = schema.fields[position].dataType, sf.col(f"_{position}")
+    if isinstance(kind, st.StructType):
+        return "columns", arguments_for(index.attributes, field_places(kind, value))
+    if isinstance(kind, st.MapType) and isinstance(kind.keyType, st.StringType):
+        return "map", Arguments([value], (), [])
+    if isinstance(kind, st.StringType):
+        return "json", Arguments([value], (), [])
+    raise InvalidArgument(
+        f"event: {options.event!r} must be a struct, a map with text for keys, or JSON text (got {kind.simpleString()})"
+    )
+
+
+def _given(schema: st.StructType, options: MatchOptions) -> list[str]:
+    """The names that the events do have: of columns, or of the fields of the struct that holds them."""
+    if options.event is None:
+        return list(schema.names)
+    return list(getattr(schema[options.event].dataType, "names", []))
+
+
+def _tell_missing(missing: dict[str, list[str]], how: str) -> None:
+    if not missing:
+        return
+    told = [f"no {name!r}" + (f", but {', '.join(map(repr, near))}" if near else "") for name, near in missing.items()]
+    more = f", and {len(told) - _NAMES_LISTED} more" if len(told) > _NAMES_LISTED else ""
+    listed = "; ".join(told[:_NAMES_LISTED]) + more
+    if how == "error":
+        names = ", ".join(missing)
+        raise EventError(names, where="the events' columns", got=listed, expected="given, because rules name it")
+    _log.warning("rules name attributes that no column of the events has, so that they are NULL: %s", listed)

@@ -1,0 +1,36 @@
+"""What a build or an update did, in numbers and in a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """`rules` live in version `version`, in so many `shards` of so many `bytes`; so many were `rejected`."""
+
+    rules: int
+    rejected: int
+    shards: int
+    bytes: int
+    version: int
+    seconds: float
+
+    def __str__(self) -> str:
+        held = f"{self.rules:,} rules, {self.rejected:,} rejected"
+        shards = f"{self.shards} shard{'' if self.shards == 1 else 's'} of {self.bytes / 2**20:,.1f} MiB"
+        return f"version {self.version}: {held}; {shards}; {self.seconds:.1f} s"
+
+
+@dataclass(frozen=True)
+class UpdateReport(BuildReport):
+    """Also how many rules were `inserted`, `replaced`, `deleted`, and whether all shards were built anew."""
+
+    inserted: int = 0
+    replaced: int = 0
+    deleted: int = 0
+    compacted: bool = False
+
+    def __str__(self) -> str:
+        changes = f"{self.inserted:,} inserted, {self.replaced:,} replaced, {self.deleted:,} deleted"
+        return f"{super().__str__()} ({changes}{', compacted' if self.compacted else ''})"

@@ -1,0 +1,104 @@
+"""Text as the values that the rules' types ask for, where events come as maps of text.
+
+Dates, timestamps and text stay as they are: the index reads ISO 8601 by itself. What is no value of its type stays text
+as well, for the index to refuse.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_INTEGER = r"^[+-]?[0-9]+$"
+_NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:nan|inf|infinity))$"
+_EXACT = 2.0**53
+
+Values: TypeAlias = pa.Array | list[Any]
+
+
+def values_of_text(kind: str, text: pa.Array) -> Values:
+    """A column of text as values; a list where no Arrow type holds them all.
+
+    >>> values_of_text("number", pa.array(["1", " 2.5", None])).to_pylist()
+    [1.0, 2.5, None]
+    >>> values_of_text("int", pa.array(["1", "x"]))
+    [1, 'x']
+    """
+    return _READERS[kind](text) if kind in _READERS else text
+
+
+def _settled(values: Values, text: pa.Array, wrong: pa.Array) -> Values:
+    """The values, if all of the text could be read; otherwise with text in the places of those that could not."""
+    if not pc.any(wrong).as_py():
+        return values
+    held = values if isinstance(values, list) else values.to_pylist()
+    places = zip(held, text.to_pylist(), wrong.to_pylist(), strict=True)
+    return [given if bad else value for value, given, bad in places]
+
+
+def _bools(text: pa.Array) -> Values:
+    word = pc.utf8_lower(pc.utf8_trim_whitespace(text))
+    known = pc.is_in(word, pa.array(["true", "false", "1", "0", None]))
+    values = pc.if_else(pc.is_valid(word), pc.is_in(word, pa.array(["true", "1"])), pa.scalar(None, pa.bool_()))
+    return _settled(values, text, pc.invert(known))
+
+
+def _integers(text: pa.Array) -> Values:
+    return _numbers(text, _INTEGER)
+
+
+def _numbers(text: pa.Array, pattern: str = _NUMBER) -> Values:
+    bare = pc.utf8_trim_whitespace(text)
+    wrong = pc.fill_null(pc.invert(pc.match_substring_regex(bare, pattern)), False)
+    digits = pc.replace_substring_regex(pc.if_else(wrong, pa.scalar(None, text.type), bare), r"^\+", "")
+    return _settled(_parsed(digits), text, wrong)
+
+
+def _parsed(digits: pa.Array) -> Values:
+    """Integers where all are, otherwise doubles; Python's numbers where a double would not hold an integer."""
+    whole = pc.match_substring_regex(digits, _INTEGER)
+    try:
+        if pc.all(whole, min_count=0).as_py():
+            return digits.cast(pa.int64())
+        doubles = digits.cast(pa.float64())
+    except pa.ArrowInvalid:  # beyond int64, or beyond a double
+        return [_number(value) for value in digits.to_pylist()]
+    large = pc.and_(whole, pc.greater_equal(pc.abs(doubles), _EXACT))
+    return [_number(value) for value in digits.to_pylist()] if pc.any(large).as_py() else doubles
+
+
+def _number(digits: str | None) -> int | float | None:
+    if digits is None:
+        return None
+    try:
+        return int(digits)
+    except ValueError:  # not an integer, or one of thousands of digits
+        return float(digits)
+
+
+def _lists(text: pa.Array) -> Values:
+    """JSON arrays. Each distinct text is read once."""
+    cells = text.dictionary_encode()
+    found = [_elements(cell) for cell in cells.dictionary.to_pylist()]
+    return [None if number is None else found[number] for number in cells.indices.to_pylist()]
+
+
+def _elements(cell: str) -> Any:
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
+
+
+_READERS: dict[str, Callable[[pa.Array], Values]] = {
+    "bool": _bools,
+    "int": _integers,
+    "double": _numbers,
+    "number": _numbers,
+    "list<int>": _lists,
+    "list<string>": _lists,
+}

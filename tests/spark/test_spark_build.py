@@ -1,0 +1,170 @@
+"""`build`: what an embedded index would be, made on executors and published whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from build_support import EVENTS, embedded, frame, same_answers, sound_rules
+
+import matchwood as mw
+from matchwood import spark as mws
+from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.sharding import ShardedIndex, open_shards
+
+BAD = [(1001, "age >"), (1002, None), (1003, "city rlike '('"), (1004, "age > 5 and age = 'x'")]
+
+
+@pytest.mark.everywhere
+@pytest.mark.parametrize("shards", ["auto", 3])
+def test_a_build_equals_an_index_of_the_same_rules(spark: Any, path: str, shards: Any) -> None:
+    rules = sound_rules(200)
+    report = mws.build(frame(spark, rules), path, shards=shards)
+    expected, _ = embedded(rules)
+    opened = mw.open(path)
+    assert isinstance(opened, ShardedIndex) == (shards == 3)
+    same_answers(opened, expected)
+    assert opened.types() == expected.types()
+    assert (report.rules, report.rejected, report.version) == (200, 0, 1)
+    assert report.shards == (1 if shards == "auto" else 3)
+    assert report.bytes == open_shards(path).bytes
+    assert str(report).startswith("version 1: 200 rules, 0 rejected; ")
+    assert mws.rejects(spark, path).collect() == []
+
+
+@pytest.mark.everywhere
+@pytest.mark.parametrize("shards", [1, 3])
+def test_rejected_rules_become_a_table(spark: Any, path: str, shards: int) -> None:
+    rules = [*sound_rules(50), *BAD]
+    report = mws.build(frame(spark, rules), path, shards=shards)
+    expected, told = embedded(rules)
+    same_answers(mw.open(path), expected)
+    rejected = {row["id"]: row.asDict() for row in mws.rejects(spark, path).collect()}
+    wanted = {row["id"]: row for row in told.rejected.to_pylist()}
+    assert rejected == wanted
+    assert report.rejected == len(BAD)
+    assert (rejected[1001]["line"], rejected[1001]["column"]) == (1, 6)
+    assert mws.rejects(spark, path).schema.simpleString() == (
+        "struct<id:bigint,expression:string,error:string,line:bigint,column:bigint>"
+    )
+
+
+def test_on_error_fail_publishes_nothing(spark: Any, path: str) -> None:
+    mws.build(frame(spark, sound_rules(5)), path)
+    with pytest.raises(MatchwoodError, match=r"4 rules were rejected[\s\S]*rule 1001: line 1, column 6"):
+        mws.build(frame(spark, [*sound_rules(9), *BAD]), path, on_error="fail")
+    assert [info.version for info in mws.versions(path)] == [1]
+    assert len(mw.open(path)) == 5
+    assert sorted(name.name for name in Path(path).iterdir()) == ["CURRENT", "v000001"]
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+def test_rules_that_contradict_each_other(spark: Any, path: str, shards: int) -> None:
+    """Rule 2 gives way to rule 1, so it cannot stand against rule 3, whatever the shards they fall into."""
+    rules = [(1, "x = 1"), (2, "x = 'a' and y = 'a'"), (3, "y = 5"), (4, "y = 'b'"), (5, "x = 7 and z"), (6, "z = 1")]
+    mws.build(frame(spark, [*rules, (7, "w = 'a'"), (8, "w is null")]), path, shards=shards)
+    expected, told = embedded([*rules, (7, "w = 'a'"), (8, "w is null")])
+    assert dict(mw.open(path).items()) == dict(expected.items())
+    errors = {row["id"]: row["error"] for row in mws.rejects(spark, path).collect()}
+    assert errors == {row["id"]: row["error"] for row in told.rejected.to_pylist()}
+    assert "as in rule 1 " in errors[2]
+    assert "as in rule 3 " in errors[4]
+    assert mw.open(path).types() == expected.types()
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_duplicate_ids_fail_and_are_listed(spark: Any, path: str, shards: int) -> None:
+    rules = [*sound_rules(30), (7, "vip"), (7, "age = 1"), (9, "vip")]
+    with pytest.raises(InvalidArgument, match=r"nothing was published: ids come more than once .*: (7, 9|9, 7)"):
+        mws.build(frame(spark, rules), path, shards=shards)
+    with pytest.raises(OSError, match="not a snapshot"):
+        mw.open(path)
+
+
+def test_the_last_of_several_rules_counts(spark: Any, path: str) -> None:
+    rules = [
+        (1, "age = 1", 5),
+        (1, "age = 2", 7),
+        (1, "age = 3", 6),
+        (2, "age > 0", 1),
+        (3, "broken =", 1),
+        (3, "vip", 2),
+    ]
+    table = frame(spark, rules, "id long, expression string, updated_at int")
+    mws.build(table, path, on_duplicate="last", order="updated_at")
+    assert dict(mw.open(path).items()) == {1: "age = 2", 2: "age > 0", 3: "vip"}
+    tied = frame(spark, [*rules, (1, "age = 9", 7)], "id long, expression string, updated_at int")
+    with pytest.raises(InvalidArgument, match="with the same order, so none is the last: 1"):
+        mws.build(tied, path, on_duplicate="last", order="updated_at")
+
+
+@pytest.mark.everywhere
+def test_columns_types_and_settings(spark: Any, path: str) -> None:
+    rows = [
+        ("b", "seen >= date '2026-01-01'", 2.5, {"age": 1.0}),
+        ("a", '{"attr": "n", "op": "=", "value": 1}', None, None),
+    ]
+    table = spark.createDataFrame(rows, "name string, `the rule` string, w double, ws map<string,double>")
+    report = mws.build(
+        table,
+        path,
+        id="name",
+        expression="the rule",
+        weight="w",
+        weights="ws",
+        engine="scan",
+        schema="n int, seen date",
+    )
+    opened = mw.open(path)
+    assert list(opened) == ["a", "b"]
+    assert opened.engine == "scan"
+    assert opened.types() == {"n": "int", "seen": "date"}
+    assert opened._table.weight(1) == 2.5
+    assert opened._table.weights_json(1) == '{"age": 1.0}'
+    assert opened.match({"n": 1, "seen": "2026-03-01"}) == ["a", "b"]
+    assert report.rules == 2
+
+
+def test_the_time_zone_is_the_sessions(spark: Any, path: str) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        mws.build(frame(spark, [(1, "t >= timestamp '2026-01-01 00:00:00'")]), path)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert open_shards(path).timezone == "Asia/Tokyo"
+    assert mw.open(path).match({"t": "2025-12-31T15:00:00+00:00"}) == [1]
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_no_rules(spark: Any, path: str, shards: int) -> None:
+    report = mws.build(frame(spark, []), path, shards=shards)
+    assert (report.rules, report.shards) == (0, 1)
+    assert mw.open(path).match(EVENTS[0]) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"id": "ID"}, "no column 'ID'"),
+        ({"expression": "id"}, "column 'id' must be string"),
+        ({"weight": "expression"}, "column 'expression' must be"),
+        ({"weights": "id"}, "must be JSON text"),
+        ({"shards": 0}, "shards must be"),
+        ({"on_error": "collect"}, "on_error must be"),
+        ({"on_duplicate": "last"}, "go together"),
+        ({"order": "id"}, "go together"),
+        ({"engine": "btree"}, "btree"),
+        ({"options": {"fast": True}}, "fast"),
+        ({"schema": "x decimal(3)"}, "decimal"),
+    ],
+)
+def test_slips_are_told_before_any_work(spark: Any, path: str, settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidArgument, match=told.replace("(", r"\(")):
+        mws.build(frame(spark, [(1, "vip")]), path, **settings)
+
+
+def test_a_null_id_is_rejected(spark: Any, path: str) -> None:
+    mws.build(frame(spark, [(None, "vip"), (None, "age = 1"), (1, "vip")]), path)
+    assert list(mw.open(path)) == [1]
+    assert [row["id"] for row in mws.rejects(spark, path).collect()] == [None, None]

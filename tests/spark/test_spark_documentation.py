@@ -1,0 +1,28 @@
+"""The pages on Spark and the docstrings of this room are executed, with the tests' own session."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import matchwood.spark
+from tests.documentation_support import run_page
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+MODULES = [module.name for module in pkgutil.iter_modules(matchwood.spark.__path__, "matchwood.spark.")]
+
+
+def test_the_guide_runs(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_page(DOCS / "spark.md") >= 10
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_docstrings_of_a_module_run(name: str) -> None:
+    module = importlib.import_module(name)
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0

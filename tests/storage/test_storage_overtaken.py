@@ -1,0 +1,65 @@
+"""Two writers from one version: the second to publish is told, and nothing of the first is lost."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyarrow import fs
+
+from matchwood import storage
+from matchwood.storage.remote import RemotePlace
+
+
+@pytest.fixture(params=["local", "remote"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> storage.Place:
+    if request.param == "local":
+        return storage.place_of(tmp_path)
+    return RemotePlace(fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), "index", "test://index")
+
+
+def _part(value: int) -> storage.Part:
+    return storage.Part({}, {"numbers": np.arange(value)})
+
+
+def test_the_second_is_told(place: storage.Place) -> None:
+    storage.save(place, {"0": _part(3)}, {})
+    first, second = storage.begin(place), storage.begin(place)
+    descriptions = [staging.write_part("0", _part(5)) for staging in (first, second)]
+    first.publish(descriptions[:1], {}, after=1)
+    with pytest.raises(storage.Overtaken, match=r"version 1 of .* was replaced"):
+        second.publish(descriptions[1:], {}, after=1)
+    assert storage.current_version(place) == first.version
+
+
+def test_of_many_at_once_one_wins(place: storage.Place) -> None:
+    storage.save(place, {"0": _part(3)}, {})
+    won: list[int] = []
+
+    def publish() -> None:
+        staging = storage.begin(place)
+        described = [staging.write_part("0", _part(5))]
+        try:
+            won.append(staging.publish(described, {}, after=1))
+        except storage.Overtaken:
+            staging.abort()
+
+    threads = [threading.Thread(target=publish) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    assert storage.current_version(place) == won[0]
+
+
+def test_parts_are_taken_over(place: storage.Place) -> None:
+    storage.save(place, {"0": _part(3), "1": _part(4)}, {})
+    old = storage.load(place)
+    with storage.begin(place) as staging:
+        descriptions = old.link_parts(["1"], staging)
+        staging.publish([*descriptions, staging.write_part("2", _part(5))], {}, after=1)
+    new = storage.load(place)
+    assert {name: new.parts[name].arrays["numbers"].size for name in new.parts} == {"1": 4, "2": 5}
