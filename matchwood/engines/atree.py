@@ -68,7 +68,7 @@ class ATree(UnitTable, Structure):
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self.settings = atree_options.checked(self._checked(options or {}))
+        self.settings = self._checked(options or {})
         self.nodes, self.leaf_lists = Nodes(), LeafLists()
         self._roots = Growable(np.int32)
         self._always = -1

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from matchwood.errors import InvalidArgument
-
 DEFAULTS: Mapping[str, Any] = {
     "unique": True,
     "reorganise": True,
@@ -15,11 +13,3 @@ DEFAULTS: Mapping[str, Any] = {
     "on_demand": True,
     "binary": False,
 }
-
-
-def checked(settings: Mapping[str, Any]) -> dict[str, bool]:
-    """Every option is on or off."""
-    for name, value in settings.items():
-        if not isinstance(value, bool):
-            raise InvalidArgument(f"option {name!r} of engine 'atree' must be True or False (got {value!r:.80})")
-    return dict(settings)

@@ -91,13 +91,13 @@ class Structure(ABC):
 
     @classmethod
     def _check_value(cls, name: str, value: Any) -> None:
-        kind = type(cls.options[name])
+        kind, option = type(cls.options[name]), f"option {name!r} of engine {cls.name!r}"
         if type(value) is not kind:
             wanted = {bool: "True or False", int: "an integer"}.get(kind, f"of type {kind.__name__}")
-            raise InvalidArgument(f"option {name!r} must be {wanted} (got {value!r:.80}, a {type(value).__name__})")
+            raise InvalidArgument(f"{option} must be {wanted} (got {value!r:.80}, a {type(value).__name__})")
         least, most = cls.limits.get(name, (value, value))
         if not least <= value <= most:
-            raise InvalidArgument(f"option {name!r} must be from {least} to {most} (got {value!r:.80})")
+            raise InvalidArgument(f"{option} must be from {least} to {most} (got {value!r:.80})")
 
     @abstractmethod
     def rebuild(self) -> None:

@@ -102,3 +102,20 @@ def test_binary_makes_nodes_of_two_children() -> None:
     assert index.stats()["levels"] == 4
     assert index.stats()["nodes"] == 5 + 2 + 2
     assert stats_of(rules)["levels"] == 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "event"),
+    [
+        ("not t one of ('x', 'y')", {"t": []}),
+        ("e != 2 xor t none of ('z')", {"e": 5, "t": ["z"]}),
+        ("t all of ('x', 'y') xnor c = 4", {"t": ["z"], "c": 1}),
+        ("not s like '%a%b%'", {"s": "q"}),
+        ("s rlike 'x' xor c = 1", {"s": "q", "c": 1}),
+    ],
+)
+def test_false_of_lists_and_patterns_is_told_from_null(rule: str, event: dict[str, Any]) -> None:
+    index = mw.Index(engine="atree", options={"zero_suppression": False})
+    index["rule"] = rule
+    assert index.match(event) == ["rule"]
+    assert index.match({}) == []
