@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Workspace, engine_class
+from matchwood.engines.scoring import Ranked
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
+from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.indexing.preparation import Prepared
+from matchwood.indexing.ranking import RankedEvents, top_of_event
 from matchwood.indexing.watch import Watch
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression
 from matchwood.logic import NEVER, Conjunction, Form, binary, dnf_of, form_of_rule, unsuppressed
+from matchwood.ranking import Book
 from matchwood.rules import RuleTable
 
 DEFAULT_ENGINE = "counting"
@@ -50,6 +54,8 @@ class CompiledMatcher:
         encoder.vocabulary.tells_false = not self.forms.settings["zero_suppression"]
         self._dnf_limit = dnf_limit
         self.work, self.watch = WorkCounters(), Watch()
+        self.book = Book(encoder, table)
+        """What scores rules."""
         self.generation = 0
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
@@ -75,6 +81,7 @@ class CompiledMatcher:
 
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
         self.generation += 1
+        self.book.forget(rows)
         replace_rules(self.table, self.encoder.schema, rows, prepared)
         # The old conjunctions go first: the new ones may use an attribute with another type.
         self._drop(*self.table.unlink_many(rows))
@@ -83,11 +90,13 @@ class CompiledMatcher:
 
     def remove(self, rows: NDArray[np.int32]) -> None:
         self.generation += 1
+        self.book.forget(rows)
         self._drop(*remove_rules(self.table, self.encoder.schema, rows))
         self._compact_if_wasteful()
 
     def clear(self) -> None:
         self.generation += 1
+        self.book.clear()
         self._drop(*self.table.remove_many(self.table.live_rows()))
         self.encoder.schema.restore({})
         self.compact()
@@ -169,7 +178,7 @@ class CompiledMatcher:
 
     def compact(self) -> None:
         self.generation += 1
-        self.table.compact(self.conjunctions.compact(), self.forms.compact())
+        self.book.renumber(self.table.compact(self.conjunctions.compact(), self.forms.compact()))
         attributes = self.encoder.compact()
         self.conjunctions.renumber(attributes)
         self.forms.renumber(attributes)
@@ -183,6 +192,13 @@ class CompiledMatcher:
     def ask(self, events: Any, missing: str) -> Iterator[CompiledEvents]:
         chunks = self.encoder.event_chunks(events, missing=missing)
         return (CompiledEvents(self, chunk) for chunk in chunks)
+
+    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
+        return top_of_event(self, event, wanted)
+
+    def ask_top(self, events: Any, missing: str, wanted: Wanted) -> Iterator[RankedEvents]:
+        chunks = self.encoder.event_chunks(events, missing=missing)
+        return (RankedEvents(self, chunk, wanted) for chunk in chunks)
 
     @property
     def workspace(self) -> Workspace:
@@ -221,6 +237,7 @@ class CompiledMatcher:
             **own,
             "bytes_index": own["bytes_index"] + beside,
             "bytes_shared": self.conjunctions.bytes_shared + self.forms.bytes_shared,
+            "bytes_scoring": self.book.nbytes,
             "matching": self.work.as_dict(),
         }
 

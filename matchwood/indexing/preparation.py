@@ -11,6 +11,7 @@ from matchwood.indexing.weights import Weights, checked_weights
 from matchwood.language import Attribute, Expression, in_source, parse
 from matchwood.language.names import has_surrogate
 from matchwood.logic import Conjunction, Form
+from matchwood.ranking import check_values
 
 
 class Prepared(NamedTuple):
@@ -33,7 +34,7 @@ class Preparation:
         self, encoder: Encoder, normal: Callable[[Expression], list[Conjunction] | Form], schema: Schema | None = None
     ) -> None:
         self.schema = encoder.schema if schema is None else schema
-        self._normal = normal
+        self._normal, self._bind = normal, encoder.bind
 
     def prepare(
         self, rule_id: Any, source: Any, options: Mapping[str, Any] | None = None, replaced: Iterable[Use] = ()
@@ -48,6 +49,8 @@ class Preparation:
         except ParseError as error:
             # A pattern is read only now; its errors point at the rule's text where there is one.
             raise (in_source(error, expression, source) if isinstance(source, str) else error) from None
+        if "{" in weights.by_attribute[1:]:
+            check_values(expression, weights.by_attribute, self._bind)
         return Prepared(text, uses, normal, weights)
 
 

@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from matchwood.engines.scoring import Ranked
 from matchwood.errors import MatchwoodError
-from matchwood.indexing.matchers import EventsAsked
+from matchwood.indexing.event_weights import Wanted
+from matchwood.indexing.matchers import EventsAsked, EventsRanked
 from matchwood.rules import Rows, RuleTable
 
 
@@ -40,6 +42,41 @@ def record_batches(
                 yield batch
             first += rows.count
             done = first >= events.size
+
+
+def ranks_schema(table: RuleTable) -> pa.Schema:
+    """The columns of a ranking: the event's row position, the rank from 1, the rule's id and its score."""
+    event, rule = hits_schema(table)
+    return pa.schema([event, pa.field("rank", pa.int64(), False), rule, pa.field("score", pa.float64(), False)])
+
+
+def ranked_batches(
+    table: RuleTable,
+    schema: pa.Schema,
+    asked: Iterator[EventsRanked],
+    wanted: Wanted,
+) -> Iterator[pa.RecordBatch]:
+    """One record batch for each stretch of events that has hits."""
+    count = 0
+    for events in asked:
+        first, done = 0, False
+        wanted.weights.check_count(count + events.size, done=False)
+        while not done:
+            ranked = events.ranked(first)
+            if len(ranked.rows):
+                yield _ranked_batch(table, schema, ranked)
+            first += ranked.count
+            done = first >= events.size
+        count += events.size
+    wanted.weights.check_count(count, done=True)
+
+
+def _ranked_batch(table: RuleTable, schema: pa.Schema, ranked: Ranked) -> pa.RecordBatch:
+    counts = np.diff(ranked.offsets)
+    events = np.repeat(np.arange(ranked.first, ranked.first + ranked.count, dtype=np.int64), counts)
+    ranks = np.arange(1, len(ranked.rows) + 1, dtype=np.int64) - np.repeat(ranked.offsets[:-1], counts)
+    columns = [pa.array(events), pa.array(ranks), table.ids(ranked.rows), pa.array(ranked.scores)]
+    return pa.record_batch(columns, schema=schema)
 
 
 def _batch(table: RuleTable, schema: pa.Schema, rows: Rows) -> pa.RecordBatch:
