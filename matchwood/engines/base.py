@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import EncodedEvents
+from matchwood.engines.bounds import BoundTable
 from matchwood.engines.scoring import Contest, Ranked
 from matchwood.engines.workspace import Workspace
 from matchwood.errors import InvalidArgument
@@ -77,6 +78,8 @@ class Structure(ABC):
     """Whether the engine lays units out by `history`: it is then told to `reconsider` when candidates are too many."""
     ranks: ClassVar[bool] = False
     """Whether `top` looks for the best rules by itself: programs and bounds are then made when rules are inserted."""
+    bounds: BoundTable | None = None
+    """How much the rules of each unit can score, for an engine over conjunctions that `ranks`."""
     history: History | None = None
     """The events matched so far, where somebody keeps account of them."""
 
@@ -156,6 +159,9 @@ class Engine(Structure):
     @abstractmethod
     def insert(self, units: NDArray[np.int32]) -> None:
         """Index units that the store already holds: one, or a million at once."""
+
+    def weigh(self, units: NDArray[np.int32]) -> None:
+        """The bounds of these units, which were inserted before, have risen."""
 
     @abstractmethod
     def remove(self, units: NDArray[np.int32]) -> None:

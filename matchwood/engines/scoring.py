@@ -58,7 +58,8 @@ class Programs(NamedTuple):
 class EventWeights(NamedTuple):
     """What events weigh, by the programs' numbers of attribute names.
 
-    `shared`   the weight of each name for all events; 1 where nothing was given
+    `shared`   the weight of each name for all events; 1 where nothing was given; and a last one, of names that
+               nothing scores, which is 0
     `offsets`  event e of the batch has the weights values[offsets[e] : offsets[e + 1]] of its own, of names[…];
                empty if no event has any
     """
@@ -89,6 +90,8 @@ class Judging(NamedTuple):
     `events`    the same events as those to be matched, in codes of their own: programs test these
     `weights`   theirs
     `scratch`   the calling thread's
+    `names`     by attribute of the codes that are matched: the number of its name, whose weight is scratch.weights[…];
+                empty where only some rows were asked for
     `heads`, `chain`  from units to rows, as `rules/links.py` describes
     """
 
@@ -96,6 +99,7 @@ class Judging(NamedTuple):
     events: EncodedEvents
     weights: EventWeights
     scratch: Scratch
+    names: NDArray[np.int32]
     heads: NDArray[np.int32]
     chain: NDArray[np.int32]
 

@@ -37,8 +37,8 @@ class _Each(NamedTuple):
 class GivenWeights:
     """Weights of attributes, for all events or for each.
 
-    `given`  a mapping from attributes to weights; or a list of such mappings (None for no weights), or an Arrow array of
-             structs or maps, one for each event
+    `given`  a mapping from attributes to weights; or a list of such mappings (None for no weights), or an Arrow array
+             of structs or maps, one for each event
     `known`  the attributes that rules name or a schema declares
     """
 
@@ -88,7 +88,8 @@ class GivenWeights:
 
     def arrays(self, first: int, count: int, numbers: Mapping[str, int]) -> EventWeights:
         """The weights of the events first : first + count, by the numbers of names; names without one do not matter."""
-        shared = np.ones(max(1, len(numbers)))
+        shared = np.ones(len(numbers) + 1)
+        shared[-1] = 0.0
         for name, weight in self._shared.items():
             if name in numbers:
                 shared[numbers[name]] = weight

@@ -15,12 +15,13 @@ from matchwood.ranking import check_values
 
 
 class Prepared(NamedTuple):
-    """A rule that has passed every check: its text as given, the types it needs, its normal form."""
+    """A rule that has passed every check: its text as given, the types it needs, its normal form, its tree."""
 
     text: str
     uses: list[Use]
     normal: list[Conjunction] | Form
     weights: Weights
+    tree: Expression
 
 
 class Preparation:
@@ -51,7 +52,7 @@ class Preparation:
             raise (in_source(error, expression, source) if isinstance(source, str) else error) from None
         if "{" in weights.by_attribute[1:]:
             check_values(expression, weights.by_attribute, self._bind)
-        return Prepared(text, uses, normal, weights)
+        return Prepared(text, uses, normal, weights, expression)
 
 
 def as_expression(source: Any) -> Expression:

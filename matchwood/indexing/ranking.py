@@ -25,6 +25,8 @@ from matchwood.rules import Rows
 if TYPE_CHECKING:
     from matchwood.indexing.compiled import CompiledMatcher
 
+_NO_NAMES = np.empty(0, np.int32)
+
 
 class EventContest:
     """One call of `top` for some events, as `engines/scoring.py` describes it.
@@ -56,8 +58,8 @@ class EventContest:
         return joined(parts)._replace(work=hits.work)
 
     def _rows(self, hits: Hits, takes: str, first: int, workspace: Workspace) -> Rows:
-        both = (hits, None) if takes == "conjunctions" else (None, hits)
-        return self._matcher.table.rows(*both, first, workspace)
+        conjunctions, forms = (hits, None) if takes == "conjunctions" else (None, hits)
+        return self._matcher.table.rows(conjunctions, forms, first, workspace)
 
     def _best(self, judging: Judging, rows: Rows) -> Ranked:
         counts = np.minimum(np.diff(rows.offsets), self.n)
@@ -75,9 +77,10 @@ class EventContest:
         book = self._matcher.book
         with book.reading(rows) as programs:
             self._follow(book)
+            names = book.attribute_names() if rows is None else _NO_NAMES
             links = self._matcher.table.reading("conjunctions" if takes == "conjunctions" else "forms")
             scratch = _scratch(workspace, book.attributes, self._weights.shared, book.depth, book.slots)
-            yield Judging(programs, self._codes, self._weights, scratch, *links)
+            yield Judging(programs, self._codes, self._weights, scratch, read_only(names, np.int32), *links)
 
     def _follow(self, book: Book) -> None:
         """Codes and weights as the book has them now: it may have been written to since the last look."""

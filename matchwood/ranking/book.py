@@ -22,6 +22,7 @@ from matchwood._arrays import Growable
 from matchwood._locks import ReadersWriterLock
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents
+from matchwood.encoding.derived_keys import is_derived, read_key
 from matchwood.encoding.event_plan import Pace, event_plan
 from matchwood.encoding.event_sources import Chunk
 from matchwood.encoding.events import EventChunk, event_chunks
@@ -60,6 +61,7 @@ class Book:
         self._weights = Growable(np.float64)
         self._names: dict[str, int] = {}
         self._agreed: tuple[int, int] | None = None
+        self._attribute_names: tuple[Any, NDArray[np.int32]] = (None, _NO_ROWS)
         self._dead = self.written = 0
         self.depth = self.slots = 1
         self.version += 1
@@ -174,6 +176,18 @@ class Book:
     def names(self) -> Mapping[str, int]:
         """The numbers of the attributes that event weights are given for."""
         return self._names
+
+    def attribute_names(self) -> NDArray[np.int32]:
+        """The number of the name of each of the index's attributes; one more than all for names that nothing scores."""
+        table = self._index_encoder.vocabulary.table
+        version = self._index_encoder.version, len(table), len(self._names)
+        with self._agreeing:
+            if self._attribute_names[0] != version:
+                keys = table.keys()
+                names = [read_key(key).source if is_derived(key) else key for key in keys]
+                numbers = [self._names.get(name, len(self._names)) for name in names]
+                self._attribute_names = version, np.array(numbers, np.int32)
+            return self._attribute_names[1]
 
     @property
     def nbytes(self) -> int:

@@ -108,12 +108,12 @@ def _value(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) -> Pa
     """A predicate of one value, which weighs what that value does."""
     bound, values = bind(predicate), values_of(predicate, weights, bind)
     if bound.attribute == predicate.attr:
-        classes = _classes(bound.cuts, values)
+        classes = classes_of(bound.cuts, values)
         if sure and len(classes) == 1:
             return _weighed(predicate, classes[0][1], None)
         return _one_of(predicate.attr, classes)
     # A pattern is an attribute of its own: whether it fits is one test, and which value it is another.
-    classes = _classes(FULL, values)
+    classes = classes_of(FULL, values)
     if len(classes) == 1:
         return _weighed(predicate, 1.0, None if sure else bound)
     found = _one_of(predicate.attr, classes)
@@ -124,7 +124,7 @@ def _value(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) -> Pa
     )
 
 
-def _classes(accepted: CutSet, values: Classes) -> Classes:
+def classes_of(accepted: CutSet, values: Classes) -> Classes:
     """The accepted values by weight; those without one weigh 1."""
     found = [(cuts, weight) for each, weight in values if (cuts := intersection(accepted, each))]
     rest = difference(accepted, union_all(cuts for cuts, _ in found))
@@ -149,7 +149,7 @@ def _elements(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) ->
     for element in wanted:
         by_weight.setdefault(given.get(element, 1.0), []).append(element)
     if len(by_weight) == 1:
-        return _weighed(predicate, *by_weight, None if sure else bind(predicate))
+        return _weighed(predicate, next(iter(by_weight)), None if sure else bind(predicate))
     keys = [(list_test(predicate.attr, "one of", elements).key, weight) for weight, elements in by_weight.items()]
     tests = tuple([_test(predicate.attr, weight, Leaf(key, DERIVED_TRUE, False)) for key, weight in keys])
     return Part(OR, parts=tests, scores=True)
