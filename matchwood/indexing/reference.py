@@ -110,6 +110,7 @@ class OracleMatcher:
             "always_candidates": len(self._trees),
             "bytes_index": 0,
             "bytes_shared": 0,
+            "bytes_scoring": 0,
             "matching": self.work.as_dict(),
         }
 
