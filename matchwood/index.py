@@ -19,7 +19,7 @@ from matchwood.explain import Explanation
 from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes
 from matchwood.indexing.drawing import MOST_NODES, drawing
 from matchwood.indexing.entries import Items, Values
-from matchwood.indexing.event_weights import GivenWeights, Wanted
+from matchwood.indexing.event_weights import GivenWeights, Wanted, check_one
 from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
@@ -207,12 +207,7 @@ class Index(MutableMapping[Any, str]):
         >>> index.top({"age": 20, "vip": True}, weights={"age": 0.5})
         [('b', 3.5), ('a', 0.5)]
         """
-        if not isinstance(event, Mapping):
-            raise InvalidArgument(
-                f"top takes one event as a dict (got {type(event).__name__}); top_many takes lists and tables"
-            )
-        if weights is not None and not isinstance(weights, Mapping):
-            raise InvalidArgument(f"weights must be a mapping from attributes to numbers (got {weights!r:.80})")
+        check_one(event, weights)
         with self._lock.reading():
             found = self._matcher.top_of(event, self._wanted(n, weights))
             best = list(zip(self._table.id_list(found.rows), found.scores.tolist(), strict=True))

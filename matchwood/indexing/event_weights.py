@@ -25,6 +25,16 @@ class Wanted(NamedTuple):
     weights: GivenWeights
 
 
+def check_one(event: Any, weights: Any) -> None:
+    """Refuse to rank anything but one event, with one mapping of weights if any."""
+    if not isinstance(event, Mapping):
+        raise InvalidArgument(
+            f"top takes one event as a dict (got {type(event).__name__}); top_many takes lists and tables"
+        )
+    if weights is not None and not isinstance(weights, Mapping):
+        raise InvalidArgument(f"weights must be a mapping from attributes to numbers (got {weights!r:.80})")
+
+
 class _Each(NamedTuple):
     """Weights of each event: names[codes[i]] weighs values[i], for i in offsets[event] : offsets[event + 1]."""
 
@@ -39,11 +49,11 @@ class GivenWeights:
 
     `given`  a mapping from attributes to weights; or a list of such mappings (None for no weights), or an Arrow array
              of structs or maps, one for each event
-    `known`  the attributes that rules name or a schema declares
+    `known`  the attributes that rules name or a schema declares; others are refused if `strict`
     """
 
-    def __init__(self, given: Any, known: Iterable[str]) -> None:
-        self._known = frozenset(known)
+    def __init__(self, given: Any, known: Iterable[str], strict: bool = True) -> None:
+        self._known, self._strict = frozenset(known), strict
         self._shared: dict[str, float] = {}
         self._each: _Each | None = None
         if isinstance(given, Mapping):
@@ -53,7 +63,7 @@ class GivenWeights:
 
     def _name(self, given: Any) -> str:
         name = canonical(given)
-        if name not in self._known:
+        if self._strict and name not in self._known:
             near = ", ".join(map(repr, near_misses(name, self._known)))
             raise InvalidArgument(
                 f"weights: no rule has an attribute {given!r:.80}" + (f" (did you mean {near}?)" if near else "")
@@ -71,18 +81,23 @@ class GivenWeights:
             raise InvalidArgument(f"{told} must be finite and at least 0 (got {each.values[place]})")
         return each._replace(names=[self._name(name) for name in each.names])
 
-    def check_count(self, events: int, done: bool) -> None:
-        """Refuse events beyond those that have weights and, when there are no more events, weights beyond them."""
-        if self._each is None:
-            return
-        given = len(self._each.offsets) - 1
-        if events > given or (done and events != given):
-            raise InvalidArgument(f"weights were given for {given} events (got {events}{'' if done else ' or more'})")
+    def _check_count(self, events: int) -> None:
+        """Refuse events beyond those that have weights."""
+        given = events if self._each is None else len(self._each.offsets) - 1
+        if events > given:
+            raise InvalidArgument(f"weights were given for {given} events (got {events} or more)")
+
+    def check_all_used(self, events: int) -> None:
+        """When there are no more events, refuse weights beyond them."""
+        given = events if self._each is None else len(self._each.offsets) - 1
+        if events != given:
+            raise InvalidArgument(f"weights were given for {given} events (got {events})")
 
     def of(self, event: int) -> dict[str, float]:
         """The weights of one event, by attribute."""
         if self._each is None:
             return self._shared
+        self._check_count(event + 1)
         part = range(self._each.offsets[event], self._each.offsets[event + 1])
         return {self._each.names[self._each.codes[place]]: float(self._each.values[place]) for place in part}
 
@@ -95,6 +110,7 @@ class GivenWeights:
                 shared[numbers[name]] = weight
         if self._each is None:
             return EventWeights(shared, _NO_OFFSETS, _NO_NAMES, _NO_VALUES)
+        self._check_count(first + count)
         return EventWeights(shared, *_numbered(self._each, first, count, numbers))
 
 

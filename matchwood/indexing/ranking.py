@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,12 +34,19 @@ class EventContest:
 
     `encode`  the events in the codes that programs test
     `first`   the position of the first of them in all that were given, which weights are given by
+    `dead`    by row: whether its rule counts for nothing, if that is so of any
     """
 
     def __init__(
-        self, matcher: CompiledMatcher, wanted: Wanted, encode: Callable[[], EncodedEvents], first: int
+        self,
+        matcher: CompiledMatcher,
+        wanted: Wanted,
+        encode: Callable[[], EncodedEvents],
+        first: int = 0,
+        dead: NDArray[np.bool_] | None = None,
     ) -> None:
         self._matcher, self._wanted, self._encode, self._first = matcher, wanted, encode, first
+        self.dead = dead
         self._version = self._names = -1
         self._codes: EncodedEvents
         self._weights: EventWeights
@@ -59,7 +67,8 @@ class EventContest:
 
     def _rows(self, hits: Hits, takes: str, first: int, workspace: Workspace) -> Rows:
         conjunctions, forms = (hits, None) if takes == "conjunctions" else (None, hits)
-        return self._matcher.table.rows(conjunctions, forms, first, workspace)
+        rows = self._matcher.table.rows(conjunctions, forms, first, workspace)
+        return rows if self.dead is None else rows.without(self.dead)
 
     def _best(self, judging: Judging, rows: Rows) -> Ranked:
         counts = np.minimum(np.diff(rows.offsets), self.n)
@@ -114,7 +123,7 @@ def _scratch(workspace: Workspace, attributes: int, shared: NDArray[np.float64],
 def top_of_event(matcher: CompiledMatcher, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
     """The best rules of one event."""
     codes = matcher.encoder.encode_event(event)
-    contest = EventContest(matcher, wanted, lambda: matcher.book.encode_event(event), 0)
+    contest = EventContest(matcher, wanted, lambda: matcher.book.encode_event(event))
     found = _top(matcher, codes, 0, contest)
     matcher.encoder.history.observe(codes)
     return found
@@ -123,16 +132,20 @@ def top_of_event(matcher: CompiledMatcher, event: Mapping[str, Any], wanted: Wan
 class RankedEvents(CompiledEvents):
     """A chunk of events whose best rules are found piece by piece."""
 
-    def __init__(self, matcher: CompiledMatcher, chunk: EventChunk, wanted: Wanted) -> None:
+    def __init__(
+        self, matcher: CompiledMatcher, chunk: EventChunk, wanted: Wanted, dead: NDArray[np.bool_] | None = None
+    ) -> None:
         super().__init__(matcher, chunk)
-        self._wanted = wanted
+        self._wanted, self._dead = wanted, dead
         self._contest: EventContest
 
     def ranked(self, first: int) -> Ranked:
         """The best rules of its events from `first` on, as far as the output reaches; positions as in the input."""
         if self._is_stale():
             self._encode()
-            self._contest = EventContest(self._matcher, self._wanted, self._score_codes, self._chunk.first_row)
+            self._contest = EventContest(
+                self._matcher, self._wanted, self._score_codes, self._chunk.first_row, self._dead
+            )
         if not self.size:
             return nothing_ranked(self._chunk.first_row)
         found = _top(self._matcher, self._codes, first, self._contest)
@@ -154,7 +167,9 @@ def _top(matcher: CompiledMatcher, events: EncodedEvents, first: int, contest: E
 def _top_of(
     matcher: CompiledMatcher, engine: Structure, events: EncodedEvents, first: int, contest: EventContest
 ) -> Ranked:
-    found = engine.top(events, first, contest, matcher.workspace)
+    # Of an engine that ranks by itself the best might all be dead: then all of its hits are looked at.
+    top = engine.top if contest.dead is None else partial(Structure.top, engine)
+    found = top(events, first, contest, matcher.workspace)
     matcher.work.fold(found.count if engine is matcher.engine else 0, found.work, found.scored)
     if engine.uses_history:
         matcher.watch.fold(found.count, found.work)

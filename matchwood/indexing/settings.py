@@ -20,10 +20,10 @@ def checked_limit(dnf_limit: Any) -> int:
     return dnf_limit
 
 
-def checked_rank(n: Any) -> int:
+def checked_rank(n: Any, name: str = "n") -> int:
     """How many of an event's best rules are wanted."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise InvalidArgument(f"n must be an integer of at least 1 (got {n!r:.80})")
+        raise InvalidArgument(f"{name} must be an integer of at least 1 (got {n!r:.80})")
     return min(int(n), MOST_RANKED)
 
 
