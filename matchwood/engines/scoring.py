@@ -5,6 +5,7 @@ operation in its lowest OP_BITS bits and an operand above them:
 
     END                       the score is what is on the stack (0 if nothing is) plus the rule's constant weight
     ONE    name               a predicate known to be TRUE, of weight 1: push the event's weight of that attribute
+    SUM    count, name, …     an AND of nothing but such, `count` of them, in one operation: most rules are one
     SURE   name, weight       a predicate known to be TRUE: push weights[weight] x the event's weight
     TEST   name, weight, attribute, count, low, high, low, high …
                               push the same if the event's label of `attribute` lies in one of the `count` intervals
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
     from matchwood.engines.workspace import Workspace
 
 OP_BITS = 4
-END, ONE, SURE, TEST, AND, OR, TRUE, FALSE, KEEP, LOAD = range(10)
+END, ONE, SUM, SURE, TEST, AND, OR, TRUE, FALSE, KEEP, LOAD = range(11)
+
+AHEAD = 256
+"""Rules scored in one call at most: their programs, some 16 KB, are read first, and stay in the cache."""
 
 NOT_TRUE = -1.0
 """What a part of a rule scores that is not TRUE; the score of a whole rule is 0 or more."""
@@ -75,12 +79,15 @@ class Scratch(NamedTuple):
 
     `labels`   by attribute of the scoring codes: the label of the event that is scored
     `weights`  by name: its weight of that event
+    `scores`   what `score_rows` found
     """
 
     labels: NDArray[np.int32]
     weights: NDArray[np.float64]
     stack: NDArray[np.float64]
     slots: NDArray[np.float64]
+    row: NDArray[np.int32]
+    scores: NDArray[np.float64]
 
 
 class Judging(NamedTuple):

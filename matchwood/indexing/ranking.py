@@ -15,7 +15,7 @@ from matchwood.encoding.events import EventChunk
 from matchwood.engines import Hits, Structure, Workspace
 from matchwood.engines._score_kernels import UNSCORABLE, rank
 from matchwood.engines._views import read_only, read_only_events
-from matchwood.engines.scoring import EventWeights, Judging, Ranked, Scratch
+from matchwood.engines.scoring import AHEAD, EventWeights, Judging, Ranked, Scratch
 from matchwood.errors import CorruptSnapshot
 from matchwood.indexing.compiled_events import CompiledEvents
 from matchwood.indexing.event_weights import Wanted
@@ -117,6 +117,8 @@ def _scratch(workspace: Workspace, attributes: int, shared: NDArray[np.float64],
         weights,
         workspace.array("score.stack", depth, np.float64),
         workspace.array("score.slots", slots, np.float64),
+        workspace.array("score.row", 1, np.int32),
+        workspace.array("score.found", AHEAD, np.float64),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from matchwood.engines.scoring import AND, END, FALSE, KEEP, LOAD, ONE, OP_BITS, OR, SURE, TRUE
+from matchwood.engines.scoring import AND, END, FALSE, KEEP, LOAD, ONE, OP_BITS, OR, SUM, SURE, TRUE
 from matchwood.language.tree import And, Expression, Predicate
 from matchwood.logic.leaf import Leaf
 from matchwood.ranking.rule_weights import SCORING
@@ -37,17 +37,19 @@ def plain_draft(expression: Expression, number: Callable[[str], int]) -> Draft |
         operands = expression.operands
     else:
         return None
-    words = []
+    names = []
     for operand in operands:
         if type(operand) is not Predicate:
             return None
         if operand.op in SCORING:
-            words.append(ONE | number(operand.attr) << OP_BITS)
-    depth = len(words)
-    if depth > 1:
-        words.append(AND | depth << OP_BITS)
-    words.append(END)
-    return Draft(words, [], [], depth, 0)
+            names.append(number(operand.attr))
+    words = _sum(names) if names else []
+    return Draft([*words, END], [], [], len(names[:1]), 0)
+
+
+def _sum(names: list[int]) -> list[int]:
+    """The words that add the event's weights of some names."""
+    return [SUM | len(names) << OP_BITS, *names] if len(names) > 1 else [ONE | names[0] << OP_BITS]
 
 
 class Drafting:
@@ -69,6 +71,8 @@ class Drafting:
             part, expanded = pending.pop()
             if id(part) in slots:
                 words.append(LOAD | slots[id(part)] << OP_BITS)
+            elif part.op == AND and all(each.op == SURE and each.weight == 1.0 for each in part.parts):
+                words += _sum([self._number(each.name) for each in part.parts])
             elif part.parts and not expanded:
                 pending.append((part, True))
                 pending.extend([(each, False) for each in part.parts[::-1]])

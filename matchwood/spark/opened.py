@@ -53,6 +53,10 @@ class OpenedIndex:
         """What to rank by. A mapping may only name what rules name; a column may hold weights for other uses too."""
         return self._set.wanted(n, weights, strict=isinstance(weights, Mapping))
 
+    def asked(self, ranks: bool) -> dict[str, str]:
+        """The names that events are asked for. A score may ask for more than matching does: `a = 1 or true` for a."""
+        return {**self._set.types(), **self.attributes} if ranks else self.attributes
+
     def _told(self, events: Any, missing: str, on_error: str) -> list[tuple[int, str]]:
         asking = AskingEncoder(self.attributes, self._set.timezone)
         return [error for batch in asking.event_batches(events, missing, on_error) for error in batch.errors]

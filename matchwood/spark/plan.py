@@ -53,7 +53,8 @@ def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
     version = current(place, options.version)
     index, schema = opened(place, version, keep=False), events.schema
     form, arguments = _arguments(schema, index, options)
-    missing = {name: near_misses(name, _given(schema, options)) for name in arguments.missing}
+    absent = [name for name in arguments.missing if name in index.attributes]
+    missing = {name: near_misses(name, _given(schema, options)) for name in absent}
     _tell_missing(missing, options.missing)
     strategy, estimate = chosen(events, index, options)
     how = (options.output, options.missing, options.on_error, strategy)
@@ -65,12 +66,13 @@ def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
 
 def _arguments(schema: st.StructType, index: OpenedIndex, options: MatchOptions) -> tuple[str, Arguments]:
     """How the events come, and what of them travels."""
+    asked = index.asked(options.top is not None)
     if options.event is None:
-        return "columns", arguments_for(index.attributes, column_places(schema))
+        return "columns", arguments_for(asked, column_places(schema))
     position = position_of(schema.names, options.event, "event")
     kind, value = schema.fields[position].dataType, sf.col(f"_{position}")
     if isinstance(kind, st.StructType):
-        return "columns", arguments_for(index.attributes, field_places(kind, value))
+        return "columns", arguments_for(asked, field_places(kind, value))
     if isinstance(kind, st.MapType) and isinstance(kind.keyType, st.StringType):
         return "map", Arguments([value], (), [])
     if isinstance(kind, st.StringType):

@@ -88,7 +88,7 @@ def _answered(task: Task, index: OpenedIndex, arguments: Sequence[pa.Array], sha
     if task.top is not None:
         wanted = index.wanted(task.top, arguments[-1] if task.weighs else task.weights)
         arguments = arguments[: len(arguments) - task.weighs]
-    read = _read(task, arguments, index.attributes)
+    read = _read(task, arguments, index.asked(wanted is not None))
     found, report = found_type(task.output, index.id_type, wanted is not None), task.on_error == "report"
     told = _by_row(read.errors) if report else {}
     on_error = "raise" if task.on_error == "fail" else task.on_error

@@ -112,6 +112,19 @@ def test_an_update_keeps_and_changes_weights(spark: Any, frame: Any, built: dict
     assert arrays(mws.match(frame, path, "array", keep=["id"], top=3, version=int(number))) == old
 
 
+def test_a_score_asks_for_more_than_matching_does(spark: Any, path: str) -> None:
+    index = Index()
+    index.insert_many([(1, "a = 1 or true", {"weights": {"a": 4}}), (2, "b = 1 and (b = 1 or c = 1)")])
+    index.save(path)
+    rows = [(1, 1, 1, 1), (2, 2, 1, None)]
+    events = spark.createDataFrame(rows, "id int, a int, b int, c int")
+    packed = events.selectExpr("id", "to_json(struct(a, b, c)) as e", "map('a', string(a), 'b', string(b)) as m")
+    wanted = {1: [(1, 1, 4.0), (2, 2, 2.0)], 2: [(1, 2, 2.0), (2, 1, 0.0)]}
+    assert arrays(mws.match(events, path, "array", keep=["id"], top=5, missing="error")) == wanted
+    for name in ("e", "m"):
+        assert arrays(mws.match(packed, path, "array", keep=["id"], top=5, event=name)) == wanted
+
+
 def test_errors_are_reported_beside_ranks(spark: Any, built: dict[int, str]) -> None:
     events = spark.createDataFrame([(1, "x", "A"), (2, "30", None)], "id int, age string, country string")
     rows = mws.match(events, built[1], keep=["id"], top=1, on_error="report").orderBy("id", "rank")
