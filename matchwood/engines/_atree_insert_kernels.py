@@ -94,10 +94,13 @@ def enter_leaves(tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, 
 
 
 @kernel
-def _operands(tree: Any, kind: Any, items: Any, places: Any, flat: bool, stamp: Any, operands: Any) -> int:
+def _operands(
+    tree: Any, kind: Any, items: Any, places: Any, flat: bool, between: Any, stamp: Any, operands: Any
+) -> int:
     """The distinct operands of a node, those of a child of its own kind instead of it; they are stamped.
 
-    A child with too many stays one operand.
+    A child with too many stays one operand. Nodes on the way down have the stamp `between`, which has nothing to do
+    with those of operands: whoever reads these has to look below such nodes.
     """
     nodes, children, stamps, stack = tree.nodes, tree.children, tree.stamps, tree.stack
     count = 0
@@ -116,10 +119,10 @@ def _operands(tree: Any, kind: Any, items: Any, places: Any, flat: bool, stamp: 
             at = WIDTH * stack[waiting]
             for place in range(nodes[at + FIRST], nodes[at + FIRST] + nodes[at + SIZE]):
                 below = children[place]
-                if stamps[below] == stamp or stamps[below] == stamp + 1:
+                if stamps[below] == stamp or stamps[below] == between:
                     continue
                 if kind_of(nodes, below) == kind:
-                    stamps[below] = stamp + 1
+                    stamps[below] = between
                     stack[waiting] = below
                     waiting += 1
                 elif count - start <= MOST_FLAT:
@@ -199,9 +202,9 @@ def enter_inner(
     state = tree.state
     for step in range(first, len(order)):
         item = order[step]
-        kind, stamp = kinds[item], next_stamp(tree)
+        kind, between, stamp = kinds[item], next_stamp(tree), next_stamp(tree)
         within = items[offsets[item] : offsets[item + 1]]
-        count = _operands(tree, kind, within, places, flat, stamp, operands)
+        count = _operands(tree, kind, within, places, flat, between, stamp, operands)
         needed[0], needed[1] = count, _parents_needed(tree, operands, count)
         if state[CHILD_END] + count > len(tree.children) or state[PARENT_END] + needed[1] > len(tree.parents):
             return step

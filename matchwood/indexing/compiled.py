@@ -120,7 +120,7 @@ class CompiledMatcher:
             self.over.insert(added.new_units)
 
     def _store_forms(self, rows: NDArray[np.int32], forms: list[Form]) -> None:
-        encoded = self.encoder.encode_forms(forms)
+        encoded = self.encoder.encode_forms(forms, shared=self.forms.settings["unique"])
         self._apply_relabelling()
         added = self.forms.add(encoded)
         self.encoder.release(added.repeated)

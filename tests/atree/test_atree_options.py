@@ -63,6 +63,49 @@ def test_unique_makes_equal_parts_one_node() -> None:
     assert (apart["nodes"], apart["units"]) == (3 + 5 + 3, 3)
 
 
+def test_without_unique_nothing_is_shared_in_a_batch_either() -> None:
+    """In bulk as one by one: equal leaves of rules that come together are leaves of their own."""
+    rules = dict(enumerate([p(1, 2), f"({p(1, 2)}) and {p(3)}", p(2, 1), p(1), p(1)]))
+    bulk, single = mw.Index("atree", options={"unique": False}), tree_of(rules, unique=False)
+    bulk.insert_many(rules)
+    for key, expected in (("nodes", 3 + 5 + 3 + 1 + 1), ("units", 5), ("edges", 2 + 4 + 2)):
+        assert bulk.stats()[key] == single.stats()[key] == expected
+    assert (bulk.audit(), bulk.match(true(1))) == ([], [0, 2, 3, 4])
+    for rule in rules:
+        del bulk[rule]
+        assert bulk.audit() == []
+    assert (bulk.stats()["nodes"], bulk.stats()["encoding"]["boundaries"]) == (0, 0)
+
+
+def nested(rng: random.Random, members: list[str], word: str) -> str:
+    """The same operands and operator, in brackets here and there."""
+    parts = list(members)
+    rng.shuffle(parts)
+    while len(parts) > 2 and rng.random() < 0.9:
+        first = rng.randrange(len(parts) - 1)
+        stop = min(len(parts), first + rng.randint(2, 5))
+        parts[first:stop] = [f"({f' {word} '.join(parts[first:stop])})"]
+    return f" {word} ".join(parts)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nests_of_one_operator_are_one_node_however_they_are_written(seed: int) -> None:
+    rng = random.Random(seed)
+    members = [f"not {p(1)}", *(p(number) for number in range(2, 14))]
+    index = mw.Index("atree", options={"zero_suppression": False})
+    for rule in range(12):
+        index[rule] = nested(rng, members, "and")
+        assert index.audit() == []
+    assert (index.stats()["units"], index.stats()["nodes"]) == (1, 13 + 2)
+    for rule in range(12, 30):
+        index[rule] = nested(rng, rng.sample(members, rng.randint(3, 13)), rng.choice(("and", "or")))
+        assert index.audit() == []
+    for rule in range(30):
+        del index[rule]
+        assert index.audit() == []
+    assert index.stats()["nodes"] == 0
+
+
 def test_reorganise_saves_links() -> None:
     rules = [p(1, 2, 3), p(1, 2, 3, 4), p(1, 2, 3, 5)]
     assert stats_of(rules)["edges"] == 3 + 2 + 2
