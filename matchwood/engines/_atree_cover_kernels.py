@@ -24,10 +24,12 @@ from matchwood.engines._atree_layout import (
 from matchwood.engines._atree_node_kernels import (
     choose_access,
     correct_levels,
+    is_parity,
     is_told,
     kind_of,
     link,
     next_stamp,
+    part_kind,
     unlink,
 )
 
@@ -95,22 +97,23 @@ def _has_own_kind(nodes: Any, children: Any, node: Any, kind: Any) -> bool:
 
 
 @kernel
-def _gain(tree: Any, node: Any, stamp: Any) -> int:
+def _gain(tree: Any, node: Any, stamp: Any, once: bool) -> int:
     """How many operands that are not covered yet a contained node covers.
 
-    They are marked on the way, so that what is reached twice counts once, and unmarked again.
+    They are marked on the way, so that what is reached twice counts once, and unmarked again. If operands must be
+    covered `once`, a node gains nothing that reaches one twice, or one that is covered.
     """
-    gain = _walk(tree, node, stamp, stamp + 3)
+    gain, others = _walk(tree, node, stamp, stamp + 3)
     _walk(tree, node, stamp + 3, stamp)
-    return gain
+    return 0 if once and others > 0 else gain
 
 
 @kernel
-def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> int:
-    """Stamp the operands below a contained node that have the stamp `wanted`; returns how many."""
+def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> tuple[int, int]:
+    """Stamp the operands below a contained node stamped `wanted`; returns how many, and how many were not."""
     nodes, children, stamps, stack = tree.nodes, tree.children, tree.stamps, tree.stack
     contained = min(wanted, given) + 2
-    met, waiting = 0, 1
+    met, others, waiting = 0, 0, 1
     stack[0] = node
     while waiting > 0:
         waiting -= 1
@@ -124,7 +127,9 @@ def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> int:
             elif stamps[child] == contained and waiting < len(stack):
                 stack[waiting] = child
                 waiting += 1
-    return met
+            else:
+                others += 1
+    return met, others
 
 
 @kernel
@@ -132,19 +137,19 @@ def cover(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: A
     """Children for a node with these operands, which are stamped: existing nodes that cover many of them, and the rest.
 
     Greedy set cover: the node that covers the most comes first. Covers may overlap, since AND and OR do not mind an
-    operand that comes twice; XOR does, and has none. A cover never has all of the operands. One that brings but one new
-    operand saves no link: it serves an AND, as it is true more rarely than the operand, but would only be
-    one step more for an OR.
+    operand that comes twice; those of XOR and XNOR, which do, may not. A cover never has all of the operands. One that
+    brings but one new operand saves no link: it serves an AND, as it is true more rarely than the operand, but would
+    only be one step more for an OR.
     """
     stamps, state = tree.stamps, tree.state
     state[STEPS] = MOST_STEPS
     found = np.empty(MOST_CANDIDATES, np.int32)
-    met = _contained_nodes(tree, kind, operands, count, stamp, found)
-    size = 0
+    met = _contained_nodes(tree, part_kind(kind), operands, count, stamp, found)
+    size, once = 0, is_parity(kind)
     while met > 0 and state[STEPS] > 0:
         best, most = -1, 0 if kind == AND else 1
         for place in range(met):
-            gain = _gain(tree, found[place], stamp)
+            gain = _gain(tree, found[place], stamp, once)
             if most < gain < count:
                 best, most = place, gain
         if best < 0:
@@ -214,7 +219,7 @@ def self_adjust(tree: Any, node: Any, on_demand: bool) -> int:
         parent = parents[place]
         place -= 1
         below = WIDTH * parent
-        if parent == node or kind_of(nodes, parent) != kind or nodes[below + SIZE] <= size:
+        if parent == node or part_kind(kind_of(nodes, parent)) != kind or nodes[below + SIZE] <= size:
             continue
         steps -= nodes[below + SIZE]
         shared = 0

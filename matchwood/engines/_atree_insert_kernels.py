@@ -36,6 +36,7 @@ from matchwood.engines._atree_node_kernels import (
     link,
     new_node,
     next_stamp,
+    part_kind,
     share_of,
 )
 from matchwood.engines._record_kernels import pack
@@ -195,8 +196,8 @@ def enter_inner(
     """Find or make the nodes of the items order[first:], children before parents; returns where room was short.
 
     `places` tells the node of each leaf of the batch, of which there are `before`, and then of each item. `counters`
-    counts nodes covered by others, links saved, nodes adopted, and last whether children of a node's own kind were
-    passed over, which may leave them without any use. `needed` tells the room that was missing in the pools of
+    counts nodes covered by others, links saved, nodes adopted, and last children that stand for operands of a node as
+    they came: they may be without any use. `needed` tells the room that was missing in the pools of
     children and of parents.
     """
     state = tree.state
@@ -208,18 +209,18 @@ def enter_inner(
         needed[0], needed[1] = count, _parents_needed(tree, operands, count)
         if state[CHILD_END] + count > len(tree.children) or state[PARENT_END] + needed[1] > len(tree.parents):
             return step
-        junction = kind in (AND, OR)
-        if flat and junction:
+        part = part_kind(kind)
+        if flat:
             for child in within:
-                counters[3] += kind_of(tree.nodes, places[child]) == kind
-        if count == 1 and junction:
+                counters[3] += kind_of(tree.nodes, places[child]) == part
+        if count == 1 and kind in (AND, OR):
             places[before + item] = operands[0]
             continue
         key = inner_id(tree, kind, operands, count)
         found = find_inner(tree, kind, key, operands, count, stamp) if unique else np.int64(-1)
         if found < 0:
             size = count
-            if reorganise and count > 2 and junction:
+            if reorganise and count > 2:
                 size = cover(tree, kind, operands, count, np.int32(state[STAMP]), chosen)
                 counters[0] += size < count
                 counters[1] += count - size
@@ -230,7 +231,7 @@ def enter_inner(
             tree.shares[node], tree.ids[node] = share, key
             if unique:
                 enter_table(tree, -1 - found, node)
-            if adjust and junction:
+            if adjust and part == kind:
                 counters[2] += self_adjust(tree, node, on_demand)
             found = np.int64(node)
         places[before + item] = found

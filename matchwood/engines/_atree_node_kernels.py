@@ -40,6 +40,7 @@ from matchwood.engines._atree_layout import (
     TOP,
     UNIT,
     WIDTH,
+    XNOR,
     XOR,
 )
 from matchwood.engines._record_kernels import SEVERAL
@@ -60,6 +61,22 @@ def level_of(nodes: Any, node: Any) -> Any:
 @kernel
 def is_leaf(kind: Any) -> Any:
     return kind in (LEAF, PREDICATE)
+
+
+@kernel
+def part_kind(kind: Any) -> Any:
+    """The kind of the nodes that may stand for several operands of a node at once; DEAD, which none has, for NOT.
+
+    The parity of some operands is an operand of the parity of all of them, also where that is negated.
+    """
+    if kind == XNOR:
+        return XOR
+    return DEAD if kind == NOT else kind
+
+
+@kernel
+def is_parity(kind: Any) -> Any:
+    return kind in (XOR, XNOR)
 
 
 @kernel
@@ -146,12 +163,12 @@ def find_leaf(tree: Any, kind: Any, code: Any, low: Any, high: Any) -> Any:
 
 @kernel
 def says_the_same(tree: Any, node: int, count: int, stamp: Any) -> bool:
-    """Whether a node has exactly the `count` operands that are stamped, children of its own kind read as theirs.
+    """Whether a node has exactly the `count` operands that are stamped, children that stand for several read as these.
 
     Changes the stamps: operands that were met get the next one, nodes between them and `node` the one after that.
     """
     nodes, children, stamps, stack = tree.nodes, tree.children, tree.stamps, tree.stack
-    kind = kind_of(nodes, node)
+    part, once = part_kind(kind_of(nodes, node)), is_parity(kind_of(nodes, node))
     met, waiting = 0, 1
     stack[0] = node
     while waiting > 0:
@@ -162,8 +179,11 @@ def says_the_same(tree: Any, node: int, count: int, stamp: Any) -> bool:
             if stamps[child] == stamp:
                 stamps[child] = stamp + 1
                 met += 1
-            elif stamps[child] != stamp + 1 and stamps[child] != stamp + 2:
-                if kind_of(nodes, child) != kind:
+            elif stamps[child] == stamp + 1 or stamps[child] == stamp + 2:
+                if once:
+                    return False
+            else:
+                if kind_of(nodes, child) != part:
                     return False
                 stamps[child] = stamp + 2
                 stack[waiting] = child

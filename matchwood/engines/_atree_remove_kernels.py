@@ -7,7 +7,6 @@ from typing import Any
 from matchwood._jit import kernel
 from matchwood.engines._atree_layout import (
     ACTIVE,
-    AND,
     CHILD_END,
     CHILD_WASTE,
     DEAD,
@@ -18,7 +17,6 @@ from matchwood.engines._atree_layout import (
     KIND,
     LIVE,
     MOST_HANDED,
-    OR,
     PARENT_END,
     PARENT_WASTE,
     PARENTS,
@@ -27,6 +25,7 @@ from matchwood.engines._atree_layout import (
     STALE,
     UNIT,
     WIDTH,
+    XOR,
 )
 from matchwood.engines._atree_node_kernels import (
     choose_access,
@@ -38,6 +37,7 @@ from matchwood.engines._atree_node_kernels import (
     leave_table,
     link,
     next_stamp,
+    part_kind,
     set_active,
     unlink,
 )
@@ -49,7 +49,7 @@ KEEP, GO, HAND_OVER = range(3)
 def verdict(nodes: Any, parents: Any, node: Any, flat: bool) -> Any:
     """What is to become of a node: it stays while a unit or a parent of another kind needs it.
 
-    Parents of its own kind do not: they only have it in the place of its children.
+    Parents of its own kind do not, nor does an XNOR need an XOR: they only have it in the place of its children.
     """
     at = WIDTH * node
     if nodes[at + UNIT] >= 0:
@@ -57,12 +57,27 @@ def verdict(nodes: Any, parents: Any, node: Any, flat: bool) -> Any:
     if nodes[at + FAN] == 0:
         return GO
     kind = kind_of(nodes, node)
-    if not flat or (kind != AND and kind != OR) or nodes[at + FAN] * nodes[at + SIZE] > MOST_HANDED:
+    if not flat or part_kind(kind) != kind or nodes[at + FAN] * nodes[at + SIZE] > MOST_HANDED:
         return KEEP
     for place in range(nodes[at + PARENTS], nodes[at + PARENTS] + nodes[at + FAN]):
-        if kind_of(nodes, parents[place]) != kind:
+        if part_kind(kind_of(nodes, parents[place])) != kind:
             return KEEP
     return HAND_OVER
+
+
+@kernel
+def _would_repeat(tree: Any, node: Any) -> bool:
+    """Whether a parent has a child of the node already: a parity must not have one twice."""
+    nodes, children, at = tree.nodes, tree.children, WIDTH * node
+    stamp = next_stamp(tree)
+    for place in range(nodes[at + FIRST], nodes[at + FIRST] + nodes[at + SIZE]):
+        tree.stamps[children[place]] = stamp
+    for place in range(nodes[at + PARENTS], nodes[at + PARENTS] + nodes[at + FAN]):
+        above = WIDTH * tree.parents[place]
+        for step in range(nodes[above + FIRST], nodes[above + FIRST] + nodes[above + SIZE]):
+            if tree.stamps[children[step]] == stamp:
+                return True
+    return False
 
 
 @kernel
@@ -160,6 +175,8 @@ def remove_nodes(
         at = WIDTH * node
         kind = kind_of(nodes, node)
         fate = KEEP if kind == DEAD else verdict(nodes, parents, node, flat)
+        if fate == HAND_OVER and kind == XOR and _would_repeat(tree, node):
+            fate = KEEP
         if fate == HAND_OVER:
             needed[0], needed[1] = _room_needed(tree, node)
             if tree.state[CHILD_END] + needed[0] > len(children) or tree.state[PARENT_END] + needed[1] > len(parents):
