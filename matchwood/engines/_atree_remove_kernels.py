@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._atree_layout import (
     ACTIVE,
     CHILD_END,
@@ -45,7 +45,7 @@ from matchwood.engines._atree_node_kernels import (
 KEEP, GO, HAND_OVER = range(3)
 
 
-@kernel
+@bare_kernel
 def verdict(nodes: Any, parents: Any, node: Any, flat: bool) -> Any:
     """What is to become of a node: it stays while a unit or a parent of another kind needs it.
 
@@ -65,7 +65,7 @@ def verdict(nodes: Any, parents: Any, node: Any, flat: bool) -> Any:
     return HAND_OVER
 
 
-@kernel
+@bare_kernel
 def _would_repeat(tree: Any, node: Any) -> bool:
     """Whether a parent has a child of the node already: a parity must not have one twice."""
     nodes, children, at = tree.nodes, tree.children, WIDTH * node
@@ -80,7 +80,7 @@ def _would_repeat(tree: Any, node: Any) -> bool:
     return False
 
 
-@kernel
+@bare_kernel
 def _room_needed(tree: Any, node: Any) -> tuple[int, int]:
     """Places that handing over a node may take at the end of the pools of children and of parents."""
     nodes, at = tree.nodes, WIDTH * node
@@ -92,7 +92,7 @@ def _room_needed(tree: Any, node: Any) -> tuple[int, int]:
     return in_children, in_parents
 
 
-@kernel
+@bare_kernel
 def _bury(tree: Any, node: Any) -> None:
     """Forget a node that has neither parents nor children left. A leaf's number stays taken: postings hold it."""
     nodes, state, at = tree.nodes, tree.state, WIDTH * node
@@ -107,7 +107,7 @@ def _bury(tree: Any, node: Any) -> None:
     nodes[at + KIND] = DEAD
 
 
-@kernel
+@bare_kernel
 def _take_children(tree: Any, parent: Any, node: Any, on_demand: bool) -> None:
     """Give a parent the children of a node in its place; those that it has already stay single."""
     nodes, children, state, at = tree.nodes, tree.children, tree.state, WIDTH * parent
@@ -136,7 +136,7 @@ def _take_children(tree: Any, parent: Any, node: Any, on_demand: bool) -> None:
     choose_access(tree, parent, on_demand)
 
 
-@kernel
+@bare_kernel
 def _hand_over(tree: Any, node: Any, on_demand: bool) -> None:
     nodes, parents, at = tree.nodes, tree.parents, WIDTH * node
     start, fan = nodes[at + PARENTS], nodes[at + FAN]
@@ -148,7 +148,7 @@ def _hand_over(tree: Any, node: Any, on_demand: bool) -> None:
         correct_levels(tree, parents[place])
 
 
-@kernel
+@bare_kernel
 def _distinct(tree: Any, pending: Any, waiting: int) -> int:
     """Let each node wait once only; returns how many do."""
     stamp, kept = next_stamp(tree), 0
@@ -160,7 +160,7 @@ def _distinct(tree: Any, pending: Any, waiting: int) -> int:
     return kept
 
 
-@kernel
+@bare_kernel
 def remove_nodes(
     tree: Any, pending: Any, waiting: int, flat: bool, on_demand: bool, gone: Any, needed: Any
 ) -> tuple[int, int]:
