@@ -1,4 +1,4 @@
-"""An index that watches its own work, end to end: exact before, between and after its choices; and empty when emptied."""
+"""An index that watches its own work: exact before, between and after its choices; and empty when emptied."""
 
 from __future__ import annotations
 
