@@ -98,7 +98,7 @@ _ALL = (
     Experiment(
         "pstree",
         "matchwood.bench.pstree",
-        "The PS-Tree paper's experiments: intervals, Ads, sweeps of BEGen",
+        "The PS-Tree paper's experiments: intervals, Ads, query logs, BEGen",
         value="us_per_event",
         label=("workload", "engine"),
     ),

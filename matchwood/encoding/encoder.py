@@ -81,12 +81,12 @@ class Encoder:
         """Conjunctions as integers; their boundaries come to be, and are referred to until `release`."""
         return self._encode(conjunctions, ordered=True)
 
-    def encode_forms(self, forms: Sequence[Form]) -> EncodedForms:
+    def encode_forms(self, forms: Sequence[Form], shared: bool = True) -> EncodedForms:
         """Forms as integers, none of them constantly FALSE; release its `constraints` when it goes.
 
-        A leaf that several of them have is encoded, and referred to, once.
+        A leaf that several of them have is encoded, and referred to, once; if not `shared`, once for each.
         """
-        dag = joined(forms)
+        dag = joined(forms, shared)
         constraints = self._encode([(leaf,) for leaf in dag.leaves], ordered=False)
         return EncodedForms(constraints, dag.leaf_kinds, dag.kinds, dag.child_offsets, dag.children, dag.roots)
 

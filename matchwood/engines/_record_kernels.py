@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._hashing import combine64, mix64
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel, kernel
 
 ACCEPTS_NULL = 1
 SEVERAL = 2
@@ -24,7 +24,7 @@ FLAG_BITS = 2
 WIDTH = 3
 
 
-@kernel
+@bare_kernel
 def pack(source: Any, constraint: int, records: Any, position: int, intervals: Any, used: int) -> int:
     """Write a constraint as the record at `position`; returns how many intervals are then in use."""
     start, stop = source.pieces[constraint], source.pieces[constraint + 1]

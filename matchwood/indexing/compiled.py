@@ -151,7 +151,7 @@ class CompiledMatcher:
         return self.bounds.raise_to(units, batch_bounds(self.encoder, prepared, encoded))
 
     def _store_forms(self, rows: NDArray[np.int32], forms: list[Form]) -> None:
-        encoded = self.encoder.encode_forms(forms)
+        encoded = self.encoder.encode_forms(forms, shared=self.forms.settings["unique"])
         self._apply_relabelling()
         added = self.forms.add(encoded)
         self.encoder.release(added.repeated)
