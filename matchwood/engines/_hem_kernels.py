@@ -9,7 +9,15 @@ import numpy as np
 from matchwood._hashing import mix64
 from matchwood._jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines._hem_plan_kernels import near_optimal, optimum, plan_cost, sort_attributes, unmatched
+from matchwood.engines._hem_plan_kernels import (
+    DECIDED,
+    VERIFIED,
+    near_optimal,
+    optimum,
+    plan_cost,
+    sort_attributes,
+    unmatched,
+)
 from matchwood.engines._record_kernels import WIDTH
 from matchwood.engines._triangle_kernels import MASKED
 from matchwood.engines._triangle_walk_kernels import (
@@ -102,8 +110,8 @@ def _price_triangles(
 
 @kernel
 def queue(
-    grids: Any, words: int, indexed: int, plan: int, collect: bool, direct: float, events: Any, event: int,
-    labels: Any, scratch: Any,
+    grids: Any, words: int, indexed: int, decidable: int, plan: int, collect: bool, direct: float, events: Any,
+    event: int, labels: Any, scratch: Any,
 ) -> Any:  # fmt: skip
     """The plan for an event: (whether the candidates are a list, of how many attributes; how many triangles).
 
@@ -117,15 +125,15 @@ def queue(
             return True, attributes, 0
     which, rates, costs, order = scratch.which, scratch.rates, scratch.costs, scratch.order
     count = _price_triangles(grids, words, indexed, collect, labels, scratch.mask_keys, which, rates, costs)
-    all_units = direct * indexed
+    all_units, way = direct * indexed, VERIFIED if decidable < 0 else DECIDED
     if plan == NEAR:
-        chosen = near_optimal(rates, costs, count, all_units, False, order)
+        chosen = near_optimal(rates, costs, count, all_units, way, order)
     elif plan == OPTIMUM:
-        chosen = optimum(rates, costs, count, all_units, False, order)
+        chosen = optimum(rates, costs, count, all_units, way, order)
     else:
         sort_attributes(rates, costs, count, order)
         chosen = count if plan == TRIANGLE else 0
-    cost = _WORD * words + plan_cost(rates, costs, count, all_units, False, order, chosen)
+    cost = _WORD * words + plan_cost(rates, costs, count, all_units, way, order, chosen)
     return list_cost < cost, attributes, chosen
 
 
@@ -189,9 +197,9 @@ def _run_triangles(
 
 
 @kernel
-def _list(grids: Any, attributes: int, labels: Any, scratch: Any) -> int:
+def _list(grids: Any, attributes: int, labels: Any, scratch: Any) -> Any:
     """Write the units that the listed attributes do not exclude to `scratch.candidates`; returns how many."""
-    begins, stops, edges, count = scratch.begins, scratch.stops, scratch.edges, np.int64(0)
+    begins, stops, edges, count = scratch.begins, scratch.stops, scratch.edges, 0
     for place in range(attributes):
         attribute = scratch.listed[place]
         label = labels[attribute]
@@ -256,10 +264,10 @@ def match_hem(
         if len(units) - used < live:
             break
         scatter(events, event, labels)
-        count, decided = np.int64(0), True
+        count, decided = 0, True
         if indexed > 0:
             listed, attributes, chosen = queue(
-                grids, words, indexed, plan, collect, direct, events, event, labels, scratch
+                grids, words, indexed, decidable, plan, collect, direct, events, event, labels, scratch
             )
             if listed:
                 count = _list(grids, attributes, labels, scratch)
@@ -270,7 +278,7 @@ def match_hem(
                 decided = chosen == decidable
         work[1] += count
         if decided:
-            kept = min(count, len(units) - used)
+            kept = count if count < len(units) - used else len(units) - used
             units[used : used + kept] = scratch.candidates[:kept]
             used += kept
         else:

@@ -16,6 +16,10 @@ from matchwood._jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
 from matchwood.engines._triangle_kernels import value_column
 
+PASSES, DECIDED, VERIFIED = 0, 1, 2
+"""What follows the triangles: a direct pass for each attribute that is left (as in the paper), one verification
+if any is left, or one in any case."""
+
 MOST_EXAMINED = 16
 """Attributes among which the optimum is sought; of more, those that are best by themselves."""
 
@@ -35,35 +39,16 @@ def sort_attributes(rates: Any, costs: Any, count: int, order: Any) -> None:
 
 
 @kernel
-def near_optimal(rates: Any, costs: Any, count: int, direct: float, in_passes: bool, order: Any) -> int:
-    """Algorithm 4: the order of attributes, and how many of them, from the first on, get the triangle method.
-
-    An attribute gets it while that costs less than the direct method saves by it. In passes, one an attribute, that is
-    the pass itself, which costs ε · direct; with the paper's costs this is line 08, ε > θ (the text beside it says ρ).
-    Verified once, it is the share of the candidates that the triangle excludes.
-    """
-    sort_attributes(rates, costs, count, order)
-    left = 1.0
-    for place in range(count):
-        attribute = order[place]
-        saved = left * direct * (1.0 if in_passes else 1.0 - rates[attribute])
-        if place > 0 and saved <= costs[attribute]:
-            return place
-        left *= rates[attribute]
-    return count
-
-
-@kernel
 def plan_cost(
-    rates: Any, costs: Any, count: int, direct: float, in_passes: bool, order: Any, chosen: int
+    rates: Any, costs: Any, count: int, direct: float, way: int, order: Any, chosen: int
 ) -> float:  # fmt: skip
     """What a plan costs (Formula 5): triangles for the first `chosen` attributes, then the direct method."""
     total, left = 0.0, 1.0
     for place in range(chosen):
         total += costs[order[place]]
         left *= rates[order[place]]
-    if not in_passes:
-        return total + (left * direct if chosen < count else 0.0)
+    if way != PASSES:
+        return total + (left * direct if chosen < count or way == VERIFIED else 0.0)
     for place in range(chosen, count):
         total += left * direct
         left *= rates[order[place]]
@@ -71,7 +56,66 @@ def plan_cost(
 
 
 @kernel
-def optimum(rates: Any, costs: Any, count: int, direct: float, in_passes: bool, order: Any) -> int:
+def near_optimal(rates: Any, costs: Any, count: int, direct: float, way: int, order: Any) -> int:
+    """Algorithm 4: the order of attributes, and how many of them, from the first on, get the triangle method.
+
+    Attributes are looked at from the best on. One gets the triangle method while that costs less than the direct method
+    would. In passes, one an attribute, that is ε · direct; with the paper's costs this is line 08, ε > θ (the text
+    beside it says ρ). Verified once, it is the share of the candidates that the triangle excludes.
+
+    As printed, all attributes behind the first that fails get the direct method, be their triangles ever so cheap, and
+    the plan can cost twice as much as the optimum where triangles exclude little. So we go on, and weigh a triangle
+    also against what it saves of the passes before it; and there is a second plan to compare with: in passes that of
+    `_or_cheapest`, else that of all triangles, which may leave nothing to verify.
+    """
+    sort_attributes(rates, costs, count, order)
+    others, chosen, passed = np.empty(count, np.int64), 0, 0
+    left, spent, behind = 1.0, 0.0, 1.0
+    for place in range(count):
+        attribute = order[place]
+        rate = rates[attribute]
+        saved = left * direct * (1.0 - rate)
+        if way == PASSES:
+            saved = left * (behind * direct + (1.0 - rate) * spent)
+        if place == 0 or saved > costs[attribute]:
+            order[chosen] = attribute
+            chosen += 1
+            left *= rate
+        else:
+            others[passed] = attribute
+            passed += 1
+            spent += behind * direct
+            behind *= rate
+    order[chosen:count] = others[:passed]
+    if way == PASSES:
+        return _or_cheapest(rates, costs, count, direct, order, chosen)
+    whole = plan_cost(rates, costs, count, direct, way, order, count)
+    return count if whole < plan_cost(rates, costs, count, direct, way, order, chosen) else chosen
+
+
+@kernel
+def _or_cheapest(rates: Any, costs: Any, count: int, direct: float, order: Any, chosen: int) -> int:
+    """The plan, or the best of those whose triangles are the cheapest ones, which leave the selective attributes to
+    direct passes behind them: that costs less where one attribute excludes much and all others little."""
+    by_rate, least, best = np.argsort(rates[:count]), plan_cost(rates, costs, count, direct, PASSES, order, chosen), 0
+    passes, product = np.zeros(count + 1, np.float64), 1.0
+    for place in range(count):
+        passes[place + 1] = passes[place] + product * direct
+        product *= rates[by_rate[place]]
+    spent, left = 0.0, 1.0
+    for taken in range(1, count + 1):
+        attribute = by_rate[count - taken]
+        spent, left = spent + costs[attribute], left * rates[attribute]
+        if spent + left * passes[count - taken] < least:
+            least, best = spent + left * passes[count - taken], taken
+    if best == 0:
+        return chosen
+    order[:best], order[best:count] = by_rate[count - best :][::-1], by_rate[: count - best]
+    return best
+
+
+@kernel
+def optimum(rates: Any, costs: Any, count: int, direct: float, way: int, order: Any) -> int:
     """The best of all plans that begin with a triangle: every set of attributes for the triangle method is examined.
 
     Triangles cost the same in any order; direct passes go by ascending rates (Observations 1 to 3).
@@ -82,7 +126,7 @@ def optimum(rates: Any, costs: Any, count: int, direct: float, in_passes: bool, 
     trial, best_cost, best = np.empty(count, np.int64), np.inf, 0
     for subset in range(1, 1 << examined):
         chosen = _arranged(sorted_order, by_rate, examined, subset, trial)
-        cost = plan_cost(rates, costs, count, direct, in_passes, trial, chosen)
+        cost = plan_cost(rates, costs, count, direct, way, trial, chosen)
         if cost < best_cost:
             best_cost, best = cost, subset
     return _arranged(sorted_order, by_rate, examined, best, order)

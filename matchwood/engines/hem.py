@@ -71,7 +71,7 @@ class HEM(Engine):
     """
 
     name: ClassVar[str] = "hem"
-    options: ClassVar[Mapping[str, Any]] = {"grid": 80, "plan": "near", "collect": True, "direct_cost": 12}
+    options: ClassVar[Mapping[str, Any]] = {"grid": 80, "plan": "near", "collect": True, "direct_cost": 60}
     limits: ClassVar[Mapping[str, tuple[int, int]]] = {"grid": (1, 1000), "direct_cost": (1, 1000)}
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"plan": tuple(PLANS)}
     store: ConjunctionStore
@@ -212,7 +212,7 @@ class HEM(Engine):
     def stats(self) -> dict[str, Any]:
         self.check()
         dimensions = int(np.count_nonzero(self._triangles.totals))
-        told = {
+        told: dict[str, Any] = {
             "always_candidates": len(self._always),
             "bytes_index": sum(array.nbytes for array in self.arrays().values()),
             "dimensions": dimensions,

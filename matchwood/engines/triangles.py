@@ -82,7 +82,6 @@ _TYPES: dict[str, Any] = {
 }
 _BY_ATTRIBUTE = ("taus", "firsts", "totals", "sum_firsts")
 _BY_SQUARE = ("starts", "counts", "capacities")
-_CHANGING = ("counts", "pool", "bounds", "owners", "places", "bits")
 
 
 class Triangles:
@@ -196,12 +195,21 @@ class Triangles:
         self._squares -= squares(old_tau)
         self._resize_pool(used + old)
         self.moved += old
+        starts, counts, capacities = self._squares_to_change()
+        pool, bounds, owners, places = self._pool_to_change()
+        sums = columns["sums"].writable()
         regrid(
-            old_first, old_tau, tau, first, sum_first,
-            *(columns[name].writable() for name in ("sums", *_BY_SQUARE, "pool", "bounds", "owners", "places")), used,
+            old_first, old_tau, tau, first, sum_first, sums, starts, counts, capacities, pool, bounds, owners, places,
+            used,
         )  # fmt: skip
         for name, value in (("taus", tau), ("firsts", first), ("sum_firsts", sum_first)):
             columns[name].writable()[attribute] = value
+
+    def _squares_to_change(self) -> list[NDArray[Any]]:
+        return [self._columns[name].writable() for name in _BY_SQUARE]
+
+    def _pool_to_change(self) -> list[NDArray[Any]]:
+        return [self._columns[name].writable() for name in ("pool", "bounds", "owners", "places")]
 
     def _resize_pool(self, places: int) -> None:
         for name, size in (("pool", places), ("owners", places), ("bounds", 2 * places)):
@@ -210,27 +218,26 @@ class Triangles:
     def _make_room(self, conjunctions: Conjunctions, units: NDArray[np.int32], points: int) -> None:
         columns, added = self._columns, self._added.writable()
         touched = np.empty(min(points, len(added)), np.int64)
-        grid = (columns[name].view() for name in ("taus", "firsts"))
-        touched = touched[: count_points(conjunctions, units, *grid, added, touched)]
+        taus, firsts = columns["taus"].view(), columns["firsts"].view()
+        touched = touched[: count_points(conjunctions, units, taus, firsts, added, touched)]
         touched.sort()
         room = room_for(touched, columns["counts"].view(), columns["capacities"].view(), added)
         used = len(columns["pool"])
         self._resize_pool(used + int(room))
-        self.moved += int(
-            move_squares(
-                touched, *(columns[name].writable() for name in _BY_SQUARE), added,
-                *(columns[name].writable() for name in ("pool", "bounds", "owners", "places")), used,
-            )
-        )  # fmt: skip
+        starts, counts, capacities = self._squares_to_change()
+        pool, bounds, owners, places = self._pool_to_change()
+        self.moved += int(move_squares(touched, starts, counts, capacities, added, pool, bounds, owners, places, used))
 
     def _append(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> None:
         columns, at_once = self._columns, len(units) >= _AT_ONCE
         taus, sum_firsts = columns["taus"].view(), columns["sum_firsts"].view()
         if at_once:
             part_sums(taus, sum_firsts, columns["sums"].writable())
+        pool, bounds, owners, places = self._pool_to_change()
         append_points(
             conjunctions, units, taus, columns["firsts"].view(), sum_firsts, columns["sums"].writable(), at_once,
-            columns["starts"].view(), *(columns[name].writable() for name in _CHANGING), self._stride,
+            columns["starts"].view(), columns["counts"].writable(), pool, bounds, owners, places,
+            columns["bits"].writable(), self._stride,
         )  # fmt: skip
         if at_once:
             join_sums(taus, sum_firsts, columns["sums"].writable())
@@ -238,10 +245,11 @@ class Triangles:
     def remove(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> int:
         """Take the points of units out; returns how many of them the triangles alone could not decide."""
         columns = self._columns
+        pool, bounds, owners, places = self._pool_to_change()
         gone, partial = remove_points(
             conjunctions, units, columns["taus"].view(), columns["firsts"].view(), columns["totals"].writable(),
             columns["sum_firsts"].view(), columns["sums"].writable(), columns["starts"].view(),
-            *(columns[name].writable() for name in _CHANGING), self._stride,
+            columns["counts"].writable(), pool, bounds, owners, places, columns["bits"].writable(), self._stride,
         )  # fmt: skip
         self._points -= int(gone)
         return int(partial)
