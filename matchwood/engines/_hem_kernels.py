@@ -296,3 +296,21 @@ def match_hem(
         offsets[event - first + 1] = used
         work[0] += 1
     work[3] = used
+
+
+@kernel
+def queue_all(
+    grids: Any, words: int, indexed: int, decidable: int, plan: int, collect: bool, direct: float, events: Any,
+    labels: Any, scratch: Any,
+) -> int:  # fmt: skip
+    """Plan every event, and do no more; returns how many triangles would be run."""
+    triangles = 0
+    for event in range(len(events.offsets) - 1):
+        scatter(events, event, labels)
+        if indexed > 0:
+            listed, attributes, chosen = queue(
+                grids, words, indexed, decidable, plan, collect, direct, events, event, labels, scratch
+            )
+            triangles += attributes if listed else chosen
+        clear(events, event, labels)
+    return triangles

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood._arrays import Growable
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
-from matchwood.engines._hem_kernels import COUNTERS, DIRECT, NEAR, OPTIMUM, TRIANGLE, match_hem
+from matchwood.engines._hem_kernels import COUNTERS, DIRECT, NEAR, OPTIMUM, TRIANGLE, match_hem, queue_all
 from matchwood.engines._output import Output
 from matchwood.engines._triangle_kernels import ABSENT, INDEXED, drop_listed, split_units
 from matchwood.engines._views import read_only, read_only_events, require, require_range, saved, saved_count
@@ -137,16 +137,30 @@ class HEM(Engine):
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
         output = Output(workspace, events, first, self._indexed + len(self._always))
-        scratch = self.scratch(workspace)
-        attributes = int(np.count_nonzero(self._triangles.totals)) if self._partial == 0 else -1
         match_hem(
             self.store.view(), self._triangles.view(), self._triangles.stride, self._words, self._always.view(),
-            self._indexed + len(self._always), self._indexed, attributes, PLANS[self.settings["plan"]],
+            self._indexed + len(self._always), self._indexed, self._decidable, PLANS[self.settings["plan"]],
             self.settings["collect"], float(self.settings["direct_cost"]), read_only_events(events), first,
-            workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL), scratch,
-            output.units, output.offsets, output.work,
+            self._labels(workspace), self.scratch(workspace), output.units, output.offsets, output.work,
         )  # fmt: skip
         return output.hits()
+
+    def plan(self, events: EncodedEvents, workspace: Workspace) -> int:
+        """Plan the queues of events without matching them; returns how many triangles would be walked."""
+        self.check()
+        return queue_all(
+            self._triangles.view(), self._words, self._indexed, self._decidable, PLANS[self.settings["plan"]],
+            self.settings["collect"], float(self.settings["direct_cost"]), read_only_events(events),
+            self._labels(workspace), self.scratch(workspace),
+        )  # fmt: skip
+
+    def _labels(self, workspace: Workspace) -> NDArray[Any]:
+        return workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL)
+
+    @property
+    def _decidable(self) -> int:
+        """How many triangles leave nothing to verify; -1 if some unit must be verified in any case."""
+        return int(np.count_nonzero(self._triangles.totals)) if self._partial == 0 else -1
 
     @property
     def _words(self) -> int:

@@ -1,9 +1,10 @@
 """The generator of the HEM paper (Sci. China 2016, section 5, Table 1): one interval on every attribute.
 
-Values have six decimals in [0, 1]; we write them as integers from 0 to 1,000,000. Each interval is δ wide: its lower end
-is drawn from [0, 1 - δ], so that the upper one lies in [δ, 1], which is what the paper says of both. (Drawn apart, they
-would be the wrong way round for every δ below a half.) Ends are inclusive and exclusive in all four combinations, equally
-often. With narrow intervals on ten attributes nothing would match: so, for each event, one rule is placed around it.
+Values have six decimals in [0, 1]; we write them as integers from 0 to 1,000,000. Each interval is δ wide: its lower
+end is drawn from [0, 1 - δ], so that the upper one lies in [δ, 1], which is what the paper says of both. (Drawn apart,
+they would be the wrong way round for every δ below a half.) Ends are inclusive and exclusive in all four combinations,
+equally often. With narrow intervals on ten attributes nothing would match: so, for each event, one rule is placed
+around it.
 """
 
 from __future__ import annotations
@@ -62,9 +63,7 @@ class Intervals(Workload):
         return pc.binary_join_element_wise(*parts, " and ")
 
 
-def hem(
-    rules: int = 900_000, events: int = 500, attributes: int = 10, width: float = 0.5, seed: int = 0
-) -> Intervals:
+def hem(rules: int = 900_000, events: int = 500, attributes: int = 10, width: float = 0.5, seed: int = 0) -> Intervals:
     """A workload of Table 1.
 
     >>> hem(rules=1, events=1, attributes=1, seed=1).rules_text()

@@ -1,4 +1,4 @@
-"""Lists of rules in one pool, which all rivals keep their rules in: a full list moves to the end, with twice the room."""
+"""Lists of rules in one pool, as all rivals keep them: a full list moves to the end, with twice the room."""
 
 from __future__ import annotations
 

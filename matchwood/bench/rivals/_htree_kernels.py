@@ -14,7 +14,16 @@ INSERT, REMOVE, ROOM = 0, 1, 2
 
 @kernel
 def _leaves(
-    lists: Any, low: Any, high: Any, span: int, cells: int, indexed: int, rule: int, action: int, chosen: Any, steps: Any
+    lists: Any,
+    low: Any,
+    high: Any,
+    span: int,
+    cells: int,
+    indexed: int,
+    rule: int,
+    action: int,
+    chosen: Any,
+    steps: Any,
 ) -> Any:
     """Walk all leaves that a rule reaches into: one for each choice of a cell on every indexed attribute."""
     wanted = 0

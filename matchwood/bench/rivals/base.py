@@ -22,8 +22,8 @@ class Lists(NamedTuple):
 
 
 class Rival(ABC):
-    """A matcher over rules whose intervals are known beforehand: rule r holds a value v if low[r, a] <= v[a] <= high[r, a]
-    for every attribute a. Values are integers from 0 to `span`.
+    """A matcher over rules whose intervals are known beforehand: rule r matches the values v if
+    low[r, a] <= v[a] <= high[r, a] for every attribute a. Values are integers from 0 to `span`.
 
     `steps` counts what the matcher does, as each rival says.
     """

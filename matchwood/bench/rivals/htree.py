@@ -1,9 +1,9 @@
 """H-TREE (TPDS 2014): a tree over a few attributes, each of which splits into some cells.
 
-A rule is filed in every leaf that it reaches into, so wide intervals have copies without number; an event looks into one
-leaf and verifies what is there. The cells of the original overlap, which spares copies of intervals narrower than half a
-cell; how they do is not in the papers that we have, and at the widths of HEM's experiments it would spare none, so ours
-are disjoint. Work: a node an indexed attribute, and a verification for every rule of the leaf.
+A rule is filed in every leaf that it reaches into, so wide intervals have copies without number; an event looks into
+one leaf and verifies what is there. The cells of the original overlap, which spares copies of narrow intervals; how
+they do is not in the papers that we have, so ours are disjoint. Work: a node an indexed attribute, and a verification
+for every rule of the leaf.
 """
 
 from __future__ import annotations

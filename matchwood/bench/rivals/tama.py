@@ -1,7 +1,8 @@
 """TAMA (ICDCS 2011): a hierarchy of halved cells an attribute, and a counter a rule.
 
-An interval is filed under the fewest cells that cover it; at its ends the finest level is too coarse, so an event may find
-a rule that it does not match, but never misses one. Work: a cell a level and attribute, a count for every entry in them.
+An interval is filed under the fewest cells that cover it; at its ends the finest level is too coarse, so an event may
+find a rule that it does not match, but never misses one. Work: a cell a level and attribute, and a count for every
+entry in them.
 """
 
 from __future__ import annotations
