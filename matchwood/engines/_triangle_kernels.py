@@ -268,11 +268,11 @@ def regrid(
 
 @kernel
 def remove_points(
-    conjunctions: Any, units: Any, taus: Any, firsts: Any, totals: Any, sum_firsts: Any, sums: Any, starts: Any,
-    counts: Any, pool: Any, bounds: Any, owners: Any, places: Any, bits: Any, stride: int,
+    conjunctions: Any, units: Any, taus: Any, firsts: Any, totals: Any, sum_firsts: Any, sums: Any, at_once: bool,
+    starts: Any, counts: Any, pool: Any, bounds: Any, owners: Any, places: Any, bits: Any, stride: int,
 ) -> Any:  # fmt: skip
     """Take the points of units out: the last of a square takes the place of one that goes. Returns how many points
-    went, and how many of the units the triangles alone could not decide."""
+    went, and how many of the units the triangles alone could not decide. `at_once` as in `append_points`."""
     records, intervals, gone, partial = conjunctions.records, conjunctions.intervals, 0, 0
     for unit in units:
         undecided = False
@@ -299,7 +299,12 @@ def remove_points(
             places[position] = -1
             totals[attribute] -= 1
             gone += 1
-            add_sums(sums, sum_firsts[attribute], tau, row, column, -1)
+            first = sum_firsts[attribute]
+            if at_once:
+                sums[first + row + column] -= 1
+                sums[first + 2 * tau + column - row] -= 1
+            else:
+                add_sums(sums, first, tau, row, column, -1)
             if attribute < MASKED:
                 clear_bit(bits, attribute + 1, stride, unit)
         partial += undecided

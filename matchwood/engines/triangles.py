@@ -30,9 +30,6 @@ from matchwood.errors import LimitExceeded
 LOAD = 4
 """Points a square, on average, beyond which a grid gets twice as many rows, up to the size that was asked for."""
 
-_AT_ONCE = 1_000
-"""With so many units or more, diagonals are counted first and summed up once."""
-
 _MOST_POINTS = 2**31 - 1
 _SPARE = 2**16
 
@@ -229,10 +226,8 @@ class Triangles:
         self.moved += int(move_squares(touched, starts, counts, capacities, added, pool, bounds, owners, places, used))
 
     def _append(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> None:
-        columns, at_once = self._columns, len(units) >= _AT_ONCE
+        columns, at_once = self._columns, self._part_sums(len(units))
         taus, sum_firsts = columns["taus"].view(), columns["sum_firsts"].view()
-        if at_once:
-            part_sums(taus, sum_firsts, columns["sums"].writable())
         pool, bounds, owners, places = self._pool_to_change()
         append_points(
             conjunctions, units, taus, columns["firsts"].view(), sum_firsts, columns["sums"].writable(), at_once,
@@ -242,15 +237,25 @@ class Triangles:
         if at_once:
             join_sums(taus, sum_firsts, columns["sums"].writable())
 
+    def _part_sums(self, units: int) -> bool:
+        """Take sums apart before many units change them, if that is less work than changing 2τ of them a point."""
+        at_once = 64 * units > len(self._columns["sums"])
+        if at_once:
+            columns = self._columns
+            part_sums(columns["taus"].view(), columns["sum_firsts"].view(), columns["sums"].writable())
+        return at_once
+
     def remove(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> int:
         """Take the points of units out; returns how many of them the triangles alone could not decide."""
-        columns = self._columns
+        columns, at_once = self._columns, self._part_sums(len(units))
         pool, bounds, owners, places = self._pool_to_change()
         gone, partial = remove_points(
             conjunctions, units, columns["taus"].view(), columns["firsts"].view(), columns["totals"].writable(),
-            columns["sum_firsts"].view(), columns["sums"].writable(), columns["starts"].view(),
+            columns["sum_firsts"].view(), columns["sums"].writable(), at_once, columns["starts"].view(),
             columns["counts"].writable(), pool, bounds, owners, places, columns["bits"].writable(), self._stride,
         )  # fmt: skip
+        if at_once:
+            join_sums(columns["taus"].view(), columns["sum_firsts"].view(), columns["sums"].writable())
         self._points -= int(gone)
         return int(partial)
 
