@@ -17,6 +17,7 @@ from matchwood.engines._views import read_only, read_only_events, require, requi
 from matchwood.engines.base import Engine, Hits
 from matchwood.engines.conjunctions import ConjunctionStore
 from matchwood.engines.hem_audit import audit_triangles
+from matchwood.engines.triangle import squares
 from matchwood.engines.triangles import Triangles
 from matchwood.engines.workspace import Workspace
 
@@ -53,6 +54,14 @@ class Scratch(NamedTuple):
     mask_keys: NDArray[np.int64]
     candidates: NDArray[np.int32]
     counters: NDArray[np.int64]
+
+
+class TriangleView(NamedTuple):
+    """Points of a triangle, with the rows of its grid: `bounds` has the two labels of each."""
+
+    tau: int
+    units: NDArray[np.int32]
+    bounds: NDArray[np.int32]
 
 
 class HEM(Engine):
@@ -169,7 +178,7 @@ class HEM(Engine):
 
     def scratch(self, workspace: Workspace) -> Scratch:
         """Arrays of the workspace, large enough for any event."""
-        attributes, squares, words = len(self._triangles.totals), self._triangles.largest, self._words
+        attributes, largest, words = len(self._triangles.totals), self._triangles.largest, self._words
         masks = 1
         while masks < _MOST_MASKS and 2 * masks * 8 * words <= _MASK_BYTES:
             masks *= 2
@@ -181,9 +190,9 @@ class HEM(Engine):
             room("hem.costs", attributes, np.float64, None),
             room("hem.order", attributes, np.int64, None),
             room("hem.listed", attributes, np.int64, None),
-            room("hem.begins", squares, np.int64, None),
-            room("hem.stops", squares, np.int64, None),
-            room("hem.edges", squares, np.bool_, None),
+            room("hem.begins", largest, np.int64, None),
+            room("hem.stops", largest, np.int64, None),
+            room("hem.edges", largest, np.bool_, None),
             room("hem.left", words, np.uint64, None),
             room("hem.seen", words, np.uint64),
             room("hem.masks", masks * words, np.uint64, None),
@@ -191,6 +200,24 @@ class HEM(Engine):
             room("hem.candidates", most + 1, np.int32, None),
             room("hem.counters", COUNTERS, np.int64),
         )
+
+    @property
+    def totals(self) -> NDArray[np.int32]:
+        """How many points each attribute has."""
+        self.check()
+        return self._triangles.totals
+
+    def triangle(self, attribute: int) -> TriangleView:
+        """The triangle of an attribute as plain data."""
+        self.check()
+        view = self._triangles.view()
+        if not 0 <= attribute < len(view.taus) or not view.totals[attribute]:
+            return TriangleView(1, np.empty(0, np.int32), np.empty((0, 2), np.int32))
+        first, tau = int(view.firsts[attribute]), int(view.taus[attribute])
+        filled = np.flatnonzero(view.counts[first : first + squares(tau)]) + first
+        stretches = [slice(view.starts[square], view.starts[square] + view.counts[square]) for square in filled]
+        units = np.concatenate([view.pool[stretch] for stretch in stretches])
+        return TriangleView(tau, units, np.concatenate([view.bounds.reshape(-1, 2)[part] for part in stretches]))
 
     # ------------------------------------------------------------------ saving
 

@@ -164,6 +164,8 @@ class Triangles:
         found = np.empty(len(self._columns["taus"]), np.int64)
         taus, totals = self._columns["taus"].writable(), self.totals
         found = found[: outgrown(conjunctions, units, totals, taus, LOAD, self._most_rows, found)]
+        if not len(found):
+            return
         wanted, old = _rows_for(totals[found], self._most_rows), taus[found]
         self._first_grids(found[old == 0], wanted[old == 0])
         for attribute, tau in zip(found[old > 0].tolist(), wanted[old > 0].tolist(), strict=True):
