@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from matchwood.workloads.hem import SPAN, Intervals
 BATCH = 1_000
 """Rules that a structure takes in at a time: all of them get the same batches, so that all must grow."""
 
+_LONG = 2.0
+Built = TypeVar("Built")
+
 RIVALS: tuple[type[Rival], ...] = (Rein, Tama, HTree)
 
 
@@ -30,11 +33,27 @@ class Cell(NamedTuple):
     exact: bool = True
 
 
+def _better_of_two(build: Callable[[], Built]) -> tuple[float, Built]:
+    """Seconds to build a structure, and the structure. What takes long is built once; of the rest the second time
+    counts if it is better, since the first may have to get its memory from the system."""
+    seconds, built = timed(build)
+    if seconds < _LONG:
+        again, built = timed(build)
+        seconds = min(seconds, again)
+    return seconds, built
+
+
 def measure_engine_cell(name: str, options: Mapping[str, Any], encoded: Encoded, size: Size) -> Cell:
     """Insert in batches, match, and delete some rules."""
-    engine: Engine = engine_class(name.split(",")[0])(encoded.store, options)
     units = encoded.store.live_units()
-    build_s, _ = timed(lambda: [engine.insert(units[at : at + BATCH]) for at in range(0, len(units), BATCH)])
+
+    def build() -> Engine:
+        made: Engine = engine_class(name.split(",")[0])(encoded.store, options)
+        for at in range(0, len(units), BATCH):
+            made.insert(units[at : at + BATCH])
+        return made
+
+    build_s, engine = _better_of_two(build)
     measured = measure_engine(engine, encoded.events, size.seconds)
     hits = _engine_hits(engine, encoded)
     some = np.random.default_rng(3).permutation(units)[: size.deleted].astype(np.int32)
@@ -81,9 +100,15 @@ def measure_rival_cell(kind: type[Rival], workload: Intervals, encoded: Encoded,
     low, high = np.ascontiguousarray(ends[:, :, 0]), np.ascontiguousarray(ends[:, :, 1])
     if kind is HTree and HTree.expected_copies(low, high, SPAN) > size.copies:
         return None
-    rival = kind(low, high, SPAN)
     rules = len(low)
-    build_s, _ = timed(lambda: [rival.insert(at, min(at + BATCH, rules)) for at in range(0, rules, BATCH)])
+
+    def build() -> Rival:
+        made = kind(low, high, SPAN)
+        for at in range(0, rules, BATCH):
+            made.insert(at, min(at + BATCH, rules))
+        return made
+
+    build_s, rival = _better_of_two(build)
     values, output = workload.events.values.reshape(-1, rival.attributes), np.empty(rules + 1, np.int32)
     found = [output[: rival.match(row, output)].copy() for row in values]
     before, seconds, spent = rival.steps.copy(), np.inf, 0.0
