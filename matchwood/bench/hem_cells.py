@@ -37,10 +37,11 @@ def _better_of_two(build: Callable[[], Built]) -> tuple[float, Built]:
     """Seconds to build a structure, and the structure. What takes long is built once; of the rest the second time
     counts if it is better, since the first may have to get its memory from the system."""
     seconds, built = timed(build)
-    if seconds < _LONG:
-        again, built = timed(build)
-        seconds = min(seconds, again)
-    return seconds, built
+    if seconds >= _LONG:
+        return seconds, built
+    del built
+    again, built = timed(build)
+    return min(seconds, again), built
 
 
 def measure_engine_cell(name: str, options: Mapping[str, Any], encoded: Encoded, size: Size) -> Cell:
@@ -79,7 +80,8 @@ def _planning(engine: Engine, encoded: Encoded) -> dict[str, Any]:
 
 
 def _engine_hits(engine: Engine, encoded: Encoded) -> list[NDArray[np.int32]]:
-    workspace, found = Workspace(), []
+    workspace = Workspace()
+    found: list[NDArray[np.int32]] = []
     while len(found) < encoded.events.count:
         hits = engine.match(encoded.events, len(found), workspace)
         found += [np.sort(units) for units in np.split(hits.units, hits.offsets[1:-1])]

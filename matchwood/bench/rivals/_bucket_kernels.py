@@ -10,13 +10,13 @@ SMALLEST = 4
 
 
 @kernel
-def room_wanted(lists: Any, bucket: int) -> int:
+def room_wanted(lists: Any, bucket: Any) -> Any:
     """How many places of the pool one more entry takes."""
     return max(SMALLEST, 2 * lists.capacities[bucket]) if lists.counts[bucket] == lists.capacities[bucket] else 0
 
 
 @kernel
-def append(lists: Any, bucket: int, entry: int) -> None:
+def append(lists: Any, bucket: Any, entry: int) -> None:
     """Put an entry into a bucket; the pool has the room."""
     starts, counts, capacities, pool = lists.starts, lists.counts, lists.capacities, lists.pool
     count = counts[bucket]
@@ -31,7 +31,7 @@ def append(lists: Any, bucket: int, entry: int) -> None:
 
 
 @kernel
-def take_out(lists: Any, bucket: int, entry: int) -> int:
+def take_out(lists: Any, bucket: Any, entry: int) -> Any:
     """Find an entry in its bucket and put the last one in its place; returns how many were looked at."""
     start, count, pool = lists.starts[bucket], lists.counts[bucket], lists.pool
     for step in range(count):

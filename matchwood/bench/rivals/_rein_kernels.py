@@ -74,11 +74,11 @@ def match(
     steps[1] += compared
     found = 0
     for word in range(len(bits)):
-        left, rule = bits[word], 64 * word
+        left, unmarked = bits[word], 64 * word
         while left != 0:
             if left & np.uint64(1) != 0:
-                output[found] = rule
+                output[found] = unmarked
                 found += 1
             left >>= np.uint64(1)
-            rule += 1
+            unmarked += 1
     return found

@@ -45,7 +45,7 @@ class Rival(ABC):
 
     @property
     def attributes(self) -> int:
-        return self.low.shape[1]
+        return int(self.low.shape[1])
 
     @abstractmethod
     def _buckets(self) -> int:
