@@ -67,7 +67,7 @@ def hem(rules: int = 900_000, events: int = 500, attributes: int = 10, width: fl
     """A workload of Table 1.
 
     >>> hem(rules=1, events=1, attributes=1, seed=1).rules_text()
-    ['a0 >= 263721 and a0 < 763721']
+    ['a0 >= 295634 and a0 <= 795634']
     """
     settings = HemSettings(rules, events, attributes, width, seed)
     if not 0 < width < 1 or not 1 <= events <= rules or attributes < 1:
