@@ -12,13 +12,19 @@ from numpy.typing import NDArray
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Workspace, engine_class
+from matchwood.engines.bounds import BoundTable
+from matchwood.engines.scoring import Ranked
+from matchwood.indexing.bounding import batch_bounds
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
+from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.indexing.preparation import Prepared
+from matchwood.indexing.ranking import RankedEvents, top_of_event
 from matchwood.indexing.watch import Watch
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression
 from matchwood.logic import NEVER, Conjunction, Form, binary, dnf_of, form_of_rule, unsuppressed
+from matchwood.ranking import Book
 from matchwood.rules import RuleTable
 
 DEFAULT_ENGINE = "pstbloom"
@@ -26,6 +32,8 @@ DEFAULT_ENGINE = "pstbloom"
 
 WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
 """What is dead is cleared away by itself when it is more than this share of all, and not just a few."""
+
+_NONE = np.empty(0, np.int32)
 
 
 class CompiledMatcher:
@@ -50,6 +58,11 @@ class CompiledMatcher:
         encoder.vocabulary.tells_false = not self.forms.settings["zero_suppression"]
         self._dnf_limit = dnf_limit
         self.work, self.watch = WorkCounters(), Watch()
+        self.book = Book(encoder, table)
+        """What scores rules."""
+        self.bounds = BoundTable(self.conjunctions) if self.over is not None and self.over.ranks else None
+        """How much they can score, where the engine asks for that."""
+        self.engine.bounds = self.bounds
         self.generation = 0
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
@@ -75,6 +88,7 @@ class CompiledMatcher:
 
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
         self.generation += 1
+        self.book.forget(rows)
         replace_rules(self.table, self.encoder.schema, rows, prepared)
         # The old conjunctions go first: the new ones may use an attribute with another type.
         self._drop(*self.table.unlink_many(rows))
@@ -83,11 +97,13 @@ class CompiledMatcher:
 
     def remove(self, rows: NDArray[np.int32]) -> None:
         self.generation += 1
+        self.book.forget(rows)
         self._drop(*remove_rules(self.table, self.encoder.schema, rows))
         self._compact_if_wasteful()
 
     def clear(self) -> None:
         self.generation += 1
+        self.book.clear()
         self._drop(*self.table.remove_many(self.table.live_rows()))
         self.encoder.schema.restore({})
         self.compact()
@@ -106,9 +122,13 @@ class CompiledMatcher:
         if forms:
             self._store_forms(rows[counts < 0], forms)
         if conjunctions:
-            self._store_conjunctions(np.repeat(rows, np.maximum(counts, 0)), conjunctions)
+            self._store_conjunctions(np.repeat(rows, np.maximum(counts, 0)), conjunctions, prepared)
+        if self.engine.ranks:
+            self.book.write(rows, [rule.tree for rule in prepared])
 
-    def _store_conjunctions(self, rows: NDArray[np.int32], conjunctions: list[Conjunction]) -> None:
+    def _store_conjunctions(
+        self, rows: NDArray[np.int32], conjunctions: list[Conjunction], prepared: Sequence[Prepared]
+    ) -> None:
         encoded = self.encoder.encode(conjunctions)
         self._apply_relabelling()
         added = self.conjunctions.add(encoded)
@@ -116,8 +136,19 @@ class CompiledMatcher:
         if added.repeated is not None:
             self.encoder.release(added.repeated)
         self.table.link(rows, added.units, "conjunctions")
+        raised = self._raise_bounds(added.units, prepared, encoded)
         if len(added.new_units) and self.over is not None:
             self.over.insert(added.new_units)
+        if self.over is not None and len(risen := np.setdiff1d(raised, added.new_units)):
+            self.over.weigh(risen)
+
+    def _raise_bounds(
+        self, units: NDArray[np.int32], prepared: Sequence[Prepared], encoded: EncodedConjunctions
+    ) -> NDArray[np.int32]:
+        """Note how much the rules of these units can score; returns the units whose bounds have risen."""
+        if self.bounds is None:
+            return _NONE
+        return self.bounds.raise_to(units, batch_bounds(self.encoder, prepared, encoded))
 
     def _store_forms(self, rows: NDArray[np.int32], forms: list[Form]) -> None:
         encoded = self.encoder.encode_forms(forms)
@@ -169,7 +200,10 @@ class CompiledMatcher:
 
     def compact(self) -> None:
         self.generation += 1
-        self.table.compact(self.conjunctions.compact(), self.forms.compact())
+        units = self.conjunctions.compact()
+        if self.bounds is not None:
+            self.bounds.compact(units)
+        self.book.renumber(self.table.compact(units, self.forms.compact()))
         attributes = self.encoder.compact()
         self.conjunctions.renumber(attributes)
         self.forms.renumber(attributes)
@@ -184,6 +218,13 @@ class CompiledMatcher:
         chunks = self.encoder.event_chunks(events, missing=missing)
         return (CompiledEvents(self, chunk) for chunk in chunks)
 
+    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
+        return top_of_event(self, event, wanted)
+
+    def ask_top(self, events: Any, missing: str, wanted: Wanted) -> Iterator[RankedEvents]:
+        chunks = self.encoder.event_chunks(events, missing=missing)
+        return (RankedEvents(self, chunk, wanted) for chunk in chunks)
+
     @property
     def workspace(self) -> Workspace:
         """The calling thread's own scratch memory."""
@@ -195,7 +236,9 @@ class CompiledMatcher:
     # ------------------------------------------------------------------ state
 
     def _rooms(self) -> dict[str, Any]:
-        rooms = {"conjunctions": self.conjunctions, "forms": self.forms}
+        rooms: dict[str, Any] = {"conjunctions": self.conjunctions, "forms": self.forms}
+        if self.bounds is not None:
+            rooms["bounds"] = self.bounds
         return rooms if self.over is None else {**rooms, "engine": self.over}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -221,6 +264,7 @@ class CompiledMatcher:
             **own,
             "bytes_index": own["bytes_index"] + beside,
             "bytes_shared": self.conjunctions.bytes_shared + self.forms.bytes_shared,
+            "bytes_scoring": self.book.nbytes,
             "matching": self.work.as_dict(),
         }
 

@@ -11,15 +11,17 @@ from matchwood.indexing.weights import Weights, checked_weights
 from matchwood.language import Attribute, Expression, in_source, parse
 from matchwood.language.names import has_surrogate
 from matchwood.logic import Conjunction, Form
+from matchwood.ranking import check_values
 
 
 class Prepared(NamedTuple):
-    """A rule that has passed every check: its text as given, the types it needs, its normal form."""
+    """A rule that has passed every check: its text as given, the types it needs, its normal form, its tree."""
 
     text: str
     uses: list[Use]
     normal: list[Conjunction] | Form
     weights: Weights
+    tree: Expression
 
 
 class Preparation:
@@ -33,7 +35,7 @@ class Preparation:
         self, encoder: Encoder, normal: Callable[[Expression], list[Conjunction] | Form], schema: Schema | None = None
     ) -> None:
         self.schema = encoder.schema if schema is None else schema
-        self._normal = normal
+        self._normal, self._bind = normal, encoder.bind
 
     def prepare(
         self, rule_id: Any, source: Any, options: Mapping[str, Any] | None = None, replaced: Iterable[Use] = ()
@@ -48,7 +50,9 @@ class Preparation:
         except ParseError as error:
             # A pattern is read only now; its errors point at the rule's text where there is one.
             raise (in_source(error, expression, source) if isinstance(source, str) else error) from None
-        return Prepared(text, uses, normal, weights)
+        if "{" in weights.by_attribute[1:]:
+            check_values(expression, weights.by_attribute, self._bind)
+        return Prepared(text, uses, normal, weights, expression)
 
 
 def as_expression(source: Any) -> Expression:
