@@ -17,13 +17,15 @@ from matchwood.engines.atree_view import NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
 from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes
-from matchwood.indexing.drawing import MOST_NODES, drawing
+from matchwood.indexing.drawing import FORMATS, MOST_NODES, drawing
 from matchwood.indexing.entries import Items, Values
 from matchwood.indexing.event_weights import GivenWeights, Wanted, check_one
 from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
 from matchwood.indexing.settings import checked_flag, checked_limit, checked_options, checked_rank, checked_text
+from matchwood.indexing.triangle_drawing import ENGINE as TRIANGLES
+from matchwood.indexing.triangle_drawing import triangle_picture
 from matchwood.rules import RuleTable
 from matchwood.storage import Snapshot
 
@@ -40,7 +42,7 @@ class Index(MutableMapping[Any, str]):
     >>> index.match({"age": 20, "country": "US"})
     ['adults']
 
-    `engine`         how to match: `auto`, `scan`, `counting`, `pstbloom`, `psthash`, `atree` or `oracle`
+    `engine`         how to match: `auto`, `scan`, `counting`, `pstbloom`, `psthash`, `hem`, `atree` or `oracle`
     `schema`         types of attributes: a dict, an Arrow or Spark schema, or DDL; others are inferred
     `options`        settings of the engine, and `spaces`
     `dnf_limit`      a rule with more conjunctions than this is matched as a whole, by the fall-back
@@ -259,12 +261,22 @@ class Index(MutableMapping[Any, str]):
         with self._unchanged():
             return tree_nodes.tree_nodes(self._table, self._encoder, self._matcher)
 
-    def draw(self, format: str = "mermaid", limit: int = MOST_NODES) -> str:
-        """The tree of the engine `atree` as a picture: text for Mermaid or, with `dot`, for Graphviz.
+    def draw(
+        self,
+        format: str | None = None,
+        limit: int = MOST_NODES,
+        attribute: str | None = None,
+        event: Mapping[str, Any] | None = None,
+    ) -> str:
+        """What the engine looks like: the tree of `atree`, for Mermaid or `dot`, or a triangle of `hem`, as SVG.
 
-        A tree of more than `limit` nodes is an error: nobody could read it.
+        A tree of more than `limit` nodes is an error: nobody could read it. A triangle is that of one `attribute`, by
+        default the one that most rules constrain, with what an `event` excludes; more points than `limit` are shades.
         """
-        return drawing(self.nodes(), format, limit)
+        if self.engine != TRIANGLES:
+            return drawing(self.nodes(), format or FORMATS[0], limit)
+        with self._unchanged():
+            return triangle_picture(self._table, self._encoder, self._matcher, format, limit, attribute, event)
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""

@@ -110,6 +110,13 @@ _ALL = (
         label=("workload", "engine"),
     ),
     Experiment(
+        "hem",
+        "matchwood.bench.hem",
+        "The HEM paper's experiments: intervals on all attributes, next to REIN, TAMA and H-TREE",
+        value="us_per_event",
+        label=("workload", "engine"),
+    ),
+    Experiment(
         "lint",
         "matchwood.bench.linting",
         "Linting many rules",
