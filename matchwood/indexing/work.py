@@ -12,7 +12,7 @@ class WorkCounters:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.events = self.candidates = self.verified = self.matched = 0
+        self.events = self.candidates = self.verified = self.matched = self.postings = 0
 
     def fold(self, events: int, work: Work) -> None:
         """Add what one call did."""
@@ -21,6 +21,7 @@ class WorkCounters:
             self.candidates += work.candidates
             self.verified += work.verified
             self.matched += work.matched
+            self.postings += work.postings
 
     def as_dict(self) -> dict[str, int]:
         with self._lock:
@@ -29,4 +30,5 @@ class WorkCounters:
                 "candidates": self.candidates,
                 "verified": self.verified,
                 "matched": self.matched,
+                "postings": self.postings,
             }
