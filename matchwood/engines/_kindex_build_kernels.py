@@ -44,36 +44,29 @@ def describe_units(conjunctions: Any, units: Any, sizes: Any, postings: Any, cla
 @kernel
 def _count_postings(code: Any, low: Any, high: Any, intervals: Any) -> int:
     """The blocks of a constraint's intervals, or of the labels between them if NULL passes."""
-    total, end = 0, BOTTOM_LABEL
-    if code & SEVERAL == 0:
-        if code & ACCEPTS_NULL == 0:
-            return count_blocks(low, high)  # type: ignore[no-any-return]
-        return count_blocks(BOTTOM_LABEL, low) + count_blocks(high, TOP_LABEL)  # type: ignore[no-any-return]
-    for interval in range(low, high):
-        if code & ACCEPTS_NULL == 0:
-            total += count_blocks(intervals[2 * interval], intervals[2 * interval + 1])
-        else:
-            total += count_blocks(end, intervals[2 * interval])
-            end = intervals[2 * interval + 1]
-    return total + count_blocks(end, TOP_LABEL) if code & ACCEPTS_NULL != 0 else total
+    several, weak, total, end = code & SEVERAL != 0, code & ACCEPTS_NULL != 0, 0, BOTTOM_LABEL
+    for interval in range(low if several else 0, high if several else 1):
+        start = intervals[2 * interval] if several else low
+        stop = intervals[2 * interval + 1] if several else high
+        total += count_blocks(end, start) if weak else count_blocks(start, stop)
+        end = stop
+    if weak and end != TOP_LABEL:
+        total += count_blocks(end, TOP_LABEL)
+    return total
 
 
 @kernel
 def _fill_postings(code: Any, low: Any, high: Any, intervals: Any, blocks: Any, used: int) -> int:
     """What `_count_postings` counts, written to blocks[used:]."""
-    end = BOTTOM_LABEL
-    if code & SEVERAL == 0:
-        if code & ACCEPTS_NULL == 0:
-            return fill_blocks(low, high, blocks, used)  # type: ignore[no-any-return]
-        used = fill_blocks(BOTTOM_LABEL, low, blocks, used)
-        return fill_blocks(high, TOP_LABEL, blocks, used)  # type: ignore[no-any-return]
-    for interval in range(low, high):
-        if code & ACCEPTS_NULL == 0:
-            used = fill_blocks(intervals[2 * interval], intervals[2 * interval + 1], blocks, used)
-        else:
-            used = fill_blocks(end, intervals[2 * interval], blocks, used)
-            end = intervals[2 * interval + 1]
-    return fill_blocks(end, TOP_LABEL, blocks, used) if code & ACCEPTS_NULL != 0 else used
+    several, weak, end = code & SEVERAL != 0, code & ACCEPTS_NULL != 0, BOTTOM_LABEL
+    for interval in range(low if several else 0, high if several else 1):
+        start = intervals[2 * interval] if several else low
+        stop = intervals[2 * interval + 1] if several else high
+        used = fill_blocks(end, start, blocks, used) if weak else fill_blocks(start, stop, blocks, used)
+        end = stop
+    if weak and end != TOP_LABEL:
+        used = fill_blocks(end, TOP_LABEL, blocks, used)
+    return used
 
 
 @kernel
