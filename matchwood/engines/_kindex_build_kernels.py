@@ -42,6 +42,26 @@ def describe_units(conjunctions: Any, units: Any, sizes: Any, postings: Any, cla
 
 
 @kernel
+def rarest_attributes(conjunctions: Any, units: Any, frequency: Any, rarest: Any) -> None:
+    """Of each conjunction the attribute that NULL fails and the fewest of them have; units without any keep what is there.
+
+    `frequency` is counted here, from 0, for every attribute.
+    """
+    offsets, records = conjunctions.offsets, conjunctions.records
+    for unit in units:
+        for position in range(offsets[unit], offsets[unit + 1]):
+            if records[WIDTH * position] & ACCEPTS_NULL == 0:
+                frequency[attribute_of(records[WIDTH * position])] += 1
+    for place in range(len(units)):
+        for position in range(offsets[units[place]], offsets[units[place] + 1]):
+            code = records[WIDTH * position]
+            if code & ACCEPTS_NULL == 0 and (
+                rarest[place] < 0 or frequency[attribute_of(code)] < frequency[rarest[place]]
+            ):
+                rarest[place] = attribute_of(code)
+
+
+@kernel
 def _count_postings(code: Any, low: Any, high: Any, intervals: Any) -> int:
     """The blocks of a constraint's intervals, or of the labels between them if NULL passes."""
     several, weak, total, end = code & SEVERAL != 0, code & ACCEPTS_NULL != 0, 0, BOTTOM_LABEL

@@ -10,6 +10,10 @@ A constraint that NULL fails is posted as IN under the blocks of its intervals, 
 complement. One that NULL passes is WEAK not-in: posted as NOT IN under the blocks of all labels that it does not
 accept, and only an event that has the attribute can violate it.
 
+Within a K-index of conjunctions, units are grouped by their rarest attribute: the one, of those that NULL fails, which
+the fewest units of the run have. An event without it matches no unit of the group, so the search skips from group to
+group of the event's own attributes, which is what makes long lists cheap to read.
+
 Units of size 0 have the smallest numbers: the Z list, which holds all of them, is told by their count, not stored.
 """
 
@@ -28,6 +32,8 @@ NO_CLAUSE = -1
 """The clause of a Z entry."""
 
 EMPTY = -1
+END = 1 << 31
+"""Above every entry: where a list stands that has ended."""
 
 
 class RunArrays(NamedTuple):
@@ -36,6 +42,9 @@ class RunArrays(NamedTuple):
     `units`         the unit that each number stands for
     `sizes`         of every K-index its K, increasing
     `size_offsets`  K-index j holds the numbers size_offsets[j] : size_offsets[j + 1]
+    `group_offsets`, `group_attributes`, `group_starts`  K-index j has the groups group_offsets[j] : group_offsets[j + 1], by
+                    attribute; each begins with the number group_starts[g] and ends where the next begins. No groups in a
+                    run of clauses
     `table`         open addressing over the hash of a key; the number of the key, or EMPTY
     `keys`          the keys: attribute, then block, as `key_of` makes them
     `key_offsets`   key k has the lists key_offsets[k] : key_offsets[k + 1], by K-index
@@ -56,6 +65,9 @@ class RunArrays(NamedTuple):
     units: NDArray[np.int32]
     sizes: NDArray[np.int32]
     size_offsets: NDArray[np.int32]
+    group_offsets: NDArray[np.int32]
+    group_attributes: NDArray[np.int32]
+    group_starts: NDArray[np.int32]
     table: NDArray[np.int32]
     keys: NDArray[np.uint64]
     key_offsets: NDArray[np.int32]
@@ -75,8 +87,11 @@ class Cursors(NamedTuple):
 
     `heads`, `tallies`  for each K-index the first of its lists and their number; EMPTY and 0 between the events
     `nexts`, `lists`    the lists found, chained by K-index
-    `order`             of the K-index that is searched, each list's entry above its slot, increasing
-    `starts`, `positions`, `stops`, `which`  by slot: where a list begins, stands and ends, and its number
+    `pairs`             for each list found, the event's pair that has its key
+    `order`             of the lists that are searched, each list's entry above its slot, increasing
+    `starts`, `positions`, `stops`, `which`, `entries`  by slot: where a list of the K-index begins, stands and ends, its
+                        number, and the entry where it stands, END behind the last; slots are in the order of the pairs
+    `pair_of`           by slot: the pair that has the key
     `counters`          one for each clause of a unit
     """
 
@@ -84,9 +99,12 @@ class Cursors(NamedTuple):
     tallies: NDArray[np.int32]
     nexts: NDArray[np.int32]
     lists: NDArray[np.int32]
+    pairs: NDArray[np.int64]
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
     positions: NDArray[np.int64]
     stops: NDArray[np.int64]
     which: NDArray[np.int32]
+    entries: NDArray[np.int64]
+    pair_of: NDArray[np.int64]
     counters: NDArray[np.int32]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from matchwood.engines._kindex_build_kernels import (
     enter_keys,
     fill_lists,
     plan_blocks,
+    rarest_attributes,
 )
 from matchwood.engines._kindex_layout import BLOCK, EMPTY, RunArrays
 from matchwood.engines._views import read_only
@@ -61,7 +62,11 @@ def run_arrays(
 ) -> RunArrays:
     """A run over these units; `attributes` is how many there can be."""
     shapes = shapes_of(conjunctions, units)
-    order = np.lexsort((units, shapes.sizes))
+    rarest = np.full(len(units), EMPTY, np.int32)
+    if not of_clauses:
+        rarest_attributes(conjunctions, read_only(units, np.int32), np.zeros(attributes, np.int64), rarest)
+    order = np.lexsort((units, rarest, shapes.sizes))
+    groups = _groups(shapes.sizes[order], rarest[order])
     units, postings = read_only(units[order], np.int32), read_only(shapes.postings[order], np.int64)
     sizes, first, indexes = np.unique(shapes.sizes[order], return_index=True, return_inverse=True)
     total, most = int(postings.sum()), int(postings.max(initial=0))
@@ -74,9 +79,17 @@ def run_arrays(
     table, levels = _key_table(lists.keys, attributes)
     blocks = _blocks(entries, lists.offsets) if compressed else _NO_BLOCKS
     return RunArrays(
-        units, sizes, np.append(first, len(units)), table, lists.keys, lists.key_offsets, lists.indexes << 1 | weak,
-        lists.offsets, entries[:0] if compressed else entries, clauses, levels, *blocks,
+        units, sizes, np.append(first, len(units)), *groups, table, lists.keys, lists.key_offsets,
+        lists.indexes << 1 | weak, lists.offsets, entries[:0] if compressed else entries, clauses, levels, *blocks,
     )  # fmt: skip
+
+
+def _groups(sizes: NDArray[np.int32], rarest: NDArray[np.int32]) -> tuple[Any, Any, Any]:
+    """Of units in their order: where the groups of each size begin, and of each group its attribute and first unit."""
+    starts = np.flatnonzero((np.diff(sizes, prepend=-1) != 0) | (np.diff(rarest, prepend=-2) != 0))
+    starts = starts[rarest[starts] != EMPTY]
+    bounds = np.append(np.unique(sizes), np.iinfo(np.int32).max)
+    return np.searchsorted(sizes[starts], bounds), rarest[starts], starts
 
 
 def _ordered(keys: NDArray[np.uint64], parts: NDArray[np.int64], counts: NDArray[np.int64]) -> _Lists:

@@ -23,6 +23,9 @@ _DTYPES: dict[str, Any] = {
     "units": np.int32,
     "sizes": np.int32,
     "size_offsets": np.int32,
+    "group_offsets": np.int32,
+    "group_attributes": np.int32,
+    "group_starts": np.int32,
     "table": np.int32,
     "keys": np.uint64,
     "key_offsets": np.int32,
@@ -107,11 +110,14 @@ class Run:
             workspace.array("kindex.tallies", len(self.arrays.sizes), np.int32),
             workspace.array("kindex.nexts", lists, np.int32, None),
             workspace.array("kindex.lists", lists, np.int32, None),
+            workspace.array("kindex.pairs", lists, np.int64, None),
             workspace.array("kindex.order", lists, np.int64, None),
             workspace.array("kindex.starts", lists, np.int64, None),
             workspace.array("kindex.positions", lists, np.int64, None),
             workspace.array("kindex.stops", lists, np.int64, None),
             workspace.array("kindex.which", lists, np.int32, None),
+            workspace.array("kindex.entries", lists, np.int64, None),
+            workspace.array("kindex.pair_of", lists, np.int64, None),
             workspace.array("kindex.counters", self._most_clauses, np.int32),
         )
 
@@ -124,6 +130,7 @@ class Run:
         require_offsets(run.size_offsets, self.size, "size_offsets")
         require(len(run.size_offsets) == len(run.sizes) + 1, "'size_offsets' does not fit the sizes")
         require(bool((np.diff(run.sizes) > 0).all()) and run.sizes.min(initial=0) >= 0, "'sizes' does not grow")
+        self._check_groups()
         require(
             len(run.table) >= SMALLEST_TABLE and len(run.table) & (len(run.table) - 1) == 0, "'table' has an odd size"
         )
@@ -137,6 +144,14 @@ class Run:
         require(len(run.clauses) == (self.postings if self.of_clauses else 0), "'clauses' does not fit the entries")
         require_range(self._entries(), 0, 2 * self.size, "entries")
         self._most_clauses = _most_clauses(store, run.units) if self.of_clauses else 0
+
+    def _check_groups(self) -> None:
+        run, groups = self.arrays, len(self.arrays.group_starts)
+        require(len(run.group_offsets) == len(run.sizes) + 1, "'group_offsets' does not fit the sizes")
+        require_offsets(run.group_offsets, groups, "group_offsets")
+        require(len(run.group_attributes) == groups, "'group_attributes' does not fit the groups")
+        require(bool((np.diff(run.group_starts) > 0).all()), "'group_starts' does not grow")
+        require_range(run.group_starts, 0, max(1, self.size), "group_starts")
 
     def _entries(self) -> NDArray[np.int32]:
         """All entries, taken out of their blocks if need be."""

@@ -68,7 +68,10 @@ def indexed(rules: list[Rule], **options: Any) -> tuple[KIndex, list[int]]:
 
 
 def lists_of(run: Run) -> dict[tuple[int, int], list[list[tuple[Any, ...]]]]:
-    """The posting lists by K and attribute: (rule from 1 on, is it IN[, clause]), as the paper draws them."""
+    """The posting lists by K and attribute: (rule from 1 on, is it IN[, clause]), as the paper draws them.
+
+    Numbers of units within a run are not those of the rules, so entries are put back into the order of the rules.
+    """
     arrays, shown = run.arrays, {}
     for key in range(len(arrays.keys)):
         for place in range(arrays.key_offsets[key], arrays.key_offsets[key + 1]):
@@ -79,8 +82,8 @@ def lists_of(run: Run) -> dict[tuple[int, int], list[list[tuple[Any, ...]]]]:
                 clause = (int(arrays.clauses[at]),) if run.of_clauses else ()
                 drawn.append((int(arrays.units[entry >> 1]) + 1, bool(entry & 1), *clause))
             attribute = int(arrays.keys[key] >> np.uint64(32))
-            shown.setdefault((size, attribute), []).append(drawn)
-    return shown
+            shown.setdefault((size, attribute), []).append(sorted(drawn))
+    return {key: sorted(lists) for key, lists in shown.items()}
 
 
 CONJUNCTIONS: list[Rule] = [
@@ -98,15 +101,13 @@ def test_the_inverted_lists_of_figure_2() -> None:
     engine, _ = indexed(CONJUNCTIONS)
     (run,) = engine._runs["dnf"]
     assert engine._runs["cnf"] == ()
-    assert {
-        key: sorted(lists) for key, lists in lists_of(run).items()
-    } == {
+    assert lists_of(run) == {
         (0, STATE): [[(6, False)], [(6, False)]],
         (1, AGE): [[(5, True)], [(5, True)]],
         (2, STATE): [[(1, True)], [(3, False), (4, True)]],
         (2, AGE): [[(1, True), (2, True), (3, True)]],
         (2, GENDER): [[(2, True)], [(3, True), (4, True)]],
-    }  # fmt: skip
+    }
     assert run.zeros.tolist() == [5]
     assert engine.stats()["units_by_size"]["dnf"] == {"0": 1, "1": 1, "2": 4}
 
@@ -137,7 +138,7 @@ def test_the_inverted_lists_of_figure_8() -> None:
     engine, _ = indexed(CLAUSES)
     (run,) = engine._runs["cnf"]
     assert engine._runs["dnf"] == ()
-    assert {key: sorted(lists) for key, lists in lists_of(run).items()} == {
+    assert lists_of(run) == {
         (0, A): [[(6, False, 0)]],
         (0, B): [[(6, True, 0)]],
         (1, C): [[(5, False, 1)], [(5, False, 1)]],
