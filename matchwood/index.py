@@ -19,10 +19,11 @@ from matchwood.explain import Explanation
 from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes
 from matchwood.indexing.drawing import MOST_NODES, drawing
 from matchwood.indexing.entries import Items, Values
+from matchwood.indexing.event_weights import GivenWeights, Wanted, check_one
 from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
-from matchwood.indexing.settings import checked_flag, checked_limit, checked_options, checked_text
+from matchwood.indexing.settings import checked_flag, checked_limit, checked_options, checked_rank, checked_text
 from matchwood.rules import RuleTable
 from matchwood.storage import Snapshot
 
@@ -193,6 +194,43 @@ class Index(MutableMapping[Any, str]):
             schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing)
         batches = results.record_batches(self._table, schema, asked, self._matching)
         return pa.RecordBatchReader.from_batches(schema, batches)
+
+    def top(
+        self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
+    ) -> list[tuple[Any, float]]:
+        """The `n` best of the rules that are true of one event, as (id, score), best first, ties in rule order.
+
+        `weights`  what the event weighs, by attribute; 1 where nothing is given
+
+        >>> index = Index()
+        >>> report = index.insert_many([("a", "age > 18"), ("b", "age > 18 and vip", {"weights": {"vip": 3}})])
+        >>> index.top({"age": 20, "vip": True}, weights={"age": 0.5})
+        [('b', 3.5), ('a', 0.5)]
+        """
+        check_one(event, weights)
+        with self._lock.reading():
+            found = self._matcher.top_of(event, self._wanted(n, weights))
+            best = list(zip(self._table.id_list(found.rows), found.scores.tolist(), strict=True))
+        self._reconsider_if_due()
+        return best
+
+    def top_many(self, events: Any, n: int = 5, weights: Any = None, missing: str = "null") -> pa.Table:
+        """A table (event, rank from 1, rule, score) with the `n` best rules of each of many events.
+
+        `weights`  what events weigh: a mapping by attribute for all of them; or one for each event, as a list of
+                   mappings or an Arrow array of structs or maps
+        `missing`  as in `match_many`
+        """
+        with self._lock.reading():
+            wanted, schema = self._wanted(n, weights), results.ranks_schema(self._table)
+            asked = self._matcher.ask_top(events, missing, wanted)
+            batches = results.ranked_batches(self._table, schema, asked, wanted)
+            found = pa.Table.from_batches(list(batches), schema=schema)
+        self._reconsider_if_due()
+        return found
+
+    def _wanted(self, n: int, weights: Any) -> Wanted:
+        return Wanted(checked_rank(n), GivenWeights(weights, self._encoder.schema.names()))
 
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         """Why a rule is true, false or unknown for an event: `print` it, or read `.decided_by`."""

@@ -43,7 +43,7 @@ def describe_units(conjunctions: Any, units: Any, sizes: Any, postings: Any, cla
 
 @kernel
 def rarest_attributes(conjunctions: Any, units: Any, frequency: Any, rarest: Any) -> None:
-    """Of each conjunction the attribute that NULL fails and the fewest of them have; units without any keep what is there.
+    """Of each conjunction the attribute that NULL fails and the fewest of them have; without any, what is there stays.
 
     `frequency` is counted here, from 0, for every attribute.
     """

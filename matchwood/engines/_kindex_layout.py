@@ -42,9 +42,9 @@ class RunArrays(NamedTuple):
     `units`         the unit that each number stands for
     `sizes`         of every K-index its K, increasing
     `size_offsets`  K-index j holds the numbers size_offsets[j] : size_offsets[j + 1]
-    `group_offsets`, `group_attributes`, `group_starts`  K-index j has the groups group_offsets[j] : group_offsets[j + 1], by
-                    attribute; each begins with the number group_starts[g] and ends where the next begins. No groups in a
-                    run of clauses
+    `group_offsets`, `group_attributes`, `group_starts`
+                    K-index j has the groups group_offsets[j] : group_offsets[j + 1], by attribute; group g begins with the number group_starts[g] and ends where the next begins. There
+                    are no groups in a run of clauses, nor for K = 0
     `table`         open addressing over the hash of a key; the number of the key, or EMPTY
     `keys`          the keys: attribute, then block, as `key_of` makes them
     `key_offsets`   key k has the lists key_offsets[k] : key_offsets[k + 1], by K-index
@@ -89,8 +89,8 @@ class Cursors(NamedTuple):
     `nexts`, `lists`    the lists found, chained by K-index
     `pairs`             for each list found, the event's pair that has its key
     `order`             of the lists that are searched, each list's entry above its slot, increasing
-    `starts`, `positions`, `stops`, `which`, `entries`  by slot: where a list of the K-index begins, stands and ends, its
-                        number, and the entry where it stands, END behind the last; slots are in the order of the pairs
+    `starts`, `positions`, `stops`, `which`, `entries`  by slot: where a list of the K-index begins, stands and ends,
+                        its number, and the entry where it stands, END behind the last; slots in the order of the pairs
     `pair_of`           by slot: the pair that has the key
     `counters`          one for each clause of a unit
     """

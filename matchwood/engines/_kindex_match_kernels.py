@@ -105,7 +105,8 @@ def open_lists(run: Any, cursors: Any, head: Any, tally: int, zeros: int, whole:
 
 @kernel
 def clauses_hold(
-    records: Any, start: Any, stop: Any, clauses: Any, which: Any, positions: Any, order: Any, agreeing: int, counters: Any
+    records: Any, start: Any, stop: Any, clauses: Any, which: Any, positions: Any, order: Any, agreeing: int,
+    counters: Any,
 ) -> bool:  # fmt: skip
     """Whether every clause of a unit has a predicate that holds, by the entries of the lists that agree on the unit.
 

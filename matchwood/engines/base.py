@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import EncodedEvents
+from matchwood.engines.bounds import BoundTable
+from matchwood.engines.scoring import Contest, Ranked
 from matchwood.engines.workspace import Workspace
 from matchwood.errors import InvalidArgument
 
@@ -80,6 +82,10 @@ class Structure(ABC):
     """The values of the options that are names."""
     uses_history: ClassVar[bool] = False
     """Whether the engine lays units out by `history`: it is then told to `reconsider` when candidates are too many."""
+    ranks: ClassVar[bool] = False
+    """Whether `top` looks for the best rules by itself: programs and bounds are then made when rules are inserted."""
+    bounds: BoundTable | None = None
+    """How much the rules of each unit can score, for an engine over conjunctions that `ranks`."""
     history: History | None = None
     """The events matched so far, where somebody keeps account of them."""
 
@@ -133,6 +139,13 @@ class Structure(ABC):
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         """The hits of the events from `first` on, as far as the output reaches."""
 
+    def top(self, events: EncodedEvents, first: int, contest: Contest, workspace: Workspace) -> Ranked:
+        """The best rules of the events from `first` on, as far as the output reaches: of all hits, each scored.
+
+        An engine that `ranks` answers by itself, and scores no more than it must.
+        """
+        return contest.judge(self.match(events, first, workspace), self.takes, workspace)
+
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The whole state, by name (the store saves its own)."""
@@ -171,6 +184,9 @@ class Engine(Structure):
     @abstractmethod
     def insert(self, units: NDArray[np.int32]) -> None:
         """Index units that the store already holds: one, or a million at once."""
+
+    def weigh(self, units: NDArray[np.int32]) -> None:
+        """The bounds of these units, which were inserted before, have risen."""
 
     @abstractmethod
     def remove(self, units: NDArray[np.int32]) -> None:

@@ -17,6 +17,8 @@ from matchwood.engines.base import Engine, Hits, Work
 from matchwood.engines.conjunctions import ConjunctionStore
 from matchwood.engines.kindex_build import shapes_of
 from matchwood.engines.kindex_run import Run
+from matchwood.engines.kindex_top import PruningCounters, Search, raise_runs, top_of_runs
+from matchwood.engines.scoring import Contest, Ranked
 from matchwood.engines.workspace import Workspace
 
 STALE = 2
@@ -44,12 +46,14 @@ class KIndex(Engine):
 
     name: ClassVar[str] = "kindex"
     clauses: ClassVar[bool] = True
+    ranks: ClassVar[bool] = True
     options: ClassVar[Mapping[str, Any]] = {"form": "auto", "compressed": False}
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"form": ("auto", "dnf", "cnf")}
     store: ConjunctionStore
 
     def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(store, options)
+        self._pruned = PruningCounters()
         self._start()
 
     def _start(self) -> None:
@@ -144,6 +148,17 @@ class KIndex(Engine):
             last = first + found.count
         return _none(workspace, source, first) if found is None else found
 
+    def top(self, events: EncodedEvents, first: int, contest: Contest, workspace: Workspace) -> Ranked:
+        if self.bounds is None:
+            return super().top(events, first, contest, workspace)
+        self.check()
+        search = Search(self.store, self.bounds, self._states.view(), self._pruned)
+        return top_of_runs(list(self._all()), search, read_only_events(events), first, contest, workspace)
+
+    def weigh(self, units: NDArray[np.int32]) -> None:
+        if self.bounds is not None:
+            raise_runs(self._all(), self.store, self.bounds, units)
+
     # ------------------------------------------------------------------ saving
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -182,6 +197,7 @@ class KIndex(Engine):
             "always_candidates": int(np.count_nonzero(states[zeros] == LIVE)),
             "bytes_index": self._states.nbytes + sum(run.nbytes for run in runs),
             "lists": sum(len(run.arrays.list_sizes) for run in runs),
+            "pruned": self._pruned.as_dict(),
             "postings": sum(run.postings for run in runs),
             "runs": {form: len(each) for form, each in self._runs.items()},
             "stale_units": self._stale,

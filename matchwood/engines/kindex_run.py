@@ -47,6 +47,8 @@ class Run:
     def __init__(self, arrays: RunArrays, of_clauses: bool, most_clauses: int) -> None:
         self.arrays = RunArrays(*(read_only(array, _DTYPES[name]) for name, array in arrays._asdict().items()))
         self.of_clauses, self._most_clauses = of_clauses, most_clauses
+        self.bounds: Any = None
+        """What its lists can add to a score, kept here by `kindex_top` once somebody ranks."""
 
     @classmethod
     def build(cls, store: ConjunctionStore, units: NDArray[np.int32], of_clauses: bool, compressed: bool) -> Run:

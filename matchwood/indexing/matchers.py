@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import Encoder
+from matchwood.engines.scoring import Ranked
 from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.reference import OracleMatcher
 from matchwood.language import Expression
@@ -23,6 +25,15 @@ class EventsAsked(Protocol):
 
     def rows(self, first: int) -> Rows:
         """The rows for its events from `first` on, as far as the output reaches; positions are those of the input."""
+
+
+class EventsRanked(Protocol):
+    """Some of the events whose best rules are wanted. The rules may change between two calls."""
+
+    size: int
+
+    def ranked(self, first: int) -> Ranked:
+        """The best rules of its events from `first` on, as far as the output reaches; positions as in the input."""
 
 
 class Matcher(Protocol):
@@ -76,6 +87,12 @@ class Matcher(Protocol):
 
     def ask(self, events: Any, missing: str) -> Iterator[EventsAsked]:
         """Many events, in parts of bounded size. Needs no lock: the next part may wait for the events' source."""
+
+    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
+        """The best rules of one event."""
+
+    def ask_top(self, events: Any, missing: str, wanted: Wanted) -> Iterator[EventsRanked]:
+        """The best rules of many events, as `ask`."""
 
     def stats(self) -> dict[str, Any]:
         """Counts and bytes of the engine and the stores."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matchwood.encoding import Encoder
 from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.indexing.matchers import Matcher
@@ -25,5 +27,12 @@ def as_compiled(
     for start in range(0, len(live), CHUNK_RULES):
         rows = live[start : start + CHUNK_RULES]
         ids = table.id_list(rows)
-        own.insert(ids, [prepare(rule_id, table.text(row)) for rule_id, row in zip(ids, rows.tolist(), strict=True)])
+        texts = zip(ids, rows.tolist(), strict=True)
+        own.insert(ids, [prepare(rule_id, table.text(row), _options(table, row)) for rule_id, row in texts])
     return own_table, own_encoder, own
+
+
+def _options(table: RuleTable, row: int) -> dict[str, Any] | None:
+    """The weights of a rule, as they are given with it."""
+    options = {"weight": table.weight(row) or None, "weights": table.weights_json(row)}
+    return options if any(options.values()) else None

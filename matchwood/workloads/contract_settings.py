@@ -53,7 +53,7 @@ def checked(settings: ContractSettings) -> ContractSettings:
         "exponent must be from 1 to 5": not 1 <= settings.exponent <= 5,
         "part_size must be from 1 to 8": not 1 <= settings.part_size <= 8,
         "matching must be above 0 and below 1": not 0 < settings.matching < 1,
-        "shares must be from 0 to 1": not 0 <= min(settings.copied, settings.copying, settings.negated)
+        "shares must be from 0 to 1": not min(settings.copied, settings.copying, settings.negated) >= 0
         or max(settings.copied, settings.copying, settings.negated) > 1,
     }
     for message, present in faults.items():

@@ -1,7 +1,7 @@
 """Advertising contracts: the generator of VLDB 2009 (section 7, Table 1), in DNF or CNF.
 
-The paper draws attributes and sets of values by their frequencies in real contracts and matches real ad logs; neither is
-published. This is a reconstruction from what it prints: 1461 dimensions, 91 keys an event, conjunctions of 2.65
+The paper draws attributes and sets of values by their frequencies in real contracts and matches real ad logs; neither
+is published. This is a reconstruction from what it prints: 1461 dimensions, 91 keys an event, conjunctions of 2.65
 predicates and a month, disjunctions of 2.65 predicates with the month in one of its own, a tenth of all predicates
 not-in (WEAK), half of the predicates copied from the conjunction before with probability one half, and between 1.6
 and 3.5 conjunctions a rule. Those means come out of a Zipf distribution over 1 to 20 if its exponent is half
