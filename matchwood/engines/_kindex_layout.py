@@ -43,8 +43,9 @@ class RunArrays(NamedTuple):
     `sizes`         of every K-index its K, increasing
     `size_offsets`  K-index j holds the numbers size_offsets[j] : size_offsets[j + 1]
     `group_offsets`, `group_attributes`, `group_starts`
-                    K-index j has the groups group_offsets[j] : group_offsets[j + 1], by attribute; group g begins with the number group_starts[g] and ends where the next begins. There
-                    are no groups in a run of clauses, nor for K = 0
+                    K-index j has the groups group_offsets[j] : group_offsets[j + 1], by attribute; group g begins with
+                    the number group_starts[g] and ends where the next begins. There are no groups in a run of clauses,
+                    nor for K = 0
     `table`         open addressing over the hash of a key; the number of the key, or EMPTY
     `keys`          the keys: attribute, then block, as `key_of` makes them
     `key_offsets`   key k has the lists key_offsets[k] : key_offsets[k + 1], by K-index

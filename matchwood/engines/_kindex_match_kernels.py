@@ -266,8 +266,8 @@ def enter_group(
 
 @kernel
 def match_run(
-    run: Any, conjunctions: Any, alive: Any, of_clauses: bool, events: Any, first: int, last: int, cursors: Any,
-    units: Any, offsets: Any, work: Any,
+    run: Any, conjunctions: Any, alive: Any, of_clauses: bool, events: Any, first: int, last: int,
+    cursors: Any, units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits in one run of the events first : last, while a whole event's hits have room.
 

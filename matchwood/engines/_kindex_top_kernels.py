@@ -30,9 +30,8 @@ from matchwood.engines._verify_kernels import clear, scatter
 from matchwood.engines.bounds import SLACK
 from matchwood.engines.scoring import AHEAD
 
-EVENTS, CANDIDATES, VERIFIED, MATCHED, POSTINGS, SCORED, SKIPPED_UNITS, SKIPPED_INDEXES, PASSED_RULES, DAMAGED = range(
-    10
-)
+EVENTS, CANDIDATES, VERIFIED, MATCHED, POSTINGS, SCORED, DAMAGED = range(7)
+SKIPPED_UNITS, SKIPPED_INDEXES, SKIPPED_LISTS, PASSED_RULES = range(7, 11)
 """What `top_run` counts. `DAMAGED` is set if a rule matched that cannot be scored."""
 
 
@@ -93,10 +92,11 @@ def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, ubs: Any,
 
 @kernel
 def _unit_bound(
-    offsets: Any, records: Any, intervals: Any, bounds: Any, unit: Any, labels: Any, weights: Any, names: Any, most: Any
-) -> Any:
+    offsets: Any, records: Any, intervals: Any, piece_offsets: Any, pieces: Any, elsewhere: Any, unit: Any,
+    labels: Any, weights: Any, names: Any, most: Any,
+) -> Any:  # fmt: skip
     """What the rules of a unit that is true can score for the event, without their constant weights."""
-    total, piece = bounds.elsewhere[unit] * most, bounds.offsets[unit]
+    total, piece = elsewhere[unit] * most, piece_offsets[unit]
     for position in range(offsets[unit], offsets[unit + 1]):
         at = WIDTH * position
         code, low, high = records[at], records[at + 1], records[at + 2]
@@ -104,12 +104,12 @@ def _unit_bound(
         label, weight = labels[attribute], weights[names[attribute]]
         if code & SEVERAL == 0:
             if low <= label < high:
-                total += bounds.pieces[piece] * weight
+                total += pieces[piece] * weight
             piece += 1
             continue
         for interval in range(low, high):
             if intervals[2 * interval] <= label < intervals[2 * interval + 1]:
-                total += bounds.pieces[piece] * weight
+                total += pieces[piece] * weight
             piece += 1
     return total
 
@@ -218,8 +218,9 @@ def _search_top(
                 if holds:
                     work[MATCHED] += 1
                     bound = _unit_bound(
-                        offsets, records, intervals, bounds, unit, labels, weights, attribute_names, most
-                    )
+                        offsets, records, intervals, bounds.offsets, bounds.pieces, bounds.elsewhere, unit, labels,
+                        weights, attribute_names, most,
+                    )  # fmt: skip
                     if size < n or (bound + unit_constants[unit]) * SLACK >= scores[start]:
                         size = _offer(
                             judging, unit, bound, n, again, seen, stamp, rows, best, scores, start, size, work

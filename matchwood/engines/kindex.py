@@ -41,13 +41,19 @@ class KIndex(Engine):
     What is inserted becomes a run of the tail, what is removed a tombstone. When the tail or the tombstones have grown,
     `merged` builds a new main run from all that is alive, while others match, and `adopt` puts it in the place of all.
 
-    Work: candidates are the units that K lists agree on, verified those of them whose clauses were counted.
+    `form`        `dnf` or `cnf`, or `auto`: for each rule the smaller
+    `compressed`  whether posting lists are compressed
+    `direct`      whether conjunctions are verified one by one, of those whose rarest attribute's key the event has;
+                  otherwise lists alone are read, by Algorithm 1. Clauses are always matched by Algorithm 2
+
+    Work: candidates are the units that K lists agree on, or that the key of their rarest attribute selects; verified
+    are those whose constraints were tested, or whose clauses were counted.
     """
 
     name: ClassVar[str] = "kindex"
     clauses: ClassVar[bool] = True
     ranks: ClassVar[bool] = True
-    options: ClassVar[Mapping[str, Any]] = {"form": "auto", "compressed": False}
+    options: ClassVar[Mapping[str, Any]] = {"form": "auto", "compressed": False, "direct": True}
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"form": ("auto", "dnf", "cnf")}
     store: ConjunctionStore
 
@@ -143,7 +149,7 @@ class KIndex(Engine):
         source, states, last = read_only_events(events), self._states.view(), events.count
         found: Hits | None = None
         for run in self._all():
-            more = run.match(self.store, states, source, first, last, workspace)
+            more = run.match(self.store, states, source, first, last, self.settings["direct"], workspace)
             found = more if found is None else _both(found, more)
             last = first + found.count
         return _none(workspace, source, first) if found is None else found
@@ -152,7 +158,7 @@ class KIndex(Engine):
         if self.bounds is None:
             return super().top(events, first, contest, workspace)
         self.check()
-        search = Search(self.store, self.bounds, self._states.view(), self._pruned)
+        search = Search(self.store, self.bounds, self._states.view(), self.settings["direct"], self._pruned)
         return top_of_runs(list(self._all()), search, read_only_events(events), first, contest, workspace)
 
     def weigh(self, units: NDArray[np.int32]) -> None:

@@ -80,7 +80,7 @@ def run_arrays(
     blocks = _blocks(entries, lists.offsets) if compressed else _NO_BLOCKS
     return RunArrays(
         units, sizes, np.append(first, len(units)), *groups, table, lists.keys, lists.key_offsets,
-        lists.indexes << 1 | weak, lists.offsets, entries[:0] if compressed else entries, clauses, levels, *blocks,
+        lists.indexes << 1 | weak, lists.offsets, entries[:0] if compressed else entries, clauses, levels, *blocks,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding.codes import EncodedEvents
+from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
 from matchwood.engines._kindex_build_kernels import decompress
+from matchwood.engines._kindex_direct_kernels import match_direct, own_entries
 from matchwood.engines._kindex_layout import BLOCK, EMPTY, Cursors, RunArrays
 from matchwood.engines._kindex_match_kernels import match_run
 from matchwood.engines._output import Output
@@ -47,7 +48,9 @@ class Run:
     def __init__(self, arrays: RunArrays, of_clauses: bool, most_clauses: int) -> None:
         self.arrays = RunArrays(*(read_only(array, _DTYPES[name]) for name, array in arrays._asdict().items()))
         self.of_clauses, self._most_clauses = of_clauses, most_clauses
+        self._own: NDArray[np.int64] | None = None
         self.bounds: Any = None
+        self.own_bounds: Any = None
         """What its lists can add to a score, kept here by `kindex_top` once somebody ranks."""
 
     @classmethod
@@ -94,15 +97,29 @@ class Run:
         events: EncodedEvents,
         first: int,
         last: int,
+        direct: bool,
         workspace: Workspace,
     ) -> Hits:
         """The hits among its units of the events first : last, as far as the output reaches."""
-        output = Output(workspace, events, first, self.size)
-        match_run(
-            self.arrays, store.view(), states, self.of_clauses, events, first, last, self.cursors(workspace),
-            output.units, output.offsets, output.work,
-        )  # fmt: skip
+        output, cursors = Output(workspace, events, first, self.size), self.cursors(workspace)
+        where = (cursors, output.units, output.offsets, output.work)
+        if self.of_clauses or not direct:
+            match_run(self.arrays, store.view(), states, self.of_clauses, events, first, last, *where)
+        else:
+            labels = workspace.array("labels", store.attributes, np.int32, NULL_LABEL)
+            match_direct(
+                self.arrays, self.own(), store.view(), states, events, first, last, cursors, labels,
+                output.units, output.offsets, output.work,
+            )  # fmt: skip
         return output.hits()
+
+    def own(self) -> NDArray[np.int64]:
+        """Where the own entries of each list begin and end; found when somebody first asks."""
+        if self._own is None:
+            own = np.empty(2 * len(self.arrays.list_sizes), np.int64)
+            own_entries(self.arrays, own)
+            self._own = own
+        return self._own
 
     def cursors(self, workspace: Workspace) -> Cursors:
         """Scratch memory that is large enough for all lists of the run."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.engines._kindex_direct_kernels import own_totals, top_direct
 from matchwood.engines._kindex_top_kernels import (
     CANDIDATES,
     DAMAGED,
@@ -18,6 +19,7 @@ from matchwood.engines._kindex_top_kernels import (
     POSTINGS,
     SCORED,
     SKIPPED_INDEXES,
+    SKIPPED_LISTS,
     SKIPPED_UNITS,
     VERIFIED,
     raise_bounds,
@@ -44,6 +46,13 @@ class RunBounds(NamedTuple):
     extras: NDArray[np.float64]
 
 
+class OwnBounds(NamedTuple):
+    """What the own units of each list of a run promise at most, as `own_totals` describes it."""
+
+    constants: NDArray[np.float64]
+    rests: NDArray[np.float64]
+
+
 def bounds_of(run: Run, store: ConjunctionStore, table: BoundTable) -> RunBounds:
     """The bounds of a run, made when somebody first ranks by it; two threads that do so make the same."""
     found: RunBounds | None = run.bounds
@@ -55,9 +64,21 @@ def bounds_of(run: Run, store: ConjunctionStore, table: BoundTable) -> RunBounds
     return found
 
 
+def own_bounds_of(run: Run, store: ConjunctionStore, table: BoundTable) -> OwnBounds:
+    """The same for conjunctions that are verified one by one."""
+    found: OwnBounds | None = run.own_bounds
+    if found is None:
+        lists = len(run.arrays.list_sizes)
+        found = OwnBounds(np.zeros(lists), np.zeros(lists))
+        own_totals(run.arrays, run.own(), store.view(), table.view(), *found)
+        run.own_bounds = found
+    return found
+
+
 def raise_runs(runs: Iterable[Run], store: ConjunctionStore, table: BoundTable, units: NDArray[np.int32]) -> None:
     """Let all runs promise at least what these units do by now."""
     for run in runs:
+        run.own_bounds = None
         if run.bounds is not None:
             raise_bounds(run.arrays, store.view(), table.view(), read_only(units, np.int32), *run.bounds)
 
@@ -67,22 +88,24 @@ class PruningCounters:
 
     `units`    skipped by the first pruning: their lists could not add up to enough
     `indexes`  K-indexes skipped by the second
+    `lists`    skipped where conjunctions are verified one by one: their own units could not score enough
     `rules`    of units that matched, passed over because of their own constant weights
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.units = self.indexes = self.rules = 0
+        self.units = self.indexes = self.lists = self.rules = 0
 
     def fold(self, work: list[int]) -> None:
         with self._lock:
             self.units += work[SKIPPED_UNITS]
             self.indexes += work[SKIPPED_INDEXES]
+            self.lists += work[SKIPPED_LISTS]
             self.rules += work[PASSED_RULES]
 
     def as_dict(self) -> dict[str, int]:
         with self._lock:
-            return {"units": self.units, "indexes": self.indexes, "rules": self.rules}
+            return {"units": self.units, "indexes": self.indexes, "lists": self.lists, "rules": self.rules}
 
 
 class Search(NamedTuple):
@@ -91,6 +114,7 @@ class Search(NamedTuple):
     store: ConjunctionStore
     table: BoundTable
     states: NDArray[np.uint8]
+    direct: bool
     counters: PruningCounters
 
 
@@ -104,7 +128,7 @@ def top_of_runs(
         n = max(1, min(contest.n, len(judging.programs.starts)))
         count = min(events.count - first, max(1, _ROOM // n))
         best, scores = np.empty(count * n, np.int32), np.empty(count * n, np.float64)
-        filled, work = np.zeros(count, np.int64), np.zeros(10, np.int64)
+        filled, work = np.zeros(count, np.int64), np.zeros(11, np.int64)
         stamp = _stamps(workspace, count)
         for place, run in enumerate(runs):
             again = place > 0
@@ -128,15 +152,22 @@ def _offer_run(
     workspace: Workspace, stamp: int, n: int, again: bool, best: Any, scores: Any, filled: Any, work: Any,
 ) -> None:  # fmt: skip
     lists, rows = len(run.arrays.list_sizes) + 1, len(judging.programs.starts)
+    labels = workspace.array("labels", search.store.attributes, np.int32, NULL_LABEL)
+    promises = workspace.array("kindex.promises", lists, np.float64, None)
+    seen = workspace.array("kindex.seen", rows, np.int64)[:rows]
+    buffer, units = workspace.array("kindex.rows", AHEAD, np.int32), (search.store.view(), search.table.view())
+    if search.direct and not run.of_clauses:
+        top_direct(
+            run.arrays, run.own(), *own_bounds_of(run, search.store, search.table), *units, search.states, events,
+            first, len(filled), judging, run.cursors(workspace), promises, labels, n, again, seen, stamp, buffer,
+            best, scores, filled, work,
+        )  # fmt: skip
+        return
+    chosen = workspace.array("kindex.chosen", int(run.arrays.sizes.max(initial=0)) + 1, np.float64, None)
     top_run(
-        run.arrays, search.store.view(), search.table.view(), *bounds_of(run, search.store, search.table),
-        search.states, run.of_clauses, events, first, len(filled), judging,
-        run.cursors(workspace),
-        workspace.array("kindex.slot_bounds", lists, np.float64, None),
-        workspace.array("kindex.chosen", int(run.arrays.sizes.max(initial=0)) + 1, np.float64, None),
-        workspace.array("labels", search.store.attributes, np.int32, NULL_LABEL), n, again,
-        workspace.array("kindex.seen", rows, np.int64)[:rows], stamp,
-        workspace.array("kindex.rows", AHEAD, np.int32), best, scores, filled, work,
+        run.arrays, *units, *bounds_of(run, search.store, search.table), search.states, run.of_clauses, events, first,
+        len(filled), judging, run.cursors(workspace), promises, chosen, labels, n, again, seen, stamp, buffer,
+        best, scores, filled, work,
     )  # fmt: skip
 
 

@@ -83,4 +83,4 @@ def _true_predicates(rules: Rules, values: NDArray[np.int64], present: NDArray[n
     for code, verdict in verdicts.items():
         true |= (codes == code) & verdict
     weak = codes == WEAK_NOT_IN
-    return np.where(present[rules.attributes], true | weak & ~listed, weak)
+    return np.asarray(np.where(present[rules.attributes], true | weak & ~listed, weak))

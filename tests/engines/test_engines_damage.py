@@ -17,7 +17,7 @@ EXTREMES = (-(2**31), -3, -2, -1, 0, 1, 5, 300, 2**20, 2**31 - 1)
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in engine_names("conjunctions")),
-    ("kindex", {"compressed": True}),
+    ("kindex", {"compressed": True, "direct": False}),
     ("pstbloom", {"signatures": True, "signature_bits": 2}),
     ("psthash", {"access": 3, "dense": 2}),
 ]

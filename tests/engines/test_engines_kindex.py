@@ -114,7 +114,7 @@ def test_the_inverted_lists_of_figure_2() -> None:
 
 def test_the_assignment_of_figures_3_to_6_matches_c4_and_c5() -> None:
     """c1 and c2 are skipped; c3 and c6 are rejected by a NOT IN entry, after which all of their lists move on."""
-    engine, units = indexed(CONJUNCTIONS)
+    engine, units = indexed(CONJUNCTIONS, direct=False)
     hits = engine.match(encode_events([{AGE: 3, STATE: CA, GENDER: M}]), 0, Workspace())
     assert sorted(units.index(unit) + 1 for unit in hits.units.tolist()) == [4, 5]
     assert (hits.work.candidates, hits.work.matched) == (4, 2)
@@ -183,12 +183,12 @@ def random_rules(rng: np.random.Generator, count: int, attributes: int = 8, top:
     return made
 
 
-@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize(("compressed", "direct"), [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize(("seed", "attributes", "top"), [(1, 8, 40), (2, 3, 30), (3, 40, 26), (4, 5, 10**6)])
-def test_both_forms_in_one_index(compressed: bool, seed: int, attributes: int, top: int) -> None:
+def test_both_forms_in_one_index(compressed: bool, direct: bool, seed: int, attributes: int, top: int) -> None:
     rng = np.random.default_rng(seed)
     rules = random_rules(rng, SIZE, attributes, top)
-    engine, units = indexed(rules, compressed=compressed)
+    engine, units = indexed(rules, compressed=compressed, direct=direct)
     events = random_events(rng, 40 if COMPILED else 8, attributes, top)
     wanted = [{unit for unit, rule in zip(units, rules, strict=True) if holds(rule, event)} for event in events]
     assert sum(map(len, wanted)) > len(events)
@@ -270,7 +270,7 @@ def test_a_merge_is_due_when_the_tail_or_the_tombstones_have_grown() -> None:
     assert engine.stats()["postings"] == count
 
 
-@pytest.mark.parametrize("options", [{}, {"compressed": True}])
+@pytest.mark.parametrize("options", [{}, {"compressed": True, "direct": False}])
 def test_damaged_runs_of_clauses_are_refused_or_harmless(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(7)
     engine, _ = indexed(random_rules(rng, 150), **options)
@@ -337,7 +337,7 @@ def test_options_are_checked(options: dict[str, Any], message: str) -> None:
 def test_the_work_is_that_of_skipping() -> None:
     """A thousand units share one key; the other key of the event has ten of them: most entries are never read."""
     rules: list[Rule] = [((among(0, 1),), (among(1, value // 10),), (among(2, value),)) for value in range(1000)]
-    engine, _ = indexed(rules)
+    engine, _ = indexed(rules, direct=False)
     work = engine.match(encode_events([{0: 1, 1: 50, 2: 503}]), 0, Workspace()).work
     assert work.matched == 1
     assert work.postings < 60

@@ -46,14 +46,14 @@ def index_of(rules: dict[str, tuple[str, dict[str, Any]]], **options: Any) -> mw
 
 def test_figures_10_to_12_c1_wins_c2_and_the_smaller_indexes_are_pruned() -> None:
     """Bounds are the greatest weights of the lists, not the rounder ones of the figure; the decisions are the same."""
-    index = index_of(FIGURE_2, form="dnf")
+    index = index_of(FIGURE_2, form="dnf", direct=False)
     best = index.top({"age": 3, "state": "NY", "gender": "F"}, 1, {"age": 0.8, "state": 1.0, "gender": 0.9})
     assert best == [("c1", 0.1 * 0.8 + 4.0 * 1.0)]
     assert best[0][1] == pytest.approx(4.08)
     stats = index.stats()
     assert stats["matching"]["scored"] == 1
     # c2 is skipped in the index of K = 2; the indexes of K = 1 (c5) and K = 0 (c6) as a whole.
-    assert stats["pruned"] == {"units": 1, "indexes": 2, "rules": 0}
+    assert stats["pruned"] == {"units": 1, "indexes": 2, "lists": 0, "rules": 0}
 
 
 def test_figure_13_c3_wins_and_c4_is_pruned() -> None:
@@ -66,7 +66,7 @@ def test_figure_13_c3_wins_and_c4_is_pruned() -> None:
     stats = index.stats()
     # c2 is met before and fails its clauses. c4, c5 and c6 cannot reach 2.46.
     assert (stats["matching"]["scored"], stats["matching"]["verified"]) == (1, 2)
-    assert stats["pruned"] == {"units": 3, "indexes": 0, "rules": 0}
+    assert stats["pruned"] == {"units": 3, "indexes": 0, "lists": 0, "rules": 0}
 
 
 def test_nothing_is_pruned_while_there_are_not_enough() -> None:
@@ -74,7 +74,7 @@ def test_nothing_is_pruned_while_there_are_not_enough() -> None:
     weights = {"age": 0.8, "state": 1.0, "gender": 0.9}
     found = index.top({"age": 3, "state": "NY", "gender": "F"}, 4, weights)
     assert [(rule, round(score, 6)) for rule, score in found] == [("c1", 4.08), ("c2", 0.35), ("c5", 0.08)]
-    assert index.stats()["pruned"] == {"units": 0, "indexes": 0, "rules": 0}
+    assert index.stats()["pruned"] == {"units": 0, "indexes": 0, "lists": 0, "rules": 0}
 
 
 def test_equal_scores_are_not_pruned() -> None:
@@ -97,14 +97,16 @@ def test_bounds_rise_with_rules_of_a_unit_that_is_there_already() -> None:
     assert index.top(event, 3)[2] == (7, 3.0)
 
 
-@pytest.mark.parametrize("form", ["auto", "dnf", "cnf"])
+@pytest.mark.parametrize(("form", "direct"), [("auto", True), ("dnf", False), ("cnf", True), ("auto", False)])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_best_are_those_of_sorting_all_scores(form: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_are_those_of_sorting_all_scores(
+    form: str, direct: bool, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Many rules over few values, so that pruning has something to do; in one run and in several."""
     monkeypatch.setattr(kindex, "SMALL", 20 if seed else 8192)
     rng = random.Random(f"pruned/{seed}")
     shared = palettes(rng)
-    twin = Ranking("kindex", {}, options={"form": form})
+    twin = Ranking("kindex", {}, options={"form": form, "direct": direct})
     for number in range(150):
         rule = expression(rng, shared, leaves=rng.randint(1, 5))
         twin.put(number, rule, rule_options(rng, rule, shared))
