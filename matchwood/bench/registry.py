@@ -138,6 +138,14 @@ _ALL = (
         value="us_per_event",
         label=("engine", "workload", "rules", "events", "partitions"),
     ),
+    Experiment(
+        "sharing",
+        "matchwood.bench.sharing",
+        "Whether the Python workers of a host share one copy of an index",
+        value="copies",
+        label=("engine", "rules"),
+        log=False,
+    ),
 )
 
 EXPERIMENTS = {known.name: known for known in _ALL}

@@ -37,7 +37,7 @@ DIMENSIONS = 40
 MOST_MATCHING = {"smoke": 0.005, "quick": 0.01, "full": 0.01, "paper": 0.01}
 """With rules of eight predicates no larger share can be true of an event; of few rules an even smaller one."""
 CHECKED = 200
-ROUNDS = 2
+ROUNDS = 4
 """Every Spark job runs so often, and the best counts: the machine's other work only ever adds time."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -132,10 +132,11 @@ def _hits(
             yield pa.record_batch([named, *found.columns[1:]], schema=schema)
 
 
-def _found(index: Index, events: Any, arguments: argparse.Namespace) -> Iterable[pa.RecordBatch]:
+def _found(index: Index, events: Any, arguments: argparse.Namespace) -> Iterator[pa.RecordBatch]:
     if arguments.top is None:
-        return index.match_batches(events, missing=arguments.missing)
-    return index.top_many(events, arguments.top, arguments.weights, arguments.missing).to_batches()
+        yield from index.match_batches(events, missing=arguments.missing)
+    else:
+        yield from index.top_many(events, arguments.top, arguments.weights, arguments.missing).to_batches()
 
 
 def _warn(absences: list[str]) -> None:

@@ -10,10 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from matchwood.encoding import requirement
 from matchwood.encoding.derived_keys import TRUE as DERIVED_TRUE
 from matchwood.encoding.derived_keys import list_test
 from matchwood.engines.scoring import AND, FALSE, OR, SURE, TEST, TRUE
-from matchwood.language.tree import LIST_OPERATORS, And, Constant, Expression, Or, Predicate, Truth
+from matchwood.language.tree import (
+    LIST_OPERATORS,
+    And,
+    Constant,
+    Expression,
+    Or,
+    Predicate,
+    Truth,
+    make_predicate,
+)
 from matchwood.logic import form as forms
 from matchwood.logic.cuts import FULL, CutSet, difference, intersection, union_all
 from matchwood.logic.leaf import Bind, Bound, Leaf
@@ -106,6 +116,11 @@ def _test(name: str, weight: float, leaf: Leaf) -> Part:
 
 def _value(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) -> Part | None:
     """A predicate of one value, which weighs what that value does."""
+    listed = _listed(predicate, weights)
+    if listed is not None:
+        if sure and len(listed) == 1:
+            return _weighed(predicate, next(iter(listed)), None)
+        return _one_of(predicate.attr, [(_any_of(predicate.attr, each, bind), w) for w, each in listed.items()])
     bound, values = bind(predicate), values_of(predicate, weights, bind)
     if bound.attribute == predicate.attr:
         classes = classes_of(bound.cuts, values)
@@ -122,6 +137,28 @@ def _value(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) -> Pa
         if sure
         else Part(AND, parts=(_test("", 0.0, Leaf(bound.attribute, bound.cuts, False)), found), scores=True)
     )
+
+
+def _any_of(attribute: str, constants: list[float | str], bind: Bind) -> CutSet:
+    return bind(make_predicate(attribute, "in", tuple(constants), None, None)).cuts
+
+
+def _listed(predicate: Predicate, weights: ByValue) -> dict[float, list[float | str]] | None:
+    """The constants of `=` and `in` by weight; None for other predicates, or where `==` of Python is another.
+
+    Most weights by value stand in such rules, and sets of values take longer.
+    """
+    if predicate.op not in ("=", "in"):
+        return None
+    constants = predicate.value if predicate.op == "in" else (predicate.value,)
+    kind = requirement(predicate)
+    if kind not in ("string", "number") or any(each != each for each in constants):
+        return None
+    given = {literal_of(text, kind): weight for text, weight in weights.items()}
+    by_weight: dict[float, list[float | str]] = {}
+    for constant in dict.fromkeys(constants):
+        by_weight.setdefault(given.get(constant, 1.0), []).append(constant)
+    return by_weight
 
 
 def classes_of(accepted: CutSet, values: Classes) -> Classes:

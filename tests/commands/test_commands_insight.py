@@ -36,7 +36,7 @@ def test_stats_as_a_table_and_as_data(built: Path, run: Any) -> None:
     table = run("stats", "rules.matchwood").out
     assert "\nrules                    4\n" in table
     found = json.loads(run("stats", "rules.matchwood", "--json").out)
-    assert (found["version"], found["rules"], found["engine"]) == (1, 4, "counting")
+    assert (found["version"], found["rules"], found["engine"]) == (1, 4, "pstbloom")
     assert "problems" not in found
 
 

@@ -24,16 +24,16 @@ def _write(name: str, text: str) -> None:
 def test_build_reads_every_format(folder: Path, run: Any, ending: str) -> None:
     done = run("build", f"rules.{ending}", "index")
     assert (done.status, done.err) == (0, "")
-    assert done.out == "index: version 1 with 4 rules, engine counting (4 inserted, 0 replaced, 0 rejected)\n"
+    assert done.out == "index: version 1 with 4 rules, engine pstbloom (4 inserted, 0 replaced, 0 rejected)\n"
     index = mw.open("index")
     assert list(index) == ["adults", "sporty", "unknown age", "recent"]
     assert index.match({"age": 20, "country": "US"}) == ["adults"]
 
 
-@pytest.mark.parametrize("engine", ["auto", "counting", "oracle", "scan"])
+@pytest.mark.parametrize("engine", ["auto", "pstbloom", "counting", "oracle", "scan"])
 def test_build_takes_an_engine(folder: Path, run: Any, engine: str) -> None:
     assert run("build", "rules.csv", "index", "--engine", engine).status == 0
-    assert mw.open("index").engine == ("counting" if engine == "auto" else engine)
+    assert mw.open("index").engine == ("pstbloom" if engine == "auto" else engine)
 
 
 def test_a_second_build_is_a_new_version(built: Path, run: Any) -> None:

@@ -187,7 +187,7 @@ def test_repr_and_engine(engine: str) -> None:
     index = filled(engine, a="x = 1")
     assert repr(index) == f"<matchwood.Index: 1 rules, engine {engine!r}>"
     assert index.engine == engine
-    assert mw.Index().engine == "counting"
+    assert mw.Index().engine == "pstbloom"
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_reading_gathers_nothing(index: mw.Index) -> None:
     assert 5 not in index
     assert "4" not in index
     assert index.id_kind is int
-    assert index.engine == "counting"
+    assert index.engine == "pstbloom"
     assert index.types()["city"] == "string"
     assert index.match({"age": 6}) == [1, 3, 4]
     assert index.match_many([{"age": 6}, {"city": "Rome"}]).to_pydict() == {"event": [0, 0, 0], "rule": [1, 3, 4]}

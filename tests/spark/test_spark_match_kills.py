@@ -21,6 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from match_support import expected, index_of, some_events, some_rules
 
+from matchwood.bench.processes import descendants
+
 HERE = Path(__file__).parent
 SOAK = os.environ.get("MATCHWOOD_SOAK") == "1"
 KILLS = 10 if SOAK else 2
@@ -144,13 +146,4 @@ def test_an_executor_that_is_killed_in_the_middle_of_a_job(tmp_path: Path) -> No
 
 def executors_of(job: int) -> list[int]:
     """The JVMs of executors, among the processes that descend from one of ours."""
-    parents, commands = dict[int, int](), dict[int, bytes]()
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError):
-            number = int(entry.name)
-            parents[number] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            commands[number] = (entry / "cmdline").read_bytes()
-    mine = {job}
-    while more := {process for process, parent in parents.items() if parent in mine} - mine:
-        mine |= more
-    return sorted(process for process in mine if b"CoarseGrainedExecutorBackend" in commands.get(process, b""))
+    return [each.number for each in descendants(job) if b"CoarseGrainedExecutorBackend" in each.command]
