@@ -42,7 +42,8 @@ class Index(MutableMapping[Any, str]):
     >>> index.match({"age": 20, "country": "US"})
     ['adults']
 
-    `engine`         how to match: `auto`, `scan`, `counting`, `pstbloom`, `psthash`, `hem`, `atree` or `oracle`
+    `engine`         how to match: `auto`, `scan`, `counting`, `kindex`, `pstbloom`,
+                     `psthash`, `hem`, `atree` or `oracle`
     `schema`         types of attributes: a dict, an Arrow or Spark schema, or DDL; others are inferred
     `options`        settings of the engine, and `spaces`
     `dnf_limit`      a rule with more conjunctions than this is matched as a whole, by the fall-back
@@ -329,6 +330,20 @@ class Index(MutableMapping[Any, str]):
             self._lock.refuse_if_poisoned()
             self._check()
             yield
+            if self._matcher.merge_due:
+                self._lay_out_anew()
+
+    def _lay_out_anew(self) -> None:
+        """Lay all rules out as if they had come at once. The caller is the only writer.
+
+        An engine that can merges while others match, and only what it made is put in place within the lock.
+        """
+        built = self._matcher.merged()
+        with self._storing():
+            if built is None:
+                self._matcher.rebuild()
+            else:
+                self._matcher.adopt(built)
 
     @contextlib.contextmanager
     def _storing(self) -> Iterator[None]:

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from matchwood.bench.encoded_rules import Encoded
 from matchwood.bench.hem_plan import Size
 from matchwood.bench.measure import WrongAnswer, measure_engine, require_hits, timed
-from matchwood.bench.rivals import HTree, Rein, Rival, Tama
+from matchwood.bench.rivals.base import Rival
+from matchwood.bench.rivals.htree import HTree
+from matchwood.bench.rivals.rein import Rein
+from matchwood.bench.rivals.tama import Tama
 from matchwood.engines import Engine, Workspace, engine_class
 from matchwood.engines.hem import HEM
 from matchwood.workloads.hem import SPAN, Intervals

@@ -117,6 +117,13 @@ _ALL = (
         label=("workload", "engine"),
     ),
     Experiment(
+        "kindex",
+        "matchwood.bench.kindex",
+        "DNF and CNF inverted lists, their rivals, and ranking (VLDB 2009)",
+        value="us_per_event",
+        label=("workload", "engine"),
+    ),
+    Experiment(
         "lint",
         "matchwood.bench.linting",
         "Linting many rules",

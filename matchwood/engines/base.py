@@ -22,11 +22,15 @@ from matchwood.errors import InvalidArgument
 
 
 class Work(NamedTuple):
-    """What a match call did: candidates looked at, verified against their constraints, matched."""
+    """What a match call did: candidates looked at, verified against their constraints, matched.
+
+    `postings`  entries of posting lists that were read, by engines that have such lists
+    """
 
     candidates: int
     verified: int
     matched: int
+    postings: int = 0
 
 
 class Hits(NamedTuple):
@@ -75,7 +79,7 @@ class Structure(ABC):
     limits: ClassVar[Mapping[str, tuple[int, int]]] = {}
     """The least and the greatest value of the options that are numbers."""
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """The values of the options that are words."""
+    """The values of the options that are names."""
     uses_history: ClassVar[bool] = False
     """Whether the engine lays units out by `history`: it is then told to `reconsider` when candidates are too many."""
     ranks: ClassVar[bool] = False
@@ -103,15 +107,30 @@ class Structure(ABC):
         if type(value) is not kind:
             wanted = {bool: "True or False", int: "an integer", str: "a string"}.get(kind, f"of type {kind.__name__}")
             raise InvalidArgument(f"{option} must be {wanted} (got {value!r:.80}, a {type(value).__name__})")
+        if value not in (known := cls.choices.get(name, (value,))):
+            raise InvalidArgument(f"{option} must be one of {', '.join(map(repr, known))} (got {value!r:.80})")
         least, most = cls.limits.get(name, (value, value))
         if not least <= value <= most:
             raise InvalidArgument(f"{option} must be from {least} to {most} (got {value!r:.80})")
-        if value not in cls.choices.get(name, (value,)):
-            raise InvalidArgument(f"{option} must be one of {', '.join(cls.choices[name])} (got {value!r:.80})")
 
     @abstractmethod
     def rebuild(self) -> None:
         """Index all live units of the store anew (after compaction, or when labels changed)."""
+
+    @property
+    def merge_due(self) -> bool:
+        """Whether what came and went since the structure was last laid out should be merged into it."""
+        return False
+
+    def merged(self) -> Any:
+        """The structure laid out anew, for `adopt`; None if `rebuild` is the only way.
+
+        Changes nothing that a match call reads, so others may match meanwhile; nobody changes the units.
+        """
+        return None
+
+    def adopt(self, built: Any) -> None:  # noqa: B027 - only called with what `merged` returned
+        """Put what `merged` returned in the place of what there was, at once."""
 
     def reconsider(self) -> None:  # noqa: B027 - an engine that does not use the history has nothing to reconsider
         """Lay units out anew by what `history` tells by now."""
@@ -155,6 +174,8 @@ class Engine(Structure):
     """A matching structure over a store of conjunctions."""
 
     takes: ClassVar[str] = "conjunctions"
+    clauses: ClassVar[bool] = False
+    """Whether its units may be conjunctions of clauses, so that rules are handed over as such where that is smaller."""
 
     def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
         self.store = store

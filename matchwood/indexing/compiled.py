@@ -18,12 +18,23 @@ from matchwood.indexing.bounding import batch_bounds
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
 from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.live_rules import check_links, insert_rules, remove_rules, replace_rules
-from matchwood.indexing.preparation import Prepared
+from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.ranking import RankedEvents, top_of_event
 from matchwood.indexing.watch import Watch
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression
-from matchwood.logic import NEVER, Conjunction, Form, binary, dnf_of, form_of_rule, unsuppressed
+from matchwood.logic import (
+    NEVER,
+    Clause,
+    Clauses,
+    Conjunction,
+    Form,
+    binary,
+    dnf_of,
+    form_of_rule,
+    smaller_of,
+    unsuppressed,
+)
 from matchwood.ranking import Book
 from matchwood.rules import RuleTable
 
@@ -33,6 +44,7 @@ DEFAULT_ENGINE = "pstbloom"
 WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
 """What is dead is cleared away by itself when it is more than this share of all, and not just a few."""
 
+_AS_FORM, _AS_CLAUSES = -1, -2
 _NONE = np.empty(0, np.int32)
 
 
@@ -49,8 +61,8 @@ class CompiledMatcher:
     ) -> None:
         self.name = DEFAULT_ENGINE if engine == "auto" else engine
         self.encoder, self.table = encoder, table
-        self.conjunctions = ConjunctionStore()
         chosen = engine_class(self.name)
+        self.conjunctions = ConjunctionStore(clauses=getattr(chosen, "clauses", False))
         self.over: Engine | None = chosen(self.conjunctions, options) if chosen.takes == "conjunctions" else None
         self.forms: ATree = ATree() if self.over is not None else chosen(options)
         self.engine: Structure = self.over or self.forms
@@ -67,10 +79,14 @@ class CompiledMatcher:
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
 
-    def normal(self, expression: Expression) -> list[Conjunction] | Form:
-        """What a rule becomes: conjunctions, or a form where they are too many, or where forms are all that counts."""
+    def normal(self, expression: Expression) -> Normal:
+        """What a rule becomes: conjunctions, or clauses where those are smaller and the engine takes them; or a form
+        where all are too many, or where forms are all that counts."""
         if self.over is not None:
-            return dnf_of(expression, self.encoder.bind, self._dnf_limit)
+            form = self.over.settings["form"] if self.over.clauses else "dnf"
+            if form == "dnf":
+                return dnf_of(expression, self.encoder.bind, self._dnf_limit)
+            return smaller_of(expression, self.encoder.bind, self._dnf_limit, clauses_only=form == "cnf")
         if not self.forms.settings["zero_suppression"]:
             form = unsuppressed(expression, self.encoder.bind)
         else:
@@ -110,26 +126,31 @@ class CompiledMatcher:
 
     def _store(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
         conjunctions: list[Conjunction] = []
+        clauses: list[list[Clause]] = []
         forms: list[Form] = []
         counts = np.zeros(len(prepared), dtype=np.int64)
         for position, rule in enumerate(prepared):
             if isinstance(rule.normal, Form):
-                counts[position] = -1
+                counts[position] = _AS_FORM
                 forms.append(rule.normal)
+            elif isinstance(rule.normal, Clauses):
+                counts[position] = _AS_CLAUSES
+                clauses.append(rule.normal.rows)
             else:
                 counts[position] = len(rule.normal)
                 conjunctions.extend(rule.normal)
         if forms:
-            self._store_forms(rows[counts < 0], forms)
+            self._store_forms(rows[counts == _AS_FORM], forms)
+        if clauses:
+            chosen = [rule for rule in prepared if isinstance(rule.normal, Clauses)]
+            self._store_units(rows[counts == _AS_CLAUSES], self.encoder.encode_clauses(clauses), chosen)
         if conjunctions:
-            self._store_conjunctions(np.repeat(rows, np.maximum(counts, 0)), conjunctions, prepared)
+            chosen = [rule for rule in prepared if isinstance(rule.normal, list)]
+            self._store_units(np.repeat(rows, np.maximum(counts, 0)), self.encoder.encode(conjunctions), chosen)
         if self.engine.ranks:
             self.book.write(rows, [rule.tree for rule in prepared])
 
-    def _store_conjunctions(
-        self, rows: NDArray[np.int32], conjunctions: list[Conjunction], prepared: Sequence[Prepared]
-    ) -> None:
-        encoded = self.encoder.encode(conjunctions)
+    def _store_units(self, rows: NDArray[np.int32], encoded: EncodedConjunctions, prepared: Sequence[Prepared]) -> None:
         self._apply_relabelling()
         added = self.conjunctions.add(encoded)
         # A conjunction that the store had already keeps its own references to boundaries.
@@ -182,6 +203,16 @@ class CompiledMatcher:
         if self.over is not None:
             self.over.rebuild()
         self.forms.rebuild()
+
+    @property
+    def merge_due(self) -> bool:
+        return self.engine.merge_due
+
+    def merged(self) -> Any:
+        return self.engine.merged()
+
+    def adopt(self, built: Any) -> None:
+        self.engine.adopt(built)
 
     @property
     def reconsider_due(self) -> bool:

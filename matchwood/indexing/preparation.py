@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from matchwood.encoding import Encoder, Schema, Use
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, ParseError
 from matchwood.indexing.weights import Weights, checked_weights
 from matchwood.language import Attribute, Expression, in_source, parse
 from matchwood.language.names import has_surrogate
-from matchwood.logic import Conjunction, Form
+from matchwood.logic import Clauses, Conjunction, Form
 from matchwood.ranking import check_values
+
+Normal: TypeAlias = list[Conjunction] | Clauses | Form
+"""What a rule becomes: any of some conjunctions, all of some clauses, or the whole expression."""
 
 
 class Prepared(NamedTuple):
@@ -19,7 +22,7 @@ class Prepared(NamedTuple):
 
     text: str
     uses: list[Use]
-    normal: list[Conjunction] | Form
+    normal: Normal
     weights: Weights
     tree: Expression
 
@@ -31,9 +34,7 @@ class Preparation:
     `schema`  the types that rules are held against: the encoder's own, or a copy that knows of rules to come
     """
 
-    def __init__(
-        self, encoder: Encoder, normal: Callable[[Expression], list[Conjunction] | Form], schema: Schema | None = None
-    ) -> None:
+    def __init__(self, encoder: Encoder, normal: Callable[[Expression], Normal], schema: Schema | None = None) -> None:
         self.schema = encoder.schema if schema is None else schema
         self._normal, self._bind = normal, encoder.bind
 

@@ -1,4 +1,4 @@
-"""The conjunctions of an index that has none of its own: the oracle keeps trees, the A-Tree expressions."""
+"""The conjunctions of an index that has none of its own, or not of all rules: of trees, expressions, clauses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def as_compiled(
     table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: int
 ) -> tuple[RuleTable, Encoder, CompiledMatcher]:
     """The table, encoder and matcher themselves, or new ones with the same rules in the same order."""
-    if isinstance(matcher, CompiledMatcher) and matcher.over is not None:
+    if isinstance(matcher, CompiledMatcher) and matcher.over is not None and not matcher.conjunctions.has_clauses():
         return table, encoder, matcher
     declared = encoder.schema.copy()
     declared.restore({})

@@ -32,6 +32,7 @@ class OracleMatcher:
 
     name = "oracle"
     reconsider_due = False
+    merge_due = False
 
     def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
         if options:
@@ -67,6 +68,12 @@ class OracleMatcher:
 
     def reconsider(self) -> None:
         """There is nothing to lay out."""
+
+    def merged(self) -> None:
+        """There is nothing to merge."""
+
+    def adopt(self, built: None) -> None:
+        """There is nothing to put in place."""
 
     def rebuild(self) -> None:
         """Parse every rule again."""

@@ -12,7 +12,7 @@ class WorkCounters:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.events = self.candidates = self.verified = self.matched = self.scored = 0
+        self.events = self.candidates = self.verified = self.matched = self.postings = self.scored = 0
 
     def fold(self, events: int, work: Work, scored: int = 0) -> None:
         """Add what one call did; `scored` are rules that it scored."""
@@ -21,6 +21,7 @@ class WorkCounters:
             self.candidates += work.candidates
             self.verified += work.verified
             self.matched += work.matched
+            self.postings += work.postings
             self.scored += scored
 
     def as_dict(self) -> dict[str, int]:
@@ -30,5 +31,6 @@ class WorkCounters:
                 "candidates": self.candidates,
                 "verified": self.verified,
                 "matched": self.matched,
+                "postings": self.postings,
                 "scored": self.scored,
             }

@@ -12,7 +12,10 @@ from matchwood.bench import hem_cells
 from matchwood.bench.hem_plan import GRIDS, PAPER, SIZES, SWEEPS, VARIANTS, case_count, cases
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SCALES, SMOKE
-from matchwood.bench.rivals import HTree, Rein, Rival, Tama
+from matchwood.bench.rivals.base import Rival
+from matchwood.bench.rivals.htree import HTree
+from matchwood.bench.rivals.rein import Rein
+from matchwood.bench.rivals.tama import Tama
 from matchwood.workloads.hem import SPAN, hem
 
 RULES, EVENTS = 400, 12

@@ -295,7 +295,7 @@ def test_many_dimensions_are_warned_of() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"plan": "best"}, "'plan' of engine 'hem' must be one of near, optimum, triangle, direct"),
+        ({"plan": "best"}, "'plan' of engine 'hem' must be one of 'near', 'optimum', 'triangle', 'direct'"),
         ({"plan": 3}, "must be a string"),
         ({"grid": 0}, "must be from 1 to 1000"),
         ({"grid": True}, "must be an integer"),
