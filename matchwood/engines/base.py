@@ -70,8 +70,10 @@ class Structure(ABC):
 
     options: ClassVar[Mapping[str, Any]] = {}
     """Every option with its default; a subclass lists its own. A value must be of the default's type."""
-    limits: ClassVar[Mapping[str, tuple[int, int]]] = {}
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {}
     """The least and the greatest value of the options that are numbers."""
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """All values of the options that are words."""
     uses_history: ClassVar[bool] = False
     """Whether the engine lays units out by `history`: it is then told to `reconsider` when candidates are too many."""
     history: History | None = None
@@ -93,8 +95,10 @@ class Structure(ABC):
     def _check_value(cls, name: str, value: Any) -> None:
         kind, option = type(cls.options[name]), f"option {name!r} of engine {cls.name!r}"
         if type(value) is not kind:
-            wanted = {bool: "True or False", int: "an integer"}.get(kind, f"of type {kind.__name__}")
+            wanted = {bool: "True or False", int: "an integer", float: "a float"}.get(kind, f"of type {kind.__name__}")
             raise InvalidArgument(f"{option} must be {wanted} (got {value!r:.80}, a {type(value).__name__})")
+        if name in cls.choices and value not in cls.choices[name]:
+            raise InvalidArgument(f"{option} must be one of {', '.join(cls.choices[name])} (got {value!r:.80})")
         least, most = cls.limits.get(name, (value, value))
         if not least <= value <= most:
             raise InvalidArgument(f"{option} must be from {least} to {most} (got {value!r:.80})")
