@@ -32,11 +32,9 @@ from matchwood.engines._betree_layout import (
     PLACE,
     PREVIOUS,
     RIGHT,
-    ROOM,
     ROOT,
     RULES,
     SPLIT,
-    START,
     SUBSUMED,
     TOP,
     UP,
@@ -46,12 +44,11 @@ from matchwood.engines._betree_node_kernels import bucket_key, find, partition_k
 from matchwood.engines._betree_place_kernels import fits_a_half, hull, is_exact, locate, usable
 from matchwood.encoding.dyadic import block_end
 
-(SAFE, BAD_BUCKET, BAD_LEAF, BAD_ROWS, BAD_PARTITION, BAD_TABLE, BAD_CHAIN) = range(7)
+(SAFE, BAD_BUCKET, BAD_LEAF, BAD_PARTITION, BAD_TABLE, BAD_CHAIN) = range(6)
 PROBLEMS = (
     "",
     "a bucket is not where its parent says",
     "the units of a leaf are not linked to each other",
-    "the rows of a leaf are not its units",
     "a p-node is not where its c-node says",
     "the table does not find a node",
     "the buckets in the hash table are not linked to each other",
@@ -59,17 +56,15 @@ PROBLEMS = (
 
 
 @kernel
-def _leaf_problem(tree: Any, pool: Any, width: int, cluster: int) -> int:
+def _leaf_problem(tree: Any, cluster: int) -> int:
     at, nodes = CLUSTER * cluster, tree.clusters
-    count, start, room = np.int64(nodes[at + COUNT]), np.int64(nodes[at + START]), np.int64(nodes[at + ROOM])
-    if count < 0 or start < 0 or room < width * count or start + room > len(pool):
-        return BAD_ROWS
+    count = nodes[at + COUNT]
+    if count < 0:
+        return BAD_LEAF
     unit, before = nodes[at + HEAD], NONE
-    for row in range(count):
+    for _ in range(count):
         if unit < 0 or unit >= len(tree.homes) or tree.homes[unit] != cluster or tree.before[unit] != before:
             return BAD_LEAF
-        if pool[start + width * row] != unit:
-            return BAD_ROWS
         before, unit = unit, tree.after[unit]
     return SAFE if unit == NONE else BAD_LEAF
 
@@ -89,7 +84,8 @@ def _is_bucket(tree: Any, seen: Any, cluster: int, owner: int, up: int, level: i
 def _chain_problem(tree: Any, seen: Any, partition: int, stack: Any, depth: int) -> Any:
     """Follow the buckets of a p-node in the hash table; returns the problem and the new depth of the stack."""
     nodes, before = tree.clusters, NONE
-    levels, cluster = np.uint32(tree.partitions[PARTITION * partition + LEVELS]), tree.partitions[PARTITION * partition + CHAIN]
+    levels = np.uint32(tree.partitions[PARTITION * partition + LEVELS])
+    cluster = tree.partitions[PARTITION * partition + CHAIN]
     while cluster != NONE:
         if cluster < 0 or cluster >= len(seen):
             return BAD_CHAIN, depth
@@ -141,9 +137,7 @@ def _partitions_problem(
 
 
 @kernel
-def check_tree(
-    tree: Any, pool: Any, width: int, attributes: int, seen: Any, seen_partitions: Any, stack: Any
-) -> Any:
+def check_tree(tree: Any, attributes: int, seen: Any, seen_partitions: Any, stack: Any) -> Any:
     """Whether every node is reached just once, from its parent, and every unit is in one leaf; the first problem if not."""
     nodes, depth, units = tree.clusters, 0, 0
     for cluster in (ROOT, ALWAYS):
@@ -155,7 +149,7 @@ def check_tree(
         depth -= 1
         cluster = np.int64(stack[depth])
         at = CLUSTER * cluster
-        problem = _leaf_problem(tree, pool, width, cluster)
+        problem = _leaf_problem(tree, cluster)
         if problem != SAFE:
             return problem
         units += nodes[at + COUNT]

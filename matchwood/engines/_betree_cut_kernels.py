@@ -24,6 +24,7 @@ from matchwood.engines._betree_layout import (
     EXACT,
     EXTENDED,
     FLAGS,
+    GENERIC,
     GONE,
     HEAD,
     LEVEL,
@@ -64,6 +65,10 @@ from matchwood.engines._record_kernels import FLAG_BITS, WIDTH
 
 _CELLS = 64
 """Cells of the histogram over an attribute's labels."""
+
+_STRETCH = 2
+"""A leaf that no attribute of `min_size` rules can relieve is extended (9); beyond so many times `max_cap`, smaller groups
+are taken out as well: a thousand rules that name an attribute each must not be looked at for every event."""
 
 
 @kernel
@@ -118,6 +123,13 @@ def _cells(low: Any, high: Any) -> Any:
 
 
 @kernel
+def _weight(records: Any, at: int, settings: Any) -> Any:
+    """What a predicate counts for when an attribute is chosen: 1, or as it would be subsumed or covered (12)."""
+    subsumed = settings.directory != GENERIC and is_exact(records, at)
+    return 2.0 * (1.0 - settings.beta) if subsumed else 2.0 * settings.beta
+
+
+@kernel
 def _survey(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings: Any, scratch: Any) -> Any:
     """Which rules of a leaf each attribute would take out of it; returns how many attributes there are.
 
@@ -135,11 +147,12 @@ def _survey(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings:
                 attribute = records[WIDTH * position] >> FLAG_BITS
                 if gains[attribute] == 0:
                     touched[kinds] = attribute
-                    scratch.losses[attribute] = 0.0
+                    scratch.losses[attribute] = scratch.weights[attribute] = 0.0
                     kinds += 1
                 gains[attribute] += 1
                 low, high = hull(records, intervals, WIDTH * position)
                 scratch.losses[attribute] += _cells(low, high)
+                scratch.weights[attribute] += _weight(records, WIDTH * position, settings)
         unit = tree.after[unit]
     start = 0
     for kind in range(kinds):
@@ -160,16 +173,19 @@ def _survey(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings:
 
 
 @kernel
-def _best(scratch: Any, kinds: int, settings: Any) -> Any:
-    """The attribute with the highest rank (14) among those that take at least `min_size` rules; NONE if there is none."""
+def _best(tree: Any, scratch: Any, kinds: int, least: int, settings: Any) -> Any:
+    """The attribute with the highest rank (14) among those that take at least so many rules; NONE if there is none.
+
+    Its loss is that of a histogram, or optimistically none, until matching tells of one.
+    """
     best, highest = np.int64(NONE), -np.inf
     for kind in range(kinds):
         attribute = scratch.touched[kind]
         gain = scratch.gains[attribute]
-        if gain < settings.min_size:
+        if gain < least:
             continue
-        loss = scratch.losses[attribute] if settings.histogram else 0.0
-        rank = (1.0 - settings.alpha) * gain - settings.alpha * loss
+        loss = scratch.losses[attribute] if settings.histogram else tree.feedback[attribute] * gain
+        rank = (1.0 - settings.alpha) * scratch.weights[attribute] - settings.alpha * loss
         if rank > highest or (rank == highest and attribute < best):
             best, highest = np.int64(attribute), rank
     return best
@@ -194,6 +210,7 @@ def _move(
                 low, high = hull(records, conjunctions.intervals, at)
                 scratch.gains[records[at] >> FLAG_BITS] -= 1
                 scratch.losses[records[at] >> FLAG_BITS] -= _cells(low, high)
+                scratch.weights[records[at] >> FLAG_BITS] -= _weight(records, at, settings)
         unlink(tree, unit)
         bucket = bucket_of(tree, conjunctions, locate(conjunctions, unit, attribute), partition, settings)
         count_rule(tree, partition, bucket, 1, settings)
@@ -213,13 +230,15 @@ def _enough_pairs(tree: Any, conjunctions: Any, cluster: int, scratch: Any) -> A
 
 
 @kernel
-def _partition(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings: Any, scratch: Any) -> Any:
+def _partition(
+    tree: Any, conjunctions: Any, cluster: int, relaxed: bool, least: int, settings: Any, scratch: Any
+) -> Any:
     """Take rules out of an overfull leaf, attribute by attribute; False if it had to stop for want of room."""
     at, nodes, enough = CLUSTER * cluster, tree.clusters, True
     mark_path(tree, cluster)
     kinds = _survey(tree, conjunctions, cluster, relaxed, settings, scratch)
     while enough and nodes[at + COUNT] > nodes[at + CAPACITY]:
-        attribute = _best(scratch, kinds, settings)
+        attribute = _best(tree, scratch, kinds, least, settings)
         if attribute == NONE:
             break
         enough = _room(tree, scratch.gains[attribute] + 1, 1)
@@ -281,10 +300,14 @@ def _cut(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: Any
     final = cluster == ROOT or nodes[at + LEVEL] == 0 or nodes[at + FLAGS] & (EXACT | SPLIT | WHOLE) != 0
     if not final:
         _split(tree, conjunctions, cluster, settings)
-    for relaxed in range(1 + settings.equality_first):
-        if nodes[at + COUNT] > nodes[at + CAPACITY]:
-            if not _partition(tree, conjunctions, cluster, relaxed == 1, settings, scratch):
-                return False
+    for attempt in range(0 if settings.equality_first else 1, 3):
+        least = settings.min_size if attempt < 2 else 1
+        if attempt == 2 and nodes[at + COUNT] > _STRETCH * settings.max_cap:
+            nodes[at + CAPACITY] = settings.max_cap
+        elif attempt == 2 or nodes[at + COUNT] <= nodes[at + CAPACITY]:
+            continue
+        if not _partition(tree, conjunctions, cluster, attempt > 0, least, settings, scratch):
+            return False
     _resize(tree, cluster, settings)
     return True
 

@@ -80,6 +80,7 @@ class Tree(NamedTuple):
     `queue`, `unclean`  c-nodes to be settled, and those whose rows are out of date
     `marks`           by attribute: STAMP if it is used on the present path
     `random`          the state of the generator
+    `feedback`        by attribute: what its p-nodes lost, a rule and event
     """
 
     clusters: NDArray[np.int32]
@@ -95,6 +96,7 @@ class Tree(NamedTuple):
     unclean: NDArray[np.int32]
     marks: NDArray[np.int64]
     random: NDArray[np.uint64]
+    feedback: NDArray[np.float64]
 
 
 TYPES: dict[str, Any] = {
@@ -111,6 +113,7 @@ TYPES: dict[str, Any] = {
     "unclean": np.int32,
     "marks": np.int64,
     "random": np.uint64,
+    "feedback": np.float64,
 }
 
 
@@ -128,12 +131,22 @@ class Settings(NamedTuple):
     reinsertion: float
 
 
+class Form(NamedTuple):
+    """How leaves are laid out and evaluated; `kind` is a number of EVALUATIONS, `noting` keeps account of false candidates."""
+
+    kind: int
+    blocks: bool
+    bloom_bits: int
+    noting: bool
+
+
 class Scratch(NamedTuple):
     """Memory of one change: the rules of a leaf, and their attributes by attribute.
 
     `members`    units
     `pairs`      positions among `members`, those of an attribute together
-    `gains`, `losses`  by attribute; the first is 0 throughout between calls
+    `gains`      by attribute: how many rules it would take; 0 throughout between calls
+    `weights`, `losses`  by attribute: the gain with equalities and other predicates weighed, and the histogram's loss
     `starts`, `ends`  by attribute: where its pairs lie
     `touched`    the attributes with gains
     """
@@ -141,6 +154,7 @@ class Scratch(NamedTuple):
     members: NDArray[np.int32]
     pairs: NDArray[np.int32]
     gains: NDArray[np.int64]
+    weights: NDArray[np.float64]
     losses: NDArray[np.float64]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]

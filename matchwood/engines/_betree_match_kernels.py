@@ -1,4 +1,4 @@
-"""Matching with a BE-Tree (TODS 2013, Algorithms 1 and 2), and the rows of its leaves."""
+"""Matching with a BE-Tree (TODS 2013, Algorithms 1 and 2)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from matchwood._jit import kernel
 from matchwood.engines._betree_layout import (
     ALWAYS,
     CLUSTER,
-    CLUSTERS,
     COUNT,
-    DIRTY,
+    EXACT,
     FLAGS,
-    GONE,
-    HEAD,
     HIGH,
     LEFT,
     LEVELS,
@@ -23,102 +20,81 @@ from matchwood.engines._betree_layout import (
     MASK,
     NONE,
     PARTITION,
-    POOL,
-    RIGHT,
-    ROOM,
     ROOT,
     SPLIT,
     START,
     TOP,
-    UNCLEAN,
-    WASTE,
 )
 from matchwood.engines._betree_node_kernels import bucket_key, find, partition_key
-from matchwood.engines._verify_kernels import clear, scatter, verify
+from matchwood.engines._betree_predicate_kernels import restore_nulls, select_rows
+from matchwood.engines._betree_row_kernels import TEST, attribute_bit
+from matchwood.engines._record_kernels import WIDTH
+from matchwood.engines._verify_kernels import clear, passes, scatter, verify
+
+EVALUATED, REUSED, COVERED, COVERED_FALSE, NOTED, TALLY = range(6)
+"""Predicates evaluated lazily, and found evaluated; candidates by covered predicates, and the false ones among them; notes
+for the ranking; how many numbers there are."""
 
 
 @kernel
-def plan_rows(tree: Any, width: int) -> int:
-    """How many integers the pool must have for the rows that are out of date."""
-    nodes, needed = tree.clusters, tree.state[POOL]
-    for place in range(tree.state[UNCLEAN]):
-        at = CLUSTER * tree.unclean[place]
-        if nodes[at + FLAGS] & GONE == 0 and width * nodes[at + COUNT] > nodes[at + ROOM]:
-            needed += _room_for(width * nodes[at + COUNT])
-    return needed
-
-
-@kernel
-def _room_for(integers: Any) -> Any:
-    """Room for rows, and for a quarter more."""
-    return integers + integers // 4
-
-
-@kernel
-def lay_out(tree: Any, pool: Any) -> None:
-    """Write the rows of all leaves that are out of date: the numbers of their units."""
-    nodes, state = tree.clusters, tree.state
-    for place in range(state[UNCLEAN]):
-        at = CLUSTER * tree.unclean[place]
-        nodes[at + FLAGS] &= ~DIRTY
-        if nodes[at + FLAGS] & GONE != 0:
-            continue
-        if nodes[at + COUNT] > nodes[at + ROOM]:
-            state[WASTE] += nodes[at + ROOM]
-            nodes[at + START], nodes[at + ROOM] = state[POOL], _room_for(nodes[at + COUNT])
-            state[POOL] += nodes[at + ROOM]
-        end, unit = nodes[at + START], nodes[at + HEAD]
-        while unit != NONE:
-            pool[end] = unit
-            end += 1
-            unit = tree.after[unit]
-    state[UNCLEAN] = 0
-
-
-@kernel
-def forget_rows(tree: Any) -> None:
-    """Let the rows of all leaves be out of date, and the pool be empty."""
-    nodes, state = tree.clusters, tree.state
-    state[UNCLEAN] = state[POOL] = state[WASTE] = 0
-    for cluster in range(state[CLUSTERS]):
-        at = CLUSTER * cluster
-        nodes[at + ROOM] = 0
-        if nodes[at + FLAGS] & GONE == 0:
-            nodes[at + FLAGS] |= DIRTY
-            tree.unclean[state[UNCLEAN]] = cluster
-            state[UNCLEAN] += 1
-        else:
-            nodes[at + FLAGS] &= ~DIRTY
+def _lazily(
+    records: Any, intervals: Any, samples: Any, predicate: int, labels: Any, passed: Any, failed: Any, done: Any,
+    tally: Any,
+) -> Any:  # fmt: skip
+    """Whether a predicate holds: as it was found for this event before, else it is evaluated and remembered."""
+    word, bit = predicate >> 6, np.uint64(1) << np.uint64(predicate & 63)
+    if passed[word] & bit != 0:
+        tally[REUSED] += 1
+        return True
+    if failed[word] & bit != 0:
+        tally[REUSED] += 1
+        return False
+    at = WIDTH * samples[predicate]
+    label = labels[records[at] >> 2]
+    holds = passes(records[at], records[at + 1], records[at + 2], label, intervals)
+    done[tally[EVALUATED]] = word
+    tally[EVALUATED] += 1
+    if holds:
+        passed[word] |= bit
+    else:
+        failed[word] |= bit
+    return holds
 
 
 @kernel
 def match_tree(
-    conjunctions: Any, shape: Any, live: int, events: Any, first: int, labels: Any, stack: Any,
-    units: Any, offsets: Any, work: Any,
+    conjunctions: Any, shape: Any, known: Any, bitmap: Any, form: Any, live: int, events: Any, first: int, labels: Any,
+    stack: Any, result: Any, passed: Any, failed: Any, done: Any, notes: Any, tally: Any, units: Any, offsets: Any,
+    work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while the most that one event can have fits."""
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     nodes, partitions, keys, values, pool = shape.clusters, shape.partitions, shape.keys, shape.values, shape.pool
-    used = 0
+    used, evaluated = 0, 0
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < live:
             break
         scatter(events, event, labels)
-        present = np.uint32(0)
+        present, bloom = np.uint32(0), np.uint64(0)
         for pair in range(events.offsets[event], events.offsets[event + 1]):
             present |= np.uint32(1) << np.uint32(events.attributes[pair] & 31)
+            if form.bloom_bits > 0:
+                bloom |= attribute_bit(events.attributes[pair], form.bloom_bits)
+        if form.kind > 1:
+            select_rows(events, event, bitmap, result)
         stack[0], stack[1], depth = ROOT, ALWAYS, 2
         while depth > 0:
             depth -= 1
             cluster = stack[depth]
             at = CLUSTER * cluster
-            start, count = nodes[at + START], nodes[at + COUNT]
-            work[1] += count
-            for row in range(start, start + count):
-                unit = pool[row]
-                if verify(positions, records, intervals, unit, labels) and used < len(units):
-                    units[used] = unit
-                    used += 1
+            count = nodes[at + COUNT]
+            if count > 0:
+                before = used
+                used = _scan(
+                    conjunctions, known, form, pool, nodes[at + START], count, labels, bloom, result, passed, failed,
+                    done, tally, units, used, work,
+                )  # fmt: skip
+                if form.noting:
+                    _note(nodes, cluster, count, count - used + before, notes, tally)
             mask = np.uint32(nodes[at + MASK]) & present
             if mask == 0:
                 continue
@@ -130,9 +106,85 @@ def match_tree(
                 if partition != NONE:
                     depth = _search(nodes, partitions, keys, values, partition, events.labels[pair], stack, depth)
         clear(events, event, labels)
+        if form.kind > 1:
+            restore_nulls(events, event, bitmap, result)
+        if form.kind > 0:
+            for place in range(tally[EVALUATED]):
+                passed[done[place]] = failed[done[place]] = 0
+            evaluated += tally[EVALUATED]
+            tally[EVALUATED] = 0
         offsets[event - first + 1] = used
         work[0] += 1
-    work[2], work[3] = work[1], used
+    work[3], tally[EVALUATED] = used, evaluated
+
+
+@kernel
+def _note(nodes: Any, cluster: int, count: int, false: int, notes: Any, tally: Any) -> None:
+    """Remember how many candidates of a leaf were false, for the ranking; what does not fit is left out."""
+    if nodes[CLUSTER * cluster + FLAGS] & EXACT == 0:
+        tally[COVERED] += count
+        tally[COVERED_FALSE] += false
+    if 2 * tally[NOTED] + 2 <= len(notes):
+        notes[2 * tally[NOTED]], notes[2 * tally[NOTED] + 1] = cluster, false
+        tally[NOTED] += 1
+
+
+@kernel
+def _scan(
+    conjunctions: Any, known: Any, form: Any, pool: Any, start: int, count: int, labels: Any, bloom: Any, result: Any,
+    passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: int, work: Any,
+) -> int:  # fmt: skip
+    """Write the units of a leaf that hold behind `used`; returns the new end."""
+    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    width, one = np.uint64(pool[start]), np.uint64(1)
+    words = np.uint64((form.bloom_bits + 31) // 32)
+    row, kind = np.uint64(start + 1), form.kind
+    work[1] += count
+    for _ in range(count):
+        at, end = row + one + words, row + width
+        unit, row = np.int64(pool[row]), end
+        if words != 0:
+            wanted = np.uint64(np.uint32(pool[at - words]))
+            if words == 2:
+                wanted |= np.uint64(np.uint32(pool[at - one])) << np.uint64(32)
+            if bloom & wanted != wanted:
+                continue
+        work[2] += 1
+        whole = unit >= 0
+        unit = unit if whole else -1 - unit
+        holds = True
+        if kind == 0:
+            while holds and at < end:
+                holds = np.uint32(labels[np.uint32(pool[at])] - pool[at + one]) < np.uint32(pool[at + one + one])
+                at += np.uint64(TEST)
+            if holds and (not whole or not form.blocks):
+                holds = verify(positions, records, intervals, unit, labels)
+        elif form.blocks:
+            while holds and at < end:
+                reference = pool[at]
+                at += one
+                if reference >= 0:
+                    holds = (result[reference >> 6] >> np.uint64(reference & 63)) & one != 0
+                else:
+                    holds = _lazily(
+                        records, intervals, known.samples, -1 - reference, labels, passed, failed, done, tally
+                    )
+            if holds and not whole:
+                holds = verify(positions, records, intervals, unit, labels)
+        else:
+            position, last = positions[unit], positions[unit + 1]
+            while holds and position < last:
+                predicate = known.ids[position]
+                reference = known.bits[predicate]
+                position += 1
+                if reference >= 0:
+                    holds = (result[reference >> 6] >> np.uint64(reference & 63)) & one != 0
+                else:
+                    holds = _lazily(records, intervals, known.samples, predicate, labels, passed, failed, done, tally)
+        if holds and used < len(units):
+            units[used] = unit
+            used += 1
+    return used
 
 
 @kernel

@@ -194,14 +194,14 @@ def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced:
                 for position in range(count, end):
                     link(tree, displaced[position], cluster)
             else:
-                _discount(tree, cluster, end - count, settings)
+                discount(tree, cluster, end - count, settings)
                 count = end
         tidy(tree, cluster, settings)
     return count
 
 
 @kernel
-def _discount(tree: Any, cluster: int, count: int, settings: Any) -> None:
+def discount(tree: Any, cluster: int, count: int, settings: Any) -> None:
     """Count units out of all p-nodes above a c-node."""
     owner = tree.clusters[CLUSTER * cluster + OWNER]
     while owner != NONE:

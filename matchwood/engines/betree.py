@@ -9,20 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.engines._betree_adjust_kernels import rank_partitions, recycle
 from matchwood.engines._betree_cut_kernels import gather_units, insert_units
-from matchwood.engines._betree_layout import CLUSTER, DIRECTORIES, OUTSIDE, QUEUE, Settings
-from matchwood.engines._betree_match_kernels import match_tree
+from matchwood.engines._betree_layout import CLUSTER, DIRECTORIES, OUTSIDE, QUEUE, Form, Settings
+from matchwood.engines._betree_match_kernels import TALLY, match_tree
 from matchwood.engines._betree_remove_kernels import remove_units
 from matchwood.engines._output import Output
 from matchwood.engines._views import read_only, read_only_events, require, saved_count
 from matchwood.engines.base import Engine, Hits
+from matchwood.engines.betree_feedback import Feedback
 from matchwood.engines.betree_nodes import Nodes, new_scratch
+from matchwood.engines.betree_predicates import EVALUATIONS, Predicates
 from matchwood.engines.betree_stats import shape_of
 from matchwood.engines.conjunctions import ConjunctionStore
 from matchwood.engines.workspace import Workspace
 
-_BATCH = 1024
+_BATCH = 256
 """So many units at once, if they are at least as many as there are, are laid out by the statistics of all."""
+
+_NOTES = 2**16
+"""Leaves of which a match call tells the ranking at most."""
 
 
 class BETree(Engine):
@@ -31,10 +37,12 @@ class BETree(Engine):
     A predicate is cut by the interval that encloses it (Table I), and verified in the leaf. Predicates that accept NULL
     never lead anywhere; units without any other kind are in Z, which is looked at for every event.
 
-    Work: candidates are the units in the leaves that an event reaches; all of them are verified.
+    Work: candidates are the units in the leaves that an event reaches; verified are those that the Bloom filters of their
+    attributes let through, all of them without such.
     """
 
     name: ClassVar[str] = "betree"
+    uses_history: ClassVar[bool] = True
     options: ClassVar[Mapping[str, Any]] = {
         "max_cap": 0,
         "min_size": 3,
@@ -42,36 +50,73 @@ class BETree(Engine):
         "equality_first": True,
         "batch": True,
         "underflow": "reinsert",
+        "loss": "optimistic",
+        "alpha": 0.5,
+        "beta": 0.5,
+        "tune_beta": False,
+        "window": 0,
+        "theta": 0.0,
+        "reinsertion": 0.0,
+        "exploit": 1.0,
+        "seed": 0,
+        "evaluation": "plain",
+        "blocks": True,
+        "bloom_bits": 0,
     }
-    limits: ClassVar[Mapping[str, tuple[int, int]]] = {"max_cap": (0, 2**20), "min_size": (1, 2**20)}
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "max_cap": (0, 2**20),
+        "min_size": (1, 2**20),
+        "alpha": (0.0, 1.0),
+        "beta": (0.0, 1.0),
+        "window": (0, 2**40),
+        "theta": (-1e12, 1e12),
+        "reinsertion": (0.0, 0.5),
+        "exploit": (0.0, 1.0),
+        "seed": (0, 2**63),
+        "bloom_bits": (0, 64),
+    }
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "directory": DIRECTORIES,
         "underflow": ("reinsert", "merge"),
+        "loss": ("optimistic", "histogram"),
+        "evaluation": EVALUATIONS,
     }
     store: ConjunctionStore
 
     def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(store, options)
+        self._feedback = Feedback()
+        self._beta, self._reconsidered = self.settings["beta"], 0
         self._start()
 
     def _start(self) -> None:
-        self._max_cap = self.settings["max_cap"] or 5
-        self._nodes = Nodes(self._max_cap, 0)
+        self._max_cap = self.settings["max_cap"] or self._feedback.capacity()
+        self._nodes = Nodes(self._max_cap, self.settings["seed"])
+        self._predicates = Predicates(EVALUATIONS.index(self.settings["evaluation"]))
         self._live = 0
         self._sound = True
 
-    def _kernel_settings(self) -> Settings:
+    def _settings(self) -> Settings:
         options = self.settings
         return Settings(
             self._max_cap,
             options["min_size"],
             DIRECTORIES.index(options["directory"]),
             options["equality_first"],
-            0.5,
-            0.5,
-            False,
-            1.0,
-            0.0,
+            options["alpha"],
+            self._beta,
+            options["loss"] == "histogram",
+            options["exploit"],
+            options["reinsertion"],
+        )
+
+    def _form(self) -> Form:
+        options = self.settings
+        return Form(
+            self._predicates.kind,
+            options["blocks"],
+            options["bloom_bits"],
+            options["window"] > 0 or options["tune_beta"],
         )
 
     # ------------------------------------------------------------------ changes
@@ -79,21 +124,26 @@ class BETree(Engine):
     def insert(self, units: NDArray[np.int32]) -> None:
         self.check()
         self._nodes.fit(self.store.count, self.store.attributes)
-        fresh = units[self._nodes.columns["homes"].view()[units] == OUTSIDE]
+        fresh = units[self._homes()[units] == OUTSIDE]
         if self.settings["batch"] and len(fresh) >= max(_BATCH, self._live):
             self._build(np.concatenate((self._indexed(), fresh)))
             return
         self._live += len(fresh)
-        self._insert(fresh)
-        self._nodes.lay_out()
+        self._predicates.add(self.store.view(), fresh)
+        self._place(fresh)
+        self._adjust_if_due(len(fresh))
+        self._lay_out()
+
+    def _homes(self) -> NDArray[np.int32]:
+        return self._nodes.columns["homes"].view()
 
     def _indexed(self) -> NDArray[np.int32]:
-        return np.flatnonzero(self._nodes.columns["homes"].view() != OUTSIDE).astype(np.int32)
+        return np.flatnonzero(self._homes() != OUTSIDE).astype(np.int32)
 
-    def _insert(self, units: NDArray[np.int32]) -> None:
+    def _place(self, units: NDArray[np.int32]) -> None:
         """Insert units one after the other, and cut what overflows."""
         conjunctions, wanted = self.store.view(), read_only(units, np.int32)
-        settings, scratch = self._kernel_settings(), new_scratch(self.store.attributes, 0)
+        settings, scratch = self._settings(), new_scratch(self.store.attributes, 0)
         place = 0
         while True:
             place = insert_units(self._nodes.tree(), conjunctions, wanted, place, settings, scratch)
@@ -103,25 +153,41 @@ class BETree(Engine):
 
     def _build(self, units: NDArray[np.int32]) -> None:
         """All units at once (BE-B)."""
+        feedback = self._nodes.columns["feedback"]
         self._start()
+        self._nodes.columns["feedback"] = feedback
         self._nodes.fit(self.store.count, self.store.attributes)
         self._live = len(units)
+        self._predicates.add(self.store.view(), units)
         gather_units(self._nodes.tree(), self.store.view(), read_only(units, np.int32))
-        self._insert(units[:0])
-        self._nodes.lay_out()
+        self._place(units[:0])
+        self._lay_out()
 
     def remove(self, units: NDArray[np.int32]) -> None:
         self.check()
         self._nodes.fit(self.store.count, self.store.attributes)
-        gone = np.unique(units[self._nodes.columns["homes"].view()[units] != OUTSIDE])
+        gone = np.unique(units[self._homes()[units] != OUTSIDE])
         displaced = np.empty(self._live, np.int32)
         merging = self.settings["underflow"] == "merge"
-        settings = self._kernel_settings()
-        count = remove_units(self._nodes.tree(), read_only(gone, np.int32), merging, settings, displaced)
+        count = remove_units(self._nodes.tree(), read_only(gone, np.int32), merging, self._settings(), displaced)
         self._live -= len(gone)
+        self._predicates.drop(self.store.view(), gone)
         moved = displaced[:count]
-        self._insert(moved[~np.isin(moved, gone)])
-        self._nodes.lay_out()
+        self._place(moved[~np.isin(moved, gone)])
+        self._adjust_if_due(len(gone))
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Bring the predicates and the rows of leaves up to date."""
+        conjunctions = self.store.view()
+        if self._predicates.orphans > 4096 + self._predicates.count // 2:
+            self._predicates = Predicates(self._predicates.kind)
+            self._predicates.add(conjunctions, self._indexed())
+            self._predicates.settle(conjunctions, self.store.attributes)
+            anew = True
+        else:
+            anew = self._predicates.settle(conjunctions, self.store.attributes)
+        self._nodes.lay_out(conjunctions, self._predicates.known(), self._form(), anew)
 
     def rebuild(self) -> None:
         self._start()
@@ -130,19 +196,64 @@ class BETree(Engine):
         else:
             self.insert(self.store.live_units())
 
+    # ------------------------------------------------------------------ self-adjustment
+
+    def reconsider(self) -> None:
+        """Adjust the tree to the events so far; built anew if leaves of another capacity suit them better."""
+        self.check()
+        self._reconsidered += 1
+        self._nodes.fit(self.store.count, self.store.attributes)
+        if not self.settings["max_cap"] and self._feedback.capacity() != self._max_cap:
+            self._build(self._indexed())
+        elif self.settings["window"]:
+            self._adjust()
+            self._lay_out()
+
+    def _adjust_if_due(self, changes: int) -> None:
+        self._feedback.changes += changes
+        window = self.settings["window"]
+        if window and self._feedback.changes + self._feedback.window >= window:
+            self._adjust()
+        elif self.settings["tune_beta"]:
+            self._tune()
+
+    def _tune(self) -> None:
+        """Equation 15."""
+        if self.settings["tune_beta"]:
+            self._beta = 0.5 - self._feedback.false_rate / 2
+
+    def _adjust(self) -> None:
+        """At the end of a window: rank all nodes, and recycle those below the threshold."""
+        self._tune()
+        settings, feedback = self._settings(), self._feedback
+        rank_partitions(self._nodes.tree(), feedback.discarded, feedback.window, settings)
+        displaced = np.empty(self._live, np.int32)
+        count = recycle(self._nodes.tree(), self.settings["theta"], settings, displaced)
+        self._place(displaced[:count])
+        feedback.start_window()
+
     # ------------------------------------------------------------------ matching
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
-        shape = self._nodes.shape()
-        output = Output(workspace, events, first, self._live)
+        shape, form, predicates = self._nodes.shape(), self._form(), self._predicates
+        output, words = Output(workspace, events, first, self._live), predicates.count // 64 + 1
+        tally = np.zeros(TALLY, np.int64)
+        notes = workspace.array("betree.notes", _NOTES if form.noting else 0, np.int32, None)
         match_tree(
-            self.store.view(), shape, self._live, read_only_events(events), first,
+            self.store.view(), shape, predicates.known(), predicates.bitmap, form, self._live,
+            read_only_events(events), first,
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("betree.stack", len(shape.clusters) // CLUSTER + 2, np.int32, None),
-            output.units, output.offsets, output.work,
+            workspace.copy("betree.result", predicates.bitmap.nulls, predicates.version),
+            workspace.array("betree.passed", words, np.uint64),
+            workspace.array("betree.failed", words, np.uint64),
+            workspace.array("betree.done", predicates.count, np.int32, None),
+            notes, tally, output.units, output.offsets, output.work,
         )  # fmt: skip
-        return output.hits()
+        hits = output.hits()
+        self._feedback.fold(hits, self._live, tally, notes)
+        return hits
 
     # ------------------------------------------------------------------ saving
 
@@ -150,12 +261,19 @@ class BETree(Engine):
         return self._nodes.arrays()
 
     def header(self) -> dict[str, Any]:
-        return {"options": self.settings, "max_cap": self._max_cap}
+        return {
+            "options": self.settings,
+            "max_cap": self._max_cap,
+            "beta": self._beta,
+            "reconsidered": self._reconsidered,
+        }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         self._start()
         require(header.get("options") == self.settings, "the options of the engine are not those of its tree")
-        self._max_cap = max(1, saved_count(header, "max_cap"))
+        self._max_cap, self._reconsidered = saved_count(header, "max_cap"), saved_count(header, "reconsidered")
+        self._beta = header.get("beta")
+        require(self._max_cap > 0 and type(self._beta) is float and 0 <= self._beta <= 1, "a setting is out of range")
         self._nodes.restore(arrays)
         self._sound = False
 
@@ -164,14 +282,26 @@ class BETree(Engine):
         if self._sound:
             return
         self._nodes.check(self.store.count, self.store.attributes)
-        self._live = int(np.count_nonzero(self._nodes.columns["homes"].view() != OUTSIDE))
+        indexed = self._indexed()
+        self._live = len(indexed)
+        self._predicates.add(self.store.view(), indexed)
+        self._predicates.settle(self.store.view(), self.store.attributes)
+        self._nodes.lay_out(self.store.view(), self._predicates.known(), self._form(), True)
         self._sound = True
 
     def stats(self) -> dict[str, Any]:
         self.check()
+        saved = sum(array.nbytes for array in self.arrays().values())
         return {
-            "bytes_index": sum(array.nbytes for array in self.arrays().values()),
+            "bytes_index": saved + self._nodes.pool.nbytes + self._predicates.nbytes,
+            "bytes_rows": self._nodes.pool.nbytes,
+            "bytes_predicates": self._predicates.nbytes,
             "max_cap": self._max_cap,
+            "beta": self._beta,
+            "reconsidered": self._reconsidered,
+            "predicates": self._predicates.count - self._predicates.orphans,
+            "bitmaps_built": self._predicates.built,
+            **self._feedback.counters(),
             **shape_of(self._nodes),
         }
 
@@ -181,8 +311,7 @@ class BETree(Engine):
         """The invariance, and that every live unit is in one leaf."""
         self.check()
         indexed = np.zeros(self.store.count, dtype=np.bool_)
-        homes = self._nodes.columns["homes"].view()
-        indexed[: len(homes)] = homes != OUTSIDE
+        indexed[: len(self._homes())] = self._homes() != OUTSIDE
         wrong = np.flatnonzero(indexed != self.store.alive)
         problems = [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
         return problems + self._nodes.audit(self.store.view(), self.store.attributes)

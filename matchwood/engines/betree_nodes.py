@@ -37,12 +37,14 @@ from matchwood.engines._betree_layout import (
     UNCLEAN,
     WASTE,
     WHOLE,
+    Form,
     Scratch,
     Tree,
 )
-from matchwood.engines._betree_match_kernels import forget_rows, lay_out, plan_rows
 from matchwood.engines._betree_node_kernels import enter_all, new_cluster
+from matchwood.engines._betree_row_kernels import forget_rows, lay_out, plan_rows
 from matchwood.engines._views import require, require_range, saved
+from matchwood.engines.betree_predicates import Known
 from matchwood.engines.conjunctions import Conjunctions
 
 _SMALLEST = 64
@@ -96,7 +98,8 @@ class Nodes:
         self.columns["homes"].resize(max(units, len(self.columns["homes"])), OUTSIDE)
         self.columns["after"].resize(len(self.columns["homes"]), NONE)
         self.columns["before"].resize(len(self.columns["homes"]), NONE)
-        self.columns["marks"].resize(max(attributes, len(self.columns["marks"])))
+        for name in ("marks", "feedback"):
+            self.columns[name].resize(max(attributes, len(self.columns[name])))
 
     def supply(self, scratch: Scratch) -> Scratch:
         """Make the room that a kernel stopped for; returns the scratch memory, larger if that was too small."""
@@ -137,36 +140,31 @@ class Nodes:
 
     # ------------------------------------------------------------------ rows
 
-    def lay_out(self) -> None:
-        """Write the rows of all leaves that changed; all of them, side by side, when half of the pool is lost."""
+    def lay_out(self, conjunctions: Conjunctions, known: Known, form: Form, anew: bool = False) -> None:
+        """Write the rows of all leaves that changed; all of them, side by side, if asked to or half of the pool is lost."""
         state = self.state
-        if not state[UNCLEAN]:
-            return
-        if 2 * state[WASTE] > state[POOL] + 4096:
-            self._forget_rows()
-        self.pool.resize(int(plan_rows(self.tree(), 1)))
-        lay_out(self.tree(), self.pool.writable())
-
-    def _forget_rows(self) -> None:
-        """Let every leaf's rows be out of date."""
-        forget_rows(self.tree())
+        if anew or 2 * state[WASTE] > state[POOL] + 4096:
+            forget_rows(self.tree())
+        if state[UNCLEAN]:
+            self.pool.resize(int(plan_rows(self.tree(), conjunctions, form)))
+            lay_out(self.tree(), conjunctions, known, form, self.pool.writable())
 
     # ------------------------------------------------------------------ saving
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What is saved; unused room is not."""
+        """What is saved: neither unused room nor the rows, which are written anew from what is."""
         state = self.columns["state"].view()
         found = {name: self.columns[name].view() for name in _SAVED}
         found["clusters"] = found["clusters"][: CLUSTER * state[CLUSTERS]]
         found["partitions"] = found["partitions"][: PARTITION * state[PARTITIONS]]
         found["ranks"] = found["ranks"][: state[PARTITIONS]]
-        return {**found, "pool": self.pool.view()}
+        return found
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over a saved state, unchecked."""
         for name in _SAVED:
             self.columns[name] = Growable(TYPES[name], saved(arrays, name, TYPES[name]))
-        self.pool = Growable(np.int32, saved(arrays, "pool", np.int32))
+        self.pool = Growable(np.int32)
 
     def check(self, units: int, attributes: int) -> None:
         """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
@@ -196,14 +194,13 @@ class Nodes:
         """What the arrays tell is not taken from the state; what was done how often may be anything."""
         state = self.state
         require(state[CLUSTERS] == clusters and state[PARTITIONS] == partitions, "nodes are miscounted")
-        require(0 <= state[POOL] <= len(self.pool) and 0 <= state[WASTE] <= state[POOL], "rows are miscounted")
         state[ENTRIES] = np.count_nonzero(self.columns["values"].view() != NONE)
-        state[[QUEUE, UNCLEAN, STAMP, NEED_CLUSTERS, NEED_PARTITIONS, NEED_PAIRS]] = 0
+        state[[QUEUE, UNCLEAN, STAMP, POOL, WASTE, NEED_CLUSTERS, NEED_PARTITIONS, NEED_PAIRS]] = 0
 
     def _check_shape(self, clusters: int, partitions: int, attributes: int) -> None:
         seen, seen_partitions = np.zeros(clusters, np.bool_), np.zeros(partitions, np.bool_)
         tree, stack = self.tree(), np.empty(clusters + 2, np.int32)
-        problem = check_tree(tree, self.pool.view(), 1, attributes, seen, seen_partitions, stack)
+        problem = check_tree(tree, attributes, seen, seen_partitions, stack)
         require(problem == SAFE, PROBLEMS[problem])
         exact = np.count_nonzero(tree.clusters[FLAGS::CLUSTER][:clusters][seen] & 1)
         require(self.state[ENTRIES] == np.count_nonzero(seen_partitions) + exact, "the table holds what is gone")
@@ -227,7 +224,7 @@ class Nodes:
         clusters, partitions = int(self.state[CLUSTERS]), int(self.state[PARTITIONS])
         seen, seen_partitions = np.zeros(clusters, np.bool_), np.zeros(partitions, np.bool_)
         stack = np.empty(clusters + 2, np.int32)
-        problem = check_tree(self.tree(), self.pool.view(), 1, attributes, seen, seen_partitions, stack)
+        problem = check_tree(self.tree(), attributes, seen, seen_partitions, stack)
         if problem != SAFE:
             return [PROBLEMS[problem]]
         counts, subsumed = np.zeros(partitions, np.int64), np.zeros(partitions, np.int64)
@@ -245,6 +242,7 @@ def new_scratch(attributes: int, pairs: int) -> Scratch:
         np.empty(room, np.int32),
         np.empty(room, np.int32),
         np.zeros(attributes, np.int64),
+        np.empty(attributes, np.float64),
         np.empty(attributes, np.float64),
         np.empty(attributes, np.int64),
         np.empty(attributes, np.int64),
