@@ -29,8 +29,8 @@ from matchwood.engines._betree_remove_kernels import discount, dissolve, tidy
 def rank_partitions(tree: Any, discarded: Any, events: int, settings: Any) -> None:
     """Rank every p-node (10) by what it gains (12, 13) and what it lost over a window of events (11).
 
-    Of the gain only the predicates of its own attribute count: those above are the same for all p-nodes that compete. What an
-    attribute lost a rule is remembered for the leaves that it may be chosen for (14).
+    Of the gain only the predicates of its own attribute count: those above are the same for all p-nodes that compete.
+    What an attribute lost a rule is remembered for the leaves that it may be chosen for (14).
     """
     nodes, partitions, state = tree.clusters, tree.partitions, tree.state
     losses, rules = np.zeros(state[PARTITIONS]), np.zeros(len(tree.feedback))
@@ -57,7 +57,8 @@ def rank_partitions(tree: Any, discarded: Any, events: int, settings: Any) -> No
 
 @kernel
 def recycle(tree: Any, theta: float, settings: Any, displaced: Any) -> int:
-    """Dissolve every p-node that ranks below the threshold; returns how many units are displaced, to be inserted again."""
+    """Dissolve every p-node that ranks below the threshold; returns how many units are displaced, to be inserted
+    again."""
     count = 0
     for partition in range(tree.state[PARTITIONS]):
         cluster = np.int64(tree.partitions[PARTITION * partition + PLACE])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._jit import kernel
+from matchwood.encoding.dyadic import block_end
 from matchwood.engines._betree_layout import (
     ALWAYS,
     ATTRIBUTE,
@@ -42,7 +43,6 @@ from matchwood.engines._betree_layout import (
 )
 from matchwood.engines._betree_node_kernels import bucket_key, find, partition_key
 from matchwood.engines._betree_place_kernels import fits_a_half, hull, is_exact, locate, usable
-from matchwood.encoding.dyadic import block_end
 
 (SAFE, BAD_BUCKET, BAD_LEAF, BAD_PARTITION, BAD_TABLE, BAD_CHAIN) = range(6)
 PROBLEMS = (
@@ -138,7 +138,8 @@ def _partitions_problem(
 
 @kernel
 def check_tree(tree: Any, attributes: int, seen: Any, seen_partitions: Any, stack: Any) -> Any:
-    """Whether every node is reached just once, from its parent, and every unit is in one leaf; the first problem if not."""
+    """Whether every node is reached just once, from its parent, and every unit is in one leaf; the first problem if
+    not."""
     nodes, depth, units = tree.clusters, 0, 0
     for cluster in (ROOT, ALWAYS):
         if not _is_bucket(tree, seen, cluster, NONE, NONE, 31, 0) or nodes[CLUSTER * cluster + FLAGS] != WHOLE:
@@ -186,7 +187,8 @@ BROKEN = (
 
 @kernel
 def audit_unit(tree: Any, conjunctions: Any, unit: int, counts: Any, subsumed: Any, stamp: int) -> Any:
-    """Whether a unit is in its home bucket all the way up; returns the c-node that is wrong and how, or (NONE, SOUND)."""
+    """Whether a unit is in its home bucket all the way up; returns the c-node that is wrong and how, or (NONE,
+    SOUND)."""
     nodes = tree.clusters
     cluster = np.int64(tree.homes[unit])
     owner = nodes[CLUSTER * cluster + OWNER]
@@ -218,7 +220,8 @@ def audit_unit(tree: Any, conjunctions: Any, unit: int, counts: Any, subsumed: A
 
 @kernel
 def audit_tree(tree: Any, conjunctions: Any, seen: Any, seen_partitions: Any, counts: Any, subsumed: Any) -> Any:
-    """The invariance: every rule in the smallest bucket that encloses it, no open leaf bucket partitioned; and the counts.
+    """The invariance: every rule in the smallest bucket that encloses it, no open leaf bucket partitioned; and the
+    counts.
 
     Returns the first c-node that breaks it, and how.
     """

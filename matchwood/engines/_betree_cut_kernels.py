@@ -1,7 +1,7 @@
 """Two-phase space cutting: an overfull leaf is clustered, then partitioned (TODS 2013, Algorithms 5 and 6).
 
-The paper's Algorithm 6 halves a bucket at end/2; here it is the midpoint, and the halves share no bound. A predicate that
-straddles the cut stays in the parent, which every event that reaches the halves passes.
+The paper's Algorithm 6 halves a bucket at end/2; here it is the midpoint, and the halves share no bound. A predicate
+that straddles the cut stays in the parent, which every event that reaches the halves passes.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ _CELLS = 64
 """Cells of the histogram over an attribute's labels."""
 
 _STRETCH = 2
-"""A leaf that no attribute of `min_size` rules can relieve is extended (9); beyond so many times `max_cap`, smaller groups
-are taken out as well: a thousand rules that name an attribute each must not be looked at for every event."""
+"""A leaf that no attribute of `min_size` rules can relieve is extended (9); beyond so many times `max_cap`, smaller
+groups are taken out as well: a thousand rules that name an attribute each must not be looked at for every event."""
 
 
 @kernel
@@ -259,8 +259,8 @@ def fitting_capacity(count: Any, max_cap: int) -> Any:
 def _resize(tree: Any, cluster: int, settings: Any) -> None:
     """Give a leaf the capacity of Equation 9 after it was partitioned.
 
-    One that is still too full is extended: by an eighth at least, so that a million rules without an attribute in common
-    are not surveyed again after every few of them.
+    One that is still too full is extended: by an eighth at least, so that a million rules without an attribute in
+    common are not surveyed again after every few of them.
     """
     at, nodes = CLUSTER * cluster, tree.clusters
     count, wanted = np.int64(nodes[at + COUNT]), np.int64(nodes[at + COUNT])

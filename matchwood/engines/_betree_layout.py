@@ -2,11 +2,12 @@
 
 A *c-node* is a bucket of one attribute's label space with the rules assigned to it: those in its leaf, a linked list of
 units, and those below its *p-nodes*, one for each attribute by which the bucket is partitioned further. A p-node leads
-to the buckets of its attribute: in a hash table those that one predicate fills exactly, and from TOP on a binary tree of
-halves. The l-node of the paper is the leaf of a c-node, and part of it.
+to the buckets of its attribute: in a hash table those that one predicate fills exactly, and from TOP on a binary tree
+of halves. The l-node of the paper is the leaf of a c-node, and part of it.
 
-The discrete space is that of the labels, 0 to 2**31, and a bucket is a dyadic block of it (`encoding/dyadic.py`): halving
-at the midpoint, the halves sharing no bound, makes these and no others. An equality is nearly always one block itself.
+The discrete space is that of the labels, 0 to 2**31, and a bucket is a dyadic block of it (`encoding/dyadic.py`):
+halving at the midpoint, the halves sharing no bound, makes these and no others. An equality is nearly always one
+block itself.
 """
 
 from __future__ import annotations
@@ -59,10 +60,12 @@ NONE, OUTSIDE = -1, -1
 ROOT, ALWAYS = 0, 1
 """The c-nodes that always exist: the root, and Z for the units without a predicate that NULL fails."""
 
-(CLUSTERS, FREE_CLUSTER, PARTITIONS, FREE_PARTITION, ENTRIES, QUEUE, UNCLEAN, STAMP, POOL, WASTE, NEED_CLUSTERS,
- NEED_PARTITIONS, NEED_PAIRS, SPLITS, CUTS, MERGES, DISSOLVED, EXTENDED, RECYCLED, REINSERTED, EXPLORED) = range(21)  # fmt: skip
-"""The numbers in `state`: nodes in use and the first free ones, entries of the table, c-nodes that wait, c-nodes with rows
-out of date, the last mark; integers of the pool in use and lost; what a kernel stopped for; what was done how often."""
+CLUSTERS, FREE_CLUSTER, PARTITIONS, FREE_PARTITION, ENTRIES, QUEUE, UNCLEAN, STAMP, POOL, WASTE = range(10)
+NEED_CLUSTERS, NEED_PARTITIONS, NEED_PAIRS = range(10, 13)
+SPLITS, CUTS, MERGES, DISSOLVED, EXTENDED, RECYCLED, REINSERTED, EXPLORED = range(13, 21)
+"""The numbers in `state`: nodes in use and the first free ones, entries of the table, c-nodes that wait, c-nodes with
+rows out of date, the last mark; integers of the pool in use and lost; what a kernel stopped for; what was done how
+often."""
 
 GENERIC, SPECIALISED, HYBRID = range(3)
 DIRECTORIES = ("generic", "specialised", "hybrid")
@@ -132,7 +135,8 @@ class Settings(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How leaves are laid out and evaluated; `kind` is a number of EVALUATIONS, `noting` keeps account of false candidates."""
+    """How leaves are laid out and evaluated; `kind` is a number of EVALUATIONS, `noting` keeps account of false
+    candidates."""
 
     kind: int
     blocks: bool

@@ -32,8 +32,8 @@ from matchwood.engines._record_kernels import WIDTH
 from matchwood.engines._verify_kernels import clear, passes, scatter, verify
 
 EVALUATED, REUSED, COVERED, COVERED_FALSE, NOTED, TALLY = range(6)
-"""Predicates evaluated lazily, and found evaluated; candidates by covered predicates, and the false ones among them; notes
-for the ranking; how many numbers there are."""
+"""Predicates evaluated lazily, and found evaluated; candidates by covered predicates, and the false ones among them;
+notes for the ranking; how many numbers there are."""
 
 
 @kernel

@@ -25,7 +25,6 @@ from matchwood.engines._betree_layout import (
     LOW,
     MASK,
     NONE,
-    NUMBER,
     OWNER,
     PARTITION,
     PLACE,
@@ -202,9 +201,9 @@ def has_free_equality(tree: Any, conjunctions: Any, unit: int) -> Any:
     records = conjunctions.records
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
         at = WIDTH * position
-        if records[at] & ACCEPTS_NULL == 0 and is_exact(records, at):
-            if tree.marks[records[at] >> FLAG_BITS] != tree.state[STAMP]:
-                return True
+        free = records[at] & ACCEPTS_NULL == 0 and tree.marks[records[at] >> FLAG_BITS] != tree.state[STAMP]
+        if free and is_exact(records, at):
+            return True
     return False
 
 

@@ -15,7 +15,9 @@ EMPTY = -1
 
 
 @kernel
-def number_predicates(conjunctions: Any, units: Any, ids: Any, samples: Any, counts: Any, slots: Any, count: int) -> int:
+def number_predicates(
+    conjunctions: Any, units: Any, ids: Any, samples: Any, counts: Any, slots: Any, count: int
+) -> int:
     """Give each constraint of these units the number of its predicate, and count it; returns how many there are then.
 
     A predicate's sample is the position of one constraint that says it. There must be room for all to be new.

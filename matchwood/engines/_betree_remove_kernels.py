@@ -1,8 +1,9 @@
-"""Units out of a BE-Tree, and what underflows then (4.2, 4.3): p-nodes with too few rules are dissolved, buckets merged.
+"""Units out of a BE-Tree, and what underflows then (4.2, 4.3): p-nodes with too few rules are dissolved, buckets
+merged.
 
-The paper's deletion algorithm is in an appendix that is not at hand; this one follows from the invariance. Two halves are
-merged into their parent together, and only if they are leaf buckets and the parent is open (Rule 3): so every rule still is
-in the smallest bucket that encloses it.
+The paper's deletion algorithm is in an appendix that is not at hand; this one follows from the invariance. Two halves
+are merged into their parent together, and only if they are leaf buckets and the parent is open (Rule 3): so every
+rule still is in the smallest bucket that encloses it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from matchwood.engines._betree_layout import (
     LEFT,
     LOW,
     MERGES,
-    NEXT,
     NONE,
     OUTSIDE,
     OWNER,

@@ -1,10 +1,11 @@
 """The rows of leaves, as matching reads them: one for each unit, side by side in a pool.
 
-A leaf's rows are all equally wide, and their width stands before them. A row begins with its unit, as -1 - unit if the rest
-of it does not tell everything; a Bloom filter of its attributes follows, if there are any (6.2). In two-dimensional blocks
-(6.1) the constraints come next: with plain evaluation as tests (attribute, low, width), the narrowest first, else as
-references to predicates: a bit of the bitmap's result, or -1 - number of one that is evaluated lazily. A constraint that is
-exactly a bucket on the way to the leaf is left out. Rows that are shorter are filled with tests that always hold.
+A leaf's rows are all equally wide, and their width stands before them. A row begins with its unit, as -1 - unit if
+the rest of it does not tell everything; a Bloom filter of its attributes follows, if there are any (6.2). In
+two-dimensional blocks (6.1) the constraints come next: with plain evaluation as tests (attribute, low, width), the
+narrowest first, else as references to predicates: a bit of the bitmap's result, or -1 - number of one that is
+evaluated lazily. A constraint that is exactly a bucket on the way to the leaf is left out. Rows that are shorter are
+filled with tests that always hold.
 """
 
 from __future__ import annotations
@@ -148,9 +149,7 @@ def _write_tests(tree: Any, conjunctions: Any, unit: int, pool: Any, start: int,
 
 
 @kernel
-def _write_references(
-    tree: Any, conjunctions: Any, known: Any, unit: int, pool: Any, start: int, end: int
-) -> Any:
+def _write_references(tree: Any, conjunctions: Any, known: Any, unit: int, pool: Any, start: int, end: int) -> Any:
     """Write the references of a unit, those to the bitmap first; whether they tell everything."""
     whole, filled = True, start
     for lazy in range(2):

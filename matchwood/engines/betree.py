@@ -37,8 +37,8 @@ class BETree(Engine):
     A predicate is cut by the interval that encloses it (Table I), and verified in the leaf. Predicates that accept NULL
     never lead anywhere; units without any other kind are in Z, which is looked at for every event.
 
-    Work: candidates are the units in the leaves that an event reaches; verified are those that the Bloom filters of their
-    attributes let through, all of them without such.
+    Work: candidates are the units in the leaves that an event reaches; verified are those that the Bloom filters of
+    their attributes let through, all of them without such.
     """
 
     name: ClassVar[str] = "betree"

@@ -19,7 +19,8 @@ _ENOUGH = 256
 
 
 class Feedback:
-    """Counts of all match calls, from any number of threads; the ones for the ranking are those of the present window."""
+    """Counts of all match calls, from any number of threads; the ones for the ranking are those of the present
+    window."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -141,7 +141,8 @@ class Nodes:
     # ------------------------------------------------------------------ rows
 
     def lay_out(self, conjunctions: Conjunctions, known: Known, form: Form, anew: bool = False) -> None:
-        """Write the rows of all leaves that changed; all of them, side by side, if asked to or half of the pool is lost."""
+        """Write the rows of all leaves that changed; all of them, side by side, if asked to or half of the pool is
+        lost."""
         state = self.state
         if anew or 2 * state[WASTE] > state[POOL] + 4096:
             forget_rows(self.tree())

@@ -1,4 +1,5 @@
-"""Distinct predicates: each is evaluated at most once an event, or looked up in a bitmap of its truth by value (6.1)."""
+"""Distinct predicates: each is evaluated at most once an event, or looked up in a bitmap of its truth by value
+(6.1)."""
 
 from __future__ import annotations
 
@@ -146,7 +147,9 @@ class Predicates:
         labels = (edges & (2**32 - 1)).astype(np.int32)
         rows, nulls = np.zeros(starts[-1], np.uint64), np.zeros(words[-1], np.uint64)
         nulls[0] = 1
-        bitmap = Bitmap(words.astype(np.int64), labels, offsets.astype(np.int64), starts[:-1].astype(np.int64), rows, nulls)
+        bitmap = Bitmap(
+            words.astype(np.int64), labels, offsets.astype(np.int64), starts[:-1].astype(np.int64), rows, nulls
+        )
         fill_bitmap(conjunctions, samples, order, self._bits.view(), bitmap)
         self.bitmap = Bitmap(*(read_only(array, array.dtype) for array in bitmap))
         self._seen, self.built, self.version = self.count, self.built + 1, object()

@@ -44,8 +44,8 @@ _DONE = {
     "reinserted": REINSERTED,
     "explored": EXPLORED,
 }
-"""How often: p-nodes were made, buckets halved, halves merged, p-nodes dissolved, leaves extended without a common attribute,
-nodes recycled, rules reinserted, attributes chosen at random."""
+"""How often: p-nodes were made, buckets halved, halves merged, p-nodes dissolved, leaves extended without a common
+attribute, nodes recycled, rules reinserted, attributes chosen at random."""
 
 
 def shape_of(nodes: Nodes) -> dict[str, Any]:

@@ -13,7 +13,9 @@ from matchwood.engines.psthash import PSTHash
 from matchwood.engines.scan import Scan
 from matchwood.errors import InvalidArgument
 
-_ENGINES: dict[str, type[Structure]] = {engine.name: engine for engine in (ATree, BETree, Counting, PSTBloom, PSTHash, Scan)}
+_ENGINES: dict[str, type[Structure]] = {
+    engine.name: engine for engine in (ATree, BETree, Counting, PSTBloom, PSTHash, Scan)
+}
 
 
 def engine_names(takes: str | None = None) -> list[str]:
