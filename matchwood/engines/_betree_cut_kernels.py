@@ -44,7 +44,7 @@ from matchwood.engines._betree_layout import (
     STAMP,
     WHOLE,
 )
-from matchwood.engines._betree_node_kernels import enqueue, link, new_partition, unlink
+from matchwood.engines._betree_node_kernels import enqueue, find, link, new_partition, partition_key, unlink
 from matchwood.engines._betree_place_kernels import (
     bucket_of,
     count_rule,
@@ -195,9 +195,11 @@ def _best(tree: Any, scratch: Any, kinds: int, least: int, settings: Any) -> Any
 def _move(
     tree: Any, conjunctions: Any, cluster: int, attribute: int, relaxed: bool, settings: Any, scratch: Any
 ) -> None:
-    """Make the p-node of an attribute, and move its rules there."""
-    partition = new_partition(tree, cluster, attribute)
-    tree.state[CUTS] += 1
+    """Move all rules of an attribute to its p-node, which is made if it is not there yet."""
+    partition = find(tree.keys, tree.values, partition_key(cluster, attribute))
+    if partition == NONE:
+        partition = np.int64(new_partition(tree, cluster, attribute))
+        tree.state[CUTS] += 1
     records = conjunctions.records
     for place in range(scratch.starts[attribute], scratch.ends[attribute]):
         unit = scratch.members[scratch.pairs[place]]

@@ -91,7 +91,7 @@ class BETree(Engine):
 
     def _start(self) -> None:
         self._max_cap = self.settings["max_cap"] or self._feedback.capacity()
-        self._nodes = Nodes(self._max_cap, self.settings["seed"])
+        self.nodes = Nodes(self._max_cap, self.settings["seed"])
         self._predicates = Predicates(EVALUATIONS.index(self.settings["evaluation"]))
         self._live = 0
         self._sound = True
@@ -123,7 +123,7 @@ class BETree(Engine):
 
     def insert(self, units: NDArray[np.int32]) -> None:
         self.check()
-        self._nodes.fit(self.store.count, self.store.attributes)
+        self.nodes.fit(self.store.count, self.store.attributes)
         fresh = units[self._homes()[units] == OUTSIDE]
         if self.settings["batch"] and len(fresh) >= max(_BATCH, self._live):
             self._build(np.concatenate((self._indexed(), fresh)))
@@ -135,7 +135,7 @@ class BETree(Engine):
         self._lay_out()
 
     def _homes(self) -> NDArray[np.int32]:
-        return self._nodes.columns["homes"].view()
+        return self.nodes.columns["homes"].view()
 
     def _indexed(self) -> NDArray[np.int32]:
         return np.flatnonzero(self._homes() != OUTSIDE).astype(np.int32)
@@ -146,30 +146,30 @@ class BETree(Engine):
         settings, scratch = self._settings(), new_scratch(self.store.attributes, 0)
         place = 0
         while True:
-            place = insert_units(self._nodes.tree(), conjunctions, wanted, place, settings, scratch)
-            if place == len(wanted) and not self._nodes.state[QUEUE]:
+            place = insert_units(self.nodes.tree(), conjunctions, wanted, place, settings, scratch)
+            if place == len(wanted) and not self.nodes.state[QUEUE]:
                 return
-            scratch = self._nodes.supply(scratch)
+            scratch = self.nodes.supply(scratch)
 
     def _build(self, units: NDArray[np.int32]) -> None:
         """All units at once (BE-B)."""
-        feedback = self._nodes.columns["feedback"]
+        feedback = self.nodes.columns["feedback"]
         self._start()
-        self._nodes.columns["feedback"] = feedback
-        self._nodes.fit(self.store.count, self.store.attributes)
+        self.nodes.columns["feedback"] = feedback
+        self.nodes.fit(self.store.count, self.store.attributes)
         self._live = len(units)
         self._predicates.add(self.store.view(), units)
-        gather_units(self._nodes.tree(), self.store.view(), read_only(units, np.int32))
+        gather_units(self.nodes.tree(), self.store.view(), read_only(units, np.int32))
         self._place(units[:0])
         self._lay_out()
 
     def remove(self, units: NDArray[np.int32]) -> None:
         self.check()
-        self._nodes.fit(self.store.count, self.store.attributes)
+        self.nodes.fit(self.store.count, self.store.attributes)
         gone = np.unique(units[self._homes()[units] != OUTSIDE])
         displaced = np.empty(self._live, np.int32)
         merging = self.settings["underflow"] == "merge"
-        count = remove_units(self._nodes.tree(), read_only(gone, np.int32), merging, self._settings(), displaced)
+        count = remove_units(self.nodes.tree(), read_only(gone, np.int32), merging, self._settings(), displaced)
         self._live -= len(gone)
         self._predicates.drop(self.store.view(), gone)
         moved = displaced[:count]
@@ -187,7 +187,7 @@ class BETree(Engine):
             anew = True
         else:
             anew = self._predicates.settle(conjunctions, self.store.attributes)
-        self._nodes.lay_out(conjunctions, self._predicates.known(), self._form(), anew)
+        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), anew)
 
     def rebuild(self) -> None:
         self._start()
@@ -202,7 +202,7 @@ class BETree(Engine):
         """Adjust the tree to the events so far; built anew if leaves of another capacity suit them better."""
         self.check()
         self._reconsidered += 1
-        self._nodes.fit(self.store.count, self.store.attributes)
+        self.nodes.fit(self.store.count, self.store.attributes)
         if not self.settings["max_cap"] and self._feedback.capacity() != self._max_cap:
             self._build(self._indexed())
         elif self.settings["window"]:
@@ -226,9 +226,9 @@ class BETree(Engine):
         """At the end of a window: rank all nodes, and recycle those below the threshold."""
         self._tune()
         settings, feedback = self._settings(), self._feedback
-        rank_partitions(self._nodes.tree(), feedback.discarded, feedback.window, settings)
+        rank_partitions(self.nodes.tree(), feedback.discarded, feedback.window, settings)
         displaced = np.empty(self._live, np.int32)
-        count = recycle(self._nodes.tree(), self.settings["theta"], settings, displaced)
+        count = recycle(self.nodes.tree(), self.settings["theta"], settings, displaced)
         self._place(displaced[:count])
         feedback.start_window()
 
@@ -236,7 +236,7 @@ class BETree(Engine):
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
-        shape, form, predicates = self._nodes.shape(), self._form(), self._predicates
+        shape, form, predicates = self.nodes.shape(), self._form(), self._predicates
         output, words = Output(workspace, events, first, self._live), predicates.count // 64 + 1
         tally = np.zeros(TALLY, np.int64)
         notes = workspace.array("betree.notes", _NOTES if form.noting else 0, np.int32, None)
@@ -258,7 +258,7 @@ class BETree(Engine):
     # ------------------------------------------------------------------ saving
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return self._nodes.arrays()
+        return self.nodes.arrays()
 
     def header(self) -> dict[str, Any]:
         return {
@@ -274,27 +274,27 @@ class BETree(Engine):
         self._max_cap, self._reconsidered = saved_count(header, "max_cap"), saved_count(header, "reconsidered")
         self._beta = header.get("beta")
         require(self._max_cap > 0 and type(self._beta) is float and 0 <= self._beta <= 1, "a setting is out of range")
-        self._nodes.restore(arrays)
+        self.nodes.restore(arrays)
         self._sound = False
 
     def check(self) -> None:
         """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
         if self._sound:
             return
-        self._nodes.check(self.store.count, self.store.attributes)
+        self.nodes.check(self.store.count, self.store.attributes)
         indexed = self._indexed()
         self._live = len(indexed)
         self._predicates.add(self.store.view(), indexed)
         self._predicates.settle(self.store.view(), self.store.attributes)
-        self._nodes.lay_out(self.store.view(), self._predicates.known(), self._form(), True)
+        self.nodes.lay_out(self.store.view(), self._predicates.known(), self._form(), True)
         self._sound = True
 
     def stats(self) -> dict[str, Any]:
         self.check()
         saved = sum(array.nbytes for array in self.arrays().values())
         return {
-            "bytes_index": saved + self._nodes.pool.nbytes + self._predicates.nbytes,
-            "bytes_rows": self._nodes.pool.nbytes,
+            "bytes_index": saved + self.nodes.bytes_rows + self._predicates.nbytes,
+            "bytes_rows": self.nodes.bytes_rows,
             "bytes_predicates": self._predicates.nbytes,
             "max_cap": self._max_cap,
             "beta": self._beta,
@@ -302,7 +302,7 @@ class BETree(Engine):
             "predicates": self._predicates.count - self._predicates.orphans,
             "bitmaps_built": self._predicates.built,
             **self._feedback.counters(),
-            **shape_of(self._nodes),
+            **shape_of(self.nodes),
         }
 
     # ------------------------------------------------------------------ trust
@@ -314,4 +314,4 @@ class BETree(Engine):
         indexed[: len(self._homes())] = self._homes() != OUTSIDE
         wrong = np.flatnonzero(indexed != self.store.alive)
         problems = [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
-        return problems + self._nodes.audit(self.store.view(), self.store.attributes)
+        return problems + self.nodes.audit(self.store.view(), self.store.attributes)

@@ -14,6 +14,7 @@ from matchwood.engines._betree_layout import (
     ALWAYS,
     CLUSTER,
     CLUSTERS,
+    COUNT,
     ENTRIES,
     FLAGS,
     FREE_CLUSTER,
@@ -33,6 +34,7 @@ from matchwood.engines._betree_layout import (
     QUEUE,
     ROOT,
     STAMP,
+    START,
     TYPES,
     UNCLEAN,
     WASTE,
@@ -149,6 +151,13 @@ class Nodes:
         if state[UNCLEAN]:
             self.pool.resize(int(plan_rows(self.tree(), conjunctions, form)))
             lay_out(self.tree(), conjunctions, known, form, self.pool.writable())
+
+    @property
+    def bytes_rows(self) -> int:
+        """What the rows of all leaves take, without the room that some have for more."""
+        nodes = self.columns["clusters"].view()[: CLUSTER * self.state[CLUSTERS]].reshape(-1, CLUSTER)
+        leaves = nodes[nodes[:, COUNT] > 0]
+        return 4 * int((1 + leaves[:, COUNT].astype(np.int64) * self.pool.view()[leaves[:, START]]).sum())
 
     # ------------------------------------------------------------------ saving
 

@@ -19,6 +19,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in engine_names("conjunctions")),
     ("pstbloom", {"signatures": True, "signature_bits": 2}),
     ("psthash", {"access": 3, "dense": 2}),
+    ("betree", {"max_cap": 2, "directory": "generic", "evaluation": "hybrid", "bloom_bits": 32, "window": 10}),
 ]
 
 
