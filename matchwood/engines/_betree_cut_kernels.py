@@ -289,6 +289,25 @@ def _reinsert(tree: Any, conjunctions: Any, cluster: int, settings: Any) -> Any:
 
 
 @kernel
+def _part(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: Any) -> Any:
+    """Partition a leaf while it is too full; False for want of room.
+
+    Other predicates than equalities only once it is stretched, and then groups below `min_size` as well.
+    """
+    at, nodes = CLUSTER * cluster, tree.clusters
+    if nodes[at + COUNT] > nodes[at + CAPACITY]:
+        relaxed = not settings.equality_first
+        if not _partition(tree, conjunctions, cluster, relaxed, settings.min_size, settings, scratch):
+            return False
+    for least in (settings.min_size, 1):
+        if nodes[at + COUNT] > _STRETCH * settings.max_cap:
+            nodes[at + CAPACITY] = settings.max_cap
+            if not _partition(tree, conjunctions, cluster, True, least, settings, scratch):
+                return False
+    return True
+
+
+@kernel
 def _cut(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: Any) -> Any:
     """One step for an overfull leaf: cut its bucket if that is possible, partition it if not."""
     at, nodes = CLUSTER * cluster, tree.clusters
@@ -302,14 +321,8 @@ def _cut(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: Any
     final = cluster == ROOT or nodes[at + LEVEL] == 0 or nodes[at + FLAGS] & (EXACT | SPLIT | WHOLE) != 0
     if not final:
         _split(tree, conjunctions, cluster, settings)
-    for attempt in range(0 if settings.equality_first else 1, 3):
-        least = settings.min_size if attempt < 2 else 1
-        if attempt == 2 and nodes[at + COUNT] > _STRETCH * settings.max_cap:
-            nodes[at + CAPACITY] = settings.max_cap
-        elif attempt == 2 or nodes[at + COUNT] <= nodes[at + CAPACITY]:
-            continue
-        if not _partition(tree, conjunctions, cluster, attempt > 0, least, settings, scratch):
-            return False
+    if not _part(tree, conjunctions, cluster, settings, scratch):
+        return False
     _resize(tree, cluster, settings)
     return True
 
