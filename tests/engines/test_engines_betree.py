@@ -263,7 +263,7 @@ def popular_and_useless() -> list[Conjunction]:
 
 def test_nodes_that_lose_are_recycled() -> None:
     store, contents = stored(popular_and_useless())
-    engine = built(store, max_cap=110, window=200)
+    engine = built(store, max_cap=110, window=200, equality_first=False)
     event = {0: 30 * STEP, 1: 6 * STEP}
     assert {bucket.attribute for bucket in buckets(engine) if bucket.above == 0} == {0}
     engine.match(encode_events([event] * 200), 0, Workspace())
@@ -277,7 +277,7 @@ def test_nodes_that_lose_are_recycled() -> None:
 
 def test_alpha_decides_whether_loss_counts() -> None:
     store, _ = stored(popular_and_useless())
-    engine = built(store, max_cap=110, window=200, alpha=0.0)
+    engine = built(store, max_cap=110, window=200, alpha=0.0, equality_first=False)
     engine.match(encode_events([{0: 30 * STEP, 1: 6 * STEP}] * 300), 0, Workspace())
     engine.reconsider()
     assert engine.stats()["recycled"] == 0
