@@ -110,6 +110,13 @@ _ALL = (
         label=("workload", "engine"),
     ),
     Experiment(
+        "betree",
+        "matchwood.bench.betree",
+        "The BE-Tree paper's experiments: profiles of BEGen, what each optimisation gains, changing workloads",
+        value="us_per_event",
+        label=("workload", "engine"),
+    ),
+    Experiment(
         "lint",
         "matchwood.bench.linting",
         "Linting many rules",
