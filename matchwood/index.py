@@ -14,10 +14,12 @@ import pyarrow as pa
 from matchwood._locks import ReadersWriterLock
 from matchwood.encoding import Encoder, Schema
 from matchwood.engines.atree_view import NodeView
+from matchwood.engines.betree import BETree
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
 from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes
-from matchwood.indexing.drawing import MOST_NODES, drawing
+from matchwood.indexing.betree_drawing import betree_drawing
+from matchwood.indexing.drawing import MOST_NODES, check_arguments, drawing
 from matchwood.indexing.entries import Items, Values
 from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
@@ -222,11 +224,16 @@ class Index(MutableMapping[Any, str]):
             return tree_nodes.tree_nodes(self._table, self._encoder, self._matcher)
 
     def draw(self, format: str = "mermaid", limit: int = MOST_NODES) -> str:
-        """The tree of the engine `atree` as a picture: text for Mermaid or, with `dot`, for Graphviz.
+        """The tree of the engine `atree` or `betree` as a picture: text for Mermaid or, with `dot`, for Graphviz.
 
         A tree of more than `limit` nodes is an error: nobody could read it.
         """
-        return drawing(self.nodes(), format, limit)
+        engine = getattr(self._matcher, "over", None)
+        if not isinstance(engine, BETree):
+            return drawing(self.nodes(), format, limit)
+        check_arguments(format, limit)
+        with self._unchanged():
+            return betree_drawing(engine, self._table, self._encoder, format, limit)
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""

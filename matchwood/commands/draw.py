@@ -1,4 +1,4 @@
-"""`matchwood draw`: the A-Tree of a few rules as a picture, for Graphviz or Mermaid."""
+"""`matchwood draw`: the A-Tree or the BE-Tree of a few rules as a picture, for Graphviz or Mermaid."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from matchwood.errors import InvalidArgument
 from matchwood.indexing.drawing import FORMATS, MOST_NODES
 from matchwood.indexing.report import Report
 
+ENGINES = ("atree", "betree")
+"""The engines that can be drawn."""
+
 
 def add_arguments(commands: Any) -> None:
-    draw = commands.add_parser("draw", help="draw the A-Tree of a few rules")
+    draw = commands.add_parser("draw", help="draw the A-Tree or the BE-Tree of a few rules")
     add_source_arguments(draw)
+    draw.add_argument("--engine", choices=ENGINES, default=ENGINES[0], help=f"whose tree (default: {ENGINES[0]})")
     draw.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=f"for what (default: {FORMATS[0]})")
     draw.add_argument("-o", "--output", type=Path, metavar="FILE", help="where it goes (default: standard output)")
     draw.add_argument(
@@ -29,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     if output is not None and output.resolve() == arguments.rules.resolve():
         raise WrongCall(f"--output {output} would replace the rules")
-    index, report = load_rules(arguments, "atree", "error")
+    index, report = load_rules(arguments, arguments.engine, "error")
     _require_all(arguments.rules, report)
     picture = index.draw(arguments.format, arguments.limit)
     if output is None:
