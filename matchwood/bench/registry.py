@@ -112,7 +112,7 @@ _ALL = (
     Experiment(
         "betree",
         "matchwood.bench.betree",
-        "The BE-Tree paper's experiments: profiles of BEGen, what each optimisation gains, changing workloads",
+        "The BE-Tree paper's experiments: BEGen by profile, options, changes",
         value="us_per_event",
         label=("workload", "engine"),
     ),
