@@ -1,4 +1,4 @@
-"""The BE-Tree paper's experiments: BEGen by profile, what each optimisation gains, and workloads that change.
+"""The BE-Tree paper's experiments: BEGen by profile, q-grams, what each optimisation gains, workloads that change.
 
 Rules go straight from the generator's columns to codes (`encoded_rules.py`); `build_s` is the engine's own part. All
 engines of a workload have the same hits, and those of the first events are held against brute force.
@@ -18,8 +18,10 @@ from matchwood.engines.registry import engine_names
 from matchwood.progress import Progress
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
+from matchwood.workloads.qgrams import qgrams
 
 OWN = "betree"
+MOST_NAMES = 27_000
 COMPARED = ("workload size", "Bloom filter")
 """Profiles on which the variants are measured too."""
 
@@ -27,10 +29,13 @@ COMPARED = ("workload size", "Bloom filter")
 def run(scale: str) -> dict[str, Any]:
     warm_up()
     planned, rows = list(cases(scale)), []
-    with Progress("bench betree", "workloads", len(planned) + 1) as progress:
+    with Progress("bench betree", "workloads", len(planned) + 2) as progress:
         for case in planned:
             rows += measure(case, begen(**case.settings), SIZES[scale])
             progress.advance()
+        names = qgrams(min(MOST_NAMES, SIZES[scale].most_rules), SIZES[scale].events, seed=7)
+        rows += measure(Case("q-grams", f"names {names.rules.count:,}", {"distribution": "names"}), names, SIZES[scale])
+        progress.advance()
         rows += changing(SIZES[scale])
         progress.advance()
     return {"experiment": "betree", "scale": scale, "rows": rows}
