@@ -35,6 +35,9 @@ EVALUATED, REUSED, COVERED, COVERED_FALSE, NOTED, TALLY = range(6)
 """Predicates evaluated lazily, and found evaluated; candidates by covered predicates, and the false ones among them;
 notes for the ranking; how many numbers there are."""
 
+_BLOCK = 128
+"""Leaves whose first rows are touched together before any of them is scanned."""
+
 
 @kernel
 def _lazily(
@@ -64,12 +67,12 @@ def _lazily(
 @kernel
 def match_tree(
     conjunctions: Any, shape: Any, known: Any, bitmap: Any, form: Any, live: int, events: Any, first: int, labels: Any,
-    stack: Any, result: Any, passed: Any, failed: Any, done: Any, notes: Any, tally: Any, units: Any, offsets: Any,
+    reached: Any, result: Any, passed: Any, failed: Any, done: Any, notes: Any, tally: Any, units: Any, offsets: Any,
     work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while the most that one event can have fits."""
     nodes, partitions, keys, values, pool = shape.clusters, shape.partitions, shape.keys, shape.values, shape.pool
-    used, evaluated = 0, 0
+    used, evaluated, touched = 0, 0, np.int32(0)
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < live:
             break
@@ -81,21 +84,11 @@ def match_tree(
                 bloom |= attribute_bit(events.attributes[pair], form.bloom_bits)
         if form.kind > 1:
             select_rows(events, event, bitmap, result)
-        stack[0], stack[1], depth = ROOT, ALWAYS, 2
-        while depth > 0:
-            depth -= 1
-            cluster = stack[depth]
-            at = CLUSTER * cluster
-            count = nodes[at + COUNT]
-            if count > 0:
-                before = used
-                used = _scan(
-                    conjunctions, known, form, pool, nodes[at + START], count, labels, bloom, result, passed, failed,
-                    done, tally, units, used, work,
-                )  # fmt: skip
-                if form.noting:
-                    _note(nodes, cluster, count, count - used + before, notes, tally)
-            mask = np.uint32(nodes[at + MASK]) & present
+        reached[0], reached[1], count, place = ROOT, ALWAYS, 2, 0
+        while place < count:
+            cluster = reached[place]
+            place += 1
+            mask = np.uint32(nodes[CLUSTER * cluster + MASK]) & present
             if mask == 0:
                 continue
             for pair in range(events.offsets[event], events.offsets[event + 1]):
@@ -104,7 +97,24 @@ def match_tree(
                     continue
                 partition = find(keys, values, partition_key(cluster, attribute))
                 if partition != NONE:
-                    depth = _search(nodes, partitions, keys, values, partition, events.labels[pair], stack, depth)
+                    count = _search(
+                        nodes, partitions, keys, values, partition, events.labels[pair], present, reached, count
+                    )
+        for start in range(0, count, _BLOCK):
+            stop = min(start + _BLOCK, count)
+            touched ^= _touch(nodes, pool, reached, start, stop)
+            for place in range(start, stop):
+                cluster = reached[place]
+                at = CLUSTER * cluster
+                size = nodes[at + COUNT]
+                if size > 0:
+                    before = used
+                    used = _scan(
+                        conjunctions, known, form, pool, nodes[at + START], size, labels, bloom, result, passed, failed,
+                        done, tally, units, used, work,
+                    )  # fmt: skip
+                    if form.noting:
+                        _note(nodes, cluster, size, size - used + before, notes, tally)
         clear(events, event, labels)
         if form.kind > 1:
             restore_nulls(events, event, bitmap, result)
@@ -116,6 +126,7 @@ def match_tree(
         offsets[event - first + 1] = used
         work[0] += 1
     work[3], tally[EVALUATED] = used, evaluated
+    reached[0] = touched
 
 
 @kernel
@@ -188,10 +199,22 @@ def _scan(
 
 
 @kernel
+def _touch(nodes: Any, pool: Any, reached: Any, start: int, stop: int) -> Any:
+    """Read where the rows of some leaves begin. The loads are independent, so their cache misses overlap."""
+    touched = np.int32(0)
+    for place in range(np.uint64(start), np.uint64(stop)):
+        at = np.uint64(CLUSTER) * np.uint64(reached[place])
+        if nodes[at + np.uint64(COUNT)] > 0:
+            touched ^= pool[np.uint64(nodes[at + np.uint64(START)])]
+    return touched
+
+
+@kernel
 def _search(
-    nodes: Any, partitions: Any, keys: Any, values: Any, partition: int, label: int, stack: Any, depth: int
-) -> int:
-    """Put the buckets of a p-node that enclose a label on the stack; returns its new depth.
+    nodes: Any, partitions: Any, keys: Any, values: Any, partition: int, label: int, present: Any, reached: Any,
+    count: int,
+) -> int:  # fmt: skip
+    """Write the buckets of a p-node that enclose a label behind `count`; returns the new end.
 
     A bucket that is cut is looked at too: it holds what straddles the cut.
     """
@@ -200,19 +223,20 @@ def _search(
     while levels != 0:
         if levels & np.uint32(1) != 0:
             found = find(keys, values, bucket_key(partition, level, label >> level))
-            if found != NONE and depth < len(stack):
-                stack[depth] = found
-                depth += 1
+            if found != NONE and count < len(reached):
+                reached[count] = found
+                count += 1
         levels >>= np.uint32(1)
         level += 1
     cluster, level = np.int64(partitions[at + TOP]), 31
     while cluster != NONE:
         at = CLUSTER * cluster
-        if nodes[at + LOW] <= label < nodes[at + HIGH] and depth < len(stack):
-            stack[depth] = cluster
-            depth += 1
+        wanted = nodes[at + COUNT] > 0 or np.uint32(nodes[at + MASK]) & present != 0
+        if wanted and nodes[at + LOW] <= label < nodes[at + HIGH] and count < len(reached):
+            reached[count] = cluster
+            count += 1
         level -= 1
         if nodes[at + FLAGS] & SPLIT == 0 or level < 0:
             break
         cluster = np.int64(nodes[at + LEFT + ((label >> level) & 1)])
-    return depth
+    return count

@@ -244,7 +244,7 @@ class BETree(Engine):
             self.store.view(), shape, predicates.known(), predicates.bitmap, form, self._live,
             read_only_events(events), first,
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
-            workspace.array("betree.stack", len(shape.clusters) // CLUSTER + 2, np.int32, None),
+            workspace.array("betree.reached", len(shape.clusters) // CLUSTER + 2, np.int32, None),
             workspace.copy("betree.result", predicates.bitmap.nulls, predicates.version),
             workspace.array("betree.passed", words, np.uint64),
             workspace.array("betree.failed", words, np.uint64),

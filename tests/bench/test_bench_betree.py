@@ -21,7 +21,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def test_a_row_for_every_engine_and_variant(rows: list[dict[str, Any]]) -> None:
-    first = [row["engine"] for row in rows if row["profile" if "profile" in row else "engine"] == "Bloom filter"]
+    first = [row["engine"] for row in rows if row.get("profile") == "Bloom filter"]
     assert first == [*engine_names("conjunctions"), *(f"betree, {name}" for name in VARIANTS)]
     assert {row["engine"] for row in rows if row["workload"].startswith("names")} == set(engine_names("conjunctions"))
     assert all(row["checked"] is True and row["us_per_event"] > 0 for row in rows)
