@@ -27,6 +27,9 @@ from matchwood.engines.workspace import Workspace
 _BATCH = 256
 """So many units at once, if they are at least as many as there are, are laid out by the statistics of all."""
 
+_NOTICEABLE = 0.01
+"""A smaller change of beta is not worth ranking all nodes anew."""
+
 _NOTES = 2**16
 """Leaves of which a match call tells the ranking at most."""
 
@@ -214,17 +217,20 @@ class BETree(Engine):
         window = self.settings["window"]
         if window and self._feedback.changes + self._feedback.window >= window:
             self._adjust()
-        elif self.settings["tune_beta"]:
-            self._tune()
+        elif self._tuned():
+            rank_partitions(self.nodes.tree(), np.zeros(0), 1, self._settings())
 
-    def _tune(self) -> None:
-        """Equation 15."""
-        if self.settings["tune_beta"]:
-            self._beta = 0.5 - self._feedback.false_rate / 2
+    def _tuned(self) -> bool:
+        """Set beta by Equation 15, if it is to be tuned; whether that made a difference."""
+        beta = 0.5 - self._feedback.false_rate / 2 if self.settings["tune_beta"] else self._beta
+        if abs(beta - self._beta) < _NOTICEABLE:
+            return False
+        self._beta = beta
+        return True
 
     def _adjust(self) -> None:
         """At the end of a window: rank all nodes, and recycle those below the threshold."""
-        self._tune()
+        self._tuned()
         settings, feedback = self._settings(), self._feedback
         rank_partitions(self.nodes.tree(), feedback.discarded, feedback.window, settings)
         displaced = np.empty(self._live, np.int32)
