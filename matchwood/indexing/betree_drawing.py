@@ -17,7 +17,7 @@ from matchwood.encoding.leaf_texts import leaf_name
 from matchwood.engines.betree import BETree
 from matchwood.engines.betree_view import Bucket, buckets
 from matchwood.errors import LimitExceeded
-from matchwood.indexing.drawing import dot_text, mermaid_text, rule_names, shortened
+from matchwood.indexing.drawing import check_format, check_limit, dot_text, mermaid_text, rule_names, shortened
 from matchwood.logic.leaf import Leaf
 from matchwood.rules import RuleTable
 
@@ -38,6 +38,8 @@ class _Link(NamedTuple):
 
 def betree_drawing(engine: BETree, table: RuleTable, encoder: Encoder, form: str, limit: int) -> str:
     """The tree as `mermaid` or `dot`; empty Z is left out."""
+    check_format(form)
+    check_limit(limit)
     nodes, links = _picture(engine, table, encoder)
     if len(nodes) > limit:
         raise LimitExceeded(f"the tree has {len(nodes):,} nodes, a picture at most {limit:,} (raise the limit)")

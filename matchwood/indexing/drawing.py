@@ -28,17 +28,20 @@ Lines = list[str]
 
 def drawing(nodes: Sequence[NodeView], form: str, limit: int = MOST_NODES) -> str:
     """The tree in one of the `FORMATS`."""
-    check_arguments(form, limit)
+    check_format(form)
+    check_limit(limit)
     if len(nodes) > limit:
         raise LimitExceeded(f"the tree has {len(nodes):,} nodes, a picture at most {limit:,} (raise the limit)")
     draw = {"mermaid": _mermaid, "dot": _dot}[form]
     return "\n".join(draw(_levels(nodes))) + "\n"
 
 
-def check_arguments(form: object, limit: object) -> None:
-    """Refuse a format that is none of `FORMATS`, and a limit that is no number from 1 on."""
+def check_format(form: Any) -> None:
     if form not in FORMATS:
         raise InvalidArgument(f"format must be one of {', '.join(FORMATS)} (got {form!r:.80})")
+
+
+def check_limit(limit: Any) -> None:
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidArgument(f"limit must be an integer of at least 1 (got {limit!r:.80})")
 

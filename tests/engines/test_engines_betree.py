@@ -521,7 +521,7 @@ def test_random_changes_over_all_pairs_of_options(options: dict[str, Any]) -> No
 
 def test_options_are_checked() -> None:
     store = ConjunctionStore()
-    with pytest.raises(InvalidArgument, match="must be one of generic, specialised, hybrid"):
+    with pytest.raises(InvalidArgument, match="must be one of 'generic', 'specialised', 'hybrid'"):
         BETree(store, {"directory": "other"})
     with pytest.raises(InvalidArgument, match=r"must be from 0\.0 to 1\.0"):
         BETree(store, {"alpha": 1.5})
