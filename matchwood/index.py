@@ -271,7 +271,7 @@ class Index(MutableMapping[Any, str]):
         attribute: str | None = None,
         event: Mapping[str, Any] | None = None,
     ) -> str:
-        """What the engine looks like: the tree of `atree` or `betree`, for Mermaid or `dot`, or a triangle of `hem`, as SVG.
+        """What the engine looks like: the tree of `atree` or `betree` for Mermaid or `dot`, a triangle of `hem` as SVG.
 
         A tree of more than `limit` nodes is an error: nobody could read it. A triangle is that of one `attribute`, by
         default the one that most rules constrain, with what an `event` excludes; more points than `limit` are shades.

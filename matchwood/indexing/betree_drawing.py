@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import TOP_LABEL
 from matchwood.encoding.leaf_texts import leaf_name
@@ -82,8 +84,8 @@ def _title(bucket: Bucket) -> str:
 
 
 def _rules(bucket: Bucket, table: RuleTable) -> list[str]:
-    rows = [int(row) for unit in bucket.units for row in table.rows_of_unit(unit, "conjunctions")]
-    return [rule_names(table.id_list(sorted(set(rows))))] if rows else []
+    rows = [table.rows_of_unit(unit, "conjunctions") for unit in bucket.units]
+    return [rule_names(table.id_list(np.unique(np.concatenate(rows))))] if rows else []
 
 
 def _mermaid(nodes: Sequence[_Node], links: Sequence[_Link]) -> list[str]:
