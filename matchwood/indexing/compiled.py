@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Workspace, engine_class
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
+from matchwood.indexing.find import find_rows
+from matchwood.indexing.find_query import Query
 from matchwood.indexing.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.watch import Watch
@@ -20,6 +23,9 @@ from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression
 from matchwood.logic import NEVER, Conjunction, Form, binary, dnf_of, form_of_rule, unsuppressed
 from matchwood.rules import RuleTable
+
+if TYPE_CHECKING:
+    from matchwood.indexing.find_copy import Copy
 
 DEFAULT_ENGINE = "pstbloom"
 """What `auto` means: a quarter of counting's time where few rules match, and never much more (`bench core`)."""
@@ -191,6 +197,19 @@ class CompiledMatcher:
         if workspace is None:
             workspace = self._local.workspace = Workspace()
         return workspace
+
+    # ---------------------------------------------------------------- finding
+
+    def find(self, query: Query) -> NDArray[np.int32]:
+        return find_rows(self, query) if self.over is not None else self._copy.find_rows(self, query)
+
+    @functools.cached_property
+    def _copy(self) -> Copy:
+        """The conjunctions of an A-Tree alone, once somebody has asked for them."""
+        # It is made of a matcher.
+        from matchwood.indexing.find_copy import Copy
+
+        return Copy()
 
     # ------------------------------------------------------------------ state
 

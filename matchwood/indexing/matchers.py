@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding import Encoder
 from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.indexing.find_query import Query
 from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.reference import OracleMatcher
 from matchwood.language import Expression
@@ -67,6 +68,9 @@ class Matcher(Protocol):
 
     def ask(self, events: Any, missing: str) -> Iterator[EventsAsked]:
         """Many events, in parts of bounded size. Needs no lock: the next part may wait for the events' source."""
+
+    def find(self, query: Query) -> NDArray[np.int32]:
+        """The rows of the rules that answer a query, in rule order. Nothing that `stats` or `save` tell changes."""
 
     def stats(self) -> dict[str, Any]:
         """Counts and bytes of the engine and the stores."""

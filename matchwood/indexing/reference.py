@@ -80,6 +80,20 @@ class OracleMatcher:
     def ask(self, events: Any, missing: str) -> Iterator[OracleEvents]:
         return (OracleEvents(self, chunk) for chunk in row_chunks(events, missing))
 
+    def find(self, query: Query) -> NDArray[np.int32]:
+        rows = [row for row, tree in sorted(self._trees.items()) if self._is_found(row, tree, query)]
+        return np.array(rows, dtype=np.int32)
+
+    def _is_found(self, row: int, tree: Expression, query: Query) -> bool:
+        """By the definitions, written out; but a rule of too many conjunctions for them by logic."""
+        rule, rule_id = dnf_of(tree, self.encoder.bind, FIND_LIMIT), self.table.id_list(np.array([row]))[0]
+        if isinstance(rule, Form):
+            return decided(rule_id, rule, query)
+        try:
+            return plainly_found(rule, query)
+        except LimitExceeded as error:
+            raise LimitExceeded(f"rule {rule_id!r} cannot be held against the query: {error}") from None
+
     def stats(self) -> dict[str, Any]:
         return {
             "units": len(self._trees),
