@@ -17,6 +17,10 @@ from matchwood.logic import Conjunction, Leaf
 from matchwood.logic.cuts import EMPTY, CutSet, contains, union
 
 
+NEIGHBOURS = 16
+"""Texts that differ by trailing NULs alone are named one by one up to that many."""
+
+
 def points_of(cuts: CutSet) -> list[str] | None:
     """The texts of a set that holds just a few single ones, None of any other set.
 
@@ -29,7 +33,9 @@ def points_of(cuts: CutSet) -> list[str] | None:
         return None
     for low, high in zip(cuts[::2], cuts[1::2], strict=True):
         first, end = low[0] if low else "", high[0]
-        if not isinstance(first, str) or not end.startswith(first) or end[len(first) :].strip("\0"):
+        if not isinstance(first, str) or not isinstance(end, str) or len(end) - len(first) > NEIGHBOURS:
+            return None
+        if not end.startswith(first) or end[len(first) :].strip("\0"):
             return None
         # After a text comes the same one with a NUL behind it.
         found.extend(first + "\0" * more for more in range(len(end) - len(first)))

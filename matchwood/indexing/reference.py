@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import Encoder
+from matchwood.engines import oracle_find
 from matchwood.engines.base import Work
 from matchwood.engines.oracle import evaluate
-from matchwood.errors import EventError, InvalidArgument
+from matchwood.errors import EventError, InvalidArgument, LimitExceeded
 from matchwood.indexing.event_rows import RowChunk, row_chunks
+from matchwood.indexing.find import decided
+from matchwood.indexing.find_query import FIND_LIMIT, Query
 from matchwood.indexing.live_rules import insert_rules, remove_rules, replace_rules
 from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.work import WorkCounters
@@ -90,7 +93,7 @@ class OracleMatcher:
         if isinstance(rule, Form):
             return decided(rule_id, rule, query)
         try:
-            return plainly_found(rule, query)
+            return oracle_find.is_found(query.semantics, [*map(_row, rule)], [*map(_row, query.rows)])
         except LimitExceeded as error:
             raise LimitExceeded(f"rule {rule_id!r} cannot be held against the query: {error}") from None
 
@@ -121,6 +124,10 @@ class OracleMatcher:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         self.rebuild()
+
+
+def _row(conjunction: Conjunction) -> oracle_find.Row:
+    return {leaf.attribute: (leaf.cuts, leaf.null) for leaf in conjunction}
 
 
 class OracleEvents:
