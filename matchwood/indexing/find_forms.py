@@ -45,36 +45,6 @@ def _implied_by(rule: Form, query: list[Conjunction]) -> bool:
     return not any(surely_can_hold(refused, row) for row in rows)
 
 
-_DECISIONS[query.semantics](rule, query.rows)
-
-
-def _stabs_subscription(rule: Form, query: list[Conjunction]) -> bool:
-    """Whether some event that has only what the query names, and that as it asks, satisfies the rule."""
-    keys = {leaf.attribute for leaf in rule.leaves}
-    return any(surely_can_hold(rule, _alone(row, keys)) for row in query)
-
-
-def _alone(row: Conjunction, keys: set[str]) -> Conjunction:
-    """The query's conjunction, and NULL for all that it leaves out."""
-    told = (*row, *verdicts(row, keys))
-    missing = keys - {leaf.attribute for leaf in told}
-    return tuple(sorted((*told, *(Leaf(key, EMPTY, True) for key in missing))))
-
-
-def _implies(rule: Form, query: list[Conjunction]) -> bool:
-    return not surely_can_hold(conjoined([rule, negated_rows(query)]), ())
-
-
-def _implied_by(rule: Form, query: list[Conjunction]) -> bool:
-    keys, refused = {leaf.attribute for leaf in rule.leaves}, negate(rule)
-    rows = (tuple(sorted((*row, *verdicts(row, keys)))) for row in query)
-    return not any(surely_can_hold(refused, row) for row in rows)
-
-
-def _by_conjunctions(rule: Form, query: list[Conjunction]) -> bool:
-    raise LimitExceeded(f"it has more than {FIND_LIMIT:,} conjunctions, and these semantics ask about each of them")
-
-
 _DECISIONS: dict[str, Callable[[Form, list[Conjunction]], bool]] = {
     "stabbing_subscription": _stabs_subscription,
     "stabbing_event": some_stabs_event,

@@ -7,7 +7,7 @@ t is *critical* if t without it no longer implies the rule: then w constrains it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from matchwood.errors import LimitExceeded
@@ -28,12 +28,14 @@ BRANCHES = 64
 
 def some_stabs_event(rule: Form, query: list[Conjunction]) -> bool:
     """Whether (3) holds of a conjunction of the rule and one of the query's."""
-    return any([_some_conjunction(rule, row, _meets, stabs_event, _accepts_null) for row in query])
+    found = (_some_conjunction(rule, row, _meets, stabs_event, _accepts_null) for row in query)
+    return _known(found, decisive=True)
 
 
 def each_is_enclosed(rule: Form, query: list[Conjunction]) -> bool:
     """Whether each conjunction of the query lies in a single one of the rule's (6)."""
-    return all([_some_conjunction(rule, row, accepts_only, encloses, _is_null) for row in query])
+    found = (_some_conjunction(rule, row, accepts_only, encloses, _is_null) for row in query)
+    return _known(found, decisive=False)
 
 
 def every_is_contained(rule: Form, query: list[Conjunction]) -> bool:
@@ -57,29 +59,36 @@ def _is_critical(branch: Conjunction, leaf: Leaf, refused: Form) -> bool:
     return surely_can_hold(refused, tuple(other for other in branch if other is not leaf))
 
 
+def _known(verdicts: Iterable[bool | None], decisive: bool) -> bool:
+    """Whether some verdict is TRUE, if that is decisive, or whether all are; None among them may leave that open."""
+    found = list(verdicts)
+    if decisive not in found and None in found:
+        raise _undecided()
+    return decisive if decisive in found else not decisive
+
+
 def _some_conjunction(
     rule: Form,
     row: Conjunction,
     relation: Callable[[Leaf, Leaf], bool],
     holds: Callable[[Conjunction, Conjunction], bool],
     may_be_left_out: Callable[[Leaf], bool],
-) -> bool:
+) -> bool | None:
     """Whether a conjunction of the rule has, for each leaf of the query's, one that stands in the relation to it."""
-    _refuse_patterns(rule, row)
     asked = {leaf.attribute: leaf for leaf in row}
     needed = [leaf.attribute for leaf in row if not may_be_left_out(leaf)]
-    if len(needed) == 1 and _only_together(rule, asked[needed[0]], relation):
-        raise _undecided()
+    if _has_patterns(rule, row) or (len(needed) == 1 and _only_together(rule, asked[needed[0]], relation)):
+        return None
     fitting = restricted(rule, lambda leaf: leaf.attribute not in asked or relation(asked[leaf.attribute], leaf))
     named = {leaf.attribute for leaf in fitting.leaves}
     if fitting == NEVER or not named.issuperset(needed):
         return False
-    refused, looked_at = negate(rule), 0
-    for looked_at, branch in enumerate(islice(_branches(fitting), BRANCHES), 1):
+    refused = negate(rule)
+    for branch in islice(_branches(fitting), BRANCHES):
         leaves = {leaf.attribute: leaf for leaf in branch}
         if holds(branch, row) and all(_is_critical(branch, leaves[name], refused) for name in needed):
             return True
-    raise _undecided()
+    return None
 
 
 def _only_together(rule: Form, asked: Leaf, relation: Callable[[Leaf, Leaf], bool]) -> bool:
@@ -95,11 +104,10 @@ def _branches(rule: Form) -> Iterator[Conjunction]:
     return (made for leaves in every if (made := of_leaves(leaves)) is not None)
 
 
-def _refuse_patterns(rule: Form, row: Conjunction) -> None:
+def _has_patterns(rule: Form, row: Conjunction) -> bool:
     """What a named text says of patterns depends on which of them a conjunction has."""
     sources = {test.source for leaf in rule.leaves if (test := pattern_of(leaf.attribute))}
-    if any(leaf.attribute in sources for leaf in row):
-        raise _undecided()
+    return any(leaf.attribute in sources for leaf in row)
 
 
 def _meets(asked: Leaf, own: Leaf) -> bool:

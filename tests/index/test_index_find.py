@@ -204,29 +204,6 @@ def test_an_empty_index_finds_nothing(engine: str) -> None:
     assert mw.Index(engine=engine).find("x = 1 or y = 2", "implied_by") == []
 
 
-# ---------------------------------------------------------------------- limits
-
-XOR = " xor ".join(f"a{number} = 1" for number in range(24))
-"""2**23 conjunctions of 24 predicates each."""
-
-
-def test_a_rule_beyond_all_limits(engine: str) -> None:
-    index = mw.Index(engine=engine)
-    index.insert_many({"small": "a0 = 1", "large": XOR})
-    assert index.find("a0 = 1 and a1 = 0", "stabbing_subscription") == ["small"]
-    every = " and ".join(f"a{number} = {int(number == 3)}" for number in range(24))
-    assert index.find(every) == index.find(every, "implied_by") == ["large"]
-    assert index.find(" and ".join(f"a{number} is not null" for number in range(24)), "implies") == ["large"]
-    assert index.find("a0 = 1", "implied_by") == ["small"]
-
-
-def test_a_query_beyond_the_limit_is_refused() -> None:
-    index = mw.Index()
-    index["r"] = "a0 = 1"
-    with pytest.raises(mw.LimitExceeded, match="the query has more than 4,096 conjunctions"):
-        index.find(XOR)
-
-
 # ---------------------------------------------------------------------- errors
 
 
