@@ -35,6 +35,7 @@ class Shard:
             self.dead = np.zeros(self.table.row_count, np.bool_)
             self.dead[dead] = True
         self._matcher: CompiledMatcher | None = None
+        self._checked = False
 
     @property
     def matcher(self) -> CompiledMatcher:
@@ -62,7 +63,9 @@ class Shard:
 
     def found(self, query: Query) -> pa.Array:
         """The ids of the live rules that answer a query of `find`, in the shard's order."""
-        self.matcher.check()
+        if not self._checked:
+            self.matcher.check()
+            self._checked = True
         rows = self.matcher.find(query)
         return self.table.ids(rows if self.dead is None else rows[~self.dead[rows]])
 
