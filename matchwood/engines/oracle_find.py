@@ -1,9 +1,9 @@
 """What `find` means, in plain Python: sets of cells, and the definitions of TODS 2013 written out over them.
 
 A conjunction is handed over as a mapping from attributes to (cuts, null): the places where membership changes, and
-whether NULL is accepted. The places of all sets that are compared cut an attribute's domain into cells; a set of values
-is the set of its cells, with None for NULL, and an attribute that is left out has the set {None}. So nothing is computed
-with intervals, and each definition reads as it stands in the paper.
+whether NULL is accepted. The places of all sets that are compared cut an attribute's domain into cells; a set of
+values is the set of its cells, with None for NULL, and an attribute that is left out has the set {None}. So nothing is
+computed with intervals, and each definition reads as it stands in the paper.
 
 A pattern is an attribute of its own, named NUL, text, NUL, operator, NUL, pattern. A query that names texts one by one
 tells what each pattern makes of them.

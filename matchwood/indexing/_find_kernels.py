@@ -85,7 +85,7 @@ def _related(
     elif relation == AROUND:
         if null and not accepts:
             return False
-    elif relation == OWN_LOWEST or relation == OWN_HIGHEST:
+    elif relation in (OWN_LOWEST, OWN_HIGHEST):
         if count == 0:
             return null
     elif start == stop:

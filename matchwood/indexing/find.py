@@ -114,7 +114,7 @@ class _Search:
         return _certain(reduce(np.logical_and, found))
 
     def implies(self) -> tuple[Rows, Rows]:
-        """A conjunction within one of the query's is decided; several may cover it together if they have its corners."""
+        """A conjunction within one of the query's is decided; several may cover it if they have its corners."""
         within = self._any_row(kernels.WITHIN, kernels.IGNORED, _all, patterns=False)
         sure = self._every(within)
         if len(self._query.rows) < 2:
@@ -126,7 +126,7 @@ class _Search:
         return _with_open(sure, self._every(within | (lowest & highest)))
 
     def implied_by(self) -> tuple[Rows, Rows]:
-        """A rule around each of the query's is decided; its conjunctions may cover one together if they have its corners."""
+        """A rule around each of the query's is decided; its parts may cover one together if they have its corners."""
         around = list(self._each_row(kernels.AROUND, kernels.REFUSED, _none))
         sure = reduce(np.logical_and, around)
         corners = [self._each_row(each, kernels.TAKES_NULL, _none) for each in (kernels.LOWEST, kernels.HIGHEST)]

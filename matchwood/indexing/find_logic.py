@@ -17,7 +17,9 @@ from matchwood.logic.negate import negated_rows
 def is_found(rule: list[Conjunction] | Form, query: Query) -> bool:
     """Whether the rule answers the query; LimitExceeded where that cannot be found out with reasonable effort."""
     if query.semantics == "symmetric":
-        return all(_single(rule, query._replace(semantics=each)) for each in ("stabbing_subscription", "stabbing_event"))
+        return all(
+            _single(rule, query._replace(semantics=each)) for each in ("stabbing_subscription", "stabbing_event")
+        )
     if query.semantics == "exact":
         return all(_single(rule, query._replace(semantics=each)) for each in ("containment", "enclosure"))
     return _single(rule, query)

@@ -16,7 +16,6 @@ from matchwood.language import Predicate
 from matchwood.logic import Conjunction, Leaf
 from matchwood.logic.cuts import EMPTY, CutSet, contains, union
 
-
 NEIGHBOURS = 16
 """Texts that differ by trailing NULs alone are named one by one up to that many."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 from matchwood.engines.oracle import evaluate
@@ -30,7 +31,13 @@ def constraint(rng: random.Random, name: str) -> str:
     """A test of one attribute, in words; most do not accept NULL."""
     constants = {"s": ["'a'", "'b'"], "v": ["true", "false"]}.get(name, ["0", "1", "2", "3"])
     one, two = rng.choice(constants), rng.choice(constants)
-    made = [f"{name} = {one}", f"{name} != {one}", f"{name} in ({one}, {two})", f"{name} is not null", f"{name} is null"]
+    made = [
+        f"{name} = {one}",
+        f"{name} != {one}",
+        f"{name} in ({one}, {two})",
+        f"{name} is not null",
+        f"{name} is null",
+    ]
     if name != "v":
         made += [f"{name} < {one}", f"{name} >= {one}", f"{name} between {one} and {two}", f"not {name} <= {one}"]
         made += [f"{name} >= {one}", f"{name} between {one} and 3"] if name != "s" else []
@@ -68,7 +75,7 @@ def boxes(rows: Sequence[Sequence[tuple[str, str]]]) -> list[Box]:
 
 
 def _box(row: Sequence[tuple[str, str]]) -> Box:
-    sets = {name: frozenset(value for value in DOMAINS[name] if true_of(text, {name: value})) for name, text in row}
+    sets = {name: _values(name, text) for name, text in row}
     return {name: values for name, values in sets.items() if len(values) < len(DOMAINS[name])}
 
 
@@ -76,8 +83,10 @@ def _covers(wide: Box, narrow: Box) -> bool:
     return all(name in narrow and narrow[name] <= values for name, values in wide.items())
 
 
-def true_of(text: str, event: Mapping[str, Any]) -> bool:
-    return evaluate(parse(text), event, TYPES) is True
+@cache
+def _values(name: str, text: str) -> frozenset[Any]:
+    tree = parse(text)
+    return frozenset(value for value in DOMAINS[name] if evaluate(tree, {name: value}, TYPES) is True)
 
 
 # ------------------------------------------------------------- the definitions
@@ -112,6 +121,7 @@ def _all(one: Box, other: Box) -> bool:
 EVENTS = [dict(zip(DOMAINS, values, strict=True)) for values in itertools.product(*DOMAINS.values())]
 
 
+@cache
 def truth(text: str) -> list[bool]:
     tree = parse(text)
     return [evaluate(tree, event, TYPES) is True for event in EVENTS]
