@@ -43,6 +43,9 @@ def is_found(semantics: str, rule: Sequence[Row], query: Sequence[Row]) -> bool:
     >>> is_found("containment", [{"age": (age, False), "country": (us, False)}], [{"age": (age, False)}])
     False
     """
+    patterns = {key.split("\0")[1] for row in rule for key in row if key.startswith("\0")}
+    if semantics in ("stabbing_subscription", "stabbing_event", "implied_by"):
+        query = [each for row in query for each in _apart(row, patterns)]
     return _SEMANTICS[semantics](rule, query)
 
 
@@ -58,7 +61,7 @@ def _stabbing_event(rule: Sequence[Row], query: Sequence[Row]) -> bool:
 
 
 def _symmetric(rule: Sequence[Row], query: Sequence[Row]) -> bool:
-    return _stabbing_subscription(rule, query) and _stabbing_event(rule, query)
+    return is_found("stabbing_subscription", rule, query) and is_found("stabbing_event", rule, query)
 
 
 def _containment(rule: Sequence[Row], query: Sequence[Row]) -> bool:
@@ -160,6 +163,18 @@ def _facing(asked: Row, own: Row) -> Row:
     verdicts = _verdicts(asked, own)
     looked_at = {key.split("\0")[1] for key in verdicts} - set(own)
     return {**verdicts, **{key: accepted for key, accepted in asked.items() if key not in looked_at}}
+
+
+def _apart(row: Row, patterns: set[str]) -> list[Row]:
+    """A conjunction for each text that one names and that patterns look at: which of them fit depends on it."""
+    rows = [row]
+    for attribute, (cuts, null) in row.items():
+        texts = _texts(cuts) if attribute in patterns else None
+        if texts is not None:
+            single = [((((text, 0) if text else ()), (text + "\0", 0)), False) for text in texts]
+            sides: list[Accepted] = [*single, *[_LEFT_OUT][: int(null)]]
+            rows = [{**each, attribute: side} for each in rows for side in sides]
+    return rows
 
 
 def _verdicts(asked: Row, own: Row) -> dict[str, Accepted]:

@@ -54,7 +54,8 @@ class _Search:
 
     def __init__(self, matcher: CompiledMatcher, query: Query) -> None:
         self._table: RuleTable = matcher.table
-        self._matcher, self._encoder, self._query = matcher, matcher.encoder, query
+        self._matcher, self._encoder = matcher, matcher.encoder
+        self._query = query.facing({source.name for source in matcher.encoder.vocabulary.derived if len(source)})
         self._linked, self._units = matcher.table.pairs("conjunctions")
         self._sizes = np.bincount(self._linked, minlength=matcher.table.row_count)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from matchwood.indexing.find_forms import decided_form
 from matchwood.indexing.find_pairs import encloses, is_contained, stabs_event, stabs_subscription
-from matchwood.indexing.find_points import verdicts
+from matchwood.indexing.find_points import sources_of, verdicts
 from matchwood.indexing.find_query import Query
 from matchwood.indexing.find_search import surely_can_hold
 from matchwood.logic import Conjunction, Form
@@ -26,7 +26,10 @@ def is_found(rule: list[Conjunction] | Form, query: Query) -> bool:
 
 
 def _single(rule: list[Conjunction] | Form, query: Query) -> bool:
-    return decided_form(rule, query) if isinstance(rule, Form) else _DEFINITIONS[query.semantics](rule, query.rows)
+    if isinstance(rule, Form):
+        return decided_form(rule, query.facing(sources_of(leaf.attribute for leaf in rule.leaves)))
+    asked = query.facing(sources_of(leaf.attribute for row in rule for leaf in row))
+    return _DEFINITIONS[query.semantics](rule, asked.rows)
 
 
 def _some_with_some(relation: Callable[[Conjunction, Conjunction], bool]) -> Callable[..., bool]:

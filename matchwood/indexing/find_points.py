@@ -6,12 +6,15 @@ verdict on it is known: so a query `name = 'abc'` meets the rule `name like '%b%
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import lru_cache
+from itertools import product
+from math import prod
 
 from matchwood.encoding.derived_keys import FALSE, PATTERNS, TRUE, DerivedTest, is_derived, read_key
 from matchwood.encoding.domains import STRING, compare
 from matchwood.engines.oracle import evaluate_predicate
+from matchwood.errors import LimitExceeded
 from matchwood.language import Predicate
 from matchwood.logic import Conjunction, Leaf
 from matchwood.logic.cuts import EMPTY, CutSet, contains, union
@@ -100,3 +103,33 @@ def _settled(row: Conjunction) -> Conjunction | None:
             return None
         leaves[source] = Leaf(source, compare(STRING, "in", texts), null)
     return tuple(sorted(leaves.values()))
+
+
+def apart(rows: Iterable[Conjunction], sources: Container[str], limit: int) -> list[Conjunction]:
+    """The conjunctions with one text each, where they name several of an attribute that patterns look at.
+
+    Which patterns fit depends on the text: no single one fits all that some text fits. LimitExceeded beyond a number.
+    """
+    found: list[Conjunction] = []
+    for row in rows:
+        named = named_texts(row)
+        sides = [_sides(leaf, named) if leaf.attribute in sources else [leaf] for leaf in row]
+        if len(found) + prod(map(len, sides)) > limit:
+            raise LimitExceeded(
+                f"the query names more than {limit:,} combinations of texts: ask for some of them at a time"
+            )
+        found.extend(product(*sides))
+    return found
+
+
+def _sides(leaf: Leaf, named: dict[str, tuple[list[str], bool]]) -> list[Leaf]:
+    if leaf.attribute not in named:
+        return [leaf]
+    texts, null = named[leaf.attribute]
+    single = [Leaf(leaf.attribute, compare(STRING, "=", text), False) for text in texts]
+    return [*single, Leaf(leaf.attribute, EMPTY, True)] if null else single
+
+
+def sources_of(keys: Iterable[str]) -> set[str]:
+    """The texts that derived attributes look at."""
+    return {test.source for key in keys if (test := pattern_of(key))}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from matchwood.encoding import Schema
 from matchwood.encoding.predicates import Binder
 from matchwood.encoding.timezones import Zone
 from matchwood.errors import InvalidArgument, LimitExceeded, ParseError
-from matchwood.indexing.find_points import settled
+from matchwood.indexing.find_points import apart, settled
 from matchwood.indexing.preparation import as_expression
 from matchwood.language import Expression, in_source
 from matchwood.logic import Conjunction, Form, dnf_of, is_never
@@ -29,6 +29,10 @@ FIND_LIMIT = 4_096
 """Conjunctions of a query, or of a rule that is taken apart for it. A rule's stored ones may be more."""
 
 
+TEXT_BY_TEXT = {"stabbing_subscription", "stabbing_event", "implied_by"}
+"""Semantics that ask for some event of the query, or of each: texts that it names are looked at one by one."""
+
+
 class Query(NamedTuple):
     """A query that can be satisfied.
 
@@ -39,6 +43,10 @@ class Query(NamedTuple):
     semantics: str
     rows: list[Conjunction]
     kinds: Mapping[str, str]
+
+    def facing(self, sources: Container[str]) -> Query:
+        """The query for rules whose patterns look at some texts."""
+        return self._replace(rows=apart(self.rows, sources, FIND_LIMIT)) if self.semantics in TEXT_BY_TEXT else self
 
 
 def prepared(source: Any, semantics: str, schema: Schema, timezone: str) -> Query:

@@ -139,7 +139,13 @@ def test_patterns_on_texts_that_the_query_names(engine: str) -> None:
     )
     assert index.find("name = 'bcd'", "enclosure") == ["b", "both"]
     assert index.find("name in ('abc', 'xyz')", "enclosure") == []
+    # No single text fits the pattern and lies in the range.
     assert index.find("name in ('abc', 'xyz')", "stabbing_subscription") == ["b", "not b"]
+    assert index.find("name in ('abc', 'xyz')", "symmetric") == ["b", "not b"]
+    index["either"] = "name like '%b%' or name like '%y%'"
+    assert index.find("name in ('abc', 'xyz')", "implied_by") == ["either"]
+    assert index.find("name in ('abc', 'xyz')", "enclosure") == []
+    del index["either"]
     assert index.find("name = 'abc'", "containment") == index.find("name = 'abc'", "implies") == []
     assert index.find("name like '%b%'", "containment") == ["b"]
     assert index.find("name like '%b%'", "implies") == ["b", "both"]
@@ -181,7 +187,7 @@ def test_the_query_changes_nothing(engine: str, tmp_path: Path) -> None:
     index = mw.Index(engine=engine)
     index.insert_many({1: "x > 5 and s like '%a%'", 2: "s = 'a' or x < 2", 3: "x is null"})
     index.match_many([{"x": 1, "s": "ab"}, {"s": "a"}])
-    before, state = index.stats(), index._encoder.arrays()
+    state, before = index._encoder.arrays(), index.stats()
     for semantics in SEMANTICS + LOGICAL:
         index.find("x between 3 and 4 and s in ('abc', 'a') or unknown = 'new' or s like '%new%'", semantics)
     assert index.stats() == before
