@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from matchwood.encoding import Encoder
 from matchwood.errors import LimitExceeded
 from matchwood.indexing import _find_kernels as kernels
+from matchwood.indexing.find_joint import TooHard, jointly_covered, numbers_of
 from matchwood.indexing.find_logic import is_found
 from matchwood.indexing.find_query import FIND_LIMIT, Query
 from matchwood.indexing.find_targets import Targets, targets_of
@@ -46,7 +47,11 @@ def decided(rule_id: object, normal: list[Conjunction] | Form, query: Query) -> 
     try:
         return is_found(normal, query)
     except LimitExceeded as error:
-        raise LimitExceeded(f"rule {rule_id!r} cannot be held against the query: {error}") from None
+        raise _too_hard(rule_id, error) from None
+
+
+def _too_hard(rule_id: object, error: LimitExceeded) -> LimitExceeded:
+    return LimitExceeded(f"rule {rule_id!r} cannot be held against the query: {error}")
 
 
 class _Search:
@@ -124,7 +129,24 @@ class _Search:
             self._any_row(relation, kernels.IGNORED, _without_null, patterns=False)
             for relation in (kernels.OWN_LOWEST, kernels.OWN_HIGHEST)
         )
-        return _with_open(sure, self._every(within | (lowest & highest)))
+        likely = within | (lowest & highest)
+        numbers = numbers_of(self._query, self._encoder)
+        if numbers is None:
+            return _with_open(sure, self._every(likely))
+        # Other conjunctions of the same rule may be beyond hope.
+        hopeful = np.unique(self._units[(self._every(likely) & ~sure)[self._linked]])
+        return _certain(self._every(within | self._covered(hopeful[~within[hopeful]], numbers)))
+
+    def _covered(self, units: NDArray[np.int32], numbers: dict[int, str]) -> Verdicts:
+        """Of these units, those that several conjunctions of the query cover together."""
+        store = self._matcher.conjunctions
+        found = np.zeros(store.count, np.bool_)
+        try:
+            found[units] = jointly_covered(store.encoded(units), numbers, self._query, self._encoder)
+        except TooHard as error:
+            row = self._linked[self._units == units[error.place]][:1]
+            raise _too_hard(self._table.id_list(row)[0], error) from None
+        return found
 
     def implied_by(self) -> tuple[Rows, Rows]:
         """A rule around each of the query's is decided; its parts may cover one together if they have its corners."""

@@ -85,7 +85,7 @@ def targets_of(row: Conjunction, query: Query, encoder: Encoder, patterns: bool)
     sets = _Sets(len(vocabulary.table))
     for slot, leaf in enumerate(row):
         for number in vocabulary.table.numbers(leaf.attribute):
-            spaces = _spaces(encoder, number, query.kinds.get(leaf.attribute, "any"))
+            spaces = spaces_of(encoder, number, query.kinds.get(leaf.attribute, "any"))
             ends = _ends(leaf.cuts, spaces, is_derived(leaf.attribute))
             sets.place[number] = sets.add(slot, ends, leaf.null)
     if patterns:
@@ -93,7 +93,7 @@ def targets_of(row: Conjunction, query: Query, encoder: Encoder, patterns: bool)
     return sets.targets(row)
 
 
-def _spaces(encoder: Encoder, number: int, kind: str) -> Spaces | None:
+def spaces_of(encoder: Encoder, number: int, kind: str) -> Spaces | None:
     """The boundaries that the query's values are compared with; none of another kind, which only dead rules have."""
     vocabulary = encoder.vocabulary
     if vocabulary.table.kinds.view()[number] == DERIVED or vocabulary.table.kind(number) != kind:
