@@ -17,13 +17,16 @@ from matchwood.engines.atree_view import NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
 from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes
-from matchwood.indexing.drawing import MOST_NODES, drawing
+from matchwood.indexing.drawing import FORMATS, MOST_NODES, drawing
 from matchwood.indexing.entries import Items, Values
+from matchwood.indexing.event_weights import GivenWeights, Wanted, check_one
 from matchwood.indexing.find_query import prepared
 from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
-from matchwood.indexing.settings import checked_flag, checked_limit, checked_options, checked_text
+from matchwood.indexing.settings import checked_flag, checked_limit, checked_options, checked_rank, checked_text
+from matchwood.indexing.triangle_drawing import ENGINE as TRIANGLES
+from matchwood.indexing.triangle_drawing import triangle_picture
 from matchwood.rules import RuleTable
 from matchwood.storage import Snapshot
 
@@ -40,7 +43,8 @@ class Index(MutableMapping[Any, str]):
     >>> index.match({"age": 20, "country": "US"})
     ['adults']
 
-    `engine`         how to match: `auto`, `scan`, `counting`, `pstbloom`, `psthash`, `atree` or `oracle`
+    `engine`         how to match: `auto`, `scan`, `counting`, `kindex`, `pstbloom`,
+                     `psthash`, `hem`, `atree` or `oracle`
     `schema`         types of attributes: a dict, an Arrow or Spark schema, or DDL; others are inferred
     `options`        settings of the engine, and `spaces`
     `dnf_limit`      a rule with more conjunctions than this is matched as a whole, by the fall-back
@@ -195,6 +199,43 @@ class Index(MutableMapping[Any, str]):
         batches = results.record_batches(self._table, schema, asked, self._matching)
         return pa.RecordBatchReader.from_batches(schema, batches)
 
+    def top(
+        self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
+    ) -> list[tuple[Any, float]]:
+        """The `n` best of the rules that are true of one event, as (id, score), best first, ties in rule order.
+
+        `weights`  what the event weighs, by attribute; 1 where nothing is given
+
+        >>> index = Index()
+        >>> report = index.insert_many([("a", "age > 18"), ("b", "age > 18 and vip", {"weights": {"vip": 3}})])
+        >>> index.top({"age": 20, "vip": True}, weights={"age": 0.5})
+        [('b', 3.5), ('a', 0.5)]
+        """
+        check_one(event, weights)
+        with self._lock.reading():
+            found = self._matcher.top_of(event, self._wanted(n, weights))
+            best = list(zip(self._table.id_list(found.rows), found.scores.tolist(), strict=True))
+        self._reconsider_if_due()
+        return best
+
+    def top_many(self, events: Any, n: int = 5, weights: Any = None, missing: str = "null") -> pa.Table:
+        """A table (event, rank from 1, rule, score) with the `n` best rules of each of many events.
+
+        `weights`  what events weigh: a mapping by attribute for all of them; or one for each event, as a list of
+                   mappings or an Arrow array of structs or maps
+        `missing`  as in `match_many`
+        """
+        with self._lock.reading():
+            wanted, schema = self._wanted(n, weights), results.ranks_schema(self._table)
+            asked = self._matcher.ask_top(events, missing, wanted)
+            batches = results.ranked_batches(self._table, schema, asked, wanted)
+            found = pa.Table.from_batches(list(batches), schema=schema)
+        self._reconsider_if_due()
+        return found
+
+    def _wanted(self, n: int, weights: Any) -> Wanted:
+        return Wanted(checked_rank(n), GivenWeights(weights, self._encoder.schema.names()))
+
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         """Why a rule is true, false or unknown for an event: `print` it, or read `.decided_by`."""
         with self._lock.reading():
@@ -240,12 +281,22 @@ class Index(MutableMapping[Any, str]):
         with self._unchanged():
             return tree_nodes.tree_nodes(self._table, self._encoder, self._matcher)
 
-    def draw(self, format: str = "mermaid", limit: int = MOST_NODES) -> str:
-        """The tree of the engine `atree` as a picture: text for Mermaid or, with `dot`, for Graphviz.
+    def draw(
+        self,
+        format: str | None = None,
+        limit: int = MOST_NODES,
+        attribute: str | None = None,
+        event: Mapping[str, Any] | None = None,
+    ) -> str:
+        """What the engine looks like: the tree of `atree`, for Mermaid or `dot`, or a triangle of `hem`, as SVG.
 
-        A tree of more than `limit` nodes is an error: nobody could read it.
+        A tree of more than `limit` nodes is an error: nobody could read it. A triangle is that of one `attribute`, by
+        default the one that most rules constrain, with what an `event` excludes; more points than `limit` are shades.
         """
-        return drawing(self.nodes(), format, limit)
+        if self.engine != TRIANGLES:
+            return drawing(self.nodes(), format or FORMATS[0], limit)
+        with self._unchanged():
+            return triangle_picture(self._table, self._encoder, self._matcher, format, limit, attribute, event)
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
@@ -298,6 +349,20 @@ class Index(MutableMapping[Any, str]):
             self._lock.refuse_if_poisoned()
             self._check()
             yield
+            if self._matcher.merge_due:
+                self._lay_out_anew()
+
+    def _lay_out_anew(self) -> None:
+        """Lay all rules out as if they had come at once. The caller is the only writer.
+
+        An engine that can merges while others match, and only what it made is put in place within the lock.
+        """
+        built = self._matcher.merged()
+        with self._storing():
+            if built is None:
+                self._matcher.rebuild()
+            else:
+                self._matcher.adopt(built)
 
     @contextlib.contextmanager
     def _storing(self) -> Iterator[None]:

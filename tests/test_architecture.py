@@ -15,6 +15,7 @@ ROOMS = [
     "encoding",
     "engines",
     "rules",
+    "ranking",
     "storage",
     "explain",
     "index",

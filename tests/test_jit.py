@@ -23,7 +23,9 @@ def test_the_sources_of_kernels_are_followed_through_imports() -> None:
 
 
 def test_kernels_import_from_modules_which_can_be_followed_and_not_from_packages() -> None:
-    defining = [path for path in PACKAGE.rglob("*.py") if "\n@kernel\n" in path.read_text()]
+    defining = [
+        path for path in PACKAGE.rglob("*.py") if re.search(r"^@(bare_)?kernel$", path.read_text(), re.MULTILINE)
+    ]
     assert len(defining) > 10
     for path in defining:
         for module in re.findall(r"^\s*(?:from|import) +(matchwood[\w.]*)", path.read_text(), re.MULTILINE):

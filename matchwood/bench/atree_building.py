@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from matchwood.bench.measure import timed
-from matchwood.encoding import Encoder
 from matchwood.engines import ATree, Engine, engine_class
 from matchwood.index import Index
 from matchwood.indexing.compiled import CompiledMatcher
@@ -51,15 +51,11 @@ def _tree_seconds(matcher: CompiledMatcher, rules: Sequence[Expression], singles
     """Seconds for all forms, and for one more."""
     forms = [form for form in map(matcher.normal, rules) if isinstance(form, Form)]
     singles = min(singles, len(forms) // 2)
-    bulk, rest = _encoded(matcher.encoder, forms[:-singles]), forms[-singles:]
-    ones = [_encoded(matcher.encoder, [form]) for form in rest]
+    encode = partial(matcher.encoder.encode_forms, shared=matcher.forms.settings["unique"])
+    bulk, ones = encode(forms[:-singles]), [encode([form]) for form in forms[-singles:]]
     tree = ATree(matcher.forms.settings)
     bulk_s, _ = timed(lambda: tree.add(bulk))
     single_s, _ = timed(lambda: [tree.add(one) for one in ones])
     for encoded in (bulk, *ones):
         matcher.encoder.release(encoded.constraints)
     return bulk_s * len(forms) / (len(forms) - singles), single_s / singles
-
-
-def _encoded(encoder: Encoder, forms: Sequence[Form]) -> Any:
-    return encoder.encode_forms(list(forms))

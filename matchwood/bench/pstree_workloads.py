@@ -1,4 +1,4 @@
-"""Ads and the sweeps of the PS-Tree paper (Tables 1 and 2): every engine on the same encoded rules and events.
+"""Ads, query logs and the sweeps of the PS-Tree paper: every engine on the same encoded rules and events.
 
 Rules go straight from the generator's columns to codes (`encoded_rules.py`): `build_s` is that and the engine's own
 part, without reading texts. `counting, pstree` is `counting` with the PS-Tree as predicate spaces: it differs in what
@@ -18,12 +18,21 @@ from matchwood.progress import Progress
 from matchwood.workloads.ads import ads
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
+from matchwood.workloads.query_logs import query_logs
 
 TREE_ENGINE = "counting"
 TREE = f"{TREE_ENGINE}, pstree"
 
 ADS = {"smoke": (1_000, 30), "quick": (100_000, 500), "full": (3_000_000, 200), "paper": (3_000_000, 200)}
 """Rules and events."""
+
+LOGS: dict[str, dict[str, int]] = {
+    "smoke": {"rules": 1_000, "events": 20, "words": 2_000},
+    "quick": {"rules": 50_000, "events": 200},
+    "full": {"rules": 2_100_000, "events": 200},
+    "paper": {"rules": 2_100_000, "events": 200},
+}
+"""The sizes of query logs: 7.3, of which the paper prints no times."""
 
 PAPER_MS = {"scan": 435.27, "pstbloom": 0.82, "psthash": 0.24}
 """An event of Ads in the paper's Table 2."""
@@ -60,19 +69,27 @@ QUICK_SWEEPS: dict[str, tuple[Any, ...]] = {
 }
 SMOKE_SWEEPS: dict[str, tuple[Any, ...]] = {"exponent": (1,), "equality": (1.0,)}
 
+SPARSE = 30_000
+"""Dimensions of the paper's other workload: it runs each of its sweeps twice."""
+
+SPARSE_SWEEPS = {**SWEEPS, "dimensions": (), "event_size": (30, 42, 54, 66, 78, 90)}
+QUICK_SPARSE: dict[str, tuple[Any, ...]] = {"exponent": (0, 2), "rule_size": (5, 20), "equality": (0, 1.0)}
+SMOKE_SPARSE: dict[str, tuple[Any, ...]] = {"rule_size": (5,)}
+
 SWEEP_SETTINGS = {
-    "smoke": (1_000, 20, 0.01, SMOKE_SWEEPS),
-    "quick": (30_000, 100, 0.1, QUICK_SWEEPS),
-    "full": (1_000_000, 100, 0.5, SWEEPS),
-    "paper": (1_000_000, 100, 0.5, SWEEPS),
+    "smoke": (1_000, 20, 0.01, SMOKE_SWEEPS, SMOKE_SPARSE),
+    "quick": (30_000, 100, 0.1, QUICK_SWEEPS, QUICK_SPARSE),
+    "full": (1_000_000, 100, 0.5, SWEEPS, SPARSE_SWEEPS),
+    "paper": (1_000_000, 100, 0.5, SWEEPS, SPARSE_SWEEPS),
 }
-"""Rules, events, seconds that an engine is measured for, and the settings."""
+"""Rules, events, seconds that an engine is measured for, and the settings of the dense and of the sparse workload."""
 
 
 def run(scale: str) -> list[dict[str, Any]]:
     rules, events = ADS[scale]
     work = ads(rules=rules, events=events, matching=0.001, seed=7)
     rows = [{**row, "paper_ms": PAPER_MS.get(row["engine"])} for row in measure("ads 0.1%", work, 0.5)]
+    rows += measure("query logs", query_logs(**LOGS[scale], seed=7), 0.5)
     settings = list(_settings(scale))
     with Progress("bench pstree", "settings", len(settings)) as progress:
         for name, chosen in settings:
@@ -82,10 +99,12 @@ def run(scale: str) -> list[dict[str, Any]]:
 
 
 def _settings(scale: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    rules, events, _, sweeps = SWEEP_SETTINGS[scale]
-    for name, values in sweeps.items():
-        for value in values:
-            yield f"{name}={value}", {**BASE, "rules": rules, "events": events, name: value}
+    rules, events, _, dense, sparse = SWEEP_SETTINGS[scale]
+    usual = {**BASE, "rules": rules, "events": events}
+    for prefix, base, sweeps in (("", usual, dense), ("sparse, ", {**usual, "dimensions": SPARSE}, sparse)):
+        for name, values in sweeps.items():
+            for value in values:
+                yield f"{prefix}{name}={value}", {**base, name: value}
 
 
 def measure(name: str, workload: Workload, seconds: float) -> list[dict[str, Any]]:

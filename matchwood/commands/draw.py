@@ -1,4 +1,4 @@
-"""`matchwood draw`: the A-Tree of a few rules as a picture, for Graphviz or Mermaid."""
+"""`matchwood draw`: the A-Tree of a few rules as a picture, for Graphviz or Mermaid, or a triangle of HEM, as SVG."""
 
 from __future__ import annotations
 
@@ -8,19 +8,31 @@ from pathlib import Path
 from typing import Any
 
 from matchwood.commands.calls import WrongCall, count
+from matchwood.commands.explain import event_of
 from matchwood.commands.rule_files import add_source_arguments, load_rules
 from matchwood.errors import InvalidArgument
 from matchwood.indexing.drawing import FORMATS, MOST_NODES
 from matchwood.indexing.report import Report
+from matchwood.indexing.triangle_drawing import ENGINE, FORMAT
+
+_FORMATS = {"atree": FORMATS, ENGINE: (FORMAT,)}
 
 
 def add_arguments(commands: Any) -> None:
-    draw = commands.add_parser("draw", help="draw the A-Tree of a few rules")
+    draw = commands.add_parser("draw", help="draw the A-Tree of a few rules, or a triangle of HEM")
     add_source_arguments(draw)
-    draw.add_argument("--format", choices=FORMATS, default=FORMATS[0], help=f"for what (default: {FORMATS[0]})")
+    draw.add_argument("--engine", choices=_FORMATS, default="atree", help="what to draw (default: atree)")
+    every = [form for forms in _FORMATS.values() for form in forms]
+    draw.add_argument("--format", choices=every, help=f"for what (default: {every[0]}; of hem {FORMAT})")
+    draw.add_argument("--attribute", metavar="NAME", help="of hem: whose triangle (default: the most constrained)")
+    draw.add_argument("--event", metavar="JSON", help="of hem: an event that excludes rules, as JSON or @FILE")
     draw.add_argument("-o", "--output", type=Path, metavar="FILE", help="where it goes (default: standard output)")
     draw.add_argument(
-        "--limit", type=count, default=MOST_NODES, metavar="N", help=f"nodes at most (default: {MOST_NODES})"
+        "--limit",
+        type=count,
+        default=MOST_NODES,
+        metavar="N",
+        help=f"nodes, or points, at most (default: {MOST_NODES})",
     )
     draw.set_defaults(run=run)
 
@@ -29,15 +41,25 @@ def run(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     if output is not None and output.resolve() == arguments.rules.resolve():
         raise WrongCall(f"--output {output} would replace the rules")
-    index, report = load_rules(arguments, "atree", "error")
+    _check_options(arguments)
+    event = None if arguments.event is None else event_of(arguments.event)
+    index, report = load_rules(arguments, arguments.engine, "error")
     _require_all(arguments.rules, report)
-    picture = index.draw(arguments.format, arguments.limit)
+    picture = index.draw(arguments.format, arguments.limit, arguments.attribute, event)
     if output is None:
         print(picture, end="")
     else:
         _write(output, picture)
         print(f"{output}: {len(index):,} rules")
     return 0
+
+
+def _check_options(arguments: argparse.Namespace) -> None:
+    """Refuse what does not belong to the engine."""
+    if arguments.format not in (None, *_FORMATS[arguments.engine]):
+        raise WrongCall(f"--format {arguments.format} is not for --engine {arguments.engine}")
+    if arguments.engine != ENGINE and (arguments.attribute is not None or arguments.event is not None):
+        raise WrongCall(f"--attribute and --event are for --engine {ENGINE}")
 
 
 def _require_all(rules: Path, report: Report) -> None:

@@ -25,14 +25,15 @@ def add_arguments(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    event = _event(arguments.event)
+    event = event_of(arguments.event)
     index = open_index(arguments.index, read_only=True)
     explanation = index.explain(event, rule_id(index, arguments.rule))
     print(json.dumps(explanation.to_dict(), ensure_ascii=False, default=str) if arguments.json else explanation)
     return 0
 
 
-def _event(text: str) -> dict[str, Any]:
+def event_of(text: str) -> dict[str, Any]:
+    """An event from the command line: JSON, or @FILE with JSON in it."""
     source = "the event"
     if text.startswith("@"):
         source = text[1:]

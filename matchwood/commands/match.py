@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from matchwood.commands.calls import WrongCall, table_file
+from matchwood.commands.calls import WrongCall, count, table_file
 from matchwood.commands.event_files import EventBatch, EventFile
 from matchwood.commands.formats import CSV, format_of
 from matchwood.commands.reading import row_count
@@ -20,6 +21,8 @@ from matchwood.progress import Progress
 from matchwood.sharding import open_index
 
 SHOWN = 5
+_COLUMNS = {False: ("rule",), True: ("rank", "rule", "score")}
+"""The columns of hits beside the event's, without and with --top."""
 
 
 def add_arguments(commands: Any) -> None:
@@ -32,6 +35,12 @@ def add_arguments(commands: Any) -> None:
         type=table_file,
         metavar="FILE",
         help="CSV, JSON lines or Parquet (default: CSV on standard output)",
+    )
+    match.add_argument("--top", type=count, metavar="N", help="only the best N rules of an event, with rank and score")
+    match.add_argument(
+        "--weights",
+        metavar="JSON",
+        help="with --top, what events weigh by attribute: '{\"age\": 0.5}' (default: 1)",
     )
     match.add_argument("--key", metavar="COLUMN", help="write this column of the events instead of their positions")
     match.add_argument(
@@ -60,12 +69,28 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    if arguments.key == "rule":
-        raise WrongCall("--key rule: the hits have a column of that name already; rename the events' column")
+    if arguments.key in _COLUMNS[arguments.top is not None]:
+        raise WrongCall(
+            f"--key {arguments.key}: the hits have a column of that name already; rename the events' column"
+        )
+    if arguments.weights is not None:
+        if arguments.top is None:
+            raise WrongCall("--weights are for ranking: give --top as well")
+        arguments.weights = _read_weights(arguments.weights)
     if arguments.list_separator is not None and (not arguments.list_separator or format_of(arguments.events) != CSV):
         raise WrongCall("--list-separator is a text of at least one character, for events in CSV")
     if arguments.output is not None and arguments.output.resolve() == arguments.events.resolve():
         raise WrongCall(f"-o {arguments.output} would replace the events")
+
+
+def _read_weights(text: str) -> dict[str, Any]:
+    try:
+        weights = json.loads(text)
+    except ValueError as error:
+        raise WrongCall(f"--weights must be JSON such as '{{\"age\": 0.5}}' ({error})") from None
+    if not isinstance(weights, dict):
+        raise WrongCall(f"--weights must be a JSON object of attributes and numbers (got {text:.80})")
+    return weights
 
 
 def _write_hits(index: Index, file: EventFile, arguments: argparse.Namespace, progress: Progress) -> int:
@@ -74,13 +99,13 @@ def _write_hits(index: Index, file: EventFile, arguments: argparse.Namespace, pr
     hits = 0
     try:
         for batch in file.batches():
-            schema = _schema(index, arguments.key, batch.keys)
+            schema = _schema(index, arguments, batch.keys)
             sink = sink or open_sink(arguments.output, schema)
-            for found in _hits(index, file, batch, schema, arguments.missing):
+            for found in _hits(index, file, batch, schema, arguments):
                 hits += found.num_rows
                 sink.write(found)
             progress.advance(len(batch.events))
-        sink = sink or open_sink(arguments.output, _schema(index, arguments.key, None))
+        sink = sink or open_sink(arguments.output, _schema(index, arguments, None))
     except BaseException:
         if sink is not None:
             sink.abandon()
@@ -89,19 +114,29 @@ def _write_hits(index: Index, file: EventFile, arguments: argparse.Namespace, pr
     return hits
 
 
-def _schema(index: Index, key: str | None, keys: pa.Array | None) -> pa.Schema:
+def _schema(index: Index, arguments: argparse.Namespace, keys: pa.Array | None) -> pa.Schema:
+    key = arguments.key
     key_type = pa.int64() if key is None else pa.string() if keys is None else keys.type
-    return pa.schema([(key or "event", key_type), ("rule", index._table.id_type)])
+    types = {"rank": pa.int64(), "rule": index._table.id_type, "score": pa.float64()}
+    columns = _COLUMNS[arguments.top is not None]
+    return pa.schema([(key or "event", key_type), *((name, types[name]) for name in columns)])
 
 
 def _hits(
-    index: Index, file: EventFile, batch: EventBatch, schema: pa.Schema, missing: str
+    index: Index, file: EventFile, batch: EventBatch, schema: pa.Schema, arguments: argparse.Namespace
 ) -> Iterator[pa.RecordBatch]:
     with file.located(batch.first):
-        for found in index.match_batches(batch.events, missing=missing):
+        for found in _found(index, batch.events, arguments):
             positions = found.column("event")
             named = pc.add(positions, batch.first) if batch.keys is None else batch.keys.take(positions)
-            yield pa.record_batch([named, found.column("rule")], schema=schema)
+            yield pa.record_batch([named, *found.columns[1:]], schema=schema)
+
+
+def _found(index: Index, events: Any, arguments: argparse.Namespace) -> Iterator[pa.RecordBatch]:
+    if arguments.top is None:
+        yield from index.match_batches(events, missing=arguments.missing)
+    else:
+        yield from index.top_many(events, arguments.top, arguments.weights, arguments.missing).to_batches()
 
 
 def _warn(absences: list[str]) -> None:

@@ -36,6 +36,10 @@ class EncodedEvents(NamedTuple):
         return len(self.offsets) - 1
 
 
+NO_ALTERNATIVES: NDArray[np.bool_] = np.empty(0, np.bool_)
+NO_ALTERNATIVES.flags.writeable = False
+
+
 class EncodedConjunctions(NamedTuple):
     """A batch of conjunctions, in three levels: conjunction, constraint, interval.
 
@@ -43,6 +47,10 @@ class EncodedConjunctions(NamedTuple):
     attribute at most once. Constraint k tests attributes[k], holds for NULL if accepts_null[k], and
     has the intervals pieces[k] : pieces[k + 1], disjoint and increasing (none: only NULL passes).
     No constraint holds for everything. A conjunction without constraints is always true.
+
+    With `alternatives` they are conjunctions of clauses: constraint k is an alternative to the one before it if
+    alternatives[k], and begins a clause, one constraint of which must hold, if not. The order is then that of the
+    clauses, and an attribute may come back in another clause. An empty array says that every clause is one constraint.
     """
 
     offsets: NDArray[np.int64]
@@ -51,6 +59,7 @@ class EncodedConjunctions(NamedTuple):
     pieces: NDArray[np.int64]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
+    alternatives: NDArray[np.bool_] = NO_ALTERNATIVES
 
     @property
     def count(self) -> int:  # type: ignore[override]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from matchwood.encoding.timezones import Zone
 from matchwood.encoding.vocabulary import Vocabulary
 from matchwood.language.tree import Predicate
 from matchwood.logic.form import Form
-from matchwood.logic.leaf import Bound, Conjunction, Leaf
+from matchwood.logic.leaf import Bound, Clause, Conjunction, Leaf
 
 if TYPE_CHECKING:
     from matchwood.encoding.event_plan import EventPlan
@@ -81,12 +82,21 @@ class Encoder:
         """Conjunctions as integers; their boundaries come to be, and are referred to until `release`."""
         return self._encode(conjunctions, ordered=True)
 
-    def encode_forms(self, forms: Sequence[Form]) -> EncodedForms:
+    def encode_clauses(self, rules: Sequence[Sequence[Clause]]) -> EncodedConjunctions:
+        """Conjunctions of clauses as integers, in the order of the clauses; released like conjunctions."""
+        clauses = list(chain.from_iterable(rules))
+        encoded = self._encode([tuple(chain.from_iterable(rule)) for rule in rules], ordered=False)
+        alternatives = np.ones(len(encoded.attributes), np.bool_)
+        sizes = np.fromiter(map(len, clauses), np.int64, len(clauses))
+        alternatives[np.cumsum(sizes) - sizes] = False
+        return encoded._replace(alternatives=alternatives)
+
+    def encode_forms(self, forms: Sequence[Form], shared: bool = True) -> EncodedForms:
         """Forms as integers, none of them constantly FALSE; release its `constraints` when it goes.
 
-        A leaf that several of them have is encoded, and referred to, once.
+        A leaf that several of them have is encoded, and referred to, once; if not `shared`, once for each.
         """
-        dag = joined(forms)
+        dag = joined(forms, shared)
         constraints = self._encode([(leaf,) for leaf in dag.leaves], ordered=False)
         return EncodedForms(constraints, dag.leaf_kinds, dag.kinds, dag.child_offsets, dag.children, dag.roots)
 

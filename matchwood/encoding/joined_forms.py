@@ -1,4 +1,4 @@
-"""Many forms as one DAG of integers, in which each distinct leaf stands once."""
+"""Many forms as one DAG of integers, in which each distinct leaf stands once, or once a form."""
 
 from __future__ import annotations
 
@@ -35,16 +35,24 @@ class Joined(NamedTuple):
     roots: NDArray[np.int32]
 
 
-def joined(forms: Sequence[Form]) -> Joined:
-    """Number the leaves of all forms together, and behind them the other nodes, form by form."""
-    leaves: dict[tuple[int, Leaf], int] = {}
+def joined(forms: Sequence[Form], shared: bool = True) -> Joined:
+    """Number the leaves of all forms together, and behind them the other nodes, form by form.
+
+    Equal leaves of different forms are one leaf if they are to be `shared`.
+    """
+    leaves: list[tuple[int, Leaf]] = []
+    known: dict[tuple[int, Leaf], int] = {}
     kinds: list[int] = []
     sizes: list[int] = []
     children: list[int] = []
     roots: list[int] = []
     # Inner nodes are numbered from -2 down until all leaves are known.
     for form in forms:
-        places = [leaves.setdefault(each, len(leaves)) for each in zip(form.kinds, form.leaves, strict=False)]
+        if not shared:
+            leaves += known
+            known.clear()
+        before = len(leaves)
+        places = [known.setdefault(each, before + len(known)) for each in zip(form.kinds, form.leaves, strict=False)]
         if form.kinds[-1] == TRUE:
             roots.append(codes.ALWAYS_TRUE)
             continue
@@ -54,6 +62,7 @@ def joined(forms: Sequence[Form]) -> Joined:
             sizes.append(len(form.children[position]))
             children.extend([places[child] for child in form.children[position]])
         roots.append(places[-1])
+    leaves += known
     return Joined(
         [leaf for _, leaf in leaves],
         np.array([_CODES[kind] for kind, _ in leaves], np.int8),

@@ -67,6 +67,10 @@ class Schema:
         """The kinds of all attributes that are declared by name or that live rules compare with something."""
         return {**self.declared.types, **{name: self.kind(name) for name in self._kinds}}
 
+    def names(self) -> set[str]:
+        """All attributes that are declared by name or that live rules name."""
+        return {*self.declared.types, *(name for name, _ in self._counts)}
+
     def check(
         self, expression: Expression, rule_id: Any = None, replaced: Iterable[Use] = (), where: str = "rule"
     ) -> list[Use]:

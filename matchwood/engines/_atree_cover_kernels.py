@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._atree_layout import (
     ACTIVE,
     AND,
@@ -24,15 +22,17 @@ from matchwood.engines._atree_layout import (
 from matchwood.engines._atree_node_kernels import (
     choose_access,
     correct_levels,
+    is_parity,
     is_told,
     kind_of,
     link,
     next_stamp,
+    part_kind,
     unlink,
 )
 
 
-@kernel
+@bare_kernel
 def _is_contained(tree: Any, node: Any, stamp: Any) -> bool:
     """Whether all children of a node are operands or nodes known to be contained."""
     nodes, children, stamps, at = tree.nodes, tree.children, tree.stamps, WIDTH * node
@@ -43,8 +43,8 @@ def _is_contained(tree: Any, node: Any, stamp: Any) -> bool:
     return True
 
 
-@kernel
-def _contained_nodes(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, found: Any) -> int:
+@bare_kernel
+def _contained_nodes(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, found: Any, failed: Any) -> int:
     """Nodes of a kind whose operands are among those given, stamped; returns how many.
 
     Each is looked for from its first child, which is the one that is true most rarely: so the lists to walk are short,
@@ -52,7 +52,6 @@ def _contained_nodes(tree: Any, kind: Any, operands: Any, count: int, stamp: Any
     so those that failed are tried again as long as new ones are found.
     """
     nodes, children, parents, stamps = tree.nodes, tree.children, tree.parents, tree.stamps
-    failed = np.empty(MOST_CANDIDATES, np.int32)
     met, again, position = 0, 0, 0
     while position < count + met and met < len(found) and tree.state[STEPS] > 0:
         child = operands[position] if position < count else found[position - count]
@@ -84,7 +83,7 @@ def _contained_nodes(tree: Any, kind: Any, operands: Any, count: int, stamp: Any
     return met
 
 
-@kernel
+@bare_kernel
 def _has_own_kind(nodes: Any, children: Any, node: Any, kind: Any) -> bool:
     """Whether a node has a child of its own kind."""
     at = WIDTH * node
@@ -94,23 +93,24 @@ def _has_own_kind(nodes: Any, children: Any, node: Any, kind: Any) -> bool:
     return False
 
 
-@kernel
-def _gain(tree: Any, node: Any, stamp: Any) -> int:
+@bare_kernel
+def _gain(tree: Any, node: Any, stamp: Any, once: bool) -> int:
     """How many operands that are not covered yet a contained node covers.
 
-    They are marked on the way, so that what is reached twice counts once, and unmarked again.
+    They are marked on the way, so that what is reached twice counts once, and unmarked again. If operands must be
+    covered `once`, a node gains nothing that reaches one twice, or one that is covered.
     """
-    gain = _walk(tree, node, stamp, stamp + 3)
+    gain, others = _walk(tree, node, stamp, stamp + 3)
     _walk(tree, node, stamp + 3, stamp)
-    return gain
+    return 0 if once and others > 0 else gain
 
 
-@kernel
-def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> int:
-    """Stamp the operands below a contained node that have the stamp `wanted`; returns how many."""
+@bare_kernel
+def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> tuple[int, int]:
+    """Stamp the operands below a contained node stamped `wanted`; returns how many, and how many were not."""
     nodes, children, stamps, stack = tree.nodes, tree.children, tree.stamps, tree.stack
     contained = min(wanted, given) + 2
-    met, waiting = 0, 1
+    met, others, waiting = 0, 0, 1
     stack[0] = node
     while waiting > 0:
         waiting -= 1
@@ -124,27 +124,29 @@ def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> int:
             elif stamps[child] == contained and waiting < len(stack):
                 stack[waiting] = child
                 waiting += 1
-    return met
+            else:
+                others += 1
+    return met, others
 
 
-@kernel
-def cover(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: Any) -> int:
+@bare_kernel
+def cover(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: Any, scratch: Any) -> int:
     """Children for a node with these operands, which are stamped: existing nodes that cover many of them, and the rest.
 
     Greedy set cover: the node that covers the most comes first. Covers may overlap, since AND and OR do not mind an
-    operand that comes twice; XOR does, and has none. A cover never has all of the operands. One that brings but one new
-    operand saves no link: it serves an AND, as it is true more rarely than the operand, but would only be
-    one step more for an OR.
+    operand that comes twice; those of XOR and XNOR, which do, may not. A cover never has all of the operands. One that
+    brings but one new operand saves no link: it serves an AND, as it is true more rarely than the operand, but would
+    only be one step more for an OR. `scratch` has room for twice MOST_CANDIDATES.
     """
     stamps, state = tree.stamps, tree.state
     state[STEPS] = MOST_STEPS
-    found = np.empty(MOST_CANDIDATES, np.int32)
-    met = _contained_nodes(tree, kind, operands, count, stamp, found)
-    size = 0
+    found, failed = scratch[:MOST_CANDIDATES], scratch[MOST_CANDIDATES:]
+    met = _contained_nodes(tree, part_kind(kind), operands, count, stamp, found, failed)
+    size, once = 0, is_parity(kind)
     while met > 0 and state[STEPS] > 0:
         best, most = -1, 0 if kind == AND else 1
         for place in range(met):
-            gain = _gain(tree, found[place], stamp)
+            gain = _gain(tree, found[place], stamp, once)
             if most < gain < count:
                 best, most = place, gain
         if best < 0:
@@ -161,7 +163,7 @@ def cover(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: A
     return size
 
 
-@kernel
+@bare_kernel
 def adopt(tree: Any, node: Any, parent: Any, stamp: Any, on_demand: bool) -> None:
     """Let a parent have a new node in the place of the node's children, which it has too and which are stamped."""
     nodes, children, at = tree.nodes, tree.children, WIDTH * parent
@@ -183,7 +185,7 @@ def adopt(tree: Any, node: Any, parent: Any, stamp: Any, on_demand: bool) -> Non
     choose_access(tree, parent, on_demand)
 
 
-@kernel
+@bare_kernel
 def _set_first_active(tree: Any, node: Any, kind: Any, on_demand: bool) -> None:
     """After the access child went: the child now in front takes its place."""
     child = tree.children[tree.nodes[WIDTH * node + FIRST]]
@@ -191,7 +193,7 @@ def _set_first_active(tree: Any, node: Any, kind: Any, on_demand: bool) -> None:
     link(tree, node, child, is_told(kind, on_demand, True))
 
 
-@kernel
+@bare_kernel
 def self_adjust(tree: Any, node: Any, on_demand: bool) -> int:
     """Make a new node the child of the nodes that have all of its children and more; returns how many.
 
@@ -214,7 +216,7 @@ def self_adjust(tree: Any, node: Any, on_demand: bool) -> int:
         parent = parents[place]
         place -= 1
         below = WIDTH * parent
-        if parent == node or kind_of(nodes, parent) != kind or nodes[below + SIZE] <= size:
+        if parent == node or part_kind(kind_of(nodes, parent)) != kind or nodes[below + SIZE] <= size:
             continue
         steps -= nodes[below + SIZE]
         shared = 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._hashing import mix64
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._atree_cover_kernels import cover, self_adjust
 from matchwood.engines._atree_layout import (
     AND,
@@ -36,6 +36,7 @@ from matchwood.engines._atree_node_kernels import (
     link,
     new_node,
     next_stamp,
+    part_kind,
     share_of,
 )
 from matchwood.engines._record_kernels import pack
@@ -50,7 +51,7 @@ _SORTED = 64
 """Up to this many children are ordered by how rarely they are true; of more, the first one is chosen."""
 
 
-@kernel
+@bare_kernel
 def _estimate(source: Any, place: int) -> Any:
     """The share of events that a constraint is expected to be true of while nothing is known of them.
 
@@ -63,15 +64,16 @@ def _estimate(source: Any, place: int) -> Any:
     return np.float32(min(max(share, 1e-9), 1.0))
 
 
-@kernel
-def enter_leaves(tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, places: Any, is_new: Any) -> int:
+@bare_kernel
+def enter_leaves(
+    tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, record: Any, places: Any, is_new: Any
+) -> int:
     """Find or make the leaf of every constraint of `source`; there is room for all of them. Returns how many are new.
 
-    `shares` may be empty: then they are estimated.
+    `shares` may be empty: then they are estimated. `record` is scratch for one.
     """
     made = 0
     nodes, state = tree.nodes, tree.state
-    record = np.empty(3, np.int32)
     for place in range(len(source.attributes)):
         end = pack(source, place, record, 0, tree.intervals, state[INTERVALS])
         found = find_leaf(tree, kinds[place], record[0], record[1], record[2]) if unique else np.int64(-1)
@@ -93,17 +95,21 @@ def enter_leaves(tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, 
     return made
 
 
-@kernel
-def _operands(tree: Any, kind: Any, items: Any, places: Any, flat: bool, stamp: Any, operands: Any) -> int:
+@bare_kernel
+def _operands(
+    tree: Any, kind: Any, items: Any, places: Any, before: int, flat: bool, between: Any, stamp: Any, operands: Any
+) -> int:
     """The distinct operands of a node, those of a child of its own kind instead of it; they are stamped.
 
-    A child with too many stays one operand.
+    A child with too many stays one operand. Of an item below `before`, a leaf, the node is not looked at: that would be
+    a line of memory more for each operand. Nodes on the way down have the stamp `between`, which has nothing to do
+    with those of operands: whoever reads these has to look below such nodes.
     """
     nodes, children, stamps, stack = tree.nodes, tree.children, tree.stamps, tree.stack
     count = 0
     for item in items:
         child = places[item]
-        if not flat or kind_of(nodes, child) != kind or (kind != AND and kind != OR):
+        if item < before or not flat or kind_of(nodes, child) != kind or (kind != AND and kind != OR):
             if stamps[child] != stamp:
                 stamps[child] = stamp
                 operands[count] = child
@@ -116,10 +122,10 @@ def _operands(tree: Any, kind: Any, items: Any, places: Any, flat: bool, stamp: 
             at = WIDTH * stack[waiting]
             for place in range(nodes[at + FIRST], nodes[at + FIRST] + nodes[at + SIZE]):
                 below = children[place]
-                if stamps[below] == stamp or stamps[below] == stamp + 1:
+                if stamps[below] == stamp or stamps[below] == between:
                     continue
                 if kind_of(nodes, below) == kind:
-                    stamps[below] = stamp + 1
+                    stamps[below] = between
                     stack[waiting] = below
                     waiting += 1
                 elif count - start <= MOST_FLAT:
@@ -136,7 +142,7 @@ def _operands(tree: Any, kind: Any, items: Any, places: Any, flat: bool, stamp: 
     return count
 
 
-@kernel
+@bare_kernel
 def _parents_needed(tree: Any, operands: Any, count: int) -> int:
     """Places that linking one more node to these operands may take at the end of the pool of parents."""
     needed = SPARE
@@ -147,7 +153,7 @@ def _parents_needed(tree: Any, operands: Any, count: int) -> int:
     return needed
 
 
-@kernel
+@bare_kernel
 def _order(shares: Any, chosen: Any, size: int) -> None:
     """The rarest child first; the others after it, the rarer the earlier, so that an AND fails soon."""
     if size > _SORTED:
@@ -165,7 +171,7 @@ def _order(shares: Any, chosen: Any, size: int) -> None:
         chosen[before] = child
 
 
-@kernel
+@bare_kernel
 def _make(tree: Any, kind: Any, chosen: Any, size: int, on_demand: bool) -> Any:
     """A new inner node with these children."""
     nodes, children, state = tree.nodes, tree.children, tree.state
@@ -183,58 +189,59 @@ def _make(tree: Any, kind: Any, chosen: Any, size: int, on_demand: bool) -> Any:
     return node
 
 
-@kernel
+@bare_kernel
 def enter_inner(
     tree: Any, kinds: Any, offsets: Any, items: Any, order: Any, first: int, places: Any, before: int,
-    operands: Any, chosen: Any,
+    operands: Any, chosen: Any, scratch: Any,
     unique: bool, reorganise: bool, adjust: bool, flat: bool, on_demand: bool, counters: Any, needed: Any,
 ) -> int:  # fmt: skip
     """Find or make the nodes of the items order[first:], children before parents; returns where room was short.
 
     `places` tells the node of each leaf of the batch, of which there are `before`, and then of each item. `counters`
-    counts nodes covered by others, links saved, nodes adopted, and last whether children of a node's own kind were
-    passed over, which may leave them without any use. `needed` tells the room that was missing in the pools of
+    counts nodes covered by others, links saved, nodes adopted, and last children that stand for operands of a node as
+    they came: they may be without any use. `needed` tells the room that was missing in the pools of
     children and of parents.
     """
     state = tree.state
     for step in range(first, len(order)):
         item = order[step]
-        kind, stamp = kinds[item], next_stamp(tree)
+        kind, between, stamp = kinds[item], next_stamp(tree), next_stamp(tree)
         within = items[offsets[item] : offsets[item + 1]]
-        count = _operands(tree, kind, within, places, flat, stamp, operands)
-        needed[0], needed[1] = count, _parents_needed(tree, operands, count)
-        if state[CHILD_END] + count > len(tree.children) or state[PARENT_END] + needed[1] > len(tree.parents):
-            return step
-        junction = kind in (AND, OR)
-        if flat and junction:
+        count = _operands(tree, kind, within, places, before, flat, between, stamp, operands)
+        part = part_kind(kind)
+        if flat:
             for child in within:
-                counters[3] += kind_of(tree.nodes, places[child]) == kind
-        if count == 1 and junction:
+                counters[3] += child >= before and kind_of(tree.nodes, places[child]) == part
+        if count == 1 and kind in (AND, OR):
             places[before + item] = operands[0]
             continue
         key = inner_id(tree, kind, operands, count)
         found = find_inner(tree, kind, key, operands, count, stamp) if unique else np.int64(-1)
         if found < 0:
+            needed[0], needed[1] = count, _parents_needed(tree, operands, count)
+            if state[CHILD_END] + count > len(tree.children) or state[PARENT_END] + needed[1] > len(tree.parents):
+                return step
             size = count
-            if reorganise and count > 2 and junction:
-                size = cover(tree, kind, operands, count, np.int32(state[STAMP]), chosen)
+            if reorganise and count > 2:
+                size = cover(tree, kind, operands, count, np.int32(state[STAMP]), chosen, scratch)
                 counters[0] += size < count
                 counters[1] += count - size
             else:
-                chosen[:count] = operands[:count]
+                for place in range(count):
+                    chosen[place] = operands[place]
             share = share_of(kind, tree.shares, operands, count)
             node = _make(tree, kind, chosen, size, on_demand)
             tree.shares[node], tree.ids[node] = share, key
             if unique:
                 enter_table(tree, -1 - found, node)
-            if adjust and junction:
+            if adjust and part == kind:
                 counters[2] += self_adjust(tree, node, on_demand)
             found = np.int64(node)
         places[before + item] = found
     return len(order)
 
 
-@kernel
+@bare_kernel
 def measure_heights(offsets: Any, items: Any, leaves: int, heights: Any) -> None:
     """How far each inner node of a batch is above its leaves."""
     for node in range(len(heights)):

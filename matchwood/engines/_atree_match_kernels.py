@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.encoding.codes import NULL_LABEL
 from matchwood.engines._atree_layout import (
     ACTIVE,
@@ -31,7 +31,7 @@ NOBODY = -1
 LAST_SIGNATURE = 255
 
 
-@kernel
+@bare_kernel
 def next_signature(signature: Any, marks: Any) -> Any:
     """The signature of the next event; the marks of the last round go when a new one begins."""
     if signature[0] == LAST_SIGNATURE:
@@ -41,7 +41,7 @@ def next_signature(signature: Any, marks: Any) -> Any:
     return np.uint8(signature[0])
 
 
-@kernel
+@bare_kernel
 def _all_true(nodes: Any, children: Any, node: Any, marks: Any, sign: Any) -> Any:
     """Whether all children of an AND node are marked."""
     at = np.uint64(WIDTH) * np.uint64(node)
@@ -54,7 +54,7 @@ def _all_true(nodes: Any, children: Any, node: Any, marks: Any, sign: Any) -> An
     return True
 
 
-@kernel
+@bare_kernel
 def _tell(
     nodes: Any, children: Any, parents: Any, node: Any, level: Any, on_demand: bool,
     marks: Any, queued: Any, sign: Any, nexts: Any, heads: Any, top: Any, work: Any,
@@ -92,7 +92,7 @@ def _tell(
     return top
 
 
-@kernel
+@bare_kernel
 def _climb(
     nodes: Any, children: Any, parents: Any, on_demand: bool, marks: Any, queued: Any, sign: Any,
     nexts: Any, heads: Any, top: Any, units: Any, used: Any, work: Any,
@@ -124,7 +124,7 @@ def _climb(
     return used
 
 
-@kernel
+@bare_kernel
 def _true_leaves(
     lists: Any, nulls: Any, events: Any, event: int, labels: Any, starts: Any, stops: Any,
     marks: Any, sign: Any, true_nulls: Any,
@@ -153,7 +153,7 @@ def _true_leaves(
     return found, accepted
 
 
-@kernel
+@bare_kernel
 def match_true(
     tree: Any, lists: Any, nulls: Any, always: Any, live: int, on_demand: bool, events: Any, first: int,
     labels: Any, marks: Any, queued: Any, signature: Any, nexts: Any, heads: Any, starts: Any, stops: Any,

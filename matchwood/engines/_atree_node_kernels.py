@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._hashing import combine64, mix64
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._atree_layout import (
     ACTIVE,
     AND,
@@ -40,6 +40,7 @@ from matchwood.engines._atree_layout import (
     TOP,
     UNIT,
     WIDTH,
+    XNOR,
     XOR,
 )
 from matchwood.engines._record_kernels import SEVERAL
@@ -47,22 +48,38 @@ from matchwood.engines._record_kernels import SEVERAL
 _SALT = 0x9E3779B97F4A7C15
 
 
-@kernel
+@bare_kernel
 def kind_of(nodes: Any, node: Any) -> Any:
     return nodes[WIDTH * node + KIND] & KIND_MASK
 
 
-@kernel
+@bare_kernel
 def level_of(nodes: Any, node: Any) -> Any:
     return nodes[WIDTH * node + KIND] >> KIND_BITS
 
 
-@kernel
+@bare_kernel
 def is_leaf(kind: Any) -> Any:
     return kind in (LEAF, PREDICATE)
 
 
-@kernel
+@bare_kernel
+def part_kind(kind: Any) -> Any:
+    """The kind of the nodes that may stand for several operands of a node at once; DEAD, which none has, for NOT.
+
+    The parity of some operands is an operand of the parity of all of them, also where that is negated.
+    """
+    if kind == XNOR:
+        return XOR
+    return DEAD if kind == NOT else kind
+
+
+@bare_kernel
+def is_parity(kind: Any) -> Any:
+    return kind in (XOR, XNOR)
+
+
+@bare_kernel
 def next_stamp(tree: Any) -> Any:
     """A number that no stamp has, nor the three after it."""
     state = tree.state
@@ -76,7 +93,7 @@ def next_stamp(tree: Any) -> Any:
 # ---------------------------------------------------------------------- what a node says
 
 
-@kernel
+@bare_kernel
 def leaf_hash(kind: Any, code: Any, low: Any, high: Any, intervals: Any) -> Any:
     """A hash of what a leaf says, wherever its intervals lie."""
     accumulated = combine64(mix64(np.uint64(kind)), np.uint64(code))
@@ -87,7 +104,7 @@ def leaf_hash(kind: Any, code: Any, low: Any, high: Any, intervals: Any) -> Any:
     return accumulated
 
 
-@kernel
+@bare_kernel
 def same_leaf(nodes: Any, node: int, kind: Any, code: Any, low: Any, high: Any, intervals: Any) -> Any:
     """Whether a node is a leaf that says this."""
     at = WIDTH * node
@@ -104,7 +121,7 @@ def same_leaf(nodes: Any, node: int, kind: Any, code: Any, low: Any, high: Any, 
     return step == end
 
 
-@kernel
+@bare_kernel
 def inner_id(tree: Any, kind: Any, operands: Any, count: int) -> Any:
     """The id of an inner node: that of its operands in any order.
 
@@ -126,7 +143,7 @@ def inner_id(tree: Any, kind: Any, operands: Any, count: int) -> Any:
     return mixed & np.uint64(tree.state[ID_MASK])
 
 
-@kernel
+@bare_kernel
 def find_leaf(tree: Any, kind: Any, code: Any, low: Any, high: Any) -> Any:
     """The leaf that says this, or -1 - the slot where it belongs."""
     table, nodes, intervals = tree.table, tree.nodes, tree.intervals
@@ -144,14 +161,14 @@ def find_leaf(tree: Any, kind: Any, code: Any, low: Any, high: Any) -> Any:
     return -1 - (free if free >= 0 else np.int64(slot))
 
 
-@kernel
+@bare_kernel
 def says_the_same(tree: Any, node: int, count: int, stamp: Any) -> bool:
-    """Whether a node has exactly the `count` operands that are stamped, children of its own kind read as theirs.
+    """Whether a node has exactly the `count` operands that are stamped, children that stand for several read as these.
 
     Changes the stamps: operands that were met get the next one, nodes between them and `node` the one after that.
     """
     nodes, children, stamps, stack = tree.nodes, tree.children, tree.stamps, tree.stack
-    kind = kind_of(nodes, node)
+    part, once = part_kind(kind_of(nodes, node)), is_parity(kind_of(nodes, node))
     met, waiting = 0, 1
     stack[0] = node
     while waiting > 0:
@@ -162,8 +179,11 @@ def says_the_same(tree: Any, node: int, count: int, stamp: Any) -> bool:
             if stamps[child] == stamp:
                 stamps[child] = stamp + 1
                 met += 1
-            elif stamps[child] != stamp + 1 and stamps[child] != stamp + 2:
-                if kind_of(nodes, child) != kind:
+            elif stamps[child] == stamp + 1 or stamps[child] == stamp + 2:
+                if once:
+                    return False
+            else:
+                if kind_of(nodes, child) != part:
                     return False
                 stamps[child] = stamp + 2
                 stack[waiting] = child
@@ -171,7 +191,7 @@ def says_the_same(tree: Any, node: int, count: int, stamp: Any) -> bool:
     return met == count
 
 
-@kernel
+@bare_kernel
 def find_inner(tree: Any, kind: Any, key: Any, operands: Any, count: int, stamp: Any) -> Any:
     """The node with these operands, which are stamped, or -1 - the slot where it belongs.
 
@@ -196,7 +216,7 @@ def find_inner(tree: Any, kind: Any, key: Any, operands: Any, count: int, stamp:
     return -1 - (free if free >= 0 else np.int64(slot))
 
 
-@kernel
+@bare_kernel
 def slot_start(tree: Any, node: Any) -> Any:
     """Where the search for a node begins in the table."""
     nodes, at = tree.nodes, WIDTH * node
@@ -207,7 +227,7 @@ def slot_start(tree: Any, node: Any) -> Any:
     return hashed & np.uint64(tree.state[ID_MASK])
 
 
-@kernel
+@bare_kernel
 def enter_table(tree: Any, slot: Any, node: Any) -> None:
     """Put a node into the slot that a search returned."""
     if tree.table[slot] == TOMBSTONE:
@@ -215,7 +235,7 @@ def enter_table(tree: Any, slot: Any, node: Any) -> None:
     tree.table[slot] = node
 
 
-@kernel
+@bare_kernel
 def leave_table(tree: Any, node: Any) -> None:
     """Take a node out of the table, if it is there."""
     table = tree.table
@@ -229,7 +249,7 @@ def leave_table(tree: Any, node: Any) -> None:
         slot = (slot + np.uint64(1)) & mask
 
 
-@kernel
+@bare_kernel
 def fill_table(tree: Any) -> None:
     """Enter all live nodes, which differ, into an empty table."""
     table, nodes = tree.table, tree.nodes
@@ -246,7 +266,7 @@ def fill_table(tree: Any) -> None:
 # ---------------------------------------------------------------------- links
 
 
-@kernel
+@bare_kernel
 def new_node(tree: Any, kind: Any, level: Any) -> Any:
     """A node without links; inner ones take the number of one that went."""
     nodes, state = tree.nodes, tree.state
@@ -266,7 +286,7 @@ def new_node(tree: Any, kind: Any, level: Any) -> Any:
     return node
 
 
-@kernel
+@bare_kernel
 def _enlarge_parents(tree: Any, node: Any) -> None:
     """Move a full list of parents to the end of the pool, with twice the room."""
     nodes, parents, state, at = tree.nodes, tree.parents, tree.state, WIDTH * node
@@ -279,7 +299,7 @@ def _enlarge_parents(tree: Any, node: Any) -> None:
     state[PARENT_END] = end + tree.rooms[node]
 
 
-@kernel
+@bare_kernel
 def link(tree: Any, parent: Any, child: Any, active: bool) -> None:
     """Make `parent` a parent of `child`."""
     nodes, parents, at = tree.nodes, tree.parents, WIDTH * child
@@ -298,7 +318,7 @@ def link(tree: Any, parent: Any, child: Any, active: bool) -> None:
     tree.state[EDGES] += 1
 
 
-@kernel
+@bare_kernel
 def _place_of(tree: Any, parent: Any, child: Any) -> Any:
     """Where a parent stands in the list of a child, or -1; those that came last are found first."""
     parents, at = tree.parents, WIDTH * child
@@ -309,7 +329,7 @@ def _place_of(tree: Any, parent: Any, child: Any) -> Any:
     return place - start if place >= start else -1
 
 
-@kernel
+@bare_kernel
 def unlink(tree: Any, parent: Any, child: Any) -> None:
     """Undo `link`."""
     nodes, parents, at = tree.nodes, tree.parents, WIDTH * child
@@ -325,7 +345,7 @@ def unlink(tree: Any, parent: Any, child: Any) -> None:
     tree.state[EDGES] -= 1
 
 
-@kernel
+@bare_kernel
 def set_active(tree: Any, parent: Any, child: Any, active: bool) -> None:
     """Move a parent to the side of the list where it belongs."""
     nodes, parents, at = tree.nodes, tree.parents, WIDTH * child
@@ -339,13 +359,13 @@ def set_active(tree: Any, parent: Any, child: Any, active: bool) -> None:
     nodes[at + ACTIVE] += 1 if active else -1
 
 
-@kernel
+@bare_kernel
 def is_told(kind: Any, on_demand: bool, first: bool) -> Any:
     """Whether a parent of a kind is active in the list of a child, which may be its first."""
     return kind != AND or not on_demand or first
 
 
-@kernel
+@bare_kernel
 def choose_access(tree: Any, node: Any, on_demand: bool) -> None:
     """Bring the child that is true most rarely to the front, and tell the lists of parents."""
     nodes, children, shares, at = tree.nodes, tree.children, tree.shares, WIDTH * node
@@ -363,7 +383,7 @@ def choose_access(tree: Any, node: Any, on_demand: bool) -> None:
         set_active(tree, node, chosen, True)
 
 
-@kernel
+@bare_kernel
 def share_of(kind: Any, shares: Any, operands: Any, count: int) -> Any:
     """The share of events of which a node is true, if its operands had nothing to do with each other."""
     if kind == AND:
@@ -384,7 +404,7 @@ def share_of(kind: Any, shares: Any, operands: Any, count: int) -> Any:
 # ---------------------------------------------------------------------- levels
 
 
-@kernel
+@bare_kernel
 def _level_from_children(tree: Any, node: Any) -> Any:
     nodes, children, at = tree.nodes, tree.children, WIDTH * node
     level = 0
@@ -393,7 +413,7 @@ def _level_from_children(tree: Any, node: Any) -> Any:
     return level + 1
 
 
-@kernel
+@bare_kernel
 def correct_levels(tree: Any, node: Any) -> None:
     """Set the level of a node by its children, and that of all above it, first come, first served."""
     nodes, parents, stamps, queue = tree.nodes, tree.parents, tree.stamps, tree.stack
@@ -419,7 +439,7 @@ def correct_levels(tree: Any, node: Any) -> None:
                 waiting += 1
 
 
-@kernel
+@bare_kernel
 def free_children(tree: Any, node: Any) -> None:
     """Give the room for a node's children up."""
     at = WIDTH * node

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._atree_layout import (
     ACTIVE,
-    AND,
     CHILD_END,
     CHILD_WASTE,
     DEAD,
@@ -18,7 +17,6 @@ from matchwood.engines._atree_layout import (
     KIND,
     LIVE,
     MOST_HANDED,
-    OR,
     PARENT_END,
     PARENT_WASTE,
     PARENTS,
@@ -27,6 +25,7 @@ from matchwood.engines._atree_layout import (
     STALE,
     UNIT,
     WIDTH,
+    XOR,
 )
 from matchwood.engines._atree_node_kernels import (
     choose_access,
@@ -38,6 +37,7 @@ from matchwood.engines._atree_node_kernels import (
     leave_table,
     link,
     next_stamp,
+    part_kind,
     set_active,
     unlink,
 )
@@ -45,11 +45,11 @@ from matchwood.engines._atree_node_kernels import (
 KEEP, GO, HAND_OVER = range(3)
 
 
-@kernel
+@bare_kernel
 def verdict(nodes: Any, parents: Any, node: Any, flat: bool) -> Any:
     """What is to become of a node: it stays while a unit or a parent of another kind needs it.
 
-    Parents of its own kind do not: they only have it in the place of its children.
+    Parents of its own kind do not, nor does an XNOR need an XOR: they only have it in the place of its children.
     """
     at = WIDTH * node
     if nodes[at + UNIT] >= 0:
@@ -57,15 +57,30 @@ def verdict(nodes: Any, parents: Any, node: Any, flat: bool) -> Any:
     if nodes[at + FAN] == 0:
         return GO
     kind = kind_of(nodes, node)
-    if not flat or (kind != AND and kind != OR) or nodes[at + FAN] * nodes[at + SIZE] > MOST_HANDED:
+    if not flat or part_kind(kind) != kind or nodes[at + FAN] * nodes[at + SIZE] > MOST_HANDED:
         return KEEP
     for place in range(nodes[at + PARENTS], nodes[at + PARENTS] + nodes[at + FAN]):
-        if kind_of(nodes, parents[place]) != kind:
+        if part_kind(kind_of(nodes, parents[place])) != kind:
             return KEEP
     return HAND_OVER
 
 
-@kernel
+@bare_kernel
+def _would_repeat(tree: Any, node: Any) -> bool:
+    """Whether a parent has a child of the node already: a parity must not have one twice."""
+    nodes, children, at = tree.nodes, tree.children, WIDTH * node
+    stamp = next_stamp(tree)
+    for place in range(nodes[at + FIRST], nodes[at + FIRST] + nodes[at + SIZE]):
+        tree.stamps[children[place]] = stamp
+    for place in range(nodes[at + PARENTS], nodes[at + PARENTS] + nodes[at + FAN]):
+        above = WIDTH * tree.parents[place]
+        for step in range(nodes[above + FIRST], nodes[above + FIRST] + nodes[above + SIZE]):
+            if tree.stamps[children[step]] == stamp:
+                return True
+    return False
+
+
+@bare_kernel
 def _room_needed(tree: Any, node: Any) -> tuple[int, int]:
     """Places that handing over a node may take at the end of the pools of children and of parents."""
     nodes, at = tree.nodes, WIDTH * node
@@ -77,7 +92,7 @@ def _room_needed(tree: Any, node: Any) -> tuple[int, int]:
     return in_children, in_parents
 
 
-@kernel
+@bare_kernel
 def _bury(tree: Any, node: Any) -> None:
     """Forget a node that has neither parents nor children left. A leaf's number stays taken: postings hold it."""
     nodes, state, at = tree.nodes, tree.state, WIDTH * node
@@ -92,7 +107,7 @@ def _bury(tree: Any, node: Any) -> None:
     nodes[at + KIND] = DEAD
 
 
-@kernel
+@bare_kernel
 def _take_children(tree: Any, parent: Any, node: Any, on_demand: bool) -> None:
     """Give a parent the children of a node in its place; those that it has already stay single."""
     nodes, children, state, at = tree.nodes, tree.children, tree.state, WIDTH * parent
@@ -121,7 +136,7 @@ def _take_children(tree: Any, parent: Any, node: Any, on_demand: bool) -> None:
     choose_access(tree, parent, on_demand)
 
 
-@kernel
+@bare_kernel
 def _hand_over(tree: Any, node: Any, on_demand: bool) -> None:
     nodes, parents, at = tree.nodes, tree.parents, WIDTH * node
     start, fan = nodes[at + PARENTS], nodes[at + FAN]
@@ -133,7 +148,7 @@ def _hand_over(tree: Any, node: Any, on_demand: bool) -> None:
         correct_levels(tree, parents[place])
 
 
-@kernel
+@bare_kernel
 def _distinct(tree: Any, pending: Any, waiting: int) -> int:
     """Let each node wait once only; returns how many do."""
     stamp, kept = next_stamp(tree), 0
@@ -145,7 +160,7 @@ def _distinct(tree: Any, pending: Any, waiting: int) -> int:
     return kept
 
 
-@kernel
+@bare_kernel
 def remove_nodes(
     tree: Any, pending: Any, waiting: int, flat: bool, on_demand: bool, gone: Any, needed: Any
 ) -> tuple[int, int]:
@@ -160,6 +175,8 @@ def remove_nodes(
         at = WIDTH * node
         kind = kind_of(nodes, node)
         fate = KEEP if kind == DEAD else verdict(nodes, parents, node, flat)
+        if fate == HAND_OVER and kind == XOR and _would_repeat(tree, node):
+            fate = KEEP
         if fate == HAND_OVER:
             needed[0], needed[1] = _room_needed(tree, node)
             if tree.state[CHILD_END] + needed[0] > len(children) or tree.state[PARENT_END] + needed[1] > len(parents):

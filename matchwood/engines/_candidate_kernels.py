@@ -15,7 +15,18 @@ import numpy as np
 from matchwood._jit import kernel
 from matchwood.engines._access_kernels import UNUSABLE, covered
 from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH
-from matchwood.engines._tail_kernels import TAIL_START, is_access, tail_is_safe, tail_words, write_tail
+from matchwood.engines._tail_kernels import (
+    MASKED,
+    OTHER,
+    PLAIN,
+    PLAIN_BITS,
+    TAIL_START,
+    is_access,
+    kind_of,
+    tail_is_safe,
+    tail_words,
+    write_tail,
+)
 
 HEAD = 4
 
@@ -45,6 +56,25 @@ def _head_test(
         if cost < least:
             best, least = position, cost
     return best
+
+
+@kernel
+def plan_shapes(conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, shapes: Any) -> None:
+    """The shape that each unit's tail will have."""
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    for place in range(len(units)):
+        unit = units[place]
+        first, count = offsets[unit], offsets[unit + 1] - offsets[unit]
+        start = ranking.starts[place]
+        test = _head_test(records, intervals, first, ranking.costs, start, count, access, wanted * unit, wanted)
+        plain, masked, others = 0, 0, 0
+        for position in range(count):
+            at = WIDTH * (first + position)
+            decided = position == test and records[at] & SEVERAL == 0
+            if not decided and not is_access(access, wanted * unit, wanted, position):
+                kind = kind_of(records, intervals, at)
+                plain, masked, others = plain + (kind == PLAIN), masked + (kind == MASKED), others + (kind == OTHER)
+        shapes[place] = min(others, 1) | plain << 1 | masked << (1 + PLAIN_BITS)
 
 
 @kernel

@@ -171,6 +171,7 @@ def match_counting(
         else:
             work[1] += _reset_touched(pool, starts, stops, found, needs, counters)
         clear(events, event, labels)
+        work[4] += total
         offsets[event - first + 1] = used
         work[0] += 1
     work[3] = used

@@ -16,7 +16,8 @@ from matchwood.errors import InvalidArgument
 class Output:
     """Room in the workspace for the hits of a call: the most that one event can have always fits.
 
-    A kernel fills `units`, `offsets` (from 0 on) and `work`: events covered, candidates, verified, matched.
+    A kernel fills `units`, `offsets` (from 0 on) and `work`: events covered, candidates, verified, matched, and
+    postings read where the engine has posting lists.
     """
 
     def __init__(self, workspace: Workspace, events: EncodedEvents, first: int, worst: int) -> None:
@@ -25,11 +26,11 @@ class Output:
         self.first = first
         self.units: NDArray[Any] = workspace.array("hits.units", worst + workspace.room, np.int32, None)
         self.offsets: NDArray[Any] = workspace.array("hits.offsets", events.count - first + 1, np.int64, None)
-        self.work = np.zeros(4, dtype=np.int64)
+        self.work = np.zeros(5, dtype=np.int64)
         self.offsets[0] = 0
 
     def hits(self) -> Hits:
         """The hits as arrays of their own, which the caller may keep while the next call runs."""
-        covered, candidates, verified, matched = self.work.tolist()
+        covered, *work = self.work.tolist()
         offsets = self.offsets[: covered + 1].copy()
-        return Hits(self.first, offsets, self.units[: offsets[-1]].copy(), Work(candidates, verified, matched))
+        return Hits(self.first, offsets, self.units[: offsets[-1]].copy(), Work(*work))

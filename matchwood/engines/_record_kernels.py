@@ -5,6 +5,9 @@ ACCEPTS_NULL, and SEVERAL where the constraint has no interval or more than one.
 low and high are its labels. With SEVERAL they are a range of positions in a side array of intervals,
 which holds low and high label in turn.
 
+ALTERNATIVE, the highest bit of a code, marks a constraint that is an alternative to the one before it. Only stores that
+were made for clauses have such records, and only engines that know of clauses are given those stores.
+
 Three integers side by side because a candidate's constraints are read together and at random: 7 constraints
 take two cache lines, where an array for each field would take four.
 """
@@ -16,21 +19,30 @@ from typing import Any
 import numpy as np
 
 from matchwood._hashing import combine64, mix64
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel, kernel
 
 ACCEPTS_NULL = 1
 SEVERAL = 2
 FLAG_BITS = 2
+ALTERNATIVE = 1 << 30
 WIDTH = 3
 
 
 @kernel
+def attribute_of(code: Any) -> Any:
+    """The attribute of a record, whether or not it is an alternative."""
+    return (code & ~ALTERNATIVE) >> FLAG_BITS
+
+
+@bare_kernel
 def pack(source: Any, constraint: int, records: Any, position: int, intervals: Any, used: int) -> int:
     """Write a constraint as the record at `position`; returns how many intervals are then in use."""
     start, stop = source.pieces[constraint], source.pieces[constraint + 1]
     code = source.attributes[constraint] << FLAG_BITS
     if source.accepts_null[constraint]:
         code |= ACCEPTS_NULL
+    if len(source.alternatives) > 0 and source.alternatives[constraint]:
+        code |= ALTERNATIVE
     at = WIDTH * position
     if stop - start == 1:
         records[at], records[at + 1], records[at + 2] = code, source.low[start], source.high[start]
@@ -47,8 +59,10 @@ def unpack(records: Any, intervals: Any, position: int, target: Any, constraint:
     """Write the record at `position` as a constraint behind those that `target` already holds."""
     at = WIDTH * position
     code, low, high = records[at], records[at + 1], records[at + 2]
-    target.attributes[constraint] = code >> FLAG_BITS
+    target.attributes[constraint] = attribute_of(code)
     target.accepts_null[constraint] = code & ACCEPTS_NULL != 0
+    if len(target.alternatives) > 0:
+        target.alternatives[constraint] = code & ALTERNATIVE != 0
     piece = target.pieces[constraint]
     if code & SEVERAL == 0:
         target.low[piece], target.high[piece] = low, high
@@ -111,7 +125,7 @@ def relabel_records(records: Any, intervals: Any, attribute: int, old: Any, new:
     """Replace the labels of one attribute; those not in `old` stay."""
     for position in range(len(records) // WIDTH):
         at = WIDTH * position
-        if records[at] >> FLAG_BITS != attribute:
+        if attribute_of(records[at]) != attribute:
             continue
         if records[at] & SEVERAL == 0:
             records[at + 1] = _relabelled(records[at + 1], old, new)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from matchwood._arrays import Growable
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines._conjunction_kernels import count_pieces, unpack_all
-from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH, relabel_records
+from matchwood.engines._record_kernels import ALTERNATIVE, FLAG_BITS, SEVERAL, WIDTH, relabel_records
 from matchwood.engines._views import read_only, require, require_offsets, require_range
 from matchwood.errors import InvalidArgument
 
@@ -27,9 +27,13 @@ def attribute_count(source: EncodedConjunctions) -> int:
 
 
 def unpacked(
-    offsets: NDArray[np.int64], records: NDArray[np.int32], intervals: NDArray[np.int32], units: NDArray[np.int32]
+    offsets: NDArray[np.int64],
+    records: NDArray[np.int32],
+    intervals: NDArray[np.int32],
+    units: NDArray[np.int32],
+    clauses: bool = False,
 ) -> EncodedConjunctions:
-    """The constraints of these units, as they were packed."""
+    """The constraints of these units, as they were packed; with `clauses`, also which are alternatives."""
     wanted = read_only(units, np.int32)
     constraints = int((offsets[1:][wanted] - offsets[wanted]).sum())
     pieces = int(count_pieces(offsets, records, wanted))
@@ -40,6 +44,7 @@ def unpacked(
         np.zeros(constraints + 1, dtype=np.int64),
         np.empty(pieces, dtype=np.int32),
         np.empty(pieces, dtype=np.int32),
+        np.empty(constraints if clauses else 0, dtype=np.bool_),
     )
     unpack_all(offsets, records, intervals, wanted, target)
     return target
@@ -56,22 +61,27 @@ def relabel(records: Growable, intervals: Growable, attribute: int, old: Any, ne
 def renumber(records: Growable, numbers: NDArray[np.int32]) -> int:
     """Give attributes other numbers, in the same order; returns one more than the largest."""
     codes = records.writable()[::WIDTH]
-    moved = np.asarray(numbers, np.int32)[codes >> FLAG_BITS]
+    moved = np.asarray(numbers, np.int32)[(codes & ~ALTERNATIVE) >> FLAG_BITS]
     if len(moved) and int(moved.min()) < 0:
         raise InvalidArgument("an attribute that is in use has no new number")
-    codes[:] = (moved << FLAG_BITS) | (codes & ((1 << FLAG_BITS) - 1))
+    codes[:] = (moved << FLAG_BITS) | (codes & (ALTERNATIVE | (1 << FLAG_BITS) - 1))
     return int(moved.max(initial=-1)) + 1
 
 
 def check_records(
-    offsets: NDArray[np.int64], records: NDArray[np.int32], intervals: NDArray[np.int32], attributes: int
+    offsets: NDArray[np.int64],
+    records: NDArray[np.int32],
+    intervals: NDArray[np.int32],
+    attributes: int,
+    clauses: bool = False,
 ) -> None:
-    """Refuse records that could lead a kernel out of its arrays."""
+    """Refuse records that could lead a kernel out of its arrays; alternatives too, unless there may be `clauses`."""
     require(len(records) % WIDTH == 0 and len(intervals) % 2 == 0, "a record is cut off")
     require_offsets(offsets, len(records) // WIDTH, "offsets")
     codes = records[::WIDTH]
     require(not len(codes) or int(codes.min()) >= 0, "an attribute is negative")
-    require(attributes == (int(codes.max(initial=-1)) >> FLAG_BITS) + 1, "attributes are miscounted")
+    plain = codes & ~ALTERNATIVE if clauses else codes
+    require(attributes == (int(plain.max(initial=-1)) >> FLAG_BITS) + 1, "attributes are miscounted")
     several = codes & SEVERAL != 0
     starts, stops = records[1::WIDTH][several], records[2::WIDTH][several]
     require_range(starts, 0, len(intervals) // 2 + 1, "interval positions")

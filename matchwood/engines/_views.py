@@ -43,6 +43,7 @@ def read_only_conjunctions(encoded: EncodedConjunctions) -> EncodedConjunctions:
         read_only(encoded.pieces, np.int64),
         read_only(encoded.low, np.int32),
         read_only(encoded.high, np.int32),
+        read_only(encoded.alternatives, np.bool_),
     )
 
 

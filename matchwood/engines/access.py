@@ -51,6 +51,24 @@ def ranked(
     return Ranking(read_only(starts, np.int64), read_only(costs, np.float32), read_only(order, np.int32))
 
 
+def taken(ranking: Ranking, places: NDArray[np.int64]) -> Ranking:
+    """The ranking of some of its units, in another order."""
+    starts = np.zeros(len(places) + 1, dtype=np.int64)
+    np.cumsum(np.diff(ranking.starts)[places], out=starts[1:])
+    chosen = _each(ranking.starts[places], starts)
+    return Ranking(
+        read_only(starts, np.int64),
+        read_only(ranking.costs[chosen], np.float32),
+        read_only(ranking.order[chosen], np.int32),
+    )
+
+
+def _each(begins: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """begins[i], begins[i] + 1, … for every i, as many as lie between starts[i] and starts[i + 1]."""
+    places: NDArray[np.int64] = np.repeat(begins - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
+    return places
+
+
 def _observe(
     conjunctions: Conjunctions,
     units: NDArray[np.int32],

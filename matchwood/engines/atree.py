@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from matchwood._arrays import Growable
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
 from matchwood.engines import atree_audit, atree_options, atree_stats
-from matchwood.engines._atree_insert_kernels import SPARE, enter_inner, enter_leaves, measure_heights
-from matchwood.engines._atree_layout import CHILD_WASTE, EDGES, MOST_FLAT, PARENT_WASTE, STALE, UNIT, WIDTH
+from matchwood.engines._atree_entry_kernels import ATTRIBUTES, MADE, MERGED, NEEDED, REPORTS
+from matchwood.engines._atree_layout import CHILD_WASTE, EDGES, PARENT_WASTE, STALE, UNIT, WIDTH
 from matchwood.engines._atree_remove_kernels import remove_nodes
 from matchwood.engines._atree_unit_kernels import assign_units, spread_shares
-from matchwood.engines._records import attribute_count, relabel, renumber
-from matchwood.engines._views import read_only, read_only_conjunctions, require, saved, saved_count
+from matchwood.engines._records import relabel, renumber
+from matchwood.engines._views import read_only, require, saved, saved_count
 from matchwood.engines.atree_check import check_restored
+from matchwood.engines.atree_entry import enter_forms
 from matchwood.engines.atree_leaves import LeafLists, leaf_shares, selected
 from matchwood.engines.atree_matching import match_events
 from matchwood.engines.atree_nodes import Nodes
@@ -30,22 +31,11 @@ from matchwood.engines.atree_order import laid_out
 from matchwood.engines.base import Hits, Structure
 from matchwood.engines.units import UnitTable
 from matchwood.engines.workspace import Workspace
-from matchwood.errors import InvalidArgument
 
 NO_NODE = -1
 """The root of the unit that is true of every event, and of dead ones."""
 
 _SPARE_NODES = 4096
-
-_FEW = 64
-"""Batches of fewer inner nodes come in as they are."""
-
-_UNKNOWN: NDArray[np.float32] = read_only(np.empty(0), np.float32)
-_TURNS: NDArray[np.int64] = read_only(np.arange(_FEW), np.int64)
-
-
-def _in_turn(count: int) -> NDArray[np.int64]:
-    return _TURNS[:count] if count <= _FEW else read_only(np.arange(count), np.int64)
 
 
 class AddedForms(NamedTuple):
@@ -73,7 +63,9 @@ class ATree(UnitTable, Structure):
         self._roots = Growable(np.int32)
         self._always = -1
         self._attributes, self._sound = 0, True
-        self.counters = np.zeros(4, np.int64)
+        self.report = np.zeros(REPORTS, np.int64)
+        """What the last batch came to, as `_atree_entry_kernels` describes."""
+        self.counters = self.report[:NEEDED]
         """Since it was made or opened: nodes covered by others, links saved by that, nodes adopted, operands merged."""
 
     # ------------------------------------------------------------------ reading
@@ -122,77 +114,30 @@ class ATree(UnitTable, Structure):
     def add(self, encoded: EncodedForms) -> AddedForms:
         """Take expressions in, and count one use of each; what is new of them becomes nodes."""
         self.check()
-        places, is_new, made = self._enter_leaves(encoded)
-        if len(encoded.kinds):
-            self._enter_inner(encoded, places)
+        leaves, inner = len(encoded.leaf_kinds), len(encoded.kinds)
+        places = enter_forms(self, encoded)
         units = self._enter_units(encoded, places)
-        self._attributes = max(self._attributes, attribute_count(encoded.constraints))
-        if made:
-            self.leaf_lists.add(self.nodes, self._attributes, places[: len(is_new)][is_new])
-        if self.counters[3] > 0:
-            self._remove(places[len(is_new) :])
-            self.counters[3] = 0
-        if not made:
-            return AddedForms(units, encoded.constraints)
-        return AddedForms(units, selected(encoded.constraints, np.flatnonzero(~is_new)))
-
-    def _enter_leaves(self, encoded: EncodedForms) -> tuple[NDArray[np.int32], NDArray[np.bool_], int]:
-        source = read_only_conjunctions(encoded.constraints)
-        leaves = len(source.attributes)
-        self.nodes.reserve(nodes=leaves + len(encoded.kinds), intervals=len(source.low))
-        places, is_new = np.empty(leaves + len(encoded.kinds), np.int32), np.empty(leaves, np.bool_)
-        known = self.history is not None and self.history.events > 0
-        shares = read_only(leaf_shares(source, self.history), np.float32) if known and self.history else _UNKNOWN
-        kinds = read_only(encoded.leaf_kinds, np.int8)
-        made = enter_leaves(self.nodes.tree(), source, kinds, shares, self.settings["unique"], places, is_new)
-        return places, is_new, made
-
-    def _enter_inner(self, encoded: EncodedForms, places: NDArray[np.int32]) -> None:
-        kinds, offsets = read_only(encoded.kinds, np.int8), read_only(encoded.child_offsets, np.int64)
-        items, before, settings = read_only(encoded.children, np.int32), len(places) - len(kinds), self.settings
-        sizes = offsets[1:] - offsets[:-1]
-        if int(sizes.min()) < 1:
-            raise InvalidArgument("an inner node must have at least one child")
-        order, adjusts = self._order(offsets, items, sizes, before)
-        # Distinct nodes, of which each child brings at most so many.
-        most = min(int(sizes.max()) * (MOST_FLAT + 2), self.nodes.count + len(places) + 1)
-        operands, chosen, needed = np.empty(most, np.int32), np.empty(most, np.int32), np.zeros(2, np.int64)
-        shares = self.flat and settings["unique"]
-        self.nodes.reserve(children=len(items), parents=len(items) + SPARE)
-        position = 0
-        while True:
-            position = enter_inner(
-                self.nodes.tree(), kinds, offsets, items, order, position, places, before, operands, chosen,
-                settings["unique"], shares and settings["reorganise"], shares and adjusts, self.flat,
-                self.on_demand, self.counters, needed,
-            )  # fmt: skip
-            if position == len(order):
-                return
-            self.nodes.reserve(children=int(needed[0]), parents=int(needed[1]))
-
-    def _order(
-        self, offsets: NDArray[np.int64], items: NDArray[np.int32], sizes: NDArray[np.int64], leaves: int
-    ) -> tuple[NDArray[np.int64], bool]:
-        """The order in which nodes of a batch come in, and whether they may be part of nodes that are there.
-
-        With self-adjustment the order does not matter for what comes of it. So the nodes of a batch come level by
-        level, small ones first: each finds all that it is made of, and is looked for in nobody's place.
-        """
-        adjusts = bool(self.settings["self_adjust"])
-        if len(sizes) < _FEW or not adjusts:
-            return _in_turn(len(sizes)), adjusts
-        heights = np.zeros(len(sizes), np.int32)
-        measure_heights(offsets, items, leaves, heights)
-        order = np.lexsort((sizes, heights))
-        return read_only(order, np.int64), bool(len(self._roots))
+        report = self.report.tolist()
+        self._attributes = max(self._attributes, report[ATTRIBUTES])
+        repeated, is_new = encoded.constraints, places[leaves + inner :]
+        if report[MADE]:
+            self.leaf_lists.add(self.nodes, self._attributes, places[:leaves][is_new != 0])
+            repeated = selected(repeated, np.flatnonzero(is_new == 0))
+        if report[MERGED]:
+            self._remove(places[leaves : leaves + inner])
+            self.report[MERGED] = 0
+        return AddedForms(units, repeated)
 
     def _enter_units(self, encoded: EncodedForms, places: NDArray[np.int32]) -> NDArray[np.int32]:
+        if len(encoded.roots) == 1:
+            root = int(encoded.roots[0])
+            return np.array([self._unit_of(NO_NODE if root < 0 else int(places[root]))], np.int32)
         units, before = np.empty(encoded.count, np.int32), self.count
         most = before + len(units)
         self._roots.resize(most, NO_NODE)
         self._uses.resize(most)
         count, self._always = assign_units(
-            self.nodes.columns["nodes"].writable(), read_only(encoded.roots, np.int32), places, before, self._always,
+            self.nodes.tree().nodes, read_only(encoded.roots, np.int32), places, before, self._always,
             self._roots.writable(), self._uses.writable(), units,
         )  # fmt: skip
         self._roots.resize(count)
@@ -200,6 +145,23 @@ class ATree(UnitTable, Structure):
         self._alive.resize(count, True)
         self._live += count - before
         return units
+
+    def _unit_of(self, node: int) -> int:
+        """The unit of a root, a new one if it has none, and one use more for it."""
+        fields = self.nodes.tree().nodes
+        unit = self._always if node == NO_NODE else int(fields[WIDTH * node + UNIT])
+        if unit >= 0:
+            self._uses.writable()[unit] += 1
+            return unit
+        unit = self._roots.append(node)
+        self._uses.append(1)
+        self._alive.append(True)
+        self._live += 1
+        if node == NO_NODE:
+            self._always = unit
+        else:
+            fields[WIDTH * node + UNIT] = unit
+        return unit
 
     # ------------------------------------------------------------------ deletion
 

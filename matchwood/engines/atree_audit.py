@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding.codes import AND, OR
+from matchwood.encoding.codes import AND, XNOR, XOR
 from matchwood.engines._atree_layout import (
     ACTIVE,
     FAN,
@@ -16,9 +16,11 @@ from matchwood.engines._atree_layout import (
     PARENTS,
     SIZE,
 )
+from matchwood.engines._atree_node_kernels import part_kind
 from matchwood.engines._atree_remove_kernels import KEEP, verdict
 from matchwood.engines.atree_check import check_links, check_tree
 from matchwood.errors import CorruptSnapshot
+from matchwood.logic.unsuppressed import MOST_FLAT as MOST_PARITY
 
 if TYPE_CHECKING:
     from matchwood.engines.atree import ATree
@@ -52,8 +54,19 @@ def _audit_needed(tree: ATree) -> list[str]:
     """Every node is a root or has a parent that could not have its children instead."""
     fields, parents = tree.nodes.columns["nodes"].view(), tree.nodes.columns["parents"].view()
     live = np.concatenate([tree.nodes.leaves(), tree.nodes.inner()]).tolist()
-    lost = [node for node in live if verdict(fields, parents, node, tree.flat) != KEEP]
+    lost = [
+        node for node in live if verdict(fields, parents, node, tree.flat) != KEEP and not _stands_apart(tree, node)
+    ]
     return [f"nothing needs node {lost[0]} ({len(lost)} such)"] if lost else []
+
+
+def _stands_apart(tree: ATree, node: int) -> bool:
+    """Whether an XOR has a child that a parent of it has too, and so cannot be taken in by that."""
+    fields, pool = tree.nodes.fields(), tree.nodes.columns["parents"].view()
+    if tree.nodes.kinds()[node] != XOR:
+        return False
+    parents = pool[fields[node, PARENTS] : fields[node, PARENTS] + fields[node, FAN]].tolist()
+    return not set(_children(tree, node)).isdisjoint(child for parent in parents for child in _children(tree, parent))
 
 
 def _audit_active(tree: ATree) -> list[str]:
@@ -71,18 +84,24 @@ def _audit_active(tree: ATree) -> list[str]:
 
 
 def operands(tree: ATree, node: int) -> frozenset[int] | None:
-    """The operands of a node, those of children of its own kind in their place; None if there are very many."""
+    """The operands of a node, those of children that stand for several in their place.
+
+    None if there are very many, or if a parity has one more than once.
+    """
     kinds = tree.nodes.kinds()
-    kind, found, seen, pending = kinds[node], set(), {node}, [node]
+    part, once = part_kind(kinds[node]), kinds[node] in (XOR, XNOR)
+    found, seen, pending = set(), {node}, [node]
     while pending:
         for child in _children(tree, pending.pop()):
-            if tree.flat and kinds[child] == kind and kind in (AND, OR):
-                if child not in seen:
-                    seen.add(child)
-                    pending.append(child)
+            if child in seen or child in found:
+                if once:
+                    return None
+            elif tree.flat and kinds[child] == part:
+                seen.add(child)
+                pending.append(child)
             else:
                 found.add(child)
-        if len(found) > MOST_FLAT // 2:
+        if len(found) > (MOST_PARITY if once else MOST_FLAT // 2):
             return None
     return frozenset(found)
 

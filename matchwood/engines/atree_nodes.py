@@ -88,6 +88,7 @@ class Nodes:
         self.state = np.zeros(STATE_SIZE, np.int64)
         self.state[FREE], self.state[ID_MASK] = -1, id_mask
         self._stamps, self._stack = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        self._tree: Tree | None = None
 
     # ------------------------------------------------------------------ reading
 
@@ -148,6 +149,22 @@ class Nodes:
 
     def reserve(self, nodes: int = 0, children: int = 0, parents: int = 0, intervals: int = 0) -> None:
         """Room for so many more nodes, and so many more places in each pool."""
+        if self._tree is None or not self._fits(self._tree, nodes, children, parents, intervals):
+            self._tree = None
+            self._enlarge(nodes, children, parents, intervals)
+
+    def _fits(self, tree: Tree, nodes: int, children: int, parents: int, intervals: int) -> bool:
+        state = self.state.tolist()
+        return (
+            WIDTH * (state[COUNT] + nodes) <= len(tree.nodes)
+            and state[COUNT] + nodes <= len(tree.ids)
+            and state[CHILD_END] + children <= len(tree.children)
+            and state[PARENT_END] + parents <= len(tree.parents)
+            and 2 * (state[INTERVALS] + intervals) <= len(tree.intervals)
+            and 2 * (state[LIVE] + state[TOMBSTONES] + nodes) <= len(tree.table)
+        )
+
+    def _enlarge(self, nodes: int, children: int, parents: int, intervals: int) -> None:
         state = self.state
         self._reach(("nodes",), WIDTH * (self.count + nodes))
         self._reach(("ids", "shares", "rooms"), self.count + nodes)
@@ -171,15 +188,23 @@ class Nodes:
         size, least = _SMALLEST_TABLE, max(2 * self.live, 3 * expected)
         while size < least:
             size *= 2
-        self.columns["table"] = Growable(np.int32)
-        self.columns["table"].resize(size, EMPTY)
+        table = Growable(np.int32)
+        table.resize(size, EMPTY)
+        self.put_columns({"table": table})
         self.state[TOMBSTONES] = 0
         fill_table(self.tree())
 
     def tree(self) -> Tree:
-        """The arrays to write to."""
-        columns = [column.writable() for column in self.columns.values()]
-        return Tree._make([*columns, self._stamps, self._stack, self.state])
+        """The arrays to write to; the same until there is no more room in one of them."""
+        if self._tree is None:
+            columns = [column.writable() for column in self.columns.values()]
+            self._tree = Tree._make([*columns, self._stamps, self._stack, self.state])
+        return self._tree
+
+    def put_columns(self, columns: Mapping[str, Growable]) -> None:
+        """Put other arrays in the place of some."""
+        self.columns |= columns
+        self._tree = None
 
     def forget_stamps(self) -> None:
         """Begin stamping anew, after nodes got other numbers."""
@@ -204,7 +229,7 @@ class Nodes:
         """Take over a saved state, unchecked."""
         whole = isinstance(state, list) and all(type(each) is int and -1 <= each < 2**62 for each in state)
         require(whole and len(state) == STATE_SIZE, f"'state' must be a list of {STATE_SIZE} numbers")
-        self.columns = {name: Growable(dtype, saved(arrays, name, dtype)) for name, dtype in COLUMNS.items()}
+        self.put_columns({name: Growable(dtype, saved(arrays, name, dtype)) for name, dtype in COLUMNS.items()})
         self.state = np.array(state, np.int64)
         # Numbers that could be used again are not worth following through a file.
         self.state[FREE], self.state[ID_MASK] = -1, -1

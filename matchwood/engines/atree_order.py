@@ -49,8 +49,7 @@ def laid_out(nodes: Nodes) -> NDArray[np.int32]:
     intervals = _copied_intervals(fields[:leaves], views["intervals"])
     fresh = {"nodes": fields.ravel(), "ids": views["ids"][order], "shares": views["shares"][order]}
     fresh |= {"rooms": fields[:, FAN].copy(), "children": children, "parents": parents, "intervals": intervals}
-    for name, array in fresh.items():
-        nodes.columns[name] = _own(array)
+    nodes.put_columns({name: _own(array) for name, array in fresh.items()})
     counts = {COUNT: len(order), LIVE: len(order), CHILD_END: len(children), PARENT_END: len(parents)}
     counts |= {INTERVALS: len(intervals) // 2, TOP: int(nodes.levels().max(initial=0)), FREE: -1}
     counts |= dict.fromkeys((CHILD_WASTE, PARENT_WASTE, STALE, STAMP), 0)

@@ -15,16 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import EncodedEvents
+from matchwood.engines.bounds import BoundTable
+from matchwood.engines.scoring import Contest, Ranked
 from matchwood.engines.workspace import Workspace
 from matchwood.errors import InvalidArgument
 
 
 class Work(NamedTuple):
-    """What a match call did: candidates looked at, verified against their constraints, matched."""
+    """What a match call did: candidates looked at, verified against their constraints, matched.
+
+    `postings`  entries of posting lists that were read, by engines that have such lists
+    """
 
     candidates: int
     verified: int
     matched: int
+    postings: int = 0
 
 
 class Hits(NamedTuple):
@@ -72,8 +78,14 @@ class Structure(ABC):
     """Every option with its default; a subclass lists its own. A value must be of the default's type."""
     limits: ClassVar[Mapping[str, tuple[int, int]]] = {}
     """The least and the greatest value of the options that are numbers."""
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """The values of the options that are names."""
     uses_history: ClassVar[bool] = False
     """Whether the engine lays units out by `history`: it is then told to `reconsider` when candidates are too many."""
+    ranks: ClassVar[bool] = False
+    """Whether `top` looks for the best rules by itself: programs and bounds are then made when rules are inserted."""
+    bounds: BoundTable | None = None
+    """How much the rules of each unit can score, for an engine over conjunctions that `ranks`."""
     history: History | None = None
     """The events matched so far, where somebody keeps account of them."""
 
@@ -93,8 +105,10 @@ class Structure(ABC):
     def _check_value(cls, name: str, value: Any) -> None:
         kind, option = type(cls.options[name]), f"option {name!r} of engine {cls.name!r}"
         if type(value) is not kind:
-            wanted = {bool: "True or False", int: "an integer"}.get(kind, f"of type {kind.__name__}")
+            wanted = {bool: "True or False", int: "an integer", str: "a string"}.get(kind, f"of type {kind.__name__}")
             raise InvalidArgument(f"{option} must be {wanted} (got {value!r:.80}, a {type(value).__name__})")
+        if value not in (known := cls.choices.get(name, (value,))):
+            raise InvalidArgument(f"{option} must be one of {', '.join(map(repr, known))} (got {value!r:.80})")
         least, most = cls.limits.get(name, (value, value))
         if not least <= value <= most:
             raise InvalidArgument(f"{option} must be from {least} to {most} (got {value!r:.80})")
@@ -103,12 +117,34 @@ class Structure(ABC):
     def rebuild(self) -> None:
         """Index all live units of the store anew (after compaction, or when labels changed)."""
 
+    @property
+    def merge_due(self) -> bool:
+        """Whether what came and went since the structure was last laid out should be merged into it."""
+        return False
+
+    def merged(self) -> Any:
+        """The structure laid out anew, for `adopt`; None if `rebuild` is the only way.
+
+        Changes nothing that a match call reads, so others may match meanwhile; nobody changes the units.
+        """
+        return None
+
+    def adopt(self, built: Any) -> None:  # noqa: B027 - only called with what `merged` returned
+        """Put what `merged` returned in the place of what there was, at once."""
+
     def reconsider(self) -> None:  # noqa: B027 - an engine that does not use the history has nothing to reconsider
         """Lay units out anew by what `history` tells by now."""
 
     @abstractmethod
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         """The hits of the events from `first` on, as far as the output reaches."""
+
+    def top(self, events: EncodedEvents, first: int, contest: Contest, workspace: Workspace) -> Ranked:
+        """The best rules of the events from `first` on, as far as the output reaches: of all hits, each scored.
+
+        An engine that `ranks` answers by itself, and scores no more than it must.
+        """
+        return contest.judge(self.match(events, first, workspace), self.takes, workspace)
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -138,6 +174,8 @@ class Engine(Structure):
     """A matching structure over a store of conjunctions."""
 
     takes: ClassVar[str] = "conjunctions"
+    clauses: ClassVar[bool] = False
+    """Whether its units may be conjunctions of clauses, so that rules are handed over as such where that is smaller."""
 
     def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
         self.store = store
@@ -146,6 +184,9 @@ class Engine(Structure):
     @abstractmethod
     def insert(self, units: NDArray[np.int32]) -> None:
         """Index units that the store already holds: one, or a million at once."""
+
+    def weigh(self, units: NDArray[np.int32]) -> None:
+        """The bounds of these units, which were inserted before, have risen."""
 
     @abstractmethod
     def remove(self, units: NDArray[np.int32]) -> None:

@@ -1,4 +1,4 @@
-"""The store of conjunctions: each distinct one once, laid out for verification."""
+"""The store of conjunctions, of constraints or of clauses: each distinct one once, laid out for verification."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from matchwood.engines._conjunction_kernels import (
     find_all,
     rehash,
 )
-from matchwood.engines._record_kernels import WIDTH
+from matchwood.engines._record_kernels import ALTERNATIVE, WIDTH
 from matchwood.engines._records import attribute_count, check_records, relabel, renumber, side_intervals, unpacked
 from matchwood.engines._views import read_only, read_only_conjunctions, require, require_range, saved, saved_count
 from matchwood.engines.units import UnitTable
@@ -51,10 +51,14 @@ class Added(NamedTuple):
 
 
 class ConjunctionStore(UnitTable):
-    """Distinct conjunctions, numbered as units, with the number of rules that use each."""
+    """Distinct conjunctions, numbered as units, with the number of rules that use each.
 
-    def __init__(self) -> None:
+    With `clauses` a unit may be a conjunction of clauses; engines that know plain ones only are not given such a store.
+    """
+
+    def __init__(self, clauses: bool = False) -> None:
         super().__init__()
+        self.clauses = clauses
         self._start()
 
     def _start(self) -> None:
@@ -91,7 +95,11 @@ class ConjunctionStore(UnitTable):
 
     def encoded(self, units: NDArray[np.int32]) -> EncodedConjunctions:
         """The conjunctions of these units, as they were added; also of dead ones, until `compact`."""
-        return unpacked(*self.view(), units)
+        return unpacked(*self.view(), units, self.clauses)
+
+    def has_clauses(self) -> bool:
+        """Whether some unit, dead ones included, has a clause of several constraints."""
+        return self.clauses and bool((self._records.view()[::WIDTH] & ALTERNATIVE).any())
 
     # ------------------------------------------------------------------ changes
 
@@ -216,7 +224,8 @@ class ConjunctionStore(UnitTable):
         if self._sound:
             return
         self._check_units(len(self._offsets) - 1, len(self._hashes))
-        check_records(self._offsets.view(), self._records.view(), self._intervals.view(), self._attributes)
+        records = (self._offsets.view(), self._records.view(), self._intervals.view())
+        check_records(*records, self._attributes, self.clauses)
         table = self._table.view()
         require(len(table) >= _SMALLEST_TABLE and len(table) & (len(table) - 1) == 0, "'table' has an odd size")
         require_range(table, TOMBSTONE, self.count, "table")

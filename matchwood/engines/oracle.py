@@ -91,16 +91,17 @@ def evaluate(
     done: list[Verdict] = []
     for node in postorder(expression):
         if isinstance(node, Predicate):
-            done.append(_evaluate_predicate(node, event, types or {}, zone))
+            done.append(judged(node, event, types or {}, zone))
             continue
         start = len(done) - len(node.operands)
-        verdict = _combine(node, done[start:])
+        verdict = combined(node, done[start:])
         del done[start:]
         done.append(verdict)
     return done[0]
 
 
-def _combine(node: Expression, verdicts: list[Verdict]) -> Verdict:
+def combined(node: Expression, verdicts: list[Verdict]) -> Verdict:
+    """The verdict of a node from those of its operands."""
     if isinstance(node, And):
         return False if False in verdicts else None if None in verdicts else True
     if isinstance(node, Or):
@@ -124,13 +125,12 @@ def evaluate_predicate(
     timezone: str = "UTC",
 ) -> Verdict:
     """The verdict of one predicate; NULL for a missing value, except in null tests."""
-    return _evaluate_predicate(predicate, event, types or {}, zone_named(timezone))
+    return judged(predicate, event, types or {}, zone_named(timezone))
 
 
-def _evaluate_predicate(
-    predicate: Predicate, event: Mapping[str, Any], types: Mapping[str, str], zone: datetime.tzinfo
-) -> Verdict:
-    kind = _kind(predicate, types)
+def judged(predicate: Predicate, event: Mapping[str, Any], types: Mapping[str, str], zone: datetime.tzinfo) -> Verdict:
+    """The verdict of a predicate, in a time zone that was looked up."""
+    kind = kind_of(predicate, types)
     value = look_up(event, predicate.attr)
     if value is not None and kind is not None:
         value = comparable(value, kind, predicate.attr, zone)
@@ -139,7 +139,7 @@ def _evaluate_predicate(
     return None if value is None else _holds(predicate, value, zone)
 
 
-def _kind(predicate: Predicate, types: Mapping[str, str]) -> str | None:
+def kind_of(predicate: Predicate, types: Mapping[str, str]) -> str | None:
     """The attribute's type: as given, or as the predicate's constants imply; None if nothing does."""
     known = types.get(predicate.attr, "any")
     if predicate.op in NULL_OPERATORS:

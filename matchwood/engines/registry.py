@@ -7,12 +7,16 @@ from typing import Any
 from matchwood.engines.atree import ATree
 from matchwood.engines.base import Structure
 from matchwood.engines.counting import Counting
+from matchwood.engines.hem import HEM
+from matchwood.engines.kindex import KIndex
 from matchwood.engines.pstbloom import PSTBloom
 from matchwood.engines.psthash import PSTHash
 from matchwood.engines.scan import Scan
 from matchwood.errors import InvalidArgument
 
-_ENGINES: dict[str, type[Structure]] = {engine.name: engine for engine in (ATree, Counting, PSTBloom, PSTHash, Scan)}
+_ENGINES: dict[str, type[Structure]] = {
+    engine.name: engine for engine in (ATree, Counting, HEM, KIndex, PSTBloom, PSTHash, Scan)
+}
 
 
 def engine_names(takes: str | None = None) -> list[str]:

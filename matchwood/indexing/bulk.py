@@ -153,7 +153,6 @@ class _Load(_Rehearsal):
         """Engines lay out tightest what comes at once: worth a rebuild if most of the rules came in several chunks."""
         index = self._index
         if self._chunks > 1 and 2 * self._report.inserted > len(index._table):
-            with index._storing():
-                index._matcher.rebuild()
+            index._lay_out_anew()
         self._report.id_type = index._table.id_type
         return self._report

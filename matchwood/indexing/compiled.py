@@ -13,15 +13,32 @@ from numpy.typing import NDArray
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Workspace, engine_class
+from matchwood.engines.bounds import BoundTable
+from matchwood.engines.scoring import Ranked
+from matchwood.indexing.bounding import batch_bounds
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
+from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.find import find_rows
 from matchwood.indexing.find_query import Query
 from matchwood.indexing.live_rules import check_links, insert_rules, remove_rules, replace_rules
-from matchwood.indexing.preparation import Prepared
+from matchwood.indexing.preparation import Normal, Prepared
+from matchwood.indexing.ranking import RankedEvents, top_of_event
 from matchwood.indexing.watch import Watch
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression
-from matchwood.logic import NEVER, Conjunction, Form, binary, dnf_of, form_of_rule, unsuppressed
+from matchwood.logic import (
+    NEVER,
+    Clause,
+    Clauses,
+    Conjunction,
+    Form,
+    binary,
+    dnf_of,
+    form_of_rule,
+    smaller_of,
+    unsuppressed,
+)
+from matchwood.ranking import Book
 from matchwood.rules import RuleTable
 
 if TYPE_CHECKING:
@@ -32,6 +49,9 @@ DEFAULT_ENGINE = "pstbloom"
 
 WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
 """What is dead is cleared away by itself when it is more than this share of all, and not just a few."""
+
+_AS_FORM, _AS_CLAUSES = -1, -2
+_NONE = np.empty(0, np.int32)
 
 
 class CompiledMatcher:
@@ -47,8 +67,8 @@ class CompiledMatcher:
     ) -> None:
         self.name = DEFAULT_ENGINE if engine == "auto" else engine
         self.encoder, self.table = encoder, table
-        self.conjunctions = ConjunctionStore()
         chosen = engine_class(self.name)
+        self.conjunctions = ConjunctionStore(clauses=getattr(chosen, "clauses", False))
         self.over: Engine | None = chosen(self.conjunctions, options) if chosen.takes == "conjunctions" else None
         self.forms: ATree = ATree() if self.over is not None else chosen(options)
         self.engine: Structure = self.over or self.forms
@@ -56,14 +76,23 @@ class CompiledMatcher:
         encoder.vocabulary.tells_false = not self.forms.settings["zero_suppression"]
         self._dnf_limit = dnf_limit
         self.work, self.watch = WorkCounters(), Watch()
+        self.book = Book(encoder, table)
+        """What scores rules."""
+        self.bounds = BoundTable(self.conjunctions) if self.over is not None and self.over.ranks else None
+        """How much they can score, where the engine asks for that."""
+        self.engine.bounds = self.bounds
         self.generation = 0
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
 
-    def normal(self, expression: Expression) -> list[Conjunction] | Form:
-        """What a rule becomes: conjunctions, or a form where they are too many, or where forms are all that counts."""
+    def normal(self, expression: Expression) -> Normal:
+        """What a rule becomes: conjunctions, or clauses where those are smaller and the engine takes them; or a form
+        where all are too many, or where forms are all that counts."""
         if self.over is not None:
-            return dnf_of(expression, self.encoder.bind, self._dnf_limit)
+            form = self.over.settings["form"] if self.over.clauses else "dnf"
+            if form == "dnf":
+                return dnf_of(expression, self.encoder.bind, self._dnf_limit)
+            return smaller_of(expression, self.encoder.bind, self._dnf_limit, clauses_only=form == "cnf")
         if not self.forms.settings["zero_suppression"]:
             form = unsuppressed(expression, self.encoder.bind)
         else:
@@ -81,6 +110,7 @@ class CompiledMatcher:
 
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
         self.generation += 1
+        self.book.forget(rows)
         replace_rules(self.table, self.encoder.schema, rows, prepared)
         # The old conjunctions go first: the new ones may use an attribute with another type.
         self._drop(*self.table.unlink_many(rows))
@@ -89,44 +119,66 @@ class CompiledMatcher:
 
     def remove(self, rows: NDArray[np.int32]) -> None:
         self.generation += 1
+        self.book.forget(rows)
         self._drop(*remove_rules(self.table, self.encoder.schema, rows))
         self._compact_if_wasteful()
 
     def clear(self) -> None:
         self.generation += 1
+        self.book.clear()
         self._drop(*self.table.remove_many(self.table.live_rows()))
         self.encoder.schema.restore({})
         self.compact()
 
     def _store(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
         conjunctions: list[Conjunction] = []
+        clauses: list[list[Clause]] = []
         forms: list[Form] = []
         counts = np.zeros(len(prepared), dtype=np.int64)
         for position, rule in enumerate(prepared):
             if isinstance(rule.normal, Form):
-                counts[position] = -1
+                counts[position] = _AS_FORM
                 forms.append(rule.normal)
+            elif isinstance(rule.normal, Clauses):
+                counts[position] = _AS_CLAUSES
+                clauses.append(rule.normal.rows)
             else:
                 counts[position] = len(rule.normal)
                 conjunctions.extend(rule.normal)
         if forms:
-            self._store_forms(rows[counts < 0], forms)
+            self._store_forms(rows[counts == _AS_FORM], forms)
+        if clauses:
+            chosen = [rule for rule in prepared if isinstance(rule.normal, Clauses)]
+            self._store_units(rows[counts == _AS_CLAUSES], self.encoder.encode_clauses(clauses), chosen)
         if conjunctions:
-            self._store_conjunctions(np.repeat(rows, np.maximum(counts, 0)), conjunctions)
+            chosen = [rule for rule in prepared if isinstance(rule.normal, list)]
+            self._store_units(np.repeat(rows, np.maximum(counts, 0)), self.encoder.encode(conjunctions), chosen)
+        if self.engine.ranks:
+            self.book.write(rows, [rule.tree for rule in prepared])
 
-    def _store_conjunctions(self, rows: NDArray[np.int32], conjunctions: list[Conjunction]) -> None:
-        encoded = self.encoder.encode(conjunctions)
+    def _store_units(self, rows: NDArray[np.int32], encoded: EncodedConjunctions, prepared: Sequence[Prepared]) -> None:
         self._apply_relabelling()
         added = self.conjunctions.add(encoded)
         # A conjunction that the store had already keeps its own references to boundaries.
         if added.repeated is not None:
             self.encoder.release(added.repeated)
         self.table.link(rows, added.units, "conjunctions")
+        raised = self._raise_bounds(added.units, prepared, encoded)
         if len(added.new_units) and self.over is not None:
             self.over.insert(added.new_units)
+        if self.over is not None and len(risen := np.setdiff1d(raised, added.new_units)):
+            self.over.weigh(risen)
+
+    def _raise_bounds(
+        self, units: NDArray[np.int32], prepared: Sequence[Prepared], encoded: EncodedConjunctions
+    ) -> NDArray[np.int32]:
+        """Note how much the rules of these units can score; returns the units whose bounds have risen."""
+        if self.bounds is None:
+            return _NONE
+        return self.bounds.raise_to(units, batch_bounds(self.encoder, prepared, encoded))
 
     def _store_forms(self, rows: NDArray[np.int32], forms: list[Form]) -> None:
-        encoded = self.encoder.encode_forms(forms)
+        encoded = self.encoder.encode_forms(forms, shared=self.forms.settings["unique"])
         self._apply_relabelling()
         added = self.forms.add(encoded)
         self.encoder.release(added.repeated)
@@ -159,6 +211,16 @@ class CompiledMatcher:
         self.forms.rebuild()
 
     @property
+    def merge_due(self) -> bool:
+        return self.engine.merge_due
+
+    def merged(self) -> Any:
+        return self.engine.merged()
+
+    def adopt(self, built: Any) -> None:
+        self.engine.adopt(built)
+
+    @property
     def reconsider_due(self) -> bool:
         return self.watch.due
 
@@ -175,7 +237,10 @@ class CompiledMatcher:
 
     def compact(self) -> None:
         self.generation += 1
-        self.table.compact(self.conjunctions.compact(), self.forms.compact())
+        units = self.conjunctions.compact()
+        if self.bounds is not None:
+            self.bounds.compact(units)
+        self.book.renumber(self.table.compact(units, self.forms.compact()))
         attributes = self.encoder.compact()
         self.conjunctions.renumber(attributes)
         self.forms.renumber(attributes)
@@ -190,6 +255,13 @@ class CompiledMatcher:
         chunks = self.encoder.event_chunks(events, missing=missing)
         return (CompiledEvents(self, chunk) for chunk in chunks)
 
+    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
+        return top_of_event(self, event, wanted)
+
+    def ask_top(self, events: Any, missing: str, wanted: Wanted) -> Iterator[RankedEvents]:
+        chunks = self.encoder.event_chunks(events, missing=missing)
+        return (RankedEvents(self, chunk, wanted) for chunk in chunks)
+
     @property
     def workspace(self) -> Workspace:
         """The calling thread's own scratch memory."""
@@ -201,11 +273,12 @@ class CompiledMatcher:
     # ---------------------------------------------------------------- finding
 
     def find(self, query: Query) -> NDArray[np.int32]:
-        return find_rows(self, query) if self.over is not None else self._copy.find_rows(self, query)
+        whole = self.over is None or self.conjunctions.has_clauses()
+        return self._copy.find_rows(self, query) if whole else find_rows(self, query)
 
     @functools.cached_property
     def _copy(self) -> Copy:
-        """The conjunctions of an A-Tree alone, once somebody has asked for them."""
+        """The conjunctions of rules that are kept as expressions or clauses, once somebody has asked for them."""
         # It is made of a matcher.
         from matchwood.indexing.find_copy import Copy
 
@@ -214,7 +287,9 @@ class CompiledMatcher:
     # ------------------------------------------------------------------ state
 
     def _rooms(self) -> dict[str, Any]:
-        rooms = {"conjunctions": self.conjunctions, "forms": self.forms}
+        rooms: dict[str, Any] = {"conjunctions": self.conjunctions, "forms": self.forms}
+        if self.bounds is not None:
+            rooms["bounds"] = self.bounds
         return rooms if self.over is None else {**rooms, "engine": self.over}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -240,6 +315,7 @@ class CompiledMatcher:
             **own,
             "bytes_index": own["bytes_index"] + beside,
             "bytes_shared": self.conjunctions.bytes_shared + self.forms.bytes_shared,
+            "bytes_scoring": self.book.nbytes,
             "matching": self.work.as_dict(),
         }
 

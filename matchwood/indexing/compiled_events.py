@@ -43,12 +43,18 @@ class CompiledEvents:
         """Row and message of each value that does not fit, once rows were asked for, if the chunk collects them."""
         self._found: _Found | None = None
 
+    def _is_stale(self) -> bool:
+        return self._generation != self._matcher.generation
+
+    def _encode(self) -> None:
+        batch = self._chunk.encode()
+        self._codes, self.errors = batch.events, batch.errors
+        self._generation, self._found = self._matcher.generation, None
+        self._matcher.encoder.history.observe(self._codes)
+
     def rows(self, first: int) -> Rows:
-        if self._generation != self._matcher.generation:
-            batch = self._chunk.encode()
-            self._codes, self.errors = batch.events, batch.errors
-            self._generation, self._found = self._matcher.generation, None
-            self._matcher.encoder.history.observe(self._codes)
+        if self._is_stale():
+            self._encode()
         if not self.size:
             return Rows(self._chunk.first_row, _NO_EVENTS, np.empty(0, np.int32))
         if self._found is None or not self._found.covers(first):

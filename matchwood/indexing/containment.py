@@ -23,7 +23,7 @@ class Contained(NamedTuple):
 
 def contained(conjunctions: EncodedConjunctions, order: NDArray[np.int64], budget: int = EFFORT) -> Contained:
     """Search with every conjunction whose order is at least 0 for the ones that contain it."""
-    offsets, attributes, accepts_null, pieces, low, high = conjunctions
+    offsets, attributes, accepts_null, pieces, low, high, _ = conjunctions
     highest = int(attributes.max()) + 1 if len(attributes) else 0
     uses = np.bincount(attributes, minlength=highest).astype(np.int64)
     access = np.empty(conjunctions.count, np.int64)
@@ -43,7 +43,7 @@ def _lists(
     access: NDArray[np.int64], conjunctions: EncodedConjunctions, highest: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The lists of conjunctions by the blocks of their access constraints, and the levels that each attribute uses."""
-    _, attributes, accepts_null, pieces, low, high = conjunctions
+    _, attributes, accepts_null, pieces, low, high, _ = conjunctions
     nowhere = np.empty(0, np.int64)
     count = kernels.post(access, attributes, accepts_null, pieces, low, high, nowhere, nowhere)
     keys, units = np.empty(count, np.int64), np.empty(count, np.int64)

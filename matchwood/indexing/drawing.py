@@ -30,12 +30,16 @@ def drawing(nodes: Sequence[NodeView], form: str, limit: int = MOST_NODES) -> st
     """The tree in one of the `FORMATS`."""
     if form not in FORMATS:
         raise InvalidArgument(f"format must be one of {', '.join(FORMATS)} (got {form!r:.80})")
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InvalidArgument(f"limit must be an integer of at least 1 (got {limit!r:.80})")
+    check_limit(limit)
     if len(nodes) > limit:
         raise LimitExceeded(f"the tree has {len(nodes):,} nodes, a picture at most {limit:,} (raise the limit)")
     draw = {"mermaid": _mermaid, "dot": _dot}[form]
     return "\n".join(draw(_levels(nodes))) + "\n"
+
+
+def check_limit(limit: Any) -> None:
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InvalidArgument(f"limit must be an integer of at least 1 (got {limit!r:.80})")
 
 
 def _levels(nodes: Iterable[NodeView]) -> dict[int, list[NodeView]]:

@@ -1,7 +1,7 @@
-"""The rules of an A-Tree as conjunctions, kept for `find` from the first one on and brought up to date by the next.
+"""The rules of an index as conjunctions, kept for `find` from the first one on and brought up to date by the next.
 
-The A-Tree keeps expressions whole. Taking them apart costs what building an index does, so it is done once; after
-that only the rules that changed are.
+An A-Tree alone keeps expressions whole, and the k-index keeps clauses. Taking them apart costs what building an index
+does, so it is done once; after that only the rules that changed are.
 """
 
 from __future__ import annotations

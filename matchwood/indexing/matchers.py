@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import Encoder
+from matchwood.engines.scoring import Ranked
 from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.find_query import Query
-from matchwood.indexing.preparation import Prepared
+from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.reference import OracleMatcher
 from matchwood.language import Expression
-from matchwood.logic import Conjunction, Form
 from matchwood.rules import Rows, RuleTable
 
 
@@ -25,6 +26,15 @@ class EventsAsked(Protocol):
 
     def rows(self, first: int) -> Rows:
         """The rows for its events from `first` on, as far as the output reaches; positions are those of the input."""
+
+
+class EventsRanked(Protocol):
+    """Some of the events whose best rules are wanted. The rules may change between two calls."""
+
+    size: int
+
+    def ranked(self, first: int) -> Ranked:
+        """The best rules of its events from `first` on, as far as the output reaches; positions as in the input."""
 
 
 class Matcher(Protocol):
@@ -42,7 +52,7 @@ class Matcher(Protocol):
     def reconsider(self) -> None:
         """Lay the rules out by what is known of events by now; answers do not change."""
 
-    def normal(self, expression: Expression) -> list[Conjunction] | Form:
+    def normal(self, expression: Expression) -> Normal:
         """What a rule becomes before it is stored; errors of its patterns and types show here."""
 
     def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
@@ -63,6 +73,16 @@ class Matcher(Protocol):
     def compact(self) -> None:
         """Give back the room of what is gone."""
 
+    @property
+    def merge_due(self) -> bool:
+        """Whether what came and went should be merged into the main structure."""
+
+    def merged(self) -> Any:
+        """Everything laid out anew for `adopt`, while others match; None if only `rebuild` can. No rule may change."""
+
+    def adopt(self, built: Any) -> None:
+        """Put what `merged` returned in the place of what there was, at once."""
+
     def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
         """The rows of the rules that are true of one event, in rule order."""
 
@@ -71,6 +91,12 @@ class Matcher(Protocol):
 
     def find(self, query: Query) -> NDArray[np.int32]:
         """The rows of the rules that answer a query, in rule order. Nothing that `stats` or `save` tell changes."""
+
+    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
+        """The best rules of one event."""
+
+    def ask_top(self, events: Any, missing: str, wanted: Wanted) -> Iterator[EventsRanked]:
+        """The best rules of many events, as `ask`."""
 
     def stats(self) -> dict[str, Any]:
         """Counts and bytes of the engine and the stores."""

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from matchwood.encoding import Encoder, Schema, Use
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, ParseError
 from matchwood.indexing.weights import Weights, checked_weights
 from matchwood.language import Attribute, Expression, in_source, parse
 from matchwood.language.names import has_surrogate
-from matchwood.logic import Conjunction, Form
+from matchwood.logic import Clauses, Conjunction, Form
+from matchwood.ranking import check_values
+
+Normal: TypeAlias = list[Conjunction] | Clauses | Form
+"""What a rule becomes: any of some conjunctions, all of some clauses, or the whole expression."""
 
 
 class Prepared(NamedTuple):
-    """A rule that has passed every check: its text as given, the types it needs, its normal form."""
+    """A rule that has passed every check: its text as given, the types it needs, its normal form, its tree."""
 
     text: str
     uses: list[Use]
-    normal: list[Conjunction] | Form
+    normal: Normal
     weights: Weights
+    tree: Expression
 
 
 class Preparation:
@@ -29,11 +34,9 @@ class Preparation:
     `schema`  the types that rules are held against: the encoder's own, or a copy that knows of rules to come
     """
 
-    def __init__(
-        self, encoder: Encoder, normal: Callable[[Expression], list[Conjunction] | Form], schema: Schema | None = None
-    ) -> None:
+    def __init__(self, encoder: Encoder, normal: Callable[[Expression], Normal], schema: Schema | None = None) -> None:
         self.schema = encoder.schema if schema is None else schema
-        self._normal = normal
+        self._normal, self._bind = normal, encoder.bind
 
     def prepare(
         self, rule_id: Any, source: Any, options: Mapping[str, Any] | None = None, replaced: Iterable[Use] = ()
@@ -48,7 +51,9 @@ class Preparation:
         except ParseError as error:
             # A pattern is read only now; its errors point at the rule's text where there is one.
             raise (in_source(error, expression, source) if isinstance(source, str) else error) from None
-        return Prepared(text, uses, normal, weights)
+        if "{" in weights.by_attribute[1:]:
+            check_values(expression, weights.by_attribute, self._bind)
+        return Prepared(text, uses, normal, weights, expression)
 
 
 def as_expression(source: Any) -> Expression:

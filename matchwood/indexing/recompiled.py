@@ -1,6 +1,8 @@
-"""The conjunctions of an index that has none of its own: the oracle keeps trees, the A-Tree expressions."""
+"""The conjunctions of an index that has none of its own, or not of all rules: of trees, expressions, clauses."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from matchwood.encoding import Encoder
 from matchwood.indexing.compiled import CompiledMatcher
@@ -14,7 +16,7 @@ def as_compiled(
     table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: int
 ) -> tuple[RuleTable, Encoder, CompiledMatcher]:
     """The table, encoder and matcher themselves, or new ones with the same rules in the same order."""
-    if isinstance(matcher, CompiledMatcher) and matcher.over is not None:
+    if isinstance(matcher, CompiledMatcher) and matcher.over is not None and not matcher.conjunctions.has_clauses():
         return table, encoder, matcher
     declared = encoder.schema.copy()
     declared.restore({})
@@ -25,5 +27,12 @@ def as_compiled(
     for start in range(0, len(live), CHUNK_RULES):
         rows = live[start : start + CHUNK_RULES]
         ids = table.id_list(rows)
-        own.insert(ids, [prepare(rule_id, table.text(row)) for rule_id, row in zip(ids, rows.tolist(), strict=True)])
+        texts = zip(ids, rows.tolist(), strict=True)
+        own.insert(ids, [prepare(rule_id, table.text(row), _options(table, row)) for rule_id, row in texts])
     return own_table, own_encoder, own
+
+
+def _options(table: RuleTable, row: int) -> dict[str, Any] | None:
+    """The weights of a rule, as they are given with it."""
+    options = {"weight": table.weight(row) or None, "weights": table.weights_json(row)}
+    return options if any(options.values()) else None

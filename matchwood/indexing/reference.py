@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from matchwood.encoding import Encoder
 from matchwood.engines import oracle_find
 from matchwood.engines.base import Work
 from matchwood.engines.oracle import evaluate
+from matchwood.engines.oracle_scores import score
+from matchwood.engines.scoring import Ranked
 from matchwood.errors import EventError, InvalidArgument, LimitExceeded
 from matchwood.indexing.event_rows import RowChunk, row_chunks
+from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.find import decided
 from matchwood.indexing.find_query import FIND_LIMIT, Query
 from matchwood.indexing.live_rules import insert_rules, remove_rules, replace_rules
@@ -21,6 +25,7 @@ from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression, parse
 from matchwood.logic import Conjunction, Form, dnf_of
+from matchwood.ranking.ranked import NO_WORK, joined, nothing_ranked
 from matchwood.rules import Rows, RuleTable
 from matchwood.rules.hits import ROOM
 
@@ -30,6 +35,7 @@ class OracleMatcher:
 
     name = "oracle"
     reconsider_due = False
+    merge_due = False
 
     def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
         if options:
@@ -66,6 +72,12 @@ class OracleMatcher:
     def reconsider(self) -> None:
         """There is nothing to lay out."""
 
+    def merged(self) -> None:
+        """There is nothing to merge."""
+
+    def adopt(self, built: None) -> None:
+        """There is nothing to put in place."""
+
     def rebuild(self) -> None:
         """Parse every rule again."""
         self._trees = {row: parse(self.table.text(row)) for row in self.table.live_rows().tolist()}
@@ -97,6 +109,23 @@ class OracleMatcher:
         except LimitExceeded as error:
             raise LimitExceeded(f"rule {rule_id!r} cannot be held against the query: {error}") from None
 
+    def top_of(self, event: Mapping[str, Any], wanted: Wanted, position: int = 0) -> Ranked:
+        rows = self.rows_of(event).tolist()
+        weights, types, timezone = wanted.weights.of(position), self.encoder.schema.types(), self.encoder.timezone
+        found = []
+        for row in rows:
+            own = json.loads(self.table.weights_json(row) or "{}")
+            scored = score(self._trees[row], event, own, weights, types, timezone)
+            found.append((-((scored or 0.0) + self.table.weight(row)), row))
+        best = sorted(found)[: wanted.n]
+        self.work.fold(0, NO_WORK, len(rows))
+        scores = np.array([-negative + 0.0 for negative, _ in best], np.float64)
+        ends = np.array([0, len(best)], np.int64)
+        return Ranked(position, ends, np.array([row for _, row in best], np.int32), scores, NO_WORK, len(rows))
+
+    def ask_top(self, events: Any, missing: str, wanted: Wanted) -> Iterator[OracleRanked]:
+        return (OracleRanked(self, chunk, wanted) for chunk in row_chunks(events, missing))
+
     def stats(self) -> dict[str, Any]:
         return {
             "units": len(self._trees),
@@ -105,6 +134,7 @@ class OracleMatcher:
             "always_candidates": len(self._trees),
             "bytes_index": 0,
             "bytes_shared": 0,
+            "bytes_scoring": 0,
             "matching": self.work.as_dict(),
         }
 
@@ -137,20 +167,38 @@ class OracleEvents:
         self.size = chunk.size
         self._matcher, self._chunk = matcher, chunk
 
-    def rows(self, first: int) -> Rows:
+    def _events(self, first: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
         names = {name for name, _ in self._matcher.encoder.schema.counts()}
+        return enumerate(self._chunk.events(names)[first:], self._chunk.first + first)
+
+    def rows(self, first: int) -> Rows:
         found: list[NDArray[np.int32]] = []
         room = ROOM
-        for position, event in enumerate(self._chunk.events(names)[first:], self._chunk.first + first):
-            found.append(self._rows_at(position, event))
+        for position, event in self._events(first):
+            found.append(_told(position, self._matcher.rows_of, event))
             room -= len(found[-1])
             if room <= 0:
                 break
         offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
         return Rows(self._chunk.first + first, offsets, np.concatenate([np.empty(0, np.int32), *found]))
 
-    def _rows_at(self, position: int, event: Mapping[str, Any]) -> NDArray[np.int32]:
-        try:
-            return self._matcher.rows_of(event)
-        except EventError as error:
-            raise EventError(error.what, where=f"event {position}", got=error.got, expected=error.expected) from None
+
+class OracleRanked(OracleEvents):
+    """A chunk of events and the best rules of each."""
+
+    def __init__(self, matcher: OracleMatcher, chunk: RowChunk, wanted: Wanted) -> None:
+        super().__init__(matcher, chunk)
+        self._wanted = wanted
+
+    def ranked(self, first: int) -> Ranked:
+        events = self._events(first)
+        parts = [_told(position, self._matcher.top_of, event, self._wanted, position) for position, event in events]
+        return joined(parts) if parts else nothing_ranked(self._chunk.first + first)
+
+
+def _told(position: int, answer: Callable[..., Any], event: Mapping[str, Any], *asked: Any) -> Any:
+    """An answer, or an EventError that says which event it is."""
+    try:
+        return answer(event, *asked)
+    except EventError as error:
+        raise EventError(error.what, where=f"event {position}", got=error.got, expected=error.expected) from None

@@ -11,7 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.errors import MatchwoodError
-from matchwood.indexing.matchers import EventsAsked
+from matchwood.indexing.event_weights import Wanted
+from matchwood.indexing.matchers import EventsAsked, EventsRanked
 from matchwood.rules import Rows, RuleTable
 
 
@@ -40,6 +41,53 @@ def record_batches(
                 yield batch
             first += rows.count
             done = first >= events.size
+
+
+def ranks_schema(table: RuleTable) -> pa.Schema:
+    """The columns of a ranking: the event's row position, the rank from 1, the rule's id and its score."""
+    return ranks_schema_of(table.id_type)
+
+
+def ranks_schema_of(id_type: pa.DataType) -> pa.Schema:
+    """The same for ids of a type."""
+    columns = {"event": pa.int64(), "rank": pa.int64(), "rule": id_type, "score": pa.float64()}
+    return pa.schema([pa.field(name, kind, False) for name, kind in columns.items()])
+
+
+def ranked_batches(
+    table: RuleTable,
+    schema: pa.Schema,
+    asked: Iterator[EventsRanked],
+    wanted: Wanted,
+) -> Iterator[pa.RecordBatch]:
+    """One record batch for each stretch of events that has hits."""
+    count = 0
+    for events in asked:
+        first, done = 0, False
+        while not done:
+            ranked = events.ranked(first)
+            if len(ranked.rows):
+                ids = table.ids(ranked.rows)
+                yield ranked_batch(schema, ranked.first, ranked.offsets, ids, ranked.scores)
+            first += ranked.count
+            done = first >= events.size
+        count += events.size
+    wanted.weights.check_all_used(count)
+
+
+def ranked_batch(
+    schema: pa.Schema, first: int, offsets: NDArray[np.int64], ids: pa.Array, scores: NDArray[np.float64]
+) -> pa.RecordBatch:
+    """The best rules of the events from `first` on: the i-th has those at offsets[i] : offsets[i + 1]."""
+    counts = np.diff(offsets)
+    events = np.repeat(np.arange(first, first + len(counts), dtype=np.int64), counts)
+    columns = [pa.array(events), pa.array(ranks_of(offsets)), ids, pa.array(scores)]
+    return pa.record_batch(columns, schema=schema)
+
+
+def ranks_of(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rank of each rule among those of its event, from 1 on."""
+    return np.arange(1, offsets[-1] + 1, dtype=np.int64) - np.repeat(offsets[:-1], np.diff(offsets))
 
 
 def _batch(table: RuleTable, schema: pa.Schema, rows: Rows) -> pa.RecordBatch:

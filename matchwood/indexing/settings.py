@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from matchwood.errors import InvalidArgument
+
+MOST_RANKED = 2**31 - 1
+"""No index has more rules."""
 
 
 def checked_limit(dnf_limit: Any) -> int:
@@ -13,6 +18,13 @@ def checked_limit(dnf_limit: Any) -> int:
     if isinstance(dnf_limit, bool) or not isinstance(dnf_limit, int) or dnf_limit < 1:
         raise InvalidArgument(f"dnf_limit must be an integer of at least 1 (got {dnf_limit!r:.80})")
     return dnf_limit
+
+
+def checked_rank(n: Any, name: str = "n") -> int:
+    """How many of an event's best rules are wanted."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise InvalidArgument(f"{name} must be an integer of at least 1 (got {n!r:.80})")
+    return min(int(n), MOST_RANKED)
 
 
 def checked_options(options: Mapping[str, Any] | None) -> dict[str, Any]:

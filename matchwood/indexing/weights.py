@@ -40,7 +40,7 @@ def checked_weights(options: Mapping[str, Any] | None) -> Weights:
     if unknown:
         raise InvalidArgument(f"a rule has no option {unknown[0]!r} (its options: {_options()})")
     constant, weights = options.get("weight"), options.get("weights")
-    return Weights(0.0 if constant is None else _number("weight", constant), _attribute_weights(weights))
+    return Weights(0.0 if constant is None else checked_number("weight", constant), _attribute_weights(weights))
 
 
 def _options() -> str:
@@ -68,8 +68,8 @@ def _parsed(text: str) -> Any:
 
 def _one_attribute(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {_name(key): _number(f"weights[{name!r}][{key!r}]", weight) for key, weight in value.items()}
-    return _number(f"weights[{name!r}]", value)
+        return {_name(key): checked_number(f"weights[{name!r}][{key!r}]", weight) for key, weight in value.items()}
+    return checked_number(f"weights[{name!r}]", value)
 
 
 def _name(name: object) -> str:
@@ -86,7 +86,7 @@ def _spelled(value: object) -> str:
     return str(value)
 
 
-def _number(what: str, value: Any) -> float:
+def checked_number(what: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | np.integer | np.floating):
         raise InvalidArgument(f"{what} must be a number (got {value!r:.80}, a {type(value).__name__})")
     try:

@@ -12,15 +12,17 @@ class WorkCounters:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.events = self.candidates = self.verified = self.matched = 0
+        self.events = self.candidates = self.verified = self.matched = self.postings = self.scored = 0
 
-    def fold(self, events: int, work: Work) -> None:
-        """Add what one call did."""
+    def fold(self, events: int, work: Work, scored: int = 0) -> None:
+        """Add what one call did; `scored` are rules that it scored."""
         with self._lock:
             self.events += events
             self.candidates += work.candidates
             self.verified += work.verified
             self.matched += work.matched
+            self.postings += work.postings
+            self.scored += scored
 
     def as_dict(self) -> dict[str, int]:
         with self._lock:
@@ -29,4 +31,6 @@ class WorkCounters:
                 "candidates": self.candidates,
                 "verified": self.verified,
                 "matched": self.matched,
+                "postings": self.postings,
+                "scored": self.scored,
             }

@@ -8,10 +8,10 @@ from matchwood.logic.evaluate import evaluate
 from matchwood.logic.form import ALWAYS, AND, FALSE, LEAF, NEVER, OR, TRUE, Form
 from matchwood.logic.implies import implies, is_always, is_never
 from matchwood.logic.key import form_key
-from matchwood.logic.leaf import Bind, Bound, Clause, Conjunction, Leaf
+from matchwood.logic.leaf import Bind, Bound, Clause, Clauses, Conjunction, Leaf
 from matchwood.logic.negate import form_of, negate
 from matchwood.logic.normalise import normalise
-from matchwood.logic.route import dnf_of, form_of_rule
+from matchwood.logic.route import dnf_of, form_of_rule, smaller_of
 from matchwood.logic.unsuppressed import unsuppressed
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Bind",
     "Bound",
     "Clause",
+    "Clauses",
     "Conjunction",
     "Form",
     "Leaf",
@@ -44,5 +45,6 @@ __all__ = [
     "is_never",
     "negate",
     "normalise",
+    "smaller_of",
     "unsuppressed",
 ]

@@ -52,6 +52,12 @@ Clause: TypeAlias = tuple[Leaf, ...]
 """Leaves of which one must hold: ordered and pruned like a conjunction; `()` is FALSE."""
 
 
+class Clauses(NamedTuple):
+    """A rule as clauses that must all hold; neither constant."""
+
+    rows: list[Clause]
+
+
 def is_empty(leaf: Leaf) -> bool:
     """Whether nothing is accepted, not even NULL."""
     return not leaf.cuts and not leaf.null

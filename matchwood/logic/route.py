@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from matchwood.language.tree import And, Expression, Predicate, Truth
+from matchwood.logic.cnf import cnf
 from matchwood.logic.conjunctions import canonical, of_leaves
 from matchwood.logic.dnf import dnf
 from matchwood.logic.form import ALWAYS, AND, LEAF, NEVER, OR, Form
-from matchwood.logic.leaf import Bind, Conjunction, Leaf
+from matchwood.logic.leaf import Bind, Clause, Clauses, Conjunction, Leaf
 from matchwood.logic.normalise import answered, normalise
 from matchwood.logic.numbering import form_below
 from matchwood.logic.questions import IS_TRUE, Asked, about_operand, junction_of, leaf_of
+from matchwood.logic.sizes import expanded
 
 MOST_ROWS = 64
 """Direct conjunctions at most: absorption then compares all pairs, here and behind the form."""
@@ -41,6 +43,39 @@ def dnf_of(expression: Expression, bind: Bind, limit: int) -> list[Conjunction] 
     else:
         rows = dnf(builder.rough(root), limit)
     return form_below(builder, root) if rows is None else rows
+
+
+def smaller_of(
+    expression: Expression, bind: Bind, limit: int, clauses_only: bool = False
+) -> list[Conjunction] | Clauses | Form:
+    """A rule as conjunctions or as clauses, whichever has fewer leaves, or its form when both are over `limit`.
+
+    With `clauses_only`, clauses unless there are too many of them. Sizes are those told from the form. An OR of ANDs
+    has as many leaves in its clauses at least, so that its form need not be made to find out.
+    """
+    if not clauses_only and limit > 0:
+        if type(expression) is And and _only_predicates(expression.operands):
+            return _plain_conjunction(expression.operands, bind)
+        shape = _or_of_ands(expression, min(limit, MOST_ROWS))
+        if shape is not None:
+            return _rows(shape, bind)
+    form = normalise(expression, bind)
+    sums, products = expanded(form, OR), expanded(form, AND)
+    if clauses_only or products.leaves < sums.leaves or sums.rows > limit:
+        rows = cnf(form, limit)
+        if rows is not None:
+            return _with_constants(rows)
+    conjunctions = dnf(form, limit)
+    return form if conjunctions is None else conjunctions
+
+
+def _with_constants(rows: list[Clause]) -> list[Conjunction] | Clauses:
+    """Clauses, or conjunctions if the rule is constant, or if no clause leaves a choice."""
+    if rows == [()]:
+        return []
+    if all(len(row) == 1 for row in rows):
+        return [tuple(sorted(leaf for row in rows for leaf in row))]
+    return Clauses(rows)
 
 
 def form_of_rule(expression: Expression, bind: Bind) -> Form:

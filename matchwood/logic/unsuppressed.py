@@ -15,6 +15,9 @@ from matchwood.logic.form import ALWAYS, AND, FALSE, LEAF, NEVER, NOT, OR, PREDI
 from matchwood.logic.leaf import Bind, Leaf, is_empty, is_full
 from matchwood.logic.normalise import normalise
 
+MOST_FLAT = 64
+"""A nest of xor and xnor is read as one list of operands up to this many; a longer one keeps its nodes."""
+
 _CONSTANTS = {ALWAYS_TRUE: ALWAYS, NEVER_TRUE: NEVER}
 
 
@@ -41,6 +44,7 @@ class _Draft:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, Leaf | None, tuple[int, ...]], int] = {}
+        self._nodes: list[tuple[int, Leaf | None, tuple[int, ...]]] = []
 
     def number(self, node: Expression, operands: list[int], bind: Bind) -> int:
         if type(node) is Predicate:
@@ -56,7 +60,7 @@ class _Draft:
             return self._negation(operands[0])
         if isinstance(node, And | Or):
             return self._junction(AND if isinstance(node, And) else OR, operands)
-        return self._parity(operands, len(operands) - 1 if isinstance(node, Xnor) else 0)
+        return self._parity(*self._spread(operands, len(operands) - 1 if isinstance(node, Xnor) else 0))
 
     def _leaf(self, leaf: Leaf) -> int:
         if is_empty(leaf):
@@ -74,6 +78,17 @@ class _Draft:
         if len(left) < 2:
             return left[0] if left else neutral
         return self._node(kind, None, tuple(left))
+
+    def _spread(self, operands: list[int], flips: int) -> tuple[list[int], int]:
+        """Operands and flips, with those of operands that are parities themselves in their place, if they are few."""
+        parities = [each for each in operands if each >= 0 and self._nodes[each][0] in (XOR, XNOR)]
+        if len(operands) + sum(len(self._nodes[each][2]) - 1 for each in parities) > MOST_FLAT:
+            return operands, flips
+        spread = [each for each in operands if each not in parities]
+        for each in parities:
+            spread.extend(self._nodes[each][2])
+            flips += self._nodes[each][0] == XNOR
+        return spread, flips
 
     def _parity(self, operands: list[int], flips: int) -> int:
         """The parity of the operands, negated so many times; what comes twice is FALSE, unless it is unknown."""
@@ -102,13 +117,17 @@ class _Draft:
         return places[-1]
 
     def _node(self, kind: int, leaf: Leaf | None, children: tuple[int, ...]) -> int:
-        return self._numbers.setdefault((kind, leaf, children), len(self._numbers))
+        node = (kind, leaf, children)
+        number = self._numbers.setdefault(node, len(self._nodes))
+        if number == len(self._nodes):
+            self._nodes.append(node)
+        return number
 
     def form(self, root: int) -> Form:
         """What is below a node: leaves first, then the others, children before their parents."""
         if root < 0:
             return _CONSTANTS[root]
-        nodes = list(self._numbers)[: root + 1]
+        nodes = self._nodes
         reached = bytearray(root + 1)
         reached[root] = 1
         for number in range(root, -1, -1):

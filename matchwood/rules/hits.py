@@ -32,6 +32,14 @@ class Rows(NamedTuple):
     def count(self) -> int:  # type: ignore[override]
         return len(self.offsets) - 1
 
+    def without(self, dead: NDArray[np.bool_]) -> Rows:
+        """The same without the rows that are dead."""
+        if not len(self.rows):
+            return self
+        kept = ~dead[self.rows]
+        before = np.concatenate(([0], np.cumsum(kept)))
+        return Rows(self.first, before[self.offsets], self.rows[kept])
+
 
 class _Scratch(NamedTuple):
     few: NDArray[np.int64]

@@ -234,6 +234,10 @@ class RuleTable:
         """The rows that use a unit, in no particular order."""
         return self._links[kind].rows_of(unit)
 
+    def reading(self, kind: UnitKind) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """What kernels follow from units to rows, as `links.py` describes: unit_heads and chain."""
+        return self._links[kind].reading()
+
     def rows(
         self, conjunctions: Hits | None, forms: Hits | None, first: int, workspace: Workspace, room: int = ROOM
     ) -> Rows:

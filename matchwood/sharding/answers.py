@@ -14,34 +14,40 @@ from matchwood.encoding.event_plan import Pace
 from matchwood.encoding.event_sources import Chunk, chunks
 from matchwood.encoding.events import EventChunk
 from matchwood.indexing.compiled_events import CompiledEvents
-from matchwood.sharding.merging import Found, ids_in_order, without_dead
+from matchwood.indexing.event_weights import Wanted
+from matchwood.indexing.ranking import RankedEvents
+from matchwood.sharding.merging import Found, best_in_order, ids_in_order
 from matchwood.sharding.shard import Shard
 
 
 class Answered(NamedTuple):
-    """The rules of the next events: the i-th has ids[offsets[i] : offsets[i + 1]], in rule order.
+    """The rules of the next events: the i-th has ids[offsets[i] : offsets[i + 1]], in rule order, or best first.
 
     `errors`  with on_error="report": position within these events, and message, of each value that does not fit
+    `scores`  of the ids, where the best are wanted
     """
 
     offsets: NDArray[np.int64]
     ids: pa.Array
     errors: list[tuple[int, str]]
+    scores: NDArray[np.float64] | None = None
 
 
-def answers_of_one(shard: Shard, events: Any, missing: str, on_error: str) -> Iterator[Answered]:
+def answers_of_one(
+    shard: Shard, events: Any, missing: str, on_error: str, wanted: Wanted | None = None
+) -> Iterator[Answered]:
     """The answers of a single shard, whose own order of rules is kept."""
     for chunk in shard.matcher.encoder.event_chunks(events, missing, on_error):
-        asked = CompiledEvents(shard.matcher, chunk)
+        asked = _asked(shard, chunk, wanted)
         first = 0
         if not chunk.size:
             chunk.check()
         while first < chunk.size:
-            rows = asked.rows(first)
-            found = without_dead(Found(shard, rows.offsets, rows.rows))
-            told = _told(asked.errors, chunk.first_row + first, rows.count)
-            yield Answered(found.offsets, shard.table.ids(found.rows), told)
-            first += rows.count
+            found = _piece(shard, asked, first)
+            count = len(found.offsets) - 1
+            told = _told(asked.errors, chunk.first_row + first, count)
+            yield Answered(found.offsets, shard.table.ids(found.rows), told, found.scores)
+            first += count
 
 
 class Walk:
@@ -56,45 +62,75 @@ class Walk:
         self._shards, self._keep = shards, keep
         self._attributes, self._timezone = attributes, timezone
 
-    def answers(self, events: Any, missing: str, on_error: str) -> Iterator[Answered]:
+    def answers(self, events: Any, missing: str, on_error: str, wanted: Wanted | None = None) -> Iterator[Answered]:
         asking = AskingEncoder(self._attributes, self._timezone)
         checks = missing == "error" or on_error != "null"
         pace = Pace(next(iter(self._shards())).matcher.encoder)
         for chunk in chunks(events, pace, presence=missing == "error"):
             told = EventChunk(asking, chunk, Pace(asking), missing, on_error).encode().errors if checks else []
-            yield from self._of_chunk(chunk, pace, told)
+            yield from self._of_chunk(chunk, pace, told, wanted)
 
-    def _of_chunk(self, chunk: Chunk, pace: Pace, told: list[tuple[int, str]]) -> Iterator[Answered]:
+    def _of_chunk(
+        self, chunk: Chunk, pace: Pace, told: list[tuple[int, str]], wanted: Wanted | None
+    ) -> Iterator[Answered]:
         first, asked = 0, dict[str, CompiledEvents]()
         while first < chunk.size:
             found: list[Found] = []
             for shard in self._shards():
-                events = asked.get(shard.name) or _asked(shard, chunk, pace)
+                events = asked.get(shard.name)
+                if events is None:
+                    part = EventChunk(shard.matcher.encoder, chunk, pace, "null", "null")
+                    events = _asked(shard, part, wanted)
                 if self._keep:
                     asked[shard.name] = events
                 # As far as the first shard's output reaches; the others follow.
                 reach = len(found[0].offsets) - 1 if found else None
                 found.append(_found(shard, events, first, reach))
             count = len(found[0].offsets) - 1
-            offsets, ids = ids_in_order([without_dead(part) for part in found])
-            yield Answered(offsets, ids, _told(told, chunk.first_row + first, count))
+            errors = _told(told, chunk.first_row + first, count)
+            yield _merged(found, errors, wanted)
             first += count
 
 
-def _asked(shard: Shard, chunk: Chunk, pace: Pace) -> CompiledEvents:
-    return CompiledEvents(shard.matcher, EventChunk(shard.matcher.encoder, chunk, pace, "null", "null"))
+def _merged(found: list[Found], errors: list[tuple[int, str]], wanted: Wanted | None) -> Answered:
+    if wanted is None:
+        return Answered(*ids_in_order(found), errors)
+    offsets, ids, scores = best_in_order(found, wanted.n)
+    return Answered(offsets, ids, errors, scores)
+
+
+def _asked(shard: Shard, chunk: EventChunk, wanted: Wanted | None) -> CompiledEvents:
+    if wanted is None:
+        return CompiledEvents(shard.matcher, chunk)
+    return RankedEvents(shard.matcher, chunk, wanted, shard.dead)
+
+
+def _piece(shard: Shard, events: CompiledEvents, first: int) -> Found:
+    """What a shard finds for events from `first` on, in one turn."""
+    if isinstance(events, RankedEvents):
+        ranked = events.ranked(first)
+        return Found(shard, ranked.offsets, ranked.rows, ranked.scores)
+    rows = events.rows(first)
+    rows = rows if shard.dead is None else rows.without(shard.dead)
+    return Found(shard, rows.offsets, rows.rows)
 
 
 def _found(shard: Shard, events: CompiledEvents, first: int, reach: int | None) -> Found:
     """The rows of a number of events, which may take several turns; without `reach`, those of one turn."""
-    pieces = [events.rows(first)]
-    count = pieces[0].count
+    pieces = [_piece(shard, events, first)]
+    count = len(pieces[0].offsets) - 1
     while reach is not None and count < reach:
-        pieces.append(events.rows(first + count))
-        count += pieces[-1].count
+        pieces.append(_piece(shard, events, first + count))
+        count += len(pieces[-1].offsets) - 1
     counts = np.concatenate([np.diff(piece.offsets) for piece in pieces])[:reach]
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    return Found(shard, offsets, np.concatenate([piece.rows for piece in pieces])[: offsets[-1]])
+    scores = [piece.scores for piece in pieces if piece.scores is not None]
+    return Found(
+        shard,
+        offsets,
+        np.concatenate([piece.rows for piece in pieces])[: offsets[-1]],
+        np.concatenate(scores)[: offsets[-1]] if scores else None,
+    )
 
 
 def _told(errors: list[tuple[int, str]], start: int, count: int) -> list[tuple[int, str]]:

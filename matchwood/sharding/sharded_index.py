@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from matchwood import storage
 from matchwood._locks import ReadersWriterLock
 from matchwood.explain import Explanation
 from matchwood.index import Index, index_from
-from matchwood.indexing import explaining
+from matchwood.indexing import explaining, results
+from matchwood.indexing.event_weights import check_one
 from matchwood.indexing.find_query import prepared
 from matchwood.indexing.settings import checked_flag
 from matchwood.sharding.answers import Answered
@@ -119,6 +121,26 @@ class ShardedIndex(Index):
             return super().match_batches(events, missing)
         return pa.RecordBatchReader.from_batches(self._hits_schema(), self._batches(events, missing))
 
+    def top(
+        self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
+    ) -> list[tuple[Any, float]]:
+        if self._is_gathered:
+            return super().top(event, n, weights)
+        check_one(event, weights)
+        answered = list(self._shards.answers([event], wanted=self._shards.wanted(n, weights)))
+        return [pair for each in answered for pair in zip(each.ids.to_pylist(), _scores(each).tolist(), strict=True)]
+
+    def top_many(self, events: Any, n: int = 5, weights: Any = None, missing: str = "null") -> pa.Table:
+        if self._is_gathered:
+            return super().top_many(events, n, weights, missing)
+        wanted, schema = self._shards.wanted(n, weights), results.ranks_schema_of(self._shards.id_type)
+        batches, first = [], 0
+        for each in self._shards.answers(events, missing, wanted=wanted):
+            batches.append(results.ranked_batch(schema, first, each.offsets, each.ids, _scores(each)))
+            first += len(each.offsets) - 1
+        wanted.weights.check_all_used(first)
+        return pa.Table.from_batches(batches, schema=schema)
+
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         if self._is_gathered:
             return super().explain(event, rule_id)
@@ -141,6 +163,11 @@ class ShardedIndex(Index):
             if len(answered.ids):
                 yield pa.record_batch([_positions(answered, first), answered.ids], schema=self._hits_schema())
             first += len(answered.offsets) - 1
+
+
+def _scores(answered: Answered) -> NDArray[np.float64]:
+    assert answered.scores is not None
+    return answered.scores
 
 
 def _positions(answered: Answered, first: int) -> pa.Array:

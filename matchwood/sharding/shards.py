@@ -16,7 +16,9 @@ from matchwood.encoding.events import columns_needed
 from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
 from matchwood.index import Index, index_from
 from matchwood.indexing import persistence
+from matchwood.indexing.event_weights import GivenWeights, Wanted
 from matchwood.indexing.preparation import stored_uses
+from matchwood.indexing.settings import checked_rank
 from matchwood.sharding.answers import Answered, Walk, answers_of_one
 from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, Layout, read_layout
 from matchwood.sharding.shard import Shard
@@ -115,16 +117,25 @@ class ShardSet:
 
     # --------------------------------------------------------------- matching
 
-    def answers(self, events: Any, missing: str = "null", on_error: str = "raise") -> Iterator[Answered]:
+    def wanted(self, n: int, weights: Any, strict: bool = True) -> Wanted:
+        """What to rank by, checked; unless `strict`, weights of attributes that no rule has are passed over."""
+        declared = next(self.shards)._encoder.schema.declared.types
+        names = {*declared, *(name for name, _ in self.layout.uses)}
+        return Wanted(checked_rank(n), GivenWeights(weights, names, strict))
+
+    def answers(
+        self, events: Any, missing: str = "null", on_error: str = "raise", wanted: Wanted | None = None
+    ) -> Iterator[Answered]:
         """The rules of events of any kind that `Index.match_many` takes, in pieces of bounded size.
 
         `missing`   `null`, or `error` to refuse events without an attribute that rules name
         `on_error`  a value that does not fit is an EventError with `raise`; it counts as missing with `null`, and
                     with `report`, which also tells of it
+        `wanted`    the best rules alone, and their scores
         """
         if len(self.layout.shards) == 1:
-            return answers_of_one(self.shard(self.layout.bases[0]), events, missing, on_error)
-        return Walk(self.walk, self.attributes, self.timezone, self._keep).answers(events, missing, on_error)
+            return answers_of_one(self.shard(self.layout.bases[0]), events, missing, on_error, wanted)
+        return Walk(self.walk, self.attributes, self.timezone, self._keep).answers(events, missing, on_error, wanted)
 
     def match_lists(self, events: Any, missing: str = "null", on_error: str = "raise") -> pa.ListArray:
         """For each event the ids of the rules that are true of it, in rule order."""

@@ -10,13 +10,13 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_type
 
 from matchwood.errors import InvalidArgument
-from matchwood.spark.match_options import MatchOptions, position_of
+from matchwood.spark.match_options import RANKED, MatchOptions, position_of
 from matchwood.spark.task import ERROR, FOUND, Task, answers, found_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-ANSWER = "matchwood_answer"
+ANSWER, _HIT = "matchwood_answer", "matchwood_hit"
 
 
 def answer_of(task: Task, id_type: pa.DataType) -> Any:
@@ -30,7 +30,7 @@ def answer_of(task: Task, id_type: pa.DataType) -> Any:
     def matchwood(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         return answers(task, batches)
 
-    found = from_arrow_type(found_type(task.output, id_type)).simpleString()
+    found = from_arrow_type(found_type(task.output, id_type, task.top is not None)).simpleString()
     report = f", {ERROR}: string" if task.on_error == "report" else ""
     udf = sf.arrow_udf(matchwood, f"struct<{FOUND}: {found}{report}>")
     return udf if task.output == "rows" else udf.asNondeterministic()
@@ -42,11 +42,14 @@ def shaped(answered: DataFrame, kept: dict[int, str], options: MatchOptions) -> 
     report = options.on_error == "report"
     if options.output != "rows":
         return _named(answered, kept, [found, error][: 1 + report], options)
-    if not report:
+    if not report and options.top is None:
         return _named(answered, kept, [sf.explode(found)], options)
-    rows = answered.select("*", sf.explode_outer(found).alias("rule"), error.alias(ERROR))
-    told = rows.filter(sf.col("rule").isNotNull() | sf.col(ERROR).isNotNull())
-    return _named(told, kept, [sf.col("rule"), sf.col(ERROR)], options)
+    explode = sf.explode_outer if report else sf.explode
+    rows = answered.select("*", explode(found).alias(_HIT), *([error.alias(ERROR)] if report else []))
+    if report:
+        rows = rows.filter(sf.col(_HIT).isNotNull() | sf.col(ERROR).isNotNull())
+    hits = [sf.col(_HIT)] if options.top is None else [sf.col(_HIT)[name] for name in RANKED]
+    return _named(rows, kept, [*hits, *([sf.col(ERROR)] if report else [])], options)
 
 
 def _named(frame: DataFrame, kept: dict[int, str], added: list[Column], options: MatchOptions) -> DataFrame:

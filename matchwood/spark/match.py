@@ -43,6 +43,10 @@ def match(
     `output`    `rows`: a row a hit, the event's columns and `rule` (events without hits are absent);
                 `array`: a row an event, with `rules` (empty, never NULL); `count`: with `rule_count`
     `keep`      the event columns to return: None for all, [] for none
+    `top`       only the best `top` rules of each event: rows then have `rank` (from 1), `rule` and `score`, arrays hold
+                structs of these; a count is that of the rules so found
+    `weights`   for `top`, what events weigh: a mapping from attributes to numbers, or the name of a column of maps or
+                structs that has an event's own
     `strategy`  `broadcast`: each worker maps the whole index; `sharded`: shard after shard, in the memory of one;
                 `partitioned`: shards on different workers, hits regrouped by `key=`; `auto` chooses by size
     `version`   the index's version; None is the current one as of this call, also for a stream

@@ -8,9 +8,13 @@ from typing import Any
 
 from matchwood.encoding.event_missing import near_misses
 from matchwood.errors import InvalidArgument
+from matchwood.indexing.settings import checked_rank
 
 OUTPUTS = {"rows": "rule", "array": "rules", "count": "rule_count"}
 """The column that each output adds."""
+
+RANKED = ("rank", "rule", "score")
+"""What is told of each rule with `top`: columns of rows, fields in arrays."""
 
 STRATEGIES = ("auto", "broadcast", "sharded", "partitioned")
 ON_ERROR = ("fail", "null", "report")
@@ -39,7 +43,7 @@ class MatchOptions:
         _check_choice("strategy", self.strategy, STRATEGIES)
         _check_choice("on_error", self.on_error, ON_ERROR)
         _check_choice("missing", self.missing, MISSING)
-        _refuse_ranking(self.top, self.weights)
+        _check_ranking(self.top, self.weights)
         if isinstance(self.keep, str) or not all(isinstance(name, str) for name in self.keep or ()):
             raise InvalidArgument(f"keep must be a list of column names (got {self.keep!r:.80})")
         for name in ("key", "event"):
@@ -61,7 +65,8 @@ class MatchOptions:
     def added(self) -> list[str]:
         """The names of the columns that matching adds."""
         report = [ERROR_COLUMN] if self.on_error == "report" else []
-        return [self.prefix + name for name in (OUTPUTS[self.output], *report)]
+        found = RANKED if self.top is not None and self.output == "rows" else (OUTPUTS[self.output],)
+        return [self.prefix + name for name in (*found, *report)]
 
 
 def _check_choice(name: str, given: Any, choices: tuple[str, ...]) -> None:
@@ -69,9 +74,16 @@ def _check_choice(name: str, given: Any, choices: tuple[str, ...]) -> None:
         raise InvalidArgument(f"{name} must be one of {', '.join(map(repr, choices))} (got {given!r:.80})")
 
 
-def _refuse_ranking(top: Any, weights: Any) -> None:
-    if top is not None or weights is not None:
-        raise InvalidArgument("top= and weights= need ranking, which the engines do not have yet: leave them out")
+def _check_ranking(top: Any, weights: Any) -> None:
+    if top is not None:
+        checked_rank(top, "top")
+    if weights is None:
+        return
+    if top is None:
+        raise InvalidArgument("weights= are for ranking: give top= as well, the number of rules that an event gets")
+    if not isinstance(weights, str | Mapping):
+        wanted = "a mapping from attributes to numbers, or the name of a column that holds such maps or structs"
+        raise InvalidArgument(f"weights must be {wanted} (got {weights!r:.80})")
 
 
 def position_of(names: Sequence[str], name: str, what: str) -> int:

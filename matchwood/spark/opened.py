@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from matchwood import storage
 from matchwood.encoding.encoder import AskingEncoder
 from matchwood.errors import InvalidArgument
+from matchwood.indexing.event_weights import Wanted
 from matchwood.sharding import Answered, open_shards
 from matchwood.sharding.answers import answers_of_one
 from matchwood.sharding.shard import Shard
@@ -36,15 +37,25 @@ class OpenedIndex:
         self.shards, self.bytes = self._set.layout.shards, self._set.bytes
         self._held: tuple[int, Shard] | None = None
 
-    def answer(self, events: Any, missing: str, on_error: str, shard: int | None = None) -> Iterator[Answered]:
+    def answer(
+        self, events: Any, missing: str, on_error: str, shard: int | None = None, wanted: Wanted | None = None
+    ) -> Iterator[Answered]:
         """The rules of events, in pieces; those of one shard alone if it is given, by its position.
 
         What is missing or does not fit is then found once for all shards, where the first one answers.
         """
         if shard is None:
-            return self._set.answers(events, missing, on_error)
+            return self._set.answers(events, missing, on_error, wanted)
         told = self._told(events, missing, on_error) if shard == 0 else []
-        return _with_errors(answers_of_one(self._only(shard), events, "null", "null"), told)
+        return _with_errors(answers_of_one(self._only(shard), events, "null", "null", wanted), told)
+
+    def wanted(self, n: int, weights: Any) -> Wanted:
+        """What to rank by. A mapping may only name what rules name; a column may hold weights for other uses too."""
+        return self._set.wanted(n, weights, strict=isinstance(weights, Mapping))
+
+    def asked(self, ranks: bool) -> dict[str, str]:
+        """The names that events are asked for. A score may ask for more than matching does: `a = 1 or true` for a."""
+        return {**self._set.types(), **self.attributes} if ranks else self.attributes
 
     def _told(self, events: Any, missing: str, on_error: str) -> list[tuple[int, str]]:
         asking = AskingEncoder(self.attributes, self._set.timezone)

@@ -66,12 +66,26 @@ def _together(plan: MatchPlan, options: MatchOptions) -> list[Column]:
     """The answers of all shards as one, of which the first alone tells errors. Rule order across shards is by id."""
     found = sf.col(ANSWER)[FOUND]
     if options.output == "count":
-        hits = sf.sum(found)
+        hits = sf.sum(found) if options.top is None else sf.least(sf.sum(found), sf.lit(options.top).cast("bigint"))
     else:
         hits = sf.flatten(sf.collect_list(found))
-        hits = sf.array_sort(hits) if plan.shards > 1 else hits
+        hits = _in_order(hits, options.top) if plan.shards > 1 else hits
     errors = [sf.max(sf.col(ANSWER)[ERROR]).alias(ERROR)] if options.on_error == "report" else []
     return [hits.alias(FOUND), *errors]
+
+
+def _in_order(hits: Column, top: int | None) -> Column:
+    """The hits of several shards by id; or the best of them by score, then id, ranked anew."""
+    if top is None:
+        return sf.array_sort(hits)
+    keyed = sf.transform(hits, lambda hit: sf.struct((-hit["score"]).alias("worse"), hit["rule"].alias("rule")))
+    best = sf.slice(sf.array_sort(keyed), 1, top)
+    return sf.transform(
+        best,
+        lambda hit, place: sf.struct(
+            (place + 1).alias("rank"), hit["rule"].alias("rule"), (-hit["worse"]).alias("score")
+        ),
+    )
 
 
 def _argument(number: int) -> str:

@@ -53,29 +53,53 @@ def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
     version = current(place, options.version)
     index, schema = opened(place, version, keep=False), events.schema
     form, arguments = _arguments(schema, index, options)
-    missing = {name: near_misses(name, _given(schema, options)) for name in arguments.missing}
+    absent = [name for name in arguments.missing if name in index.attributes]
+    missing = {name: near_misses(name, _given(schema, options)) for name in absent}
     _tell_missing(missing, options.missing)
     strategy, estimate = chosen(events, index, options)
     how = (options.output, options.missing, options.on_error, strategy)
-    task = Task(place, version, form, arguments.layout, *how)
-    values = arguments.values or [sf.lit(None).cast("boolean")]
+    ranking, weights = _ranking(schema, index, options)
+    task = Task(place, version, form, arguments.layout, *how, *ranking)
+    values = [*(arguments.values or [sf.lit(None).cast("boolean")]), *weights]
     return MatchPlan(strategy, estimate, missing, len(index.shards), task, index.id_type, values)
 
 
 def _arguments(schema: st.StructType, index: OpenedIndex, options: MatchOptions) -> tuple[str, Arguments]:
     """How the events come, and what of them travels."""
+    asked = index.asked(options.top is not None)
     if options.event is None:
-        return "columns", arguments_for(index.attributes, column_places(schema))
+        return "columns", arguments_for(asked, column_places(schema))
     position = position_of(schema.names, options.event, "event")
     kind, value = schema.fields[position].dataType, sf.col(f"_{position}")
     if isinstance(kind, st.StructType):
-        return "columns", arguments_for(index.attributes, field_places(kind, value))
+        return "columns", arguments_for(asked, field_places(kind, value))
     if isinstance(kind, st.MapType) and isinstance(kind.keyType, st.StringType):
         return "map", Arguments([value], (), [])
     if isinstance(kind, st.StringType):
         return "json", Arguments([value], (), [])
     raise InvalidArgument(
         f"event: {options.event!r} must be a struct, a map with text for keys, or JSON text (got {kind.simpleString()})"
+    )
+
+
+def _ranking(
+    schema: st.StructType, index: OpenedIndex, options: MatchOptions
+) -> tuple[tuple[int | None, dict[str, float] | None, bool], list[Column]]:
+    """What a task must know to rank, and the column of weights that travels."""
+    if options.top is None:
+        return (None, None, False), []
+    if not isinstance(options.weights, str):
+        index.wanted(options.top, options.weights)
+        weights = {name: float(weight) for name, weight in (options.weights or {}).items()}
+        return (int(options.top), weights, False), []
+    position = position_of(schema.names, options.weights, "weights")
+    value, kind = sf.col(f"_{position}"), schema.fields[position].dataType
+    if isinstance(kind, st.StructType):
+        return (int(options.top), None, True), [value]
+    if isinstance(kind, st.MapType) and isinstance(kind.keyType, st.StringType):
+        return (int(options.top), None, True), [value.cast("map<string, double>")]
+    raise InvalidArgument(
+        f"weights: {options.weights!r} must be a struct, or a map with text for keys (got {kind.simpleString()})"
     )
 
 

@@ -14,9 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from matchwood.errors import EventError
+from matchwood.indexing.results import ranks_of
 from matchwood.sharding import Answered
 from matchwood.spark.event_forms import Read, read_json, read_maps
 from matchwood.spark.layout import Layout, table_of
+from matchwood.spark.match_options import RANKED
 from matchwood.spark.opened import OpenedIndex, opened
 
 FOUND, ERROR = "found", "error"
@@ -29,6 +31,9 @@ class Task(NamedTuple):
     `form`      how events come: `columns` (then `layout` tells them), `map` or `json`
     `output`    `rows`, `array` or `count`
     `strategy`  `partitioned` adds an argument, the first: the shard that is to answer
+    `top`       how many rules an event gets at most, the best ones; None for all
+    `weights`   what events weigh, by attribute
+    `weighs`    whether there is an argument, the last, that tells it of each event
     """
 
     path: str
@@ -39,11 +44,21 @@ class Task(NamedTuple):
     missing: str
     on_error: str
     strategy: str
+    top: int | None = None
+    weights: Mapping[str, float] | None = None
+    weighs: bool = False
 
 
-def found_type(output: str, id_type: pa.DataType) -> pa.DataType:
+def found_type(output: str, id_type: pa.DataType, ranked: bool = False) -> pa.DataType:
     """The type of what is found for an event; Spark calls the elements of a list so."""
-    return pa.int64() if output == "count" else pa.list_(pa.field("element", id_type))
+    if output == "count":
+        return pa.int64()
+    return pa.list_(pa.field("element", ranked_type(id_type) if ranked else id_type))
+
+
+def ranked_type(id_type: pa.DataType) -> pa.DataType:
+    """What is told of each rule with `top`."""
+    return pa.struct(list(zip(RANKED, (pa.int32(), id_type, pa.float64()), strict=True)))
 
 
 def answers(task: Task, batches: Iterator[Any]) -> Iterator[pa.Array]:
@@ -69,12 +84,16 @@ def _runs(arguments: Sequence[pa.Array]) -> Iterator[tuple[int, list[pa.Array]]]
 
 
 def _answered(task: Task, index: OpenedIndex, arguments: Sequence[pa.Array], shard: int | None) -> Iterator[pa.Array]:
-    read = _read(task, arguments, index.attributes)
-    found, report = found_type(task.output, index.id_type), task.on_error == "report"
+    wanted = None
+    if task.top is not None:
+        wanted = index.wanted(task.top, arguments[-1] if task.weighs else task.weights)
+        arguments = arguments[: len(arguments) - task.weighs]
+    read = _read(task, arguments, index.asked(wanted is not None))
+    found, report = found_type(task.output, index.id_type, wanted is not None), task.on_error == "report"
     told = _by_row(read.errors) if report else {}
     on_error = "raise" if task.on_error == "fail" else task.on_error
     first = 0
-    for piece in index.answer(read.events, task.missing, on_error, shard):
+    for piece in index.answer(read.events, task.missing, on_error, shard, wanted):
         count = len(piece.offsets) - 1
         fields = [_found(piece, found)]
         if report:
@@ -97,7 +116,11 @@ def _read(task: Task, arguments: Sequence[pa.Array], kinds: Mapping[str, str]) -
 def _found(piece: Answered, kind: pa.DataType) -> pa.Array:
     if pa.types.is_int64(kind):
         return pa.array(np.diff(piece.offsets))
-    return pa.ListArray.from_arrays(pa.array(piece.offsets.astype(np.int32)), piece.ids, type=kind)
+    values = piece.ids
+    if piece.scores is not None:
+        ranks = pa.array(ranks_of(piece.offsets).astype(np.int32))
+        values = pa.StructArray.from_arrays([ranks, values, pa.array(piece.scores)], names=RANKED)
+    return pa.ListArray.from_arrays(pa.array(piece.offsets.astype(np.int32)), values, type=kind)
 
 
 def _by_row(errors: Sequence[tuple[int, str | EventError]]) -> dict[int, list[str]]:

@@ -1,7 +1,7 @@
 """The papers' generators of rules and events.
 
-`begen.begen` (BE-Tree) and `ads.ads` (PS-Tree) make conjunctions, `abegen.abegen` and `ads_arbitrary.ads_arbitrary`
-(A-Tree) arbitrary expressions.
+`begen.begen` (BE-Tree), `ads.ads`, `query_logs.query_logs` (PS-Tree) and `hem.hem` (HEM) make conjunctions,
+`abegen.abegen` and `ads_arbitrary.ads_arbitrary` (A-Tree) arbitrary expressions.
 
 Each returns a `Workload`: integer columns, and the same as texts, tables and dicts.
 """

@@ -15,10 +15,10 @@ from matchwood.workloads.texts import rule_texts
 from matchwood.workloads.tree_texts import tree_texts
 from matchwood.workloads.trees import Trees, sharing_by_level
 
-OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "in", "not in", "between")
-"""`Rules.operators` holds positions in this list."""
+OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "in", "not in", "between", "weak not in")
+"""`Rules.operators` holds positions in this list. A weak not-in holds for NULL as well."""
 
-EQUAL, NOT_EQUAL, LESS, AT_MOST, GREATER, AT_LEAST, IN, NOT_IN, BETWEEN = range(len(OPERATORS))
+EQUAL, NOT_EQUAL, LESS, AT_MOST, GREATER, AT_LEAST, IN, NOT_IN, BETWEEN, WEAK_NOT_IN = range(len(OPERATORS))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from matchwood.workloads.base import (
     LESS,
     NOT_EQUAL,
     NOT_IN,
+    WEAK_NOT_IN,
     Events,
     Rules,
     Workload,
@@ -40,7 +41,7 @@ def _tree_hits(trees: Trees, values: NDArray[np.int64], present: NDArray[np.bool
 def predicate_verdicts(rules: Rules, values: NDArray[np.int64], present: NDArray[np.bool_]) -> Verdicts:
     """TRUE, FALSE or UNKNOWN for each predicate, as `trees.truth` takes them."""
     known = np.where(_true_predicates(rules, values, present), TRUE, FALSE)
-    return np.where(present[rules.attributes], known, UNKNOWN).astype(np.int8)
+    return np.where(present[rules.attributes] | (rules.operators == WEAK_NOT_IN), known, UNKNOWN).astype(np.int8)
 
 
 def matched(rules: Rules, values: NDArray[np.int64], present: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -81,4 +82,5 @@ def _true_predicates(rules: Rules, values: NDArray[np.int64], present: NDArray[n
     true = np.zeros(len(codes), dtype=bool)
     for code, verdict in verdicts.items():
         true |= (codes == code) & verdict
-    return true & present[rules.attributes]
+    weak = codes == WEAK_NOT_IN
+    return np.asarray(np.where(present[rules.attributes], true | weak & ~listed, weak))

@@ -48,8 +48,10 @@ def _group_texts(rules: Rules, chosen: NDArray[np.int64], names: Sequence[str], 
     """The predicates that share an operator."""
     named = pa.array(names, pa.string()).take(pa.array(rules.attributes[chosen]))
     starts, stops = rules.constant_offsets[chosen], rules.constant_offsets[chosen + 1]
-    if operator in ("in", "not in"):
+    if operator in ("in", "not in", "weak not in"):
         listed = pc.binary_join(_constant_lists(rules.constants, starts, stops), ", ")
+        if operator == "weak not in":
+            return pc.binary_join_element_wise("(", named, " in (", listed, ")) is not true", "")
         return pc.binary_join_element_wise(named, f" {operator} (", listed, ")", "")
     low = _integers(rules.constants[starts])
     if operator == "between":

@@ -7,9 +7,10 @@ import random
 from typing import Any
 
 import pytest
-from atree_support import p, random_event, random_rule, tree_of, true
+from atree_support import by_rule, p, random_event, random_rule, tree_of, true
 
 import matchwood as mw
+from matchwood.engines._atree_layout import ID_MASK
 from matchwood.engines.atree_options import DEFAULTS
 from matchwood.errors import InvalidArgument
 
@@ -63,10 +64,129 @@ def test_unique_makes_equal_parts_one_node() -> None:
     assert (apart["nodes"], apart["units"]) == (3 + 5 + 3, 3)
 
 
+def test_without_unique_nothing_is_shared_in_a_batch_either() -> None:
+    """In bulk as one by one: equal leaves of rules that come together are leaves of their own."""
+    rules = dict(enumerate([p(1, 2), f"({p(1, 2)}) and {p(3)}", p(2, 1), p(1), p(1)]))
+    bulk, single = mw.Index("atree", options={"unique": False}), tree_of(rules, unique=False)
+    bulk.insert_many(rules)
+    for key, expected in (("nodes", 3 + 5 + 3 + 1 + 1), ("units", 5), ("edges", 2 + 4 + 2)):
+        assert bulk.stats()[key] == single.stats()[key] == expected
+    assert (bulk.audit(), bulk.match(true(1))) == ([], [0, 2, 3, 4])
+    for rule in rules:
+        del bulk[rule]
+        assert bulk.audit() == []
+    assert (bulk.stats()["nodes"], bulk.stats()["encoding"]["boundaries"]) == (0, 0)
+
+
+def nested(rng: random.Random, members: list[str], word: str) -> str:
+    """The same operands and operator, in brackets here and there."""
+    parts = list(members)
+    rng.shuffle(parts)
+    while len(parts) > 2 and rng.random() < 0.9:
+        first = rng.randrange(len(parts) - 1)
+        stop = min(len(parts), first + rng.randint(2, 5))
+        parts[first:stop] = [f"({f' {word} '.join(parts[first:stop])})"]
+    return f" {word} ".join(parts)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nests_of_one_operator_are_one_node_however_they_are_written(seed: int) -> None:
+    rng = random.Random(seed)
+    members = [f"not {p(1)}", *(p(number) for number in range(2, 14))]
+    index = mw.Index("atree", options={"zero_suppression": False})
+    for rule in range(12):
+        index[rule] = nested(rng, members, "and")
+        assert index.audit() == []
+    assert (index.stats()["units"], index.stats()["nodes"]) == (1, 13 + 2)
+    for rule in range(12, 30):
+        index[rule] = nested(rng, rng.sample(members, rng.randint(3, 13)), rng.choice(("and", "or")))
+        assert index.audit() == []
+    for rule in range(30):
+        del index[rule]
+        assert index.audit() == []
+    assert index.stats()["nodes"] == 0
+
+
 def test_reorganise_saves_links() -> None:
     rules = [p(1, 2, 3), p(1, 2, 3, 4), p(1, 2, 3, 5)]
     assert stats_of(rules)["edges"] == 3 + 2 + 2
     assert stats_of(rules, reorganise=False)["edges"] == 3 + 4 + 4
+
+
+PARITIES = {
+    "part": p(1, 2, 3, word="xor"),
+    "other": p(3, 4, word="xor"),
+    "more": p(1, 2, 3, 4, 5, word="xor"),
+    "even": f"not ({p(9)}) xnor {p(1, 2, 3, word='xor')}",
+    "both": f"({p(1, 2, 3, word='xor')}) xor ({p(3, 4, word='xor')})",
+}
+
+
+def test_parities_are_reorganised_by_parts_that_do_not_overlap() -> None:
+    """Alg. 2 for xor and xnor, of which no operand may be covered twice: part and other share p3."""
+    index = tree_of(PARITIES, zero_suppression=False)
+    roots = by_rule(index)
+    leaves = {node.constraint: node.number for node in index.nodes()}
+    assert set(roots["more"].children) == {roots["part"].number, leaves["p4 = 1"], leaves["p5 = 1"]}
+    assert (roots["even"].kind, roots["part"].number in roots["even"].children) == ("xnor", True)
+    assert roots["part"].number not in roots["both"].children
+    backwards = tree_of(dict(reversed(PARITIES.items())), zero_suppression=False)
+    assert (backwards.stats()["adopted"], backwards.stats()["nodes"]) == (2, index.stats()["nodes"])
+    plain = tree_of(PARITIES, zero_suppression=False, reorganise=False, self_adjust=False)
+    # Backwards, more takes other in, which has p3, and part comes too late for that.
+    edges = plain.stats()["edges"]
+    assert (index.stats()["edges"], backwards.stats()["edges"]) == (edges - 4, edges - 3)
+
+
+def parity_rule(rng: random.Random, attributes: int = 6) -> str:
+    """A nest of xor and xnor, in which operands may come more than once."""
+    parts = [f"a{rng.randrange(attributes)} = 1" for _ in range(rng.randint(2, 6))]
+    while len(parts) > 1:
+        count = rng.randint(2, len(parts))
+        word = rng.choice(("xor", "xor", "xor", "xnor", "and"))
+        parts[:count] = [f"({f' {word} '.join(parts[:count])})"]
+        rng.shuffle(parts)
+    return parts[0]
+
+
+@pytest.mark.parametrize("mask", [-1, 1])
+@pytest.mark.parametrize("seed", range(3))
+def test_parities_are_sound_after_every_operation(seed: int, mask: int) -> None:
+    """Also where ids collide, so that nodes are told apart by what they say."""
+    rng = random.Random(seed)
+    index, oracle = mw.Index("atree", options={"zero_suppression": False}), mw.Index("oracle")
+    index._matcher.forms.nodes.state[ID_MASK] = mask  # type: ignore[attr-defined]
+    for _ in range(150):
+        number = rng.randrange(40)
+        if number in index and rng.random() < 0.5:
+            del index[number]
+            del oracle[number]
+        else:
+            index[number] = oracle[number] = parity_rule(rng)
+        assert index.audit() == []
+        events = [random_event(rng) for _ in range(8)]
+        assert index.match_many(events).to_pydict() == oracle.match_many(events).to_pydict()
+    assert index.stats()["nodes"] == tree_of(dict(index), zero_suppression=False).stats()["nodes"]
+    for number in list(index):
+        del index[number]
+        assert index.audit() == []
+    assert index.stats()["nodes"] == 0
+
+
+def test_long_nests_of_xor_keep_some_of_their_nodes() -> None:
+    """More operands than are read as one list, some of them twice, and a part that another rule needs for a while."""
+    text = p(*range(1, 61), word="xor")
+    rules = {"part": text, "long": f"({text}) xor ({p(*range(55, 120), word='xor')}) xor {p(7)}"}
+    index = tree_of({**rules, "again": rules["long"]}, zero_suppression=False)
+    assert index.stats()["units"] == 2
+    for members in ((7,), (1, 7, 56), (56, 100), (1, 2), ()):
+        odd = {"part": sum(number <= 60 for number in members) % 2}
+        odd["long"] = odd["again"] = (odd["part"] + sum(number >= 55 for number in members) + (7 in members)) % 2
+        assert index.match(true(*members, of=120)) == [rule for rule in ("part", "long", "again") if odd[rule]]
+    for rule in ("part", "long", "again"):
+        del index[rule]
+        assert index.audit() == []
+    assert index.stats()["nodes"] == 0
 
 
 def test_self_adjust_saves_links_whatever_the_order() -> None:

@@ -40,6 +40,25 @@ def test_too_many_nodes(folder: Path, run: Any) -> None:
     assert run("draw", "rules.csv", "--limit", "0").status == 2
 
 
+def test_draw_writes_a_triangle(folder: Path, run: Any) -> None:
+    done = run("draw", "rules.csv", "--engine", "hem", "--attribute", "age", "--event", '{"age": 20}', "-o", "age.svg")
+    assert (done.status, done.out) == (0, "age.svg: 4 rules\n")
+    drawn = Path("age.svg").read_text()
+    assert "age = 20: " in drawn
+    assert "Subarea 3" in drawn
+    assert "<title>adults</title>" in drawn
+    assert run("draw", "rules.csv", "--engine", "hem", "--attribute", "age").out.startswith("<svg")
+
+
+def test_options_of_the_other_engine_are_refused(folder: Path, run: Any) -> None:
+    done = run("draw", "rules.csv", "--event", "{}")
+    assert (done.status, done.err) == (2, "matchwood: --attribute and --event are for --engine hem\n")
+    done = run("draw", "rules.csv", "--engine", "hem", "--format", "dot")
+    assert (done.status, done.err) == (2, "matchwood: --format dot is not for --engine hem\n")
+    assert run("draw", "rules.csv", "--engine", "hem", "--event", "[]").status == 2
+    assert run("draw", "rules.csv", "--engine", "hem", "--attribute", "nobody").status == 1
+
+
 def test_wrong_calls(folder: Path, run: Any) -> None:
     assert run("draw", "rules.csv", "--format", "svg").status == 2
     done = run("draw", "rules.csv", "-o", "./rules.csv")

@@ -166,3 +166,33 @@ def test_a_failure_leaves_the_old_output(built: Path, run: Any, monkeypatch: pyt
     assert (done.status, Path("hits.csv").read_text()) == (1, "old")
     assert done.err == "matchwood: e.jsonl, event 1: 'age' must be number (got 'five', a str)\n"
     assert [left.name for left in Path().iterdir() if "part" in left.suffix] == []
+
+
+def test_the_best_rules(built: Path, run: Any) -> None:
+    done = run("match", "rules.matchwood", "events.jsonl", "--key", "who", "--top", "2", "--weights", '{"seen": 3}')
+    assert _rows(done.out) == [
+        ("who", "rank", "rule", "score"),
+        ("ann", "1", "recent", "3"),
+        ("ann", "2", "adults", "2"),
+        ("bob", "1", "unknown age", "0"),
+        ("dee", "1", "adults", "2"),
+    ]
+    plain = run("match", "rules.matchwood", "events.csv", "--top", "1")
+    assert _rows(plain.out)[0] == ("event", "rank", "rule", "score")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--top", "0"], "--top"),
+        (["--weights", '{"age": 1}'], "give --top as well"),
+        (["--top", "1", "--weights", "{"], "--weights must be JSON"),
+        (["--top", "1", "--weights", "[1]"], "a JSON object"),
+        (["--top", "1", "--weights", '{"aeg": 1}'], "did you mean 'age'"),
+        (["--top", "1", "--key", "score"], "--key score"),
+    ],
+)
+def test_rankings_that_cannot_be_made(built: Path, run: Any, options: list[str], told: str) -> None:
+    done = run("match", "rules.matchwood", "events.jsonl", *options)
+    assert done.status != 0
+    assert told in done.err

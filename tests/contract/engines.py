@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-ENGINES = ["oracle", "scan", "counting", "pstbloom", "psthash", "atree"]
+ENGINES = ["oracle", "scan", "counting", "kindex", "pstbloom", "psthash", "hem", "atree"]
 
 EXHAUSTIVE = {"oracle", "scan"}
 """Engines that look at every rule by design; all others must not."""
+
+CLAUSES = {"kindex"}
+"""Engines that take a rule as clauses where it has too many conjunctions, and not too many of those."""
 
 WHOLE = {"oracle", "atree"}
 """Engines that take every rule whole; all others have a fall-back for those with too many conjunctions."""

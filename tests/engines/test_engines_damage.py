@@ -17,8 +17,10 @@ EXTREMES = (-(2**31), -3, -2, -1, 0, 1, 5, 300, 2**20, 2**31 - 1)
 
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in engine_names("conjunctions")),
+    ("kindex", {"compressed": True, "direct": False}),
     ("pstbloom", {"signatures": True, "signature_bits": 2}),
     ("psthash", {"access": 3, "dense": 2}),
+    ("hem", {"plan": "triangle", "grid": 3}),
 ]
 
 
@@ -36,7 +38,9 @@ def copied(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def damage(rng: np.random.Generator, array: np.ndarray) -> None:
-    """Flip one bit, or put an extreme value."""
+    """Flip one bit, or put an extreme value; nothing can be done to an empty array."""
+    if not len(array):
+        return
     place = int(rng.integers(len(array)))
     if rng.random() < 0.5:
         array.view(np.uint8)[place] ^= np.uint8(1 << int(rng.integers(8)))

@@ -13,10 +13,10 @@ from matchwood.errors import InvalidArgument
 def test_names_lead_to_classes() -> None:
     assert engine_class("scan") is Scan
     assert engine_class("counting") is Counting
-    assert {"scan", "counting", "atree", "pstbloom", "psthash"} <= set(engine_names())
+    assert {"scan", "counting", "atree", "hem", "kindex", "pstbloom", "psthash"} <= set(engine_names())
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    known = "atree, auto, counting, oracle, pstbloom, psthash, scan"
+    known = "atree, auto, counting, hem, kindex, oracle, pstbloom, psthash, scan"
     with pytest.raises(InvalidArgument, match=rf"no engine 'sift' \(available: {known}"):
         engine_class("sift")

@@ -96,5 +96,5 @@ def test_counting_verifies_what_it_did_not_count() -> None:
     engine = engine_class("counting")(store)
     engine.rebuild()
     assert engine.stats()["always_candidates"] == 2
-    assert work_of(engine, encode_events([{0: 9, 1: 9}])) == Work(candidates=2, verified=2, matched=1)
-    assert work_of(engine, encode_events([{0: 1, 1: 9}])) == Work(candidates=3, verified=3, matched=1)
+    assert work_of(engine, encode_events([{0: 9, 1: 9}])) == Work(candidates=2, verified=2, matched=1, postings=0)
+    assert work_of(engine, encode_events([{0: 1, 1: 9}])) == Work(candidates=3, verified=3, matched=1, postings=1)

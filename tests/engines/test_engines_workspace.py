@@ -33,3 +33,12 @@ def test_a_copy_is_made_anew_for_another_version_only() -> None:
     assert source[0] == 0
     assert workspace.copy("counters", source, version) is copy
     assert np.array_equal(workspace.copy("counters", source, object()), source)
+
+
+def test_what_is_kept_is_filled_anew_for_another_version() -> None:
+    workspace, first, second = Workspace(), object(), object()
+    kept = workspace.kept("keys", 4, np.int64, -1, first)
+    kept[0] = 7
+    assert workspace.kept("keys", 4, np.int64, -1, first).tolist() == [7, -1, -1, -1]
+    assert workspace.kept("keys", 4, np.int64, -1, second).tolist() == [-1] * 4
+    assert workspace.kept("keys", 8, np.int64, -1, second).tolist() == [-1] * 8

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 import matchwood as mw
 from matchwood.engines.atree_view import NodeView
 from matchwood.indexing.drawing import dot_text, drawing, mermaid_text, node_type
+from matchwood.workloads.hem import hem
 
 
 def leaf(number: int, constraint: str, uses: int = 1, rules: tuple[Any, ...] = ()) -> NodeView:
@@ -153,3 +155,79 @@ def test_the_documentation_shows_what_is_drawn() -> None:
     grown["third"] = "p1 = 1 or p2 = 1 or p3 = 1 or p4 = 1"
     grown["fourth"] = "(p1 = 1 or p2 = 1 or p3 = 1) and p4 = 1"
     assert re.findall(r"^```mermaid\n(.*?)^```", page, re.MULTILINE | re.DOTALL) == [loaded.draw(), grown.draw()]
+
+
+# ------------------------------------------------------------------ triangles
+
+
+def triangle_index() -> mw.Index:
+    """150 rules on one attribute."""
+    index = mw.Index("hem")
+    index.insert_many(
+        (f"r<{number}>", f"age >= {number} and age < {number + 10 + 7 * number % 190}") for number in range(150)
+    )
+    index["other"] = "country = 'US' and name rlike 'x.*y'"
+    return index
+
+
+def test_a_triangle_has_a_point_for_every_rule() -> None:
+    drawn = triangle_index().draw()
+    root = ElementTree.fromstring(drawn)
+    assert len(root.findall(".//{*}circle")) == 150
+    assert "age: 150 points in " in drawn
+    assert len(root.findall(".//{*}polyline")) == 0
+    titles = [title.text for title in root.findall(".//{*}title")]
+    assert sorted(titles) == sorted(f"r<{number}>" for number in range(150))
+    assert triangle_index().draw("svg") == drawn
+
+
+def test_an_event_cuts_the_triangle() -> None:
+    index = triangle_index()
+    root = ElementTree.fromstring(drawn := index.draw(event={"age": 75}))
+    told = re.search(r"age = 75: (\d+) points excluded, (\d+) looked at, (\d+) kept", drawn)
+    assert told is not None
+    excluded, looked_at, kept = map(int, told.groups())
+    hits = len(index.match({"age": 75}))
+    assert excluded + looked_at + kept == 150
+    assert kept <= hits <= kept + looked_at
+    colours = {square.get("fill") for square in root.findall(".//{*}rect")}
+    assert len(colours) == 3
+    assert len(root.findall(".//{*}polyline")) == 1
+
+
+def test_many_points_are_shades() -> None:
+    root = ElementTree.fromstring(triangle_index().draw(limit=149))
+    assert root.findall(".//{*}circle") == []
+    assert len(root.findall(".//{*}rect")) > 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"format": "dot"}, "format must be svg for the engine 'hem'"),
+        ({"limit": 0}, "limit must be"),
+        ({"attribute": "nobody"}, "no rule constrains 'nobody'"),
+        ({"attribute": "age", "event": {"country": "US"}}, "the event has no value for 'age'"),
+    ],
+)
+def test_wrong_arguments_of_triangles(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(mw.InvalidArgument, match=message):
+        triangle_index().draw(**arguments)
+
+
+def test_no_triangle_without_values() -> None:
+    index = mw.Index("hem")
+    with pytest.raises(mw.InvalidArgument, match="there is no triangle to draw"):
+        index.draw()
+    index["r"] = "x is null"
+    with pytest.raises(mw.InvalidArgument, match="there is no triangle to draw"):
+        index.draw()
+
+
+def test_the_documentation_shows_the_triangle_that_is_drawn() -> None:
+    """docs/hem.svg is drawn from the rules that docs/hem.md names."""
+    work = hem(rules=150, events=1, attributes=1, width=0.2, seed=3)
+    index = mw.Index("hem", options={"grid": 8})
+    index.insert_many(list(enumerate(work.rules_text())))
+    picture = Path(__file__).parents[2] / "docs" / "hem.svg"
+    assert picture.read_text(encoding="utf-8") == index.draw(event={"a0": 450_000})

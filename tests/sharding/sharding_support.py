@@ -15,13 +15,16 @@ from matchwood.sharding.summary import layout_of, summary_of
 
 
 def write_shards(
-    path: Any, groups: Sequence[Mapping[Any, str]], dead: Mapping[int, Sequence[Any]] | None = None, **settings: Any
+    path: Any, groups: Sequence[Mapping[Any, Any]], dead: Mapping[int, Sequence[Any]] | None = None, **settings: Any
 ) -> int:
-    """A version with one shard for each group of rules; the rules named by `dead` (by group) count for nothing."""
+    """A version with one shard for each group of rules; the rules named by `dead` (by group) count for nothing.
+
+    A rule is its text, or a tuple of text and options.
+    """
     indexes = []
     for rules in groups:
         index = Index(**settings)
-        index.insert_many(sorted(rules.items()), on_error="raise")
+        index.insert_many([_rule(rule_id, rule) for rule_id, rule in sorted(rules.items())], on_error="raise")
         indexes.append(index)
     names = [f"base-{number}" for number in range(len(groups))]
     layout = layout_of(names, [summary_of(index) for index in indexes])
@@ -32,3 +35,7 @@ def write_shards(
         parts[TOMBSTONES] = storage.Part({}, {name: np.sort(found) for name, found in rows.items()})
     header = replace(layout, rules=live).header(persistence.settings_of(indexes[0]))
     return storage.save(path, parts, header)
+
+
+def _rule(rule_id: Any, rule: Any) -> tuple[Any, ...]:
+    return (rule_id, *rule) if isinstance(rule, tuple) else (rule_id, rule)

@@ -1,0 +1,105 @@
+"""What `bench hem` measures: the HEM paper's Table 1 and Figs. 5 to 10, and what the paper says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from matchwood.workloads.hem import Intervals, hem
+
+SEED = 7
+
+
+class Size(NamedTuple):
+    """How large a scale is.
+
+    `rules` are swept as multiples of the usual number; `deleted` rules are taken out again; a structure matches all
+    events again and again for so many `seconds`; a rival that would have more than `copies` entries is left out.
+    """
+
+    rules: int
+    events: int
+    deleted: int
+    seconds: float
+    copies: int
+
+
+SIZES = {
+    "smoke": Size(rules=400, events=12, deleted=50, seconds=0.001, copies=10**6),
+    "quick": Size(rules=50_000, events=60, deleted=1_000, seconds=0.2, copies=6 * 10**7),
+    "full": Size(rules=200_000, events=100, deleted=2_000, seconds=0.5, copies=16 * 10**7),
+    "paper": Size(rules=900_000, events=500, deleted=2_000, seconds=1.0, copies=16 * 10**7),
+}
+
+_ENDS: dict[str, tuple[float, ...]] = {
+    "rules": (0.2, 2),
+    "attributes": (3, 17),
+    "width": (0.05, 0.2, 0.8),
+}
+_TABLE_1: dict[str, tuple[float, ...]] = {
+    "rules": (1 / 9, 5 / 9, 13 / 9, 17 / 9),
+    "attributes": (3, 5, 7, 13, 17),
+    "width": (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8),
+}
+SWEEPS: dict[str, dict[str, tuple[float, ...]]] = {
+    "smoke": {"width": (0.2,)},
+    "quick": _ENDS,
+    "full": _TABLE_1,
+    "paper": _TABLE_1,
+}
+"""Figs. 5, 6 and 7 without the usual values, which are measured once for all; `rules` as multiples of what is usual."""
+
+GRIDS = {
+    "smoke": (4, 80),
+    "quick": (10, 20, 40, 80, 160, 320),
+    "full": (10, 20, 40, 80, 160, 320),
+    "paper": (10, 20, 40, 80, 160, 320),
+}
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "hem": {},
+    "hem, as printed": {"collect": False, "direct_cost": 1},
+    "hem, triangles": {"plan": "triangle"},
+    "hem, optimum": {"plan": "optimum"},
+}
+"""As printed: Subareas 1 and 2 excluded, and a candidate as dear as a point. Fig. 10 is `hem` beside `hem, optimum`."""
+
+PAPER: dict[str, dict[str, Any]] = {
+    "hem": {"paper_us_per_insert": 0.67, "paper_us_per_delete": 1.2},
+    "TAMA": {"paper_share": 0.1653, "paper_us_per_insert": 35.8, "paper_us_per_delete": 23.2},
+    "H-TREE": {"paper_share": 0.3507, "paper_us_per_insert": 64.1, "paper_us_per_delete": 34.2},
+    "REIN": {"paper_share": 0.5078, "paper_us_per_insert": 3.9, "paper_us_per_delete": 5.4},
+}
+"""HEM's time as a share of each rival's, on average over Fig. 5, and the microseconds of Figs. 8 and 9, in Java."""
+
+
+class Case(NamedTuple):
+    """A workload to measure: which sweep it belongs to, and the value of the swept setting."""
+
+    name: str
+    workload: Intervals
+    sweep: str | None = None
+    value: float | None = None
+
+
+def cases(scale: str) -> Iterator[Case]:
+    """The usual settings first, then one changed at a time."""
+    yield _case(scale, None, 0)
+    for name, values in SWEEPS[scale].items():
+        for value in values:
+            yield _case(scale, name, value)
+
+
+def case_count(scale: str) -> int:
+    return 1 + sum(map(len, SWEEPS[scale].values()))
+
+
+def _case(scale: str, name: str | None, value: float) -> Case:
+    size = SIZES[scale]
+    settings: dict[str, Any] = {"rules": size.rules, "events": size.events, "seed": SEED}
+    if name == "rules":
+        value = settings["rules"] = int(value * size.rules)
+    elif name is not None:
+        settings[name] = value
+    label = "10 attributes, width 0.5" if name is None else f"{name} {value:,}"
+    return Case(label, hem(**settings), name, value if name else None)

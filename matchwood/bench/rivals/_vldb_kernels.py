@@ -1,0 +1,138 @@
+"""Kernels of the rivals of VLDB 2009: Propagation (Le Subscribe), PSCAN, and a scan of conjunctions of clauses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matchwood._jit import kernel
+from matchwood.engines._kindex_layout import EMPTY
+from matchwood.engines._kindex_match_kernels import find_lists
+from matchwood.engines._record_kernels import ALTERNATIVE, WIDTH, attribute_of, hash_records
+from matchwood.engines._verify_kernels import clear, passes, scatter
+
+
+@kernel
+def hash_constraints(records: Any, intervals: Any, hashes: Any) -> None:
+    """A hash of each constraint by itself."""
+    for position in range(len(hashes)):
+        hashes[position] = hash_records(records, intervals, position, position + 1)
+
+
+@kernel
+def count_true(events: Any, positions: Any, records: Any, intervals: Any, labels: Any, counts: Any) -> None:
+    """For how many events each of some constraints holds."""
+    for event in range(len(events.offsets) - 1):
+        scatter(events, event, labels)
+        for place in range(len(positions)):
+            at = WIDTH * positions[place]
+            label = labels[attribute_of(records[at])]
+            counts[place] += passes(records[at], records[at + 1], records[at + 2], label, intervals)
+        clear(events, event, labels)
+
+
+@kernel
+def match_propagation(
+    clusters: Any, records: Any, intervals: Any, events: Any, first: int, units: Any, offsets: Any, work: Any
+) -> None:
+    """Evaluate the predicates of the event's attributes, then the clusters of those that hold, unit by unit."""
+    truth, used = clusters.truth, 0
+    by_attribute, members = clusters.predicate_offsets, clusters.predicates
+    starts, clustered, tests, own = clusters.cluster_offsets, clusters.clustered, clusters.tests, clusters.test_offsets
+    for event in range(first, len(events.offsets) - 1):
+        if len(units) - used < len(clustered):
+            break
+        for pair in range(events.offsets[event], events.offsets[event + 1]):
+            attribute, label = events.attributes[pair], events.labels[pair]
+            if attribute + 1 < len(by_attribute):
+                for place in range(by_attribute[attribute], by_attribute[attribute + 1]):
+                    predicate = members[place]
+                    at = WIDTH * clusters.positions[predicate]
+                    truth[predicate] = passes(records[at], records[at + 1], records[at + 2], label, intervals)
+        # The cluster of no predicate, the last, is looked at for every event.
+        for pair in range(events.offsets[event], events.offsets[event + 1] + 1):
+            last = pair == events.offsets[event + 1]
+            attribute = len(by_attribute) - 1 if last else events.attributes[pair]
+            if not last and attribute + 1 >= len(by_attribute):
+                continue
+            begin = 0 if last else by_attribute[attribute]
+            end = 1 if last else by_attribute[attribute + 1]
+            for place in range(begin, end):
+                predicate = len(truth) if last else members[place]
+                if not last and not truth[predicate]:
+                    continue
+                for position in range(starts[predicate], starts[predicate + 1]):
+                    unit, holds = clustered[position], True
+                    work[1] += 1
+                    for test in range(own[unit], own[unit + 1]):
+                        if not truth[tests[test]]:
+                            holds = False
+                            break
+                    if holds:
+                        units[used] = unit
+                        used += 1
+        for pair in range(events.offsets[event], events.offsets[event + 1]):
+            attribute = events.attributes[pair]
+            if attribute + 1 < len(by_attribute):
+                for place in range(by_attribute[attribute], by_attribute[attribute + 1]):
+                    truth[members[place]] = clusters.initial[members[place]]
+        offsets[event - first + 1] = used
+        work[0] += 1
+    work[3] = used
+
+
+@kernel
+def clauses_true(offsets: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
+    """Whether each clause of a unit has a constraint that holds."""
+    holds, start = True, offsets[unit]
+    for position in range(start, offsets[unit + 1]):
+        at = WIDTH * position
+        if records[at] & ALTERNATIVE == 0 or position == start:
+            if not holds:
+                return False
+            holds = False
+        if not holds:
+            label = labels[attribute_of(records[at])]
+            holds = passes(records[at], records[at + 1], records[at + 2], label, intervals)
+    return holds
+
+
+@kernel
+def match_clauses(
+    run: Any, conjunctions: Any, every: bool, events: Any, first: int, cursors: Any, labels: Any, stamps: Any,
+    units: Any, offsets: Any, work: Any,
+) -> None:  # fmt: skip
+    """Evaluate every unit of a run, or those that some list of the event's keys has as IN, and those of size 0."""
+    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    used, names = 0, run.units
+    zeros = run.size_offsets[1] if len(run.sizes) > 0 and run.sizes[0] == 0 else 0
+    for event in range(first, len(events.offsets) - 1):
+        if len(units) - used < len(names):
+            break
+        scatter(events, event, labels)
+        for number in range(len(names) if every else zeros):
+            work[1] += 1
+            if clauses_true(positions, records, intervals, names[number], labels):
+                units[used] = names[number]
+                used += 1
+        if not every:
+            stamps[0] += 1
+            find_lists(run, events, event, cursors)
+            for index in range(len(run.sizes)):
+                head = cursors.heads[index]
+                cursors.heads[index], cursors.tallies[index] = EMPTY, 0
+                while head >= 0:
+                    place = cursors.lists[head]
+                    head = cursors.nexts[head]
+                    work[4] += run.list_offsets[place + 1] - run.list_offsets[place]
+                    for at in range(run.list_offsets[place], run.list_offsets[place + 1]):
+                        number = run.entries[at] >> 1
+                        if run.entries[at] & 1 == 1 and number >= zeros and stamps[number + 1] != stamps[0]:
+                            stamps[number + 1] = stamps[0]
+                            work[1] += 1
+                            if clauses_true(positions, records, intervals, names[number], labels):
+                                units[used] = names[number]
+                                used += 1
+        clear(events, event, labels)
+        offsets[event - first + 1] = used
+        work[0] += 1
+    work[2], work[3] = work[1], used

@@ -1,0 +1,123 @@
+"""The rivals of VLDB 2009 over the same store of units: Propagation, PSCAN, and a scan of conjunctions of clauses.
+
+Propagation (Le Subscribe) clusters every conjunction on its most selective predicate, told from a sample of events, and
+evaluates only the clusters whose predicate holds; each distinct predicate is evaluated once an event. PSCAN evaluates
+the units that some posting list of the event's keys holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.bench.rivals._vldb_kernels import count_true, hash_constraints, match_clauses, match_propagation
+from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.engines import ConjunctionStore, Hits, Workspace
+from matchwood.engines._output import Output
+from matchwood.engines._record_kernels import ACCEPTS_NULL, ALTERNATIVE, FLAG_BITS, WIDTH
+from matchwood.engines._views import read_only
+from matchwood.engines.kindex_run import Run
+
+
+class Clusters(NamedTuple):
+    """Distinct predicates and the conjunctions clustered on them; conjunctions without an IN predicate come last.
+
+    `positions`          of each predicate one constraint in the store
+    `predicate_offsets`, `predicates`  by attribute: its predicates
+    `cluster_offsets`, `clustered`     by predicate: the conjunctions clustered on it
+    `test_offsets`, `tests`            by conjunction: its predicates
+    `initial`, `truth`   whether each predicate holds for NULL, and for the event at hand
+    """
+
+    positions: NDArray[np.int64]
+    predicate_offsets: NDArray[np.int64]
+    predicates: NDArray[np.int64]
+    cluster_offsets: NDArray[np.int64]
+    clustered: NDArray[np.int32]
+    test_offsets: NDArray[np.int64]
+    tests: NDArray[np.int64]
+    initial: NDArray[np.bool_]
+    truth: NDArray[np.bool_]
+
+
+class Propagation:
+    """Le Subscribe's Propagation over conjunctions; one thread at a time."""
+
+    uses_history = False
+
+    def __init__(self, store: ConjunctionStore, sample: EncodedEvents) -> None:
+        self._store = store
+        self.clusters = _clusters(store, sample)
+
+    def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
+        output, conjunctions = Output(workspace, events, first, self._store.count), self._store.view()
+        match_propagation(
+            self.clusters, conjunctions.records, conjunctions.intervals, events, first, output.units, output.offsets,
+            output.work,
+        )  # fmt: skip
+        return output.hits()
+
+    def stats(self) -> dict[str, Any]:
+        return {"bytes_index": sum(array.nbytes for array in self.clusters)}
+
+
+def _clusters(store: ConjunctionStore, sample: EncodedEvents) -> Clusters:
+    offsets, records, intervals = store.view()
+    hashes = np.empty(len(records) // WIDTH, np.uint64)
+    hash_constraints(records, intervals, hashes)
+    _, positions, tests = np.unique(hashes, return_index=True, return_inverse=True)
+    codes = records[WIDTH * positions]
+    counts = np.zeros(len(positions), np.int64)
+    labels = np.full(store.attributes, NULL_LABEL, np.int32)
+    count_true(sample, read_only(positions, np.int64), records, intervals, labels, counts)
+    initial, attributes = codes & ACCEPTS_NULL != 0, (codes & ~ALTERNATIVE) >> FLAG_BITS
+    access = _access(offsets, tests, np.where(initial, np.iinfo(np.int64).max, counts), len(positions))
+    by_attribute, by_access = np.argsort(attributes, kind="stable"), np.argsort(access, kind="stable")
+    return Clusters(
+        positions.astype(np.int64),
+        np.searchsorted(attributes[by_attribute], np.arange(store.attributes + 1)),
+        by_attribute,
+        np.searchsorted(access[by_access], np.arange(len(positions) + 2)),
+        by_access.astype(np.int32),
+        offsets,
+        tests.astype(np.int64),
+        initial,
+        initial.copy(),
+    )
+
+
+def _access(
+    offsets: NDArray[np.int64], tests: NDArray[np.int64], cost: NDArray[np.int64], nothing: int
+) -> NDArray[np.int64]:
+    """Of each conjunction the predicate that the fewest events satisfy; `nothing` if it has only not-in ones."""
+    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((cost[tests], owners))
+    access = np.full(len(offsets) - 1, nothing, np.int64)
+    filled = np.flatnonzero(np.diff(offsets))
+    access[filled] = tests[order][offsets[filled]]
+    return np.where(cost[np.minimum(access, nothing - 1)] == np.iinfo(np.int64).max, nothing, access)
+
+
+class ClauseScan:
+    """Every unit evaluated, or with `pruned` (PSCAN) those in the posting lists of the event's keys."""
+
+    uses_history = False
+
+    def __init__(self, store: ConjunctionStore, pruned: bool) -> None:
+        self._store, self._pruned = store, pruned
+        self._run = Run.build(store, store.live_units(), True, False)
+        self._stamps = np.zeros(self._run.size + 1, np.int64)
+
+    def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
+        output = Output(workspace, events, first, self._run.size)
+        match_clauses(
+            self._run.arrays, self._store.view(), not self._pruned, events, first, self._run.cursors(workspace),
+            workspace.array("labels", self._store.attributes, np.int32, NULL_LABEL), self._stamps,
+            output.units, output.offsets, output.work,
+        )  # fmt: skip
+        return output.hits()
+
+    def stats(self) -> dict[str, Any]:
+        return {"bytes_index": self._run.nbytes if self._pruned else 0}

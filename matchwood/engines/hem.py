@@ -1,0 +1,279 @@
+"""HEM: triangles exclude what an attribute's value excludes, in an order that a cost model finds for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood._arrays import Growable
+from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.engines._hem_kernels import COUNTERS, DIRECT, NEAR, OPTIMUM, TRIANGLE, match_hem, queue_all
+from matchwood.engines._output import Output
+from matchwood.engines._triangle_kernels import ABSENT, INDEXED, drop_listed, split_units
+from matchwood.engines._views import read_only, read_only_events, require, require_range, saved, saved_count
+from matchwood.engines.base import Engine, Hits
+from matchwood.engines.conjunctions import ConjunctionStore
+from matchwood.engines.hem_audit import audit_triangles
+from matchwood.engines.triangle import squares
+from matchwood.engines.triangles import Triangles
+from matchwood.engines.workspace import Workspace
+
+PLANS = {"near": NEAR, "optimum": OPTIMUM, "triangle": TRIANGLE, "direct": DIRECT}
+MANY_DIMENSIONS = 30
+_MASK_BYTES = 2**24
+_MOST_MASKS = 256
+
+
+class Scratch(NamedTuple):
+    """What matching writes to.
+
+    `which`, `rates`, `costs`, `order`  the attributes that have a triangle, their prices, and their places in the queue
+    `listed`      the attributes that a list of candidates comes from
+    `begins`, `stops`, `edges`  stretches of a walk
+    `left`, `seen`  a bit for each unit: the candidates; and those already listed, none between two events
+    `masks`, `mask_keys`  bits of the units that an attribute's label leaves, and what each such mask is of: events
+                  that share a value find them, in this call or a later one, until the rules change
+    `candidates`  units
+    `counters`    as `_hem_kernels` names them
+    """
+
+    which: NDArray[np.int64]
+    rates: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    order: NDArray[np.int64]
+    listed: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    edges: NDArray[np.bool_]
+    left: NDArray[np.uint64]
+    seen: NDArray[np.uint64]
+    masks: NDArray[np.uint64]
+    mask_keys: NDArray[np.int64]
+    candidates: NDArray[np.int32]
+    counters: NDArray[np.int64]
+
+
+class TriangleView(NamedTuple):
+    """Points of a triangle, with the rows of its grid: `bounds` has the two labels of each."""
+
+    tau: int
+    units: NDArray[np.int32]
+    bounds: NDArray[np.int32]
+
+
+class HEM(Engine):
+    """Sci. China 2016. Each constraint that NULL fails is a point in its attribute's triangle, that of several
+    intervals by what encloses them; an event's labels exclude points. Units without a point are looked at always.
+
+    `grid`         rows of a triangle's grid, where it has points enough for them
+    `plan`         how triangles and verification share the work: `near` (Algorithm 4), `optimum` (all plans examined),
+                   `triangle` or `direct` alone
+    `collect`      also walk Subarea 3, and keep what is there, where that is shorter than excluding the rest; without
+                   it, and with a `direct_cost` of 1, the plan is the paper's
+    `direct_cost`  what verifying a candidate costs, in points walked over
+
+    Work: candidates are the units that the triangles of the plan leave, and those looked at always; verified are all of
+    them, or none where triangles decide everything.
+    """
+
+    name: ClassVar[str] = "hem"
+    options: ClassVar[Mapping[str, Any]] = {"grid": 80, "plan": "near", "collect": True, "direct_cost": 60}
+    limits: ClassVar[Mapping[str, tuple[int, int]]] = {"grid": (1, 1000), "direct_cost": (1, 1000)}
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"plan": tuple(PLANS)}
+    store: ConjunctionStore
+
+    def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
+        super().__init__(store, options)
+        self._start()
+
+    def _start(self) -> None:
+        self._triangles = Triangles(self.settings["grid"])
+        self._states = Growable(np.int32)
+        self._always = Growable(np.int32)
+        self._indexed, self._partial = 0, 0
+        self._version, self._sound = object(), True
+
+    # ------------------------------------------------------------------ changes
+
+    def insert(self, units: NDArray[np.int32]) -> None:
+        self.check()
+        self._states.resize(self.store.count, ABSENT)
+        wanted = read_only(units[self._states.view()[units] == ABSENT], np.int32)
+        pointed = np.empty(len(wanted), np.bool_)
+        split_units(self.store.view(), wanted, pointed)
+        self._list(wanted[~pointed])
+        inside = read_only(wanted[pointed], np.int32)
+        self._states.writable()[inside] = INDEXED
+        self._partial += self._triangles.insert(self.store.view(), self.store.attributes, inside)
+        self._indexed += len(inside)
+        self._version = object()
+        if self._triangles.wasteful:
+            self._build_anew()
+
+    def _list(self, units: NDArray[np.int32]) -> None:
+        self._states.writable()[units] = np.arange(len(self._always), len(self._always) + len(units))
+        self._always.extend(units)
+
+    def remove(self, units: NDArray[np.int32]) -> None:
+        self.check()
+        gone = np.unique(units)
+        states = self._states.view()[gone]
+        inside = read_only(gone[states == INDEXED], np.int32)
+        self._partial -= self._triangles.remove(self.store.view(), inside)
+        self._indexed -= len(inside)
+        self._states.writable()[inside] = ABSENT
+        listed = read_only(gone[states >= 0], np.int32)
+        self._always.resize(drop_listed(listed, self._always.writable(), self._states.writable()))
+        self._version = object()
+        if self._triangles.wasteful:
+            self._build_anew()
+
+    def _build_anew(self) -> None:
+        """Triangles without gaps."""
+        live = np.flatnonzero(self._states.view() != ABSENT).astype(np.int32)
+        self._start()
+        self.insert(live)
+
+    def rebuild(self) -> None:
+        self._start()
+        self.insert(self.store.live_units())
+
+    # ------------------------------------------------------------------ matching
+
+    def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
+        self.check()
+        output = Output(workspace, events, first, self._indexed + len(self._always))
+        match_hem(
+            self.store.view(), self._triangles.view(), self._triangles.stride, self._words, self._always.view(),
+            self._indexed + len(self._always), self._indexed, self._decidable, PLANS[self.settings["plan"]],
+            self.settings["collect"], float(self.settings["direct_cost"]), read_only_events(events), first,
+            self._labels(workspace), self.scratch(workspace), output.units, output.offsets, output.work,
+        )  # fmt: skip
+        return output.hits()
+
+    def plan(self, events: EncodedEvents, workspace: Workspace) -> int:
+        """Plan the queues of events without matching them; returns how many triangles would be walked."""
+        self.check()
+        return queue_all(
+            self._triangles.view(), self._words, self._indexed, self._decidable, PLANS[self.settings["plan"]],
+            self.settings["collect"], float(self.settings["direct_cost"]), read_only_events(events),
+            self._labels(workspace), self.scratch(workspace),
+        )  # fmt: skip
+
+    def _labels(self, workspace: Workspace) -> NDArray[Any]:
+        return workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL)
+
+    @property
+    def _decidable(self) -> int:
+        """How many triangles leave nothing to verify; -1 if some unit must be verified in any case."""
+        return int(np.count_nonzero(self._triangles.totals)) if self._partial == 0 else -1
+
+    @property
+    def _words(self) -> int:
+        """Words of a bit for each unit."""
+        return (len(self._states) + 63) // 64
+
+    def scratch(self, workspace: Workspace) -> Scratch:
+        """Arrays of the workspace, large enough for any event."""
+        attributes, largest, words = len(self._triangles.totals), self._triangles.largest, self._words
+        masks = 1
+        while masks < _MOST_MASKS and 2 * masks * 8 * words <= _MASK_BYTES:
+            masks *= 2
+        most = max(len(self._states), int(self._triangles.totals.max(initial=0)))
+        room = workspace.array
+        return Scratch(
+            room("hem.which", attributes, np.int64, None),
+            room("hem.rates", attributes, np.float64, None),
+            room("hem.costs", attributes, np.float64, None),
+            room("hem.order", attributes, np.int64, None),
+            room("hem.listed", attributes, np.int64, None),
+            room("hem.begins", largest, np.int64, None),
+            room("hem.stops", largest, np.int64, None),
+            room("hem.edges", largest, np.bool_, None),
+            room("hem.left", words, np.uint64, None),
+            room("hem.seen", words, np.uint64),
+            room("hem.masks", masks * words, np.uint64, None),
+            workspace.kept("hem.mask_keys", masks, np.int64, -1, self._version),
+            room("hem.candidates", most + 1, np.int32, None),
+            room("hem.counters", COUNTERS, np.int64),
+        )
+
+    @property
+    def totals(self) -> NDArray[np.int32]:
+        """How many points each attribute has."""
+        self.check()
+        return self._triangles.totals
+
+    def triangle(self, attribute: int) -> TriangleView:
+        """The triangle of an attribute as plain data."""
+        self.check()
+        view = self._triangles.view()
+        if not 0 <= attribute < len(view.taus) or not view.totals[attribute]:
+            return TriangleView(1, np.empty(0, np.int32), np.empty((0, 2), np.int32))
+        first, tau = int(view.firsts[attribute]), int(view.taus[attribute])
+        filled = np.flatnonzero(view.counts[first : first + squares(tau)]) + first
+        stretches = [slice(view.starts[square], view.starts[square] + view.counts[square]) for square in filled]
+        units = np.concatenate([view.pool[stretch] for stretch in stretches])
+        return TriangleView(tau, units, np.concatenate([view.bounds.reshape(-1, 2)[part] for part in stretches]))
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {**self._triangles.arrays(), "states": self._states.view(), "always": self._always.view()}
+
+    def header(self) -> dict[str, Any]:
+        return {"options": self.settings, "stride": self._triangles.stride, "partial": self._partial}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        self._start()
+        require(header.get("options") == self.settings, "the options of the engine are not those of its triangles")
+        self._triangles.restore(arrays, saved_count(header, "stride"))
+        self._partial = saved_count(header, "partial")
+        self._states = Growable(np.int32, saved(arrays, "states", np.int32))
+        self._always = Growable(np.int32, saved(arrays, "always", np.int32))
+        self._sound = False
+
+    def check(self) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays."""
+        if self._sound:
+            return
+        conjunctions, states, always = self.store.view(), self._states.view(), self._always.view()
+        require(len(states) <= self.store.count, "'states' does not fit the units")
+        require_range(states, INDEXED, len(always), "states")
+        require_range(always, 0, max(1, len(states)), "always")
+        listed = np.flatnonzero(states >= 0)
+        require(len(listed) == len(always) and (always[states[listed]] == listed).all(), "units are listed wrongly")
+        self._triangles.check(states == INDEXED, int(conjunctions.offsets[len(states)]), self.store.attributes)
+        self._indexed = int(np.count_nonzero(states == INDEXED))
+        self._sound = True
+
+    def stats(self) -> dict[str, Any]:
+        self.check()
+        dimensions = int(np.count_nonzero(self._triangles.totals))
+        told: dict[str, Any] = {
+            "always_candidates": len(self._always),
+            "bytes_index": sum(array.nbytes for array in self.arrays().values()),
+            "dimensions": dimensions,
+            "points": self._triangles.points,
+            "squares": len(self._triangles.column("starts")),
+            "moved_points": self._triangles.moved,
+        }
+        if dimensions > MANY_DIMENSIONS:
+            told["warning"] = (
+                f"{dimensions:,} attributes: 'hem' is made for up to {MANY_DIMENSIONS}, other engines may be faster"
+            )
+        return told
+
+    # ------------------------------------------------------------------ trust
+
+    def audit(self) -> list[str]:
+        """Every live unit is listed, or has each of its points once in the right square, and all counts are right."""
+        self.check()
+        known = np.zeros(self.store.count, np.bool_)
+        known[: len(self._states)] = self._states.view() != ABSENT
+        wrong = np.flatnonzero(known != self.store.alive)
+        problems = [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
+        return problems + audit_triangles(self._triangles, self.store, self._states.view(), self._partial)

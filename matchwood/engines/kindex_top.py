@@ -1,0 +1,179 @@
+"""The best rules by the K-index: bounds of its lists, and what a call needs to prune by them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.engines._kindex_direct_kernels import own_totals, top_direct
+from matchwood.engines._kindex_top_kernels import (
+    CANDIDATES,
+    DAMAGED,
+    MATCHED,
+    PASSED_RULES,
+    POSTINGS,
+    SCORED,
+    SKIPPED_INDEXES,
+    SKIPPED_LISTS,
+    SKIPPED_UNITS,
+    VERIFIED,
+    raise_bounds,
+    settle_all,
+    top_run,
+)
+from matchwood.engines._views import read_only
+from matchwood.engines.base import Work
+from matchwood.engines.bounds import BoundTable
+from matchwood.engines.conjunctions import ConjunctionStore
+from matchwood.engines.kindex_run import Run
+from matchwood.engines.scoring import AHEAD, Contest, Judging, Ranked
+from matchwood.engines.workspace import Workspace
+from matchwood.errors import CorruptSnapshot, InvalidArgument
+
+_ROOM = 1 << 20
+
+
+class RunBounds(NamedTuple):
+    """What the lists and the K-indexes of a run promise at most, as `raise_bounds` describes it."""
+
+    lists: NDArray[np.float64]
+    constants: NDArray[np.float64]
+    extras: NDArray[np.float64]
+
+
+class OwnBounds(NamedTuple):
+    """What the own units of each list of a run promise at most, as `own_totals` describes it."""
+
+    constants: NDArray[np.float64]
+    rests: NDArray[np.float64]
+
+
+def bounds_of(run: Run, store: ConjunctionStore, table: BoundTable) -> RunBounds:
+    """The bounds of a run, made when somebody first ranks by it; two threads that do so make the same."""
+    found: RunBounds | None = run.bounds
+    if found is None:
+        indexes = len(run.arrays.sizes)
+        found = RunBounds(np.zeros(len(run.arrays.list_sizes)), np.zeros(indexes), np.zeros(indexes))
+        raise_bounds(run.arrays, store.view(), table.view(), run.arrays.units, *found)
+        run.bounds = found
+    return found
+
+
+def own_bounds_of(run: Run, store: ConjunctionStore, table: BoundTable) -> OwnBounds:
+    """The same for conjunctions that are verified one by one."""
+    found: OwnBounds | None = run.own_bounds
+    if found is None:
+        lists = len(run.arrays.list_sizes)
+        found = OwnBounds(np.zeros(lists), np.zeros(lists))
+        own_totals(run.arrays, run.own(), store.view(), table.view(), *found)
+        run.own_bounds = found
+    return found
+
+
+def raise_runs(runs: Iterable[Run], store: ConjunctionStore, table: BoundTable, units: NDArray[np.int32]) -> None:
+    """Let all runs promise at least what these units do by now."""
+    for run in runs:
+        run.own_bounds = None
+        if run.bounds is not None:
+            raise_bounds(run.arrays, store.view(), table.view(), read_only(units, np.int32), *run.bounds)
+
+
+class PruningCounters:
+    """What ranking did not look at, over all calls of all threads.
+
+    `units`    skipped by the first pruning: their lists could not add up to enough
+    `indexes`  K-indexes skipped by the second
+    `lists`    skipped where conjunctions are verified one by one: their own units could not score enough
+    `rules`    of units that matched, passed over because of their own constant weights
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.units = self.indexes = self.lists = self.rules = 0
+
+    def fold(self, work: list[int]) -> None:
+        with self._lock:
+            self.units += work[SKIPPED_UNITS]
+            self.indexes += work[SKIPPED_INDEXES]
+            self.lists += work[SKIPPED_LISTS]
+            self.rules += work[PASSED_RULES]
+
+    def as_dict(self) -> dict[str, int]:
+        with self._lock:
+            return {"units": self.units, "indexes": self.indexes, "lists": self.lists, "rules": self.rules}
+
+
+class Search(NamedTuple):
+    """All that the search for the best rules reads of an engine."""
+
+    store: ConjunctionStore
+    table: BoundTable
+    states: NDArray[np.uint8]
+    direct: bool
+    counters: PruningCounters
+
+
+def top_of_runs(
+    runs: list[Run], search: Search, events: EncodedEvents, first: int, contest: Contest, workspace: Workspace
+) -> Ranked:
+    """The best rules of the events from `first` on, as many events as the output has room for."""
+    if not 0 <= first <= events.count:
+        raise InvalidArgument(f"the first event to match must be in 0 to {events.count} (got {first})")
+    with contest.judging("conjunctions", workspace) as judging:
+        n = max(1, min(contest.n, len(judging.programs.starts)))
+        count = min(events.count - first, max(1, _ROOM // n))
+        best, scores = np.empty(count * n, np.int32), np.empty(count * n, np.float64)
+        filled, work = np.zeros(count, np.int64), np.zeros(11, np.int64)
+        stamp = _stamps(workspace, count)
+        for place, run in enumerate(runs):
+            again = place > 0
+            _offer_run(run, search, events, first, judging, workspace, stamp, n, again, best, scores, filled, work)
+    did = work.tolist()
+    search.counters.fold(did)
+    if did[DAMAGED]:
+        raise CorruptSnapshot("a rule matched that is not true by its text: the snapshot is damaged")
+    return _ranked(first, n, best, scores, filled, did)
+
+
+def _stamps(workspace: Workspace, count: int) -> int:
+    """Numbers for `count` events that no event of this workspace had before; the first of them."""
+    counter = workspace.array("kindex.stamp", 1, np.int64, 1)
+    counter[0] += count
+    return int(counter[0]) - count
+
+
+def _offer_run(
+    run: Run, search: Search, events: EncodedEvents, first: int, judging: Judging,
+    workspace: Workspace, stamp: int, n: int, again: bool, best: Any, scores: Any, filled: Any, work: Any,
+) -> None:  # fmt: skip
+    lists, rows = len(run.arrays.list_sizes) + 1, len(judging.programs.starts)
+    labels = workspace.array("labels", search.store.attributes, np.int32, NULL_LABEL)
+    promises = workspace.array("kindex.promises", lists, np.float64, None)
+    seen = workspace.array("kindex.seen", rows, np.int64)[:rows]
+    buffer, units = workspace.array("kindex.rows", AHEAD, np.int32), (search.store.view(), search.table.view())
+    if search.direct and not run.of_clauses:
+        top_direct(
+            run.arrays, run.own(), *own_bounds_of(run, search.store, search.table), *units, search.states, events,
+            first, len(filled), judging, run.cursors(workspace), promises, labels, n, again, seen, stamp, buffer,
+            best, scores, filled, work,
+        )  # fmt: skip
+        return
+    chosen = workspace.array("kindex.chosen", int(run.arrays.sizes.max(initial=0)) + 1, np.float64, None)
+    top_run(
+        run.arrays, *units, *bounds_of(run, search.store, search.table), search.states, run.of_clauses, events, first,
+        len(filled), judging, run.cursors(workspace), promises, chosen, labels, n, again, seen, stamp, buffer,
+        best, scores, filled, work,
+    )  # fmt: skip
+
+
+def _ranked(first: int, n: int, best: Any, scores: Any, filled: NDArray[np.int64], work: list[int]) -> Ranked:
+    settle_all(n, best, scores, filled)
+    kept = (np.arange(n) < filled[:, None]).ravel()
+    offsets = np.concatenate(([0], np.cumsum(filled)))
+    done = Work(work[CANDIDATES], work[VERIFIED], work[MATCHED], work[POSTINGS])
+    return Ranked(first, offsets, best[kept], scores[kept], done, work[SCORED])

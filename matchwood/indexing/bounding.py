@@ -1,0 +1,58 @@
+"""Bounds of a batch of rules, laid out like the units that they became."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding import Encoder
+from matchwood.encoding.codes import EncodedConjunctions
+from matchwood.engines.bounds import UnitBounds
+from matchwood.indexing.preparation import Normal, Prepared
+from matchwood.logic import Clauses, Form
+from matchwood.ranking import RuleWeights
+from matchwood.ranking.bounds import Row, RowBounds, row_bounds
+
+
+def batch_bounds(encoder: Encoder, prepared: Sequence[Prepared], encoded: EncodedConjunctions) -> UnitBounds:
+    """The bounds of the units of these rules, all conjunctions or all clauses, which `encoded` holds in their order."""
+    rows: list[Row] = []
+    found: list[RowBounds] = []
+    constants: list[float] = []
+    of_clauses = any(isinstance(rule.normal, Clauses) for rule in prepared)
+    for rule in prepared:
+        units = _units(rule.normal)
+        if units:
+            weights = RuleWeights(rule.weights.by_attribute)
+            found += row_bounds(rule.tree, weights, units, encoder.bind, is_cnf=of_clauses)
+            rows += units
+            constants += [rule.weights.constant] * len(units)
+    leaves = [piece for bounds in found for piece in bounds.pieces]
+    # Clauses are encoded in the order in which they are, conjunctions by attribute number.
+    order = np.arange(len(leaves)) if of_clauses else _encoded_order(encoder, rows, encoded)
+    pieces = [value for place in order.tolist() for value in leaves[place]]
+    elsewhere = [bounds.elsewhere for bounds in found]
+    return UnitBounds(encoded.pieces[encoded.offsets], _floats(pieces), _floats(constants), _floats(elsewhere))
+
+
+def _units(normal: Normal) -> list[Row]:
+    """The leaves of each unit of a rule; of one made of clauses, those of all of them."""
+    if isinstance(normal, Clauses):
+        return [tuple(leaf for clause in normal.rows for leaf in clause)]
+    return [] if isinstance(normal, Form) else list(normal)
+
+
+def _floats(values: list[float]) -> NDArray[np.float64]:
+    return np.array(values, np.float64)
+
+
+def _encoded_order(encoder: Encoder, rows: Sequence[Row], encoded: EncodedConjunctions) -> NDArray[np.int64]:
+    """The leaves of all conjunctions in the order of their constraints, which is that of attribute numbers."""
+    keys = [leaf.attribute for row in rows for leaf in row]
+    table = encoder.vocabulary.table
+    numbers = {key: table.number(key) for key in dict.fromkeys(keys)}
+    by_number = np.fromiter(map(numbers.__getitem__, keys), np.int64, len(keys))
+    owners = np.repeat(np.arange(encoded.count), np.diff(encoded.offsets))
+    return np.lexsort((by_number, owners))

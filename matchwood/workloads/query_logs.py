@@ -1,0 +1,152 @@
+"""Query logs: keyword queries as rules, documents as events, in many thousand dimensions (PS-Tree paper, 7.1 and 7.3).
+
+The paper splits each keyword into an attribute and a value: the first three characters and the next three, or the two
+halves of a word of up to six. A query is the conjunction of such equalities. The log itself (SIGMOD 2013 contest:
+2.1 million queries of 2.78 keywords, documents of 93.07 pairs, 17,577 dimensions) is not ours to give; this generates
+one with these figures: random words, used as often as Zipf says, without the most frequent ones, which mean little.
+
+Columns are integers, as those of all workloads: an attribute is the rank of its text among all of them, a value is made
+of the letters of its text, as the digits of a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.errors import InvalidArgument
+from matchwood.workloads.base import EQUAL, Events, Rules, Workload
+from matchwood.workloads.draws import offsets_of, pair_hashes, repeated, row_sums, weighted, zipf_weights
+
+LETTERS = 26
+LONG = 6
+"""A word of more characters is cut after the third and the sixth."""
+
+_LENGTHS = np.array([0.02, 0.04, 0.07, 0.10, 0.13, 0.17, 0.17, 0.13, 0.09, 0.05, 0.03])
+"""How many words have 2, 3, … 12 characters."""
+
+_QUERY_SIZES = np.array([0.15, 0.28, 0.30, 0.18, 0.09])
+"""How many queries have 1, 2, … 5 keywords: 2.78 on average."""
+
+_ROUNDS = 100
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    """`skipped` of the most frequent words are left out; a document has `event_size` pairs on average."""
+
+    rules: int = 2_100_000
+    events: int = 1_000
+    words: int = 60_000
+    skipped: int = 50
+    event_size: int = 93
+    seed: int = 0
+
+    def random(self, stream: int) -> np.random.Generator:
+        """Independent streams, so that more events do not change the rules."""
+        return np.random.default_rng([self.seed, stream])
+
+
+class Words(NamedTuple):
+    """The attribute and the value of each word, how often it is used, and how many attributes there are."""
+
+    attributes: NDArray[np.int32]
+    values: Integers
+    weights: NDArray[np.float64]
+    dimensions: int
+
+
+def query_logs(**settings: Any) -> Workload:
+    """A workload with the given `LogSettings`.
+
+    >>> work = query_logs(rules=500, events=4, words=2_000, seed=1)
+    >>> work.rules.count, work.events.count, work.rules_text()[0].count("=") > 0
+    (500, 4, True)
+    """
+    chosen = _checked(LogSettings(**settings))
+    words = _vocabulary(chosen)
+    return Workload("query logs", words.dimensions, _queries(chosen, words), _documents(chosen, words), asdict(chosen))
+
+
+def cuts_of(length: int) -> tuple[int, int]:
+    """Where the attribute of a word ends, and where its value does.
+
+    >>> [(word[:end], word[end:last]) for word in ("boolean", "vldb", "abc") for end, last in [cuts_of(len(word))]]
+    [('boo', 'lea'), ('vl', 'db'), ('a', 'bc')]
+    """
+    return (3, 6) if length > LONG else (length // 2, length)
+
+
+def _checked(settings: LogSettings) -> LogSettings:
+    faults = {
+        "rules and events must be at least 1": settings.rules < 1 or settings.events < 1,
+        "event_size must be at least 5": settings.event_size < 5,
+        "words must be at least 20 times event_size": settings.words < 20 * settings.event_size,
+        "skipped must be at least 0": settings.skipped < 0,
+    }
+    for message, present in faults.items():
+        if present:
+            raise InvalidArgument(message)
+    return settings
+
+
+def _vocabulary(settings: LogSettings) -> Words:
+    random = settings.random(0)
+    lengths = random.choice(np.arange(2, 2 + len(_LENGTHS)), settings.words, p=_LENGTHS / _LENGTHS.sum())
+    letters = random.integers(1, LETTERS + 1, (settings.words, LONG))
+    ends, lasts = np.array([cuts_of(length) for length in range(lengths.max() + 1)]).T
+    names = _digits(letters, np.zeros_like(lengths), ends[lengths])
+    _, attributes = np.unique(names, return_inverse=True)
+    values = _digits(letters, ends[lengths], lasts[lengths])
+    weights = zipf_weights(settings.words + settings.skipped, 1.0)[settings.skipped :]
+    dimensions = int(attributes.max()) + 1
+    return Words(attributes.astype(np.int32), values, weights / weights.sum(), dimensions)
+
+
+def _digits(letters: Integers, first: Integers, stop: Integers) -> Integers:
+    """The letters first : stop of each word as the digits of a number."""
+    number = np.zeros(len(letters), np.int64)
+    for place in range(letters.shape[1]):
+        inside = (first <= place) & (place < stop)
+        number = np.where(inside, (LETTERS + 1) * number + letters[:, place], number)
+    return number
+
+
+def _queries(settings: LogSettings, words: Words) -> Rules:
+    random = settings.random(1)
+    sizes = random.choice(np.arange(1, 1 + len(_QUERY_SIZES)), settings.rules, p=_QUERY_SIZES)
+    offsets, attributes, values = _drawn(random, words, sizes)
+    ones = np.arange(len(values) + 1, dtype=np.int64)
+    return Rules(offsets, attributes, np.full(len(values), EQUAL, np.int8), ones, values)
+
+
+def _documents(settings: LogSettings, words: Words) -> Events:
+    random, spread = settings.random(2), settings.event_size // 3
+    sizes = settings.event_size + random.integers(-spread, spread + 1, settings.events)
+    offsets, attributes, values = _drawn(random, words, sizes)
+    if len(repeated(row_sums(offsets, pair_hashes(attributes, values)))):
+        raise InvalidArgument(f"there are not {settings.events} different documents (ask for fewer)")
+    return Events(offsets, attributes, values)
+
+
+def _drawn(random: np.random.Generator, words: Words, sizes: Integers) -> tuple[Integers, NDArray[np.int32], Integers]:
+    """For each size that many words, ordered by attribute; a word whose attribute is taken is drawn again."""
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    drawn = weighted(random, words.weights, len(owners))
+    suspect = np.arange(len(owners))
+    for _ in range(_ROUNDS):
+        pairs = owners[suspect] * words.dimensions + words.attributes[drawn[suspect]]
+        again = suspect[repeated(pairs.astype(np.uint64))]
+        if not len(again):
+            break
+        drawn[again] = weighted(random, words.weights, len(again))
+        suspect = suspect[np.isin(owners[suspect], owners[again])]
+    else:
+        raise InvalidArgument("words have too few different attributes (ask for more words, or smaller documents)")
+    order = np.lexsort((words.attributes[drawn], owners))
+    return offsets_of(sizes), words.attributes[drawn[order]], words.values[drawn[order]]

@@ -1,0 +1,69 @@
+"""`bench kindex`: every rival answers alike, and a rival or a ranking that does not is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from matchwood.bench import kindex, kindex_ranking
+from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.registry import SCALES, SMOKE
+from matchwood.bench.rivals import vldb
+from matchwood.engines import Hits
+from matchwood.index import Index
+
+SMALL = {"rules": 600, "events": 12, "dimensions": 300, "event_size": 60, "seed": 1}
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, list[dict[str, Any]]]:
+    return {
+        "dnf": kindex.measure(kindex.Case("default", None, SMALL)),
+        "cnf": kindex.measure(kindex.Case("cnf", None, {**SMALL, "form": "cnf", "months": 2})),
+    }
+
+
+def test_a_row_for_every_rival(rows: dict[str, list[dict[str, Any]]]) -> None:
+    assert [row["engine"] for row in rows["dnf"]] == [
+        "kindex", "kindex, compressed", "kindex, lists alone", "counting", "scan", "propagation",
+    ]  # fmt: skip
+    assert [row["engine"] for row in rows["cnf"]] == ["kindex", "kindex, compressed", "pscan", "scan of clauses"]
+    for row in rows["dnf"] + rows["cnf"]:
+        assert row["checked"] is True
+        assert row["hits_per_event"] > 0
+        assert row["ratio"] > 0
+    by_name = {row["engine"]: row for row in rows["dnf"]}
+    assert by_name["propagation"]["paper_ratio"] == "1.58 to 2.97"
+    assert 0 < by_name["kindex"]["postings_per_event"] < by_name["counting"]["postings_per_event"]
+    assert by_name["propagation"]["candidates_per_event"] < by_name["scan"]["candidates_per_event"]
+
+
+def test_every_scale_is_planned() -> None:
+    assert set(kindex.SIZES) == set(kindex.RANKED) == {SMOKE, *SCALES}
+    sweeps = {case.sweep for case in kindex.cases("quick")}
+    assert sweeps == {"default", "months", "dimensions", "exponent", "rules", "cnf", "cnf, rules"}
+    assert kindex.SIZES["paper"][0] == 1_000_000
+
+
+def test_a_rival_that_loses_hits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = vldb.Propagation.match
+
+    def fewer(rival: vldb.Propagation, *asked: Any) -> Hits:
+        hits = whole(rival, *asked)
+        return hits._replace(units=hits.units[:-1], offsets=hits.offsets.clip(max=len(hits.units) - 1))
+
+    monkeypatch.setattr(vldb.Propagation, "match", fewer)
+    with pytest.raises(WrongAnswer, match="the engines disagree"):
+        kindex.measure(kindex.Case("default", None, SMALL))
+
+
+def test_ranking_scores_less_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    pruned, sorted_ = kindex_ranking.ranked_rows("pareto", 800, 10)
+    assert pruned["scored_share"] < 0.5 < sorted_["scored_share"] == 1
+    assert pruned["scored_per_event"] < sorted_["scored_per_event"]
+    whole = Index.top_many
+    answers = iter([0, 0, 0, 0, 1, 1, 1, 1])
+    monkeypatch.setattr(Index, "top_many", lambda index, *asked: whole(index, *asked).slice(next(answers)))
+    with pytest.raises(WrongAnswer, match="pruning changes the best rules"):
+        kindex_ranking.ranked_rows("paper", 200, 5)
