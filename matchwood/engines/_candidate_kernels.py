@@ -14,6 +14,7 @@ import numpy as np
 
 from matchwood._jit import kernel
 from matchwood.engines._access_kernels import UNUSABLE, covered
+from matchwood.engines._posting_kernels import room_for
 from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines._tail_kernels import (
     MASKED,
@@ -98,28 +99,6 @@ def plan_candidates(
             if not decided and not is_access(access, wanted * unit, wanted, position):
                 words[place] += tail_words(records, intervals, at)
         total += words[place] * (1 if sizes[place] > MOST_COPIES else sizes[place])
-    return total
-
-
-@kernel
-def room_for(count: int, gain: int) -> int:
-    """Room for a list: just what a new one needs, the next power of two for one that grows."""
-    if count == 0:
-        return gain
-    room = 1
-    while room < count + gain:
-        room *= 2
-    return room
-
-
-@kernel
-def plan_heads(lists: Any, counts: Any, capacities: Any, added: Any) -> int:
-    """How much room the lists need that must move to the end; marks them by a negative gain."""
-    total = 0
-    for found in lists:
-        if added[found] > 0 and counts[found] + added[found] > capacities[found]:
-            total += room_for(counts[found], added[found])
-            added[found] = -added[found]
     return total
 
 

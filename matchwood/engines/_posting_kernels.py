@@ -129,7 +129,7 @@ def enter_keys(table: Any, keys: Any) -> None:
 
 
 @kernel
-def _capacity(count: int, gain: int) -> int:
+def room_for(count: int, gain: int) -> int:
     """Room for a list: just what a new one needs, the next power of two for one that grows."""
     if count == 0:
         return gain
@@ -145,7 +145,7 @@ def plan_room(lists: Any, counts: Any, capacities: Any, added: Any) -> int:
     total = 0
     for found in lists:
         if added[found] > 0 and counts[found] + added[found] > capacities[found]:
-            total += _capacity(counts[found], added[found])
+            total += room_for(counts[found], added[found])
             added[found] = -added[found]
     return total
 
@@ -162,7 +162,7 @@ def append_units(
             posting += 1
             start, count = starts[found], counts[found]
             if added[found] < 0:
-                capacities[found] = _capacity(count, -added[found])
+                capacities[found] = room_for(count, -added[found])
                 for offset in range(count):
                     pool[used + offset] = pool[start + offset]
                 start = starts[found] = used

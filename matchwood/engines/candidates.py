@@ -15,9 +15,8 @@ from matchwood.engines._candidate_kernels import (
     fill_candidates,
     place_heads,
     plan_candidates,
-    plan_heads,
 )
-from matchwood.engines._posting_kernels import EMPTY
+from matchwood.engines._posting_kernels import EMPTY, plan_room
 from matchwood.engines._space_list_kernels import (
     COMBINED,
     assign_combinations,
@@ -253,7 +252,7 @@ class Candidates:
     ) -> None:
         starts, counts, capacities = (self._columns[name].writable() for name in ("starts", "counts", "capacities"))
         added, tails, used = self._added.writable(), self._columns["tails"], self.room
-        self._columns["heads"].resize(HEAD * (used + int(plan_heads(lists, counts, capacities, added))))
+        self._columns["heads"].resize(HEAD * (used + int(plan_room(lists, counts, capacities, added))))
         heads = self._columns["heads"].writable()
         place_heads(sizes, lists, starts, counts, capacities, added, heads, used)
         tests, words = np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)

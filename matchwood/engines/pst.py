@@ -105,7 +105,7 @@ class AccessEngine(Engine):
     def _by_shape(self, units: NDArray[np.int32], ranking: Ranking) -> NDArray[np.int64]:
         """The order in which units lie side by side that have as much left to test.
 
-        The processor then foresees where each candidate ends: an event of BEGen with 1,000 hits takes 18 µs, not 22.
+        The processor then foresees where each candidate ends: BEGen at 1% takes a quarter less (`bench core`).
         """
         shapes = np.empty(len(units), np.int64)
         plan_shapes(self.store.view(), units, ranking, self._access.view(), self._wanted, shapes)

@@ -83,7 +83,10 @@ class Book:
     def renumber(self, moved: NDArray[np.int32]) -> None:
         """Rows have other numbers: the new one of each old one, -1 for those that went."""
         old = self._starts.view()
-        kept = np.flatnonzero(moved[: len(old)] >= 0)
+        kept = np.flatnonzero((moved[: len(old)] >= 0) & (old[: len(moved)] >= 0))
+        if not len(kept):
+            self._start()
+            return
         starts = np.full(int(moved.max(initial=-1)) + 1, -1, np.int64)
         starts[moved[kept]] = old[kept]
         self._starts = Growable(np.int64, starts)

@@ -9,6 +9,7 @@ store makes whole; PyArrow has no conditional put, so of two writers the later w
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,29 +56,36 @@ class RemotePlace:
         return data
 
     def claim(self, directory: str) -> bool:
+        return self._claimed(directory) is not None
+
+    def _claimed(self, directory: str) -> str | None:
+        """The name of a claim that stands alone in the directory; None, and no claim, if others are there."""
         self.make(directory)
         mine = _CLAIM + token()
         self.write(f"{directory}/{mine}", b"")
         if set(self.files(directory)) == {mine}:
-            return True
+            return f"{directory}/{mine}"
         self.remove(f"{directory}/{mine}")
-        return False
+        return None
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """By a claimed directory; one that nobody gave back in a minute was left by a writer that is gone."""
-        while not self._claim_lock():
-            time.sleep(0.1)
+        """By a claim in a directory that stays, since others may be about to claim it when it is given back."""
+        while (mine := self._claimed_lock()) is None:
+            time.sleep(0.05 + 0.1 * random.random())  # two that always come together would wait for each other
         try:
             yield
         finally:
-            self.remove(_LOCK)
+            self.remove(mine)
 
-    def _claim_lock(self) -> bool:
-        since = self.changed(_LOCK)  # 0 if nobody has it
-        if since and time.time() - since > _LOCK_SECONDS:
-            self.remove(_LOCK)
-        return self.claim(_LOCK)
+    def _claimed_lock(self) -> str | None:
+        """A claim that nobody gave back in a minute was left by a writer that is gone."""
+        self.make(_LOCK)
+        for name in self.files(_LOCK):
+            since = self.changed(f"{_LOCK}/{name}")  # 0 if it has gone meanwhile
+            if since and time.time() - since > _LOCK_SECONDS:
+                self.remove(f"{_LOCK}/{name}")
+        return self._claimed(_LOCK)
 
     def make(self, directory: str) -> None:
         self.filesystem.create_dir(self._at(directory), recursive=True)
@@ -119,9 +127,21 @@ class RemotePlace:
         info = self.filesystem.get_file_info(self._at(name))
         if info.type == fs.FileType.Directory:
             self._remove_file(f"{name}/{MANIFEST}")
-            self.filesystem.delete_dir(info.path)
+            self._remove_directory(info.path)
         else:
             self._remove_file(name)
+
+    def _remove_directory(self, path: str) -> None:
+        """Others may come and go in it meanwhile: with a claim that loses, for one."""
+        for tries_left in (2, 1, 0):
+            try:
+                self.filesystem.delete_dir(path)
+                return
+            except OSError:
+                if self.filesystem.get_file_info(path).type == fs.FileType.NotFound:
+                    return
+                if not tries_left:
+                    raise
 
     def directory(self, version: str, seal: str, part: PartEntry) -> str:
         def fetch(file: str, target: str) -> None:

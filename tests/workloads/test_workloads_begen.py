@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import BETWEEN, EQUAL, IN, NOT_IN, OPERATORS, Rules
+from matchwood.workloads.base import BETWEEN, EQUAL, IN, NOT_IN, OPERATORS, WEAK_NOT_IN, Rules
 from matchwood.workloads.begen import begen
 from matchwood.workloads.brute import hits, matched
 from matchwood.workloads.widen import widened
@@ -96,7 +96,7 @@ def test_fewer_hits_than_one_an_event() -> None:
 
 def test_every_widened_predicate_holds_for_its_value() -> None:
     random = np.random.default_rng(2)
-    operators = np.repeat(np.arange(len(OPERATORS), dtype=np.int8), 600)
+    operators = np.repeat(np.arange(WEAK_NOT_IN, dtype=np.int8), 600)  # only contracts have what comes after
     cardinality = random.choice([2, 3, 7, 48, 1_000], len(operators))
     values = np.where(random.random(len(operators)) < 0.3, cardinality, random.integers(1, cardinality + 1))
     offsets, constants = widened(random, operators, values, cardinality, 0.12)
