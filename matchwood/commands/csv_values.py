@@ -15,11 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from matchwood.commands.reading import Batch
+from matchwood.encoding.text_scalars import NUMBER, numbers_of, truths_of
 from matchwood.errors import EventError
 
-_INTEGER = r"^[+-]?[0-9]+$"
-_NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:nan|inf|infinity))$"
-_EXACT = 2**53
 _ELEMENTS = {"list<int>": int, "list<string>": str}
 
 
@@ -73,32 +71,15 @@ def _refuse(wrong: pa.Array, expected: str) -> None:
 
 
 def _bools(text: pa.Array) -> pa.Array:
-    word = pc.utf8_lower(_bare(text))
-    _refuse(pc.invert(pc.is_in(word, pa.array(["true", "false", "1", "0", None]))), "true or false")
-    return pc.if_else(pc.is_valid(word), pc.is_in(word, pa.array(["true", "1"])), pa.scalar(None, pa.bool_()))
+    values, wrong = truths_of(_bare(text))
+    _refuse(wrong, "true or false")
+    return values
 
 
 def _numbers(text: pa.Array) -> pa.Array | list[int | float | None]:
-    digits = pc.replace_substring_regex(_bare(text), r"^\+", "")
-    _refuse(pc.invert(pc.match_substring_regex(digits, _NUMBER)), "a number")
-    whole = pc.match_substring_regex(digits, _INTEGER)
-    try:
-        if pc.all(whole, min_count=0).as_py():
-            return digits.cast(pa.int64())
-        doubles = digits.cast(pa.float64())
-    except pa.ArrowInvalid:  # beyond int64, or beyond a double
-        return [_number(value) for value in digits.to_pylist()]
-    large = pc.and_(whole, pc.greater_equal(pc.abs(doubles), float(_EXACT)))
-    return [_number(value) for value in digits.to_pylist()] if pc.any(large).as_py() else doubles
-
-
-def _number(digits: str | None) -> int | float | None:
-    if digits is None:
-        return None
-    try:
-        return int(digits)
-    except ValueError:
-        return float(digits)
+    bare = _bare(text)
+    _refuse(pc.invert(pc.match_substring_regex(bare, NUMBER)), "a number")
+    return numbers_of(bare)
 
 
 def _lists(text: pa.Array, kind: str, separator: str | None) -> pa.Array:

@@ -13,9 +13,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_INTEGER = r"^[+-]?[0-9]+$"
-_NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:nan|inf|infinity))$"
-_EXACT = 2.0**53
+from matchwood.encoding.text_scalars import INTEGER, NUMBER, numbers_of, truths_of
 
 Values: TypeAlias = pa.Array | list[Any]
 
@@ -41,43 +39,18 @@ def _settled(values: Values, text: pa.Array, wrong: pa.Array) -> Values:
 
 
 def _bools(text: pa.Array) -> Values:
-    word = pc.utf8_lower(pc.utf8_trim_whitespace(text))
-    known = pc.is_in(word, pa.array(["true", "false", "1", "0", None]))
-    values = pc.if_else(pc.is_valid(word), pc.is_in(word, pa.array(["true", "1"])), pa.scalar(None, pa.bool_()))
-    return _settled(values, text, pc.invert(known))
+    values, wrong = truths_of(pc.utf8_trim_whitespace(text))
+    return _settled(values, text, wrong)
 
 
 def _integers(text: pa.Array) -> Values:
-    return _numbers(text, _INTEGER)
+    return _numbers(text, INTEGER)
 
 
-def _numbers(text: pa.Array, pattern: str = _NUMBER) -> Values:
+def _numbers(text: pa.Array, pattern: str = NUMBER) -> Values:
     bare = pc.utf8_trim_whitespace(text)
     wrong = pc.fill_null(pc.invert(pc.match_substring_regex(bare, pattern)), False)
-    digits = pc.replace_substring_regex(pc.if_else(wrong, pa.scalar(None, text.type), bare), r"^\+", "")
-    return _settled(_parsed(digits), text, wrong)
-
-
-def _parsed(digits: pa.Array) -> Values:
-    """Integers where all are, otherwise doubles; Python's numbers where a double would not hold an integer."""
-    whole = pc.match_substring_regex(digits, _INTEGER)
-    try:
-        if pc.all(whole, min_count=0).as_py():
-            return digits.cast(pa.int64())
-        doubles = digits.cast(pa.float64())
-    except pa.ArrowInvalid:  # beyond int64, or beyond a double
-        return [_number(value) for value in digits.to_pylist()]
-    large = pc.and_(whole, pc.greater_equal(pc.abs(doubles), _EXACT))
-    return [_number(value) for value in digits.to_pylist()] if pc.any(large).as_py() else doubles
-
-
-def _number(digits: str | None) -> int | float | None:
-    if digits is None:
-        return None
-    try:
-        return int(digits)
-    except ValueError:  # not an integer, or one of thousands of digits
-        return float(digits)
+    return _settled(numbers_of(pc.if_else(wrong, pa.scalar(None, text.type), bare)), text, wrong)
 
 
 def _lists(text: pa.Array) -> Values:
