@@ -22,6 +22,7 @@ from matchwood.indexing.betree_drawing import betree_drawing
 from matchwood.indexing.drawing import FORMATS, MOST_NODES, drawing
 from matchwood.indexing.entries import Items, Values
 from matchwood.indexing.event_weights import GivenWeights, Wanted, check_one
+from matchwood.indexing.find_query import prepared
 from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
@@ -244,6 +245,24 @@ class Index(MutableMapping[Any, str]):
         return explaining.explain_text(text, event, types, self._encoder.timezone)
 
     # ---------------------------------------------------------------- insight
+
+    def find(self, expression: Any, semantics: str = "stabbing_subscription") -> list[Any]:
+        """The ids of the rules that stand in a relation to an expression (text, JSON or Expression), in rule order.
+
+        `semantics`  `stabbing_subscription`, `stabbing_event`, `symmetric`, `containment`, `enclosure`, `exact`: as in
+                     the BE-Tree's paper; `implies`, `implied_by`: what the rules imply, and what implies them
+
+        >>> index = Index()
+        >>> index["young"] = "age between 20 and 25"
+        >>> index.find("age between 18 and 30", semantics="containment")
+        ['young']
+        """
+        if not self._checked:
+            with self._unchanged():
+                self._check()
+        with self._lock.reading():
+            query = prepared(expression, semantics, self._encoder.schema, self._encoder.timezone)
+            return self._table.id_list(self._matcher.find(query))
 
     def lint(self) -> pa.Table:
         """Rules worth a second look: a table (id, problem, other, detail).

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
 import matchwood
+from matchwood.indexing.find_query import SEMANTICS
 
 
 def test_the_exported_names() -> None:
@@ -25,6 +27,20 @@ def test_the_exported_names() -> None:
         "parse",
     ]
     assert all(hasattr(matchwood, name) for name in matchwood.__all__)
+
+
+def test_the_semantics_of_find() -> None:
+    assert SEMANTICS == (
+        "stabbing_subscription",
+        "stabbing_event",
+        "symmetric",
+        "containment",
+        "enclosure",
+        "exact",
+        "implies",
+        "implied_by",
+    )
+    assert inspect.signature(matchwood.Index.find).parameters["semantics"].default == SEMANTICS[0]
 
 
 def test_the_error_tree() -> None:

@@ -65,6 +65,13 @@ class AttributeTable:
             self._numbers = {known: number for number, known in enumerate(self.keys())}
         return self._numbers.get(key, -1)
 
+    def numbers(self, key: str) -> list[int]:
+        """All numbers of a key, the latest last: it has several while constraints on an older one live on."""
+        latest = self.number(key)
+        if latest < 0 or len(self._numbers or ()) == len(self):
+            return [latest] if latest >= 0 else []
+        return [number for number, known in enumerate(self.keys()) if known == key]
+
     def add(self, key: str, kind: int, source: int = -1) -> int:
         """Give a key a number of its own."""
         if self._numbers is None:

@@ -59,6 +59,14 @@ class LabelledSpaces(ABC):
             self._memo[element] = label
         return label
 
+    def place(self, element: Any) -> tuple[int, bool]:
+        key = self.columns.key(element)
+        return self._label_at(key), self._is_boundary(key)
+
+    @abstractmethod
+    def _is_boundary(self, key: Any) -> bool:
+        """Whether a live boundary stands at a key in its Python form."""
+
     @abstractmethod
     def _label_at(self, key: Any) -> int:
         """The label of the space that holds a key in its Python form."""

@@ -88,6 +88,12 @@ class PSTree(LabelledSpaces):
             return int(kernels.locate_heads(*reading[:4], frozen(np.array([head], np.uint64)))[0])
         return int(kernels.locate_key(*reading, np.uint64(head), data, start, length))
 
+    def _is_boundary(self, key: Any) -> bool:
+        label = self._label_at(key)
+        if label == BOTTOM_LABEL:
+            return False
+        return bool(self._key(int(self._leaves_one_by_one(np.array([label], np.int32))[0])) == key)
+
     def locate_many(self, elements: NDArray[Any] | Strings) -> NDArray[np.int32]:
         if isinstance(elements, Strings):
             offsets, data = frozen(elements.offsets), frozen(elements.data)

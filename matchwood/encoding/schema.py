@@ -71,12 +71,15 @@ class Schema:
         """All attributes that are declared by name or that live rules name."""
         return {*self.declared.types, *(name for name, _ in self._counts)}
 
-    def check(self, expression: Expression, rule_id: Any = None, replaced: Iterable[Use] = ()) -> list[Use]:
+    def check(
+        self, expression: Expression, rule_id: Any = None, replaced: Iterable[Use] = (), where: str = "rule"
+    ) -> list[Use]:
         """What a rule asks of its attributes, if that agrees with the declarations and all live rules.
 
         `replaced` are the uses of the rule that this one would replace: they no longer count.
+        `where` says for messages what the expression is, if it is no rule with an id.
         """
-        where = "rule" if rule_id is None else f"rule {rule_id!r}"
+        where = where if rule_id is None else f"rule {rule_id!r}"
         gone = frozenset(replaced)
         uses: dict[str, str] = {}
         for predicate in predicates(expression):

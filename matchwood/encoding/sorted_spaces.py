@@ -74,6 +74,12 @@ class SortedSpaces(LabelledSpaces):
             self._tail_labels[tail - 1] if tail else BOTTOM_LABEL,
         )
 
+    def _is_boundary(self, key: Any) -> bool:
+        main, known = self._main.keys.find(key)
+        tail = bisect_left(self._tail_keys, key)
+        in_tail = tail < len(self._tail_keys) and self._tail_keys[tail] == key
+        return in_tail or (known and self._main.counts.item(main - 1) > 0)
+
     def locate_many(self, elements: NDArray[Any] | Strings) -> NDArray[np.int32]:
         tail = self._tail
         if tail is None:

@@ -55,6 +55,9 @@ class Spaces(Protocol):
     def locate_many(self, elements: NDArray[np.int64] | NDArray[np.float64] | Strings) -> NDArray[np.int32]:
         """The same for a column without NULLs: int64; int64 or float64 for number and double; Strings for string."""
 
+    def place(self, element: Any) -> tuple[int, bool]:
+        """The label of the space that holds one element, and whether the space begins with it. Remembers nothing."""
+
     def observe(self, labels: NDArray[np.int32]) -> None:
         """Count one event more for the space of each label; calls overlap neither each other nor changes."""
 

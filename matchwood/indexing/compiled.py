@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from matchwood.engines.scoring import Ranked
 from matchwood.indexing.bounding import batch_bounds
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
 from matchwood.indexing.event_weights import Wanted
+from matchwood.indexing.find import find_rows
+from matchwood.indexing.find_query import Query
 from matchwood.indexing.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.ranking import RankedEvents, top_of_event
@@ -37,6 +40,9 @@ from matchwood.logic import (
 )
 from matchwood.ranking import Book
 from matchwood.rules import RuleTable
+
+if TYPE_CHECKING:
+    from matchwood.indexing.find_copy import Copy
 
 DEFAULT_ENGINE = "pstbloom"
 """What `auto` means: a quarter of counting's time where few rules match, and never much more (`bench core`)."""
@@ -263,6 +269,20 @@ class CompiledMatcher:
         if workspace is None:
             workspace = self._local.workspace = Workspace()
         return workspace
+
+    # ---------------------------------------------------------------- finding
+
+    def find(self, query: Query) -> NDArray[np.int32]:
+        whole = self.over is None or self.conjunctions.has_clauses()
+        return self._copy.find_rows(self, query) if whole else find_rows(self, query)
+
+    @functools.cached_property
+    def _copy(self) -> Copy:
+        """The conjunctions of rules that are kept as expressions or clauses, once somebody has asked for them."""
+        # It is made of a matcher.
+        from matchwood.indexing.find_copy import Copy
+
+        return Copy()
 
     # ------------------------------------------------------------------ state
 

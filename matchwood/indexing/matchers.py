@@ -12,6 +12,7 @@ from matchwood.encoding import Encoder
 from matchwood.engines.scoring import Ranked
 from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.indexing.event_weights import Wanted
+from matchwood.indexing.find_query import Query
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.reference import OracleMatcher
 from matchwood.language import Expression
@@ -87,6 +88,9 @@ class Matcher(Protocol):
 
     def ask(self, events: Any, missing: str) -> Iterator[EventsAsked]:
         """Many events, in parts of bounded size. Needs no lock: the next part may wait for the events' source."""
+
+    def find(self, query: Query) -> NDArray[np.int32]:
+        """The rows of the rules that answer a query, in rule order. Nothing that `stats` or `save` tell changes."""
 
     def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
         """The best rules of one event."""

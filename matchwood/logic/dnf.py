@@ -29,11 +29,11 @@ def dnf(form: Nodes, limit: int) -> list[Conjunction] | None:
         return None
     if not form.leaves:
         return [()] if form.kinds[-1] == TRUE else []
-    rows = map(of_leaves, _choices(form))
+    rows = map(of_leaves, choices(form))
     return canonical(row for row in rows if row is not None)
 
 
-def _choices(form: Nodes) -> Iterator[list[Leaf]]:
+def choices(form: Nodes) -> Iterator[list[Leaf]]:
     """Every way to take all children of an AND and one of an OR: the leaves met on the way.
 
     Branch by branch, so that the work is that of writing the rows down; lists of rows for each node

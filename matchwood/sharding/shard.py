@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from matchwood.errors import CorruptSnapshot
 from matchwood.index import Index
 from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.indexing.find_query import Query
 from matchwood.indexing.recompiled import as_compiled
 from matchwood.rules import RuleTable
 
@@ -34,6 +35,7 @@ class Shard:
             self.dead = np.zeros(self.table.row_count, np.bool_)
             self.dead[dead] = True
         self._matcher: CompiledMatcher | None = None
+        self._checked = False
 
     @property
     def matcher(self) -> CompiledMatcher:
@@ -58,6 +60,14 @@ class Shard:
         if self.dead is not None:
             rows = np.where((rows >= 0) & self.dead[rows], np.int32(-1), rows)
         return rows
+
+    def found(self, query: Query) -> pa.Array:
+        """The ids of the live rules that answer a query of `find`, in the shard's order."""
+        if not self._checked:
+            self.matcher.check()
+            self._checked = True
+        rows = self.matcher.find(query)
+        return self.table.ids(rows if self.dead is None else rows[~self.dead[rows]])
 
     def rules(self) -> Iterator[pa.RecordBatch]:
         """The live rules as batches of id, expression, weight and weights, in the shard's order."""

@@ -20,6 +20,7 @@ from matchwood.explain import Explanation
 from matchwood.index import Index, index_from
 from matchwood.indexing import explaining, results
 from matchwood.indexing.event_weights import check_one
+from matchwood.indexing.find_query import prepared
 from matchwood.indexing.settings import checked_flag
 from matchwood.sharding.answers import Answered
 from matchwood.sharding.layout import KIND
@@ -144,6 +145,14 @@ class ShardedIndex(Index):
         if self._is_gathered:
             return super().explain(event, rule_id)
         return explaining.explain_text(self[rule_id], event, self.types(), self._shards.timezone)
+
+    def find(self, expression: Any, semantics: str = "stabbing_subscription") -> list[Any]:
+        if self._is_gathered:
+            return super().find(expression, semantics)
+        query = prepared(expression, semantics, self._shards.schema(), self._shards.timezone)
+        found = [shard.found(query) for shard in self._shards.walk()]
+        ids: list[Any] = pa.concat_arrays(found).sort().to_pylist()
+        return ids
 
     def _hits_schema(self) -> pa.Schema:
         return pa.schema([pa.field("event", pa.int64(), False), pa.field("rule", self._shards.id_type, False)])

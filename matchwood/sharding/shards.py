@@ -107,6 +107,14 @@ class ShardSet:
         kinds = {name: declared.type_of(name) or kind for name, kind in self.layout.uses if kind != "any"}
         return {**declared.types, **kinds}
 
+    def schema(self) -> Schema:
+        """What live rules of all shards ask of their attributes, for expressions that must agree with them."""
+        own = next(self.shards)._encoder.schema
+        every = own.copy()
+        every.restore(dict(self.layout.uses))
+        every.find_witness = lambda attribute, kind, others: self.find_witness(own, (attribute, kind), others)
+        return every
+
     # --------------------------------------------------------------- matching
 
     def wanted(self, n: int, weights: Any, strict: bool = True) -> Wanted:

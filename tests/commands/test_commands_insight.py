@@ -49,3 +49,13 @@ def test_an_audit_that_finds_something_fails(built: Path, run: Any, monkeypatch:
     assert done.status == 1
     assert "problems                 1\n  a list is not sorted\n" in done.out
     assert json.loads(run("stats", "rules.matchwood", "--audit", "--json").out)["problems"] == ["a list is not sorted"]
+
+
+def test_find_lists_rules(built: Path, run: Any) -> None:
+    assert run("find", "rules.matchwood", "age >= 18", "--semantics", "implies").out.startswith("adults: age >= 18 and")
+    told = run("find", "rules.matchwood", "age >= 18", "--semantics", "implies", "--json").out
+    assert json.loads(told.splitlines()[0])["id"] == "adults"
+    assert run("find", "rules.matchwood", "age > 5 and age < 3").err.startswith(
+        "matchwood: no event can satisfy the query"
+    )
+    assert run("find", "rules.matchwood", "age > 5", "--semantics", "subset").status == 2

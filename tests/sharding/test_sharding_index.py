@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,9 @@ from sharding_support import write_shards
 
 import matchwood as mw
 from matchwood.errors import CorruptSnapshot, MatchwoodError, TypeConflict, UnknownRule
+from matchwood.indexing.find_query import SEMANTICS
 from matchwood.sharding import ShardedIndex
+from tests.index.find_support import TYPES, rule, written
 
 RULES = {1: "age > 5", 2: "age > 5 and city = 'Rome'", 3: "city is null", 4: "age > 5"}
 
@@ -41,6 +44,32 @@ def test_reading_gathers_nothing(index: mw.Index) -> None:
     assert not index._is_gathered
     with pytest.raises(UnknownRule):
         index[5]
+
+
+@pytest.mark.parametrize("engine", ["oracle", "scan", "pstbloom", "atree"])
+def test_find_is_that_of_one_index(tmp_path: Path, engine: str) -> None:
+    rng = random.Random("sharded find")
+    rules = {number: written(rule(rng)) for number in range(60)}
+    rules[61] = "name like '%b%'"
+    groups = [{number: text for number, text in rules.items() if number % 3 == group} for group in range(3)]
+    write_shards(tmp_path, groups, dead={0: [3, 6], 1: [61]}, schema=TYPES, engine=engine, dnf_limit=2)
+    sharded, whole = mw.open(tmp_path), mw.Index(schema=TYPES)
+    whole.insert_many({number: text for number, text in rules.items() if number not in (3, 6, 61)})
+    for query in ("x >= 1 and s = 'a'", "x = 2 and name = 'abc' or y is null", "v or x < 2"):
+        for semantics in SEMANTICS:
+            assert sharded.find(query, semantics) == whole.find(query, semantics), (query, semantics)
+    with pytest.raises(TypeConflict, match="query: 's' must be string"):
+        sharded.find("s = 5")
+    assert not sharded._is_gathered
+    sharded[70] = "x = 1"
+    assert sharded.find("x = 1", "exact")[-1] == 70
+
+
+def test_types_of_all_shards_count_for_a_query(index: mw.Index) -> None:
+    assert index.find("age = 6") == [1, 3, 4]
+    with pytest.raises(TypeConflict, match="query: 'city' must be string, as in rule 2"):
+        index.find("city = 5")
+    assert not index._is_gathered
 
 
 def test_changing_gathers(index: mw.Index) -> None:
