@@ -51,8 +51,9 @@ def _there_and_back(start: str, size: Scale) -> list[dict[str, Any]]:
 def _both(
     distributions: tuple[str, str], size: Scale
 ) -> tuple[ConjunctionStore, list[NDArray[np.int32]], EncodedEvents]:
-    """Both workloads in one store, and half of the events of each."""
-    settings = {"rules": size.dynamic_rules, "events": size.events // 2, "matching": 0.001, "seed": 7}
+    """Both workloads in one store, and half of the events of each; 0.1% of the rules match, and ten at least."""
+    matching = max(0.001, 10 / size.dynamic_rules)
+    settings = {"rules": size.dynamic_rules, "events": size.events // 2, "matching": matching, "seed": 7}
     workloads = [begen(**settings, distribution=distribution) for distribution in distributions]
     encoder = Encoder(Schema(dict.fromkeys(workloads[0].attributes, "int")))
     store = ConjunctionStore()

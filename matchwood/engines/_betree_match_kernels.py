@@ -103,18 +103,28 @@ def match_tree(
         for start in range(0, count, _BLOCK):
             stop = min(start + _BLOCK, count)
             touched ^= _touch(nodes, pool, reached, start, stop)
-            for place in range(start, stop):
-                cluster = reached[place]
-                at = CLUSTER * cluster
-                size = nodes[at + COUNT]
-                if size > 0:
-                    before = used
-                    used = _scan(
-                        conjunctions, known, form, pool, nodes[at + START], size, labels, bloom, result, passed, failed,
-                        done, tally, units, used, work,
-                    )  # fmt: skip
-                    if form.noting:
-                        _note(nodes, cluster, size, size - used + before, notes, tally)
+            if form.kind == 0:
+                used = _scan_tests(
+                    conjunctions,
+                    form,
+                    nodes,
+                    pool,
+                    reached,
+                    start,
+                    stop,
+                    labels,
+                    bloom,
+                    notes,
+                    tally,
+                    units,
+                    used,
+                    work,
+                )
+            else:
+                used = _scan_references(
+                    conjunctions, known, form, nodes, pool, reached, start, stop, labels, bloom, result, passed, failed,
+                    done, notes, tally, units, used, work,
+                )  # fmt: skip
         clear(events, event, labels)
         if form.kind > 1:
             restore_nulls(events, event, bitmap, result)
@@ -141,60 +151,102 @@ def _note(nodes: Any, cluster: int, count: int, false: int, notes: Any, tally: A
 
 
 @kernel
-def _scan(
-    conjunctions: Any, known: Any, form: Any, pool: Any, start: int, count: int, labels: Any, bloom: Any, result: Any,
-    passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: int, work: Any,
+def _scan_tests(
+    conjunctions: Any, form: Any, nodes: Any, pool: Any, reached: Any, start: int, stop: int, labels: Any, bloom: Any,
+    notes: Any, tally: Any, units: Any, used: int, work: Any,
 ) -> int:  # fmt: skip
-    """Write the units of a leaf that hold behind `used`; returns the new end."""
+    """Write the units of some leaves whose constraints hold behind `used`; returns the new end.
+
+    Many leaves at once, because a call that hands arrays over costs as much as a row.
+    """
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    width, one = np.uint64(pool[start]), np.uint64(1)
-    words = np.uint64((form.bloom_bits + 31) // 32)
-    row, kind = np.uint64(start + 1), form.kind
-    work[1] += count
-    for _ in range(count):
-        at, end = row + one + words, row + width
-        unit, row = np.int64(pool[row]), end
-        if words != 0:
-            wanted = np.uint64(np.uint32(pool[at - words]))
-            if words == 2:
-                wanted |= np.uint64(np.uint32(pool[at - one])) << np.uint64(32)
-            if bloom & wanted != wanted:
-                continue
-        work[2] += 1
-        whole = unit >= 0
-        unit = unit if whole else -1 - unit
-        holds = True
-        if kind == 0:
+    words, blocks, noting = np.uint64((form.bloom_bits + 31) // 32), form.blocks, form.noting
+    one, two, verified = np.uint64(1), np.uint64(2), 0
+    for place in range(start, stop):
+        node = CLUSTER * np.int64(reached[place])
+        count, before = nodes[node + COUNT], used
+        if count == 0:
+            continue
+        row = np.uint64(nodes[node + START])
+        width = np.uint64(pool[row])
+        row += one
+        work[1] += count
+        for _ in range(count):
+            at, end = row + one + words, row + width
+            unit, row = np.int64(pool[row]), end
+            if words != 0:
+                wanted = np.uint64(np.uint32(pool[at - words]))
+                if words == 2:
+                    wanted |= np.uint64(np.uint32(pool[at - one])) << np.uint64(32)
+                if bloom & wanted != wanted:
+                    continue
+            verified += 1
+            holds = True
             while holds and at < end:
-                holds = np.uint32(labels[np.uint32(pool[at])] - pool[at + one]) < np.uint32(pool[at + one + one])
+                holds = np.uint32(labels[np.uint32(pool[at])] - pool[at + one]) < np.uint32(pool[at + two])
                 at += np.uint64(TEST)
-            if holds and (not whole or not form.blocks):
+            if holds and (unit < 0 or not blocks):
+                unit = unit if unit >= 0 else -1 - unit
                 holds = verify(positions, records, intervals, unit, labels)
-        elif form.blocks:
+            if holds and used < len(units):
+                units[used] = unit
+                used += 1
+        if noting:
+            _note(nodes, reached[place], count, count - used + before, notes, tally)
+    work[2] += verified
+    return used
+
+
+@kernel
+def _scan_references(
+    conjunctions: Any, known: Any, form: Any, nodes: Any, pool: Any, reached: Any, start: int, stop: int, labels: Any,
+    bloom: Any, result: Any, passed: Any, failed: Any, done: Any, notes: Any, tally: Any, units: Any, used: int,
+    work: Any,
+) -> int:  # fmt: skip
+    """The same for predicates that are looked up in the bitmap's result, or evaluated lazily."""
+    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    ids, bits, samples = known.ids, known.bits, known.samples
+    words, blocks, noting = np.uint64((form.bloom_bits + 31) // 32), form.blocks, form.noting
+    one, verified = np.uint64(1), 0
+    for place in range(start, stop):
+        node = CLUSTER * np.int64(reached[place])
+        count, before = nodes[node + COUNT], used
+        if count == 0:
+            continue
+        row = np.uint64(nodes[node + START])
+        width = np.uint64(pool[row])
+        row += one
+        work[1] += count
+        for _ in range(count):
+            at, end = row + one + words, row + width
+            unit, row = np.int64(pool[row]), end
+            if words != 0:
+                wanted = np.uint64(np.uint32(pool[at - words]))
+                if words == 2:
+                    wanted |= np.uint64(np.uint32(pool[at - one])) << np.uint64(32)
+                if bloom & wanted != wanted:
+                    continue
+            verified += 1
+            holds, whole = True, unit >= 0
+            unit = unit if whole else -1 - unit
+            if not blocks:
+                at, end = np.uint64(positions[unit]), np.uint64(positions[unit + 1])
             while holds and at < end:
-                reference = pool[at]
-                at += one
+                reference = np.int64(pool[at]) if blocks else np.int64(bits[ids[at]])
                 if reference >= 0:
-                    holds = (result[reference >> 6] >> np.uint64(reference & 63)) & one != 0
+                    holds = (result[np.uint64(reference) >> np.uint64(6)] >> np.uint64(reference & 63)) & one != 0
                 else:
-                    holds = _lazily(
-                        records, intervals, known.samples, -1 - reference, labels, passed, failed, done, tally
-                    )
+                    predicate = -1 - reference if blocks else np.int64(ids[at])
+                    holds = _lazily(records, intervals, samples, predicate, labels, passed, failed, done, tally)
+                at += one
             if holds and not whole:
                 holds = verify(positions, records, intervals, unit, labels)
-        else:
-            position, last = positions[unit], positions[unit + 1]
-            while holds and position < last:
-                predicate = known.ids[position]
-                reference = known.bits[predicate]
-                position += 1
-                if reference >= 0:
-                    holds = (result[reference >> 6] >> np.uint64(reference & 63)) & one != 0
-                else:
-                    holds = _lazily(records, intervals, known.samples, predicate, labels, passed, failed, done, tally)
-        if holds and used < len(units):
-            units[used] = unit
-            used += 1
+            if holds and used < len(units):
+                units[used] = unit
+                used += 1
+        if noting:
+            _note(nodes, reached[place], count, count - used + before, notes, tally)
+    work[2] += verified
     return used
 
 

@@ -73,18 +73,19 @@ def count_edges(conjunctions: Any, samples: Any, order: Any) -> int:
 
 @kernel
 def collect_edges(conjunctions: Any, samples: Any, order: Any, edges: Any) -> None:
-    """The ends of all intervals, each with its attribute in the upper half."""
+    """The ends of all intervals, each with its attribute in the upper half; damaged ones may be negative, and are
+    not."""
     records, intervals, end = conjunctions.records, conjunctions.intervals, 0
     for predicate in order:
         at = WIDTH * samples[predicate]
         attribute = np.int64(records[at] >> FLAG_BITS) << 32
         low, high = records[at + 1], records[at + 2]
         if records[at] & SEVERAL == 0:
-            edges[end], edges[end + 1] = attribute | low, attribute | high
+            edges[end], edges[end + 1] = attribute | max(0, low), attribute | max(0, high)
             end += 2
             continue
         for place in range(2 * low, 2 * high):
-            edges[end] = attribute | intervals[place]
+            edges[end] = attribute | max(0, intervals[place])
             end += 1
 
 

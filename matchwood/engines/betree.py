@@ -30,6 +30,9 @@ _BATCH = 256
 _NOTICEABLE = 0.01
 """A smaller change of beta is not worth ranking all nodes anew."""
 
+_ORPHANS = 4096
+"""Predicates without rules that may be there beside half of all, before the others are numbered anew."""
+
 _NOTES = 2**16
 """Leaves of which a match call tells the ranking at most."""
 
@@ -62,7 +65,7 @@ class BETree(Engine):
         "reinsertion": 0.0,
         "exploit": 1.0,
         "seed": 0,
-        "evaluation": "plain",
+        "evaluation": "hybrid",
         "blocks": True,
         "bloom_bits": 0,
     }
@@ -164,7 +167,7 @@ class BETree(Engine):
         self._predicates.add(self.store.view(), units)
         gather_units(self.nodes.tree(), self.store.view(), read_only(units, np.int32))
         self._place(units[:0])
-        self._lay_out()
+        self._lay_out(True)
 
     def remove(self, units: NDArray[np.int32]) -> None:
         self.check()
@@ -180,16 +183,13 @@ class BETree(Engine):
         self._adjust_if_due(len(gone))
         self._lay_out()
 
-    def _lay_out(self) -> None:
-        """Bring the predicates and the rows of leaves up to date."""
-        conjunctions = self.store.view()
-        if self._predicates.orphans > 4096 + self._predicates.count // 2:
-            self._predicates = Predicates(self._predicates.kind)
+    def _lay_out(self, merge: bool = False) -> None:
+        """Bring the predicates and the rows of leaves up to date; `merge` puts all predicates into the bitmap now."""
+        conjunctions, before = self.store.view(), self._predicates
+        if before.orphans > _ORPHANS + before.count // 2:
+            self._predicates, merge = Predicates(before.kind), True
             self._predicates.add(conjunctions, self._indexed())
-            self._predicates.settle(conjunctions, self.store.attributes)
-            anew = True
-        else:
-            anew = self._predicates.settle(conjunctions, self.store.attributes)
+        anew = self._predicates.settle(conjunctions, self.store.attributes, merge) or self._predicates is not before
         self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), anew)
 
     def rebuild(self) -> None:
@@ -261,6 +261,10 @@ class BETree(Engine):
         self._feedback.fold(hits, self._live, tally, notes)
         return hits
 
+    def counters(self) -> dict[str, int]:
+        """Predicates that matching evaluated lazily so far, and those it found evaluated."""
+        return {"evaluated": self._feedback.evaluated, "reused": self._feedback.reused}
+
     # ------------------------------------------------------------------ saving
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -288,11 +292,12 @@ class BETree(Engine):
         if self._sound:
             return
         self.nodes.check(self.store.count, self.store.attributes)
-        indexed = self._indexed()
-        self._live = len(indexed)
-        self._predicates.add(self.store.view(), indexed)
-        self._predicates.settle(self.store.view(), self.store.attributes)
-        self.nodes.lay_out(self.store.view(), self._predicates.known(), self._form(), True)
+        self._live = len(self._indexed())
+        conjunctions, units = self.store.view(), np.arange(self.store.count, dtype=np.int32)
+        self._predicates.add(conjunctions, units)
+        self._predicates.settle(conjunctions, self.store.attributes, True)
+        self._predicates.drop(conjunctions, units[self._homes()[units] == OUTSIDE])
+        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), True)
         self._sound = True
 
     def stats(self) -> dict[str, Any]:
@@ -307,7 +312,6 @@ class BETree(Engine):
             "reconsidered": self._reconsidered,
             "predicates": self._predicates.count - self._predicates.orphans,
             "bitmaps_built": self._predicates.built,
-            **self._feedback.counters(),
             **shape_of(self.nodes),
         }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +60,3 @@ class Feedback:
         """The capacity that suits the observed share of matching rules."""
         share = self.matched / self.possible if self.possible and self.events >= _ENOUGH else 0.0
         return next(capacity for bound, capacity in _CAPACITIES if share < bound)
-
-    def counters(self) -> dict[str, Any]:
-        return {"evaluated": self.evaluated, "reused": self.reused}

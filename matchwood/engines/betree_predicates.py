@@ -118,10 +118,11 @@ class Predicates:
             wanted = read_only(units, np.int32)
             self.orphans += int(drop_predicates(conjunctions, wanted, self._ids.view(), self._counts.writable()))
 
-    def settle(self, conjunctions: Conjunctions, attributes: int) -> bool:
-        """Make the bitmap anew if it lacks too many predicates; whether it was made, so that rows must change."""
+    def settle(self, conjunctions: Conjunctions, attributes: int, now: bool) -> bool:
+        """Make the bitmap anew if it lacks too many predicates, or any `now`; whether it was made: rows must change."""
         unseen = self.count - self._seen
-        if self.kind in (PLAIN, LAZY) or not unseen or (self.kind == HYBRID and unseen < max(_UNSEEN, self.count // 8)):
+        waiting = self.kind == HYBRID and not now and unseen < max(_UNSEEN, self.count // 8)
+        if self.kind in (PLAIN, LAZY) or not unseen or waiting:
             return False
         self._build(conjunctions, attributes)
         return True
