@@ -18,7 +18,7 @@ $(VENV)/.ready: pyproject.toml
 	@echo "Setting up $(VENV) (once, a few minutes at most) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade pip
-	@$(BIN)/python -m pip install --quiet --editable ".[all]"
+	@$(BIN)/python -m pip install --quiet --quiet --editable ".[all]"
 	@touch $@
 
 demo: $(VENV)/.ready

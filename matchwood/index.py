@@ -14,9 +14,11 @@ import pyarrow as pa
 from matchwood._locks import ReadersWriterLock
 from matchwood.encoding import Encoder, Schema
 from matchwood.engines.atree_view import NodeView
+from matchwood.engines.betree import BETree
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
 from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes
+from matchwood.indexing.betree_drawing import betree_drawing
 from matchwood.indexing.drawing import FORMATS, MOST_NODES, drawing
 from matchwood.indexing.entries import Items, Values
 from matchwood.indexing.event_weights import GivenWeights, Wanted, check_one
@@ -288,14 +290,17 @@ class Index(MutableMapping[Any, str]):
         attribute: str | None = None,
         event: Mapping[str, Any] | None = None,
     ) -> str:
-        """What the engine looks like: the tree of `atree`, for Mermaid or `dot`, or a triangle of `hem`, as SVG.
+        """What the engine looks like: the tree of `atree` or `betree` for Mermaid or `dot`, a triangle of `hem` as SVG.
 
         A tree of more than `limit` nodes is an error: nobody could read it. A triangle is that of one `attribute`, by
         default the one that most rules constrain, with what an `event` excludes; more points than `limit` are shades.
         """
-        if self.engine != TRIANGLES:
+        engine = getattr(self._matcher, "over", None)
+        if self.engine != TRIANGLES and not isinstance(engine, BETree):
             return drawing(self.nodes(), format or FORMATS[0], limit)
         with self._unchanged():
+            if isinstance(engine, BETree):
+                return betree_drawing(engine, self._table, self._encoder, format or FORMATS[0], limit)
             return triangle_picture(self._table, self._encoder, self._matcher, format, limit, attribute, event)
 
     def audit(self) -> list[str]:

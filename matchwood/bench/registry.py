@@ -110,6 +110,13 @@ _ALL = (
         label=("workload", "engine"),
     ),
     Experiment(
+        "betree",
+        "matchwood.bench.betree",
+        "The BE-Tree paper's experiments: BEGen by profile, options, changes",
+        value="us_per_event",
+        label=("workload", "engine"),
+    ),
+    Experiment(
         "hem",
         "matchwood.bench.hem",
         "The HEM paper's experiments: intervals on all attributes, next to REIN, TAMA and H-TREE",

@@ -1,4 +1,4 @@
-"""`matchwood draw`: the A-Tree of a few rules as a picture, for Graphviz or Mermaid, or a triangle of HEM, as SVG."""
+"""`matchwood draw`: the A-Tree or BE-Tree of a few rules, for Graphviz or Mermaid, or a triangle of HEM, as SVG."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from matchwood.indexing.drawing import FORMATS, MOST_NODES
 from matchwood.indexing.report import Report
 from matchwood.indexing.triangle_drawing import ENGINE, FORMAT
 
-_FORMATS = {"atree": FORMATS, ENGINE: (FORMAT,)}
+_FORMATS = {"atree": FORMATS, "betree": FORMATS, ENGINE: (FORMAT,)}
 
 
 def add_arguments(commands: Any) -> None:
-    draw = commands.add_parser("draw", help="draw the A-Tree of a few rules, or a triangle of HEM")
+    draw = commands.add_parser("draw", help="draw the A-Tree or BE-Tree of a few rules, or a triangle of HEM")
     add_source_arguments(draw)
     draw.add_argument("--engine", choices=_FORMATS, default="atree", help="what to draw (default: atree)")
-    every = [form for forms in _FORMATS.values() for form in forms]
+    every = list(dict.fromkeys(form for forms in _FORMATS.values() for form in forms))
     draw.add_argument("--format", choices=every, help=f"for what (default: {every[0]}; of hem {FORMAT})")
     draw.add_argument("--attribute", metavar="NAME", help="of hem: whose triangle (default: the most constrained)")
     draw.add_argument("--event", metavar="JSON", help="of hem: an event that excludes rules, as JSON or @FILE")

@@ -44,6 +44,7 @@ def enter(
             packed[HEADER + 2 * leaves : start],
             packed[start : start + pieces],
             packed[start + pieces : at],
+            packed[:0],
         )
         is_new, record = places[leaves + inner :], np.empty(RECORD, np.int32)
         report[MADE] = enter_leaves(tree, source, packed[at : at + leaves], shares, unique, record, places, is_new)

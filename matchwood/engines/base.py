@@ -76,7 +76,7 @@ class Structure(ABC):
 
     options: ClassVar[Mapping[str, Any]] = {}
     """Every option with its default; a subclass lists its own. A value must be of the default's type."""
-    limits: ClassVar[Mapping[str, tuple[int, int]]] = {}
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {}
     """The least and the greatest value of the options that are numbers."""
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The values of the options that are names."""
@@ -105,7 +105,8 @@ class Structure(ABC):
     def _check_value(cls, name: str, value: Any) -> None:
         kind, option = type(cls.options[name]), f"option {name!r} of engine {cls.name!r}"
         if type(value) is not kind:
-            wanted = {bool: "True or False", int: "an integer", str: "a string"}.get(kind, f"of type {kind.__name__}")
+            words = {bool: "True or False", int: "an integer", float: "a float", str: "a string"}
+            wanted = words.get(kind, f"of type {kind.__name__}")
             raise InvalidArgument(f"{option} must be {wanted} (got {value!r:.80}, a {type(value).__name__})")
         if value not in (known := cls.choices.get(name, (value,))):
             raise InvalidArgument(f"{option} must be one of {', '.join(map(repr, known))} (got {value!r:.80})")

@@ -6,6 +6,7 @@ from typing import Any
 
 from matchwood.engines.atree import ATree
 from matchwood.engines.base import Structure
+from matchwood.engines.betree import BETree
 from matchwood.engines.counting import Counting
 from matchwood.engines.hem import HEM
 from matchwood.engines.kindex import KIndex
@@ -15,7 +16,7 @@ from matchwood.engines.scan import Scan
 from matchwood.errors import InvalidArgument
 
 _ENGINES: dict[str, type[Structure]] = {
-    engine.name: engine for engine in (ATree, Counting, HEM, KIndex, PSTBloom, PSTHash, Scan)
+    engine.name: engine for engine in (ATree, BETree, Counting, HEM, KIndex, PSTBloom, PSTHash, Scan)
 }
 
 

@@ -28,13 +28,17 @@ Lines = list[str]
 
 def drawing(nodes: Sequence[NodeView], form: str, limit: int = MOST_NODES) -> str:
     """The tree in one of the `FORMATS`."""
-    if form not in FORMATS:
-        raise InvalidArgument(f"format must be one of {', '.join(FORMATS)} (got {form!r:.80})")
+    check_format(form)
     check_limit(limit)
     if len(nodes) > limit:
         raise LimitExceeded(f"the tree has {len(nodes):,} nodes, a picture at most {limit:,} (raise the limit)")
     draw = {"mermaid": _mermaid, "dot": _dot}[form]
     return "\n".join(draw(_levels(nodes))) + "\n"
+
+
+def check_format(form: Any) -> None:
+    if form not in FORMATS:
+        raise InvalidArgument(f"format must be one of {', '.join(FORMATS)} (got {form!r:.80})")
 
 
 def check_limit(limit: Any) -> None:
@@ -58,14 +62,19 @@ def node_type(node: NodeView) -> str:
 def _label(node: NodeView, escape: Callable[[str], str], newline: str) -> str:
     """Number, predicate or operator, how many use it where several do, and the rules that it is."""
     shared = f" ×{node.uses}" if node.uses > 1 else ""
-    lines = [f"{node.number}: {_shortened(node.constraint if node.kind in _LEAVES else node.kind)}{shared}"]
+    lines = [f"{node.number}: {shortened(node.constraint if node.kind in _LEAVES else node.kind)}{shared}"]
     if node.rules:
-        more = f", and {len(node.rules) - _MOST_RULES:,} more" if len(node.rules) > _MOST_RULES else ""
-        lines.append(f"= {', '.join(_shortened(str(rule)) for rule in node.rules[:_MOST_RULES])}{more}")
+        lines.append(f"= {rule_names(node.rules)}")
     return newline.join(map(escape, lines))
 
 
-def _shortened(text: str) -> str:
+def rule_names(rules: Sequence[Any]) -> str:
+    """A few ids, and how many there are beside them."""
+    more = f", and {len(rules) - _MOST_RULES:,} more" if len(rules) > _MOST_RULES else ""
+    return f"{', '.join(shortened(str(rule)) for rule in rules[:_MOST_RULES])}{more}"
+
+
+def shortened(text: str) -> str:
     """One line of visible characters, whatever a name or a constant holds."""
     shown = "".join(map(_visible, text))
     return shown if len(shown) <= _WIDEST else f"{shown[: _WIDEST - 1]}…"

@@ -176,8 +176,10 @@ def random_rules(rng: np.random.Generator, count: int, attributes: int = 8, top:
             made.append(tuple((constraint,) for constraint in conjunction))
             continue
         clauses = []
-        for _ in range(int(rng.integers(1, 5))):
-            named = rng.choice(attributes, size=min(attributes, int(rng.integers(1, 5))), replace=False)
+        for place in range(int(rng.integers(1, 5))):
+            # The first clause leaves a choice: rules without one are conjunctions, which have an attribute once.
+            size = min(attributes, int(rng.integers(1 if place else 2, 5)))
+            named = rng.choice(attributes, size=size, replace=False)
             clauses.append(tuple(random_constraint(rng, int(attribute), top) for attribute in np.sort(named)))
         made.append(tuple(clauses))
     return made

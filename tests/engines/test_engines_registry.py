@@ -17,6 +17,6 @@ def test_names_lead_to_classes() -> None:
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    known = "atree, auto, counting, hem, kindex, oracle, pstbloom, psthash, scan"
+    known = "atree, auto, betree, counting, hem, kindex, oracle, pstbloom, psthash, scan"
     with pytest.raises(InvalidArgument, match=rf"no engine 'sift' \(available: {known}"):
         engine_class("sift")

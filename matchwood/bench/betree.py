@@ -1,0 +1,101 @@
+"""The BE-Tree paper's experiments: BEGen by profile, q-grams, what each optimisation gains, workloads that change.
+
+Rules go straight from the generator's columns to codes (`encoded_rules.py`); `build_s` is the engine's own part. All
+engines of a workload have the same hits, and those of the first events are held against brute force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from matchwood.bench.betree_changes import changing
+from matchwood.bench.betree_plan import PAPER, SIZES, VARIANTS, Case, Scale, cases
+from matchwood.bench.encoded_rules import Encoded, check, encoded
+from matchwood.bench.measure import Measured, check_agreement, measure_engine, timed
+from matchwood.engines import Engine, Workspace, engine_class
+from matchwood.engines.registry import engine_names
+from matchwood.progress import Progress
+from matchwood.workloads.base import Workload
+from matchwood.workloads.begen import begen
+from matchwood.workloads.qgrams import qgrams
+
+OWN = "betree"
+MOST_NAMES = 27_000
+COMPARED = ("workload size", "Bloom filter")
+"""Profiles on which the variants are measured too."""
+
+
+def run(scale: str) -> dict[str, Any]:
+    warm_up()
+    planned, rows = list(cases(scale)), []
+    with Progress("bench betree", "workloads", len(planned) + 2) as progress:
+        for case in planned:
+            rows += measure(case, begen(**case.settings), SIZES[scale])
+            progress.advance()
+        names = qgrams(min(MOST_NAMES, SIZES[scale].most_rules), SIZES[scale].events, seed=7)
+        rows += measure(Case("q-grams", f"names {names.rules.count:,}", {"distribution": "names"}), names, SIZES[scale])
+        progress.advance()
+        rows += changing(SIZES[scale])
+        progress.advance()
+    return {"experiment": "betree", "scale": scale, "rows": rows}
+
+
+def warm_up() -> None:
+    """Compile every kernel that a run needs, or load it, so that no measurement pays for it."""
+    given = encoded(begen(rules=300, events=5, matching=0.05, seed=1))
+    for name in engine_names("conjunctions"):
+        _built(name, given, {})[0].match(given.events, 0, Workspace())
+    for options in VARIANTS.values():
+        _built(OWN, given, options)[0].match(given.events, 0, Workspace())
+
+
+def measure(case: Case, workload: Workload, size: Scale) -> list[dict[str, Any]]:
+    """A row for each engine on one workload, and one for each variant of the BE-Tree where they are compared."""
+    given = encoded(workload)
+    chosen: dict[str, tuple[str, Mapping[str, Any]]] = {name: (name, {}) for name in engine_names("conjunctions")}
+    if case.profile in COMPARED:
+        chosen |= {f"{OWN}, {name}": (OWN, options) for name, options in VARIANTS.items()}
+    rows, results = [], dict[str, Measured]()
+    for label, (name, options) in chosen.items():
+        engine, build_s = _built(name, given, options)
+        results[label] = measure_engine(engine, given.events, size.seconds)
+        check(label, engine, given)
+        rows.append(_row(label, engine, given, build_s, results[label]))
+    check_agreement(results)
+    distribution = case.settings["distribution"]
+    paper = PAPER.get((case.profile, distribution, workload.rules.count), {})
+    shared = {"workload": case.name, "profile": case.profile, "fallback_rules": 0, "checked": True}
+    return [
+        {**row, **shared, **compared(results, row["engine"]), **(paper if row["engine"] == OWN else {})} for row in rows
+    ]
+
+
+def compared(results: Mapping[str, Measured], label: str) -> dict[str, float]:
+    """How often a scan's time an engine's goes into it; of a variant, the share of the default's time that it saves."""
+    own = results[label].seconds
+    found = {"ratio_to_scan": round(results["scan"].seconds / own, 2)}
+    return found if "," not in label else {**found, "saves_time": round(1 - own / results[OWN].seconds, 3)}
+
+
+def _built(name: str, given: Encoded, options: Mapping[str, Any]) -> tuple[Engine, float]:
+    engine = engine_class(name)(given.store, options)
+    build_s, _ = timed(engine.rebuild)
+    return engine, build_s
+
+
+def _row(label: str, engine: Engine, given: Encoded, build_s: float, found: Measured) -> dict[str, Any]:
+    stats = engine.stats()
+    shape = ("max_cap", "p_nodes", "c_nodes", "l_nodes", "depth", "largest_leaf", "predicates", "bytes_predicates")
+    return {
+        "engine": label,
+        "rules": given.workload.rules.count,
+        "events": found.events,
+        "build_s": round(build_s, 3),
+        "us_per_event": round(1e6 * found.seconds / found.events, 2),
+        "hits_per_event": found.hits / found.events,
+        "candidates_per_event": found.candidates / found.events,
+        "bytes_index": stats["bytes_index"],
+        "bytes_verify": given.store.bytes_verify,
+        **({name: stats[name] for name in shape} if engine.name == OWN else {}),
+    }

@@ -1,0 +1,111 @@
+"""Workloads that change (8.6.12): rules of one distribution give way to those of another, one by one, and come back.
+
+The events are half uniform and half Zipf throughout. Matching time must return with the first workload, and it does not
+matter to the answers what the tree has been through: a tree that is built anew of the same rules gives the same.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.bench.betree_plan import Scale
+from matchwood.bench.encoded_rules import encode_events, encode_rules
+from matchwood.bench.measure import WrongAnswer, measure_engine, timed
+from matchwood.bench.setup import concatenated
+from matchwood.encoding import Encoder, Schema
+from matchwood.encoding.codes import EncodedEvents
+from matchwood.engines import ConjunctionStore, engine_class
+from matchwood.workloads.begen import begen
+
+ADAPTING: dict[str, Any] = {"batch": False, "window": 10_000, "reinsertion": 0.05}
+"""The adaptive policy, and the paper's rate of reinsertion."""
+
+STEPS = 4
+"""Measurements on the way from one workload to the other."""
+
+
+def changing(size: Scale) -> list[dict[str, Any]]:
+    """Rows for uniform to Zipf and back, and for Zipf to uniform and back."""
+    return [row for start in ("uniform", "zipf") for row in _there_and_back(start, size)]
+
+
+def _there_and_back(start: str, size: Scale) -> list[dict[str, Any]]:
+    other = {"uniform": "zipf", "zipf": "uniform"}[start]
+    store, (first, second), events = _both((start, other), size)
+    engine = engine_class("betree")(store, ADAPTING)
+    insert_s, _ = timed(lambda: engine.insert(first))
+    rows = [_measured(engine, events, f"{start}", first, size, insert_s)]
+    for out, into, way in ((first, second, f"{start} to {other}"), (second, first, f"{other} back to {start}")):
+        for step in range(STEPS):
+            change_s, _ = timed(partial(_swap, engine, out, into, step))
+            share = (step + 1) / STEPS
+            live = np.concatenate((out[round(share * len(out)) :], into[: round(share * len(into))]))
+            rows.append(_measured(engine, events, f"{way}, {share:.0%}", live, size, change_s))
+    return rows
+
+
+def _both(
+    distributions: tuple[str, str], size: Scale
+) -> tuple[ConjunctionStore, list[NDArray[np.int32]], EncodedEvents]:
+    """Both workloads in one store, and half of the events of each."""
+    settings = {"rules": size.dynamic_rules, "events": size.events // 2, "matching": 0.001, "seed": 7}
+    workloads = [begen(**settings, distribution=distribution) for distribution in distributions]
+    encoder = Encoder(Schema(dict.fromkeys(workloads[0].attributes, "int")))
+    store = ConjunctionStore()
+    parts = [encode_rules(encoder, workload) for workload in workloads]
+    for attribute, old, new in encoder.drain_relabelled():
+        parts[0] = _relabelled(parts[0], attribute, old, new)
+    units = [np.unique(store.add(part).units).astype(np.int32) for part in parts]
+    both = np.intersect1d(*units)
+    events = [encode_events(encoder, workload) for workload in workloads]
+    return store, [np.setdiff1d(own, both).astype(np.int32) for own in units], concatenated(events)
+
+
+def _relabelled(part: Any, attribute: int, old: NDArray[np.int32], new: NDArray[np.int32]) -> Any:
+    """Codes that were made before an attribute's labels changed, as they are now."""
+    owner = np.repeat(part.attributes, np.diff(part.pieces)) == attribute
+    table = dict(zip(old.tolist(), new.tolist(), strict=True))
+    low, high = part.low.copy(), part.high.copy()
+    for ends in (low, high):
+        ends[owner] = [table.get(label, label) for label in ends[owner].tolist()]
+    return part._replace(low=low, high=high)
+
+
+def _swap(engine: Any, out: NDArray[np.int32], into: NDArray[np.int32], step: int) -> None:
+    """One step of the change: a rule goes, a rule comes, by turns."""
+    gone, come = np.array_split(out, STEPS)[step], np.array_split(into, STEPS)[step]
+    for place in range(max(len(gone), len(come))):
+        if place < len(gone):
+            engine.remove(gone[place : place + 1])
+        if place < len(come):
+            engine.insert(come[place : place + 1])
+
+
+def _measured(
+    engine: Any, events: EncodedEvents, name: str, live: NDArray[np.int32], size: Scale, change_s: float
+) -> dict[str, Any]:
+    found = measure_engine(engine, events, size.seconds)
+    problems = engine.nodes.audit(engine.store.view(), engine.store.attributes)
+    anew = engine_class("scan")(engine.store)
+    anew.insert(live)
+    if problems or measure_engine(anew, events, 0.0).checksum != found.checksum:
+        raise WrongAnswer(f"the tree of {name!r} is not that of its rules {problems}")
+    stats = engine.stats()
+    return {
+        "engine": "betree, changing",
+        "workload": name,
+        "rules": len(live),
+        "events": found.events,
+        "build_s": round(change_s, 3),
+        "us_per_event": round(1e6 * found.seconds / found.events, 2),
+        "hits_per_event": found.hits / found.events,
+        "candidates_per_event": found.candidates / found.events,
+        "bytes_index": stats["bytes_index"],
+        "recycled": stats["recycled"],
+        "reinserted": stats["reinserted"],
+        "checked": True,
+    }

@@ -1,0 +1,274 @@
+"""Where a unit belongs in a BE-Tree: the interval of a predicate (Table I), its bucket, the way down from the root."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood._hashing import mix64
+from matchwood._jit import kernel
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
+from matchwood.encoding.dyadic import block_end
+from matchwood.engines._betree_layout import (
+    ALWAYS,
+    CHAIN,
+    CLUSTER,
+    EXACT,
+    EXPLORED,
+    FLAGS,
+    GENERIC,
+    HIGH,
+    LEFT,
+    LEVEL,
+    LEVELS,
+    LOW,
+    MASK,
+    NONE,
+    OWNER,
+    PARTITION,
+    PLACE,
+    RIGHT,
+    ROOT,
+    RULES,
+    SPECIALISED,
+    SPLIT,
+    STAMP,
+    SUBSUMED,
+    TOP,
+    UP,
+    WHOLE,
+)
+from matchwood.engines._betree_layout import ATTRIBUTE as ATTRIBUTE_OF
+from matchwood.engines._betree_node_kernels import bucket_key, enter, find, link, new_cluster, partition_key, unlink
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+
+
+@kernel
+def hull(records: Any, intervals: Any, at: int) -> Any:
+    """The interval that a predicate becomes (Table I): from its first label to its last; (0, 0) if it has none."""
+    low, high = records[at + 1], records[at + 2]
+    if records[at] & SEVERAL == 0:
+        return low, high
+    if low >= high:
+        return np.int32(0), np.int32(0)
+    return intervals[2 * low], intervals[2 * high - 1]
+
+
+@kernel
+def usable(records: Any, intervals: Any, at: int) -> Any:
+    """Whether the space can be cut by the constraint of a record: an event without a value must fail it."""
+    if records[at] & ACCEPTS_NULL != 0:
+        return False
+    low, high = hull(records, intervals, at)
+    return 0 <= low < high
+
+
+@kernel
+def is_exact(records: Any, at: int) -> Any:
+    """Whether a constraint is one block with both ends inside the domain, as equalities are."""
+    low, high = records[at + 1], records[at + 2]
+    if records[at] & SEVERAL != 0 or low == BOTTOM_LABEL or high == TOP_LABEL:
+        return False
+    width = high - low
+    return width & (width - 1) == 0 and low & (width - 1) == 0
+
+
+@kernel
+def level_of_width(width: Any) -> Any:
+    """The level of the blocks of a width."""
+    level = 0
+    while width >> level > 1:
+        level += 1
+    return level
+
+
+@kernel
+def fits_a_half(low: Any, high: Any, level: Any) -> Any:
+    """Whether one half of the block of a level that encloses [low, high) encloses it too."""
+    if level == 0:
+        return False
+    return np.int64(low) >> np.int64(level - 1) == (block_end(high) - 1) >> np.int64(level - 1)
+
+
+@kernel
+def locate(conjunctions: Any, unit: int, attribute: int) -> Any:
+    """Where the record of a unit's constraint of an attribute begins; NONE if it has none."""
+    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+        if conjunctions.records[WIDTH * position] >> FLAG_BITS == attribute:
+            return WIDTH * position
+    return np.int64(NONE)
+
+
+@kernel
+def half_of(tree: Any, cluster: int, low: Any, high: Any, capacity: int) -> int:
+    """The bucket of the half that encloses an interval, made if need be; NONE if it straddles the cut."""
+    at, nodes = CLUSTER * cluster, tree.clusters
+    level = nodes[at + LEVEL]
+    if not fits_a_half(low, high, level):
+        return NONE
+    number = np.int64(low) >> np.int64(level - 1)
+    side = at + (LEFT if number & 1 == 0 else RIGHT)
+    if nodes[side] == NONE:
+        nodes[side] = new_cluster(tree, nodes[at + OWNER], cluster, level - 1, number, 0, capacity)
+    return nodes[side]
+
+
+@kernel
+def _exact_bucket(tree: Any, partition: int, low: Any, high: Any, capacity: int) -> int:
+    """The bucket in the hash table that a block is, made if need be."""
+    level = level_of_width(high - low)
+    number, at = low >> level, PARTITION * partition
+    key = bucket_key(partition, level, number)
+    found = find(tree.keys, tree.values, key)
+    if found != NONE:
+        return found
+    cluster = new_cluster(tree, partition, NONE, level, number, EXACT, capacity)
+    after = tree.partitions[at + CHAIN]
+    tree.clusters[CLUSTER * cluster + RIGHT] = after
+    if after != NONE:
+        tree.clusters[CLUSTER * after + UP] = cluster
+    tree.partitions[at + CHAIN] = cluster
+    tree.partitions[at + LEVELS] |= np.int32(1) << level
+    enter(tree, key, cluster)
+    return cluster
+
+
+@kernel
+def bucket_of(tree: Any, conjunctions: Any, at: int, partition: int, settings: Any) -> int:
+    """The smallest bucket of a p-node that encloses the constraint of a record (Rule 1); makes one c-node at most."""
+    low, high = hull(conjunctions.records, conjunctions.intervals, at)
+    nodes, place = tree.clusters, PARTITION * partition
+    if settings.directory != GENERIC and is_exact(conjunctions.records, at):
+        cluster = _exact_bucket(tree, partition, low, high, settings.max_cap)
+    else:
+        cluster = tree.partitions[place + TOP]
+        if cluster == NONE:
+            flags = WHOLE if settings.directory == SPECIALISED else 0
+            cluster = new_cluster(tree, partition, NONE, 31, 0, flags, settings.max_cap)
+            tree.partitions[place + TOP] = cluster
+        while nodes[CLUSTER * cluster + FLAGS] & SPLIT != 0:
+            half = half_of(tree, cluster, low, high, settings.max_cap)
+            if half == NONE:
+                break
+            cluster = half
+    widen(nodes, cluster, low, high)
+    return cluster
+
+
+@kernel
+def widen(nodes: Any, cluster: int, low: Any, high: Any) -> None:
+    """Let a bucket's interval enclose one more predicate."""
+    at = CLUSTER * cluster
+    nodes[at + LOW], nodes[at + HIGH] = min(nodes[at + LOW], low), max(nodes[at + HIGH], high)
+
+
+@kernel
+def count_rule(tree: Any, partition: int, cluster: int, sign: int, settings: Any) -> None:
+    """Count a unit in or out of a p-node, in whose bucket it is: what it gains (12) is added to the rank."""
+    subsumed = tree.clusters[CLUSTER * cluster + FLAGS] & EXACT != 0
+    tree.partitions[PARTITION * partition + RULES] += sign
+    tree.partitions[PARTITION * partition + SUBSUMED] += sign * subsumed
+    gain = 1.0 - settings.beta if subsumed else settings.beta
+    tree.ranks[partition] += sign * (1.0 - settings.alpha) * gain
+
+
+@kernel
+def take_out(tree: Any, unit: int, settings: Any) -> None:
+    """Take a unit out of its leaf, and out of the counts of all p-nodes above."""
+    cluster = tree.homes[unit]
+    unlink(tree, unit)
+    owner = tree.clusters[CLUSTER * cluster + OWNER]
+    while owner != NONE:
+        count_rule(tree, owner, cluster, -1, settings)
+        cluster = tree.partitions[PARTITION * owner + PLACE]
+        owner = tree.clusters[CLUSTER * cluster + OWNER]
+
+
+@kernel
+def mark_path(tree: Any, cluster: int) -> None:
+    """Mark the attributes that are used above a c-node: none is chosen twice on a path."""
+    tree.state[STAMP] += 1
+    owner = tree.clusters[CLUSTER * cluster + OWNER]
+    while owner != NONE:
+        tree.marks[tree.partitions[PARTITION * owner + ATTRIBUTE_OF]] = tree.state[STAMP]
+        owner = tree.clusters[CLUSTER * tree.partitions[PARTITION * owner + PLACE] + OWNER]
+
+
+@kernel
+def has_free_equality(tree: Any, conjunctions: Any, unit: int) -> Any:
+    """Whether a unit has an equality on an attribute that is not marked."""
+    records = conjunctions.records
+    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+        at = WIDTH * position
+        free = records[at] & ACCEPTS_NULL == 0 and tree.marks[records[at] >> FLAG_BITS] != tree.state[STAMP]
+        if free and is_exact(records, at):
+            return True
+    return False
+
+
+@kernel
+def draw(random: Any) -> Any:
+    """The next of a sequence of numbers from 0 to 1 that a seed decides."""
+    random[0] += np.uint64(0x9E3779B97F4A7C15)
+    return float(mix64(random[0]) >> np.uint64(11)) / 2.0**53
+
+
+@kernel
+def choose_partition(tree: Any, conjunctions: Any, unit: int, cluster: int, settings: Any) -> Any:
+    """The p-node of a c-node that a unit goes down to, and the record that leads there; (NONE, NONE) if it stays.
+
+    The one with the highest rank; or, with the probability that is left for exploring, any of those that would do.
+    """
+    best, best_at, seen = np.int64(NONE), np.int64(NONE), 0
+    mask = np.uint32(tree.clusters[CLUSTER * cluster + MASK])
+    if mask == 0:
+        return best, best_at
+    exploring = settings.exploit < 1.0 and draw(tree.random) >= settings.exploit
+    strict = settings.equality_first and has_free_equality(tree, conjunctions, unit)
+    records = conjunctions.records
+    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+        at = WIDTH * position
+        attribute = records[at] >> FLAG_BITS
+        if (mask >> np.uint32(attribute & 31)) & np.uint32(1) == 0 or tree.marks[attribute] == tree.state[STAMP]:
+            continue
+        if not usable(records, conjunctions.intervals, at) or (strict and not is_exact(records, at)):
+            continue
+        found = find(tree.keys, tree.values, partition_key(cluster, attribute))
+        if found == NONE:
+            continue
+        seen += 1
+        chosen = best == NONE or tree.ranks[found] > tree.ranks[best]
+        if exploring and seen > 1:
+            chosen = draw(tree.random) * seen < 1.0
+        if chosen:
+            best, best_at = found, np.int64(at)
+    tree.state[EXPLORED] += exploring and seen > 1
+    return best, best_at
+
+
+@kernel
+def has_usable(conjunctions: Any, unit: int) -> Any:
+    """Whether a unit has a constraint by which the space can be cut."""
+    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+        if usable(conjunctions.records, conjunctions.intervals, WIDTH * position):
+            return True
+    return False
+
+
+@kernel
+def insert_below(tree: Any, conjunctions: Any, unit: int, settings: Any) -> None:
+    """Put a unit where it belongs (Algorithm 3), from the root down; makes one c-node at most."""
+    if not has_usable(conjunctions, unit):
+        link(tree, unit, ALWAYS)
+        return
+    cluster = np.int64(ROOT)
+    tree.state[STAMP] += 1
+    while True:
+        partition, at = choose_partition(tree, conjunctions, unit, cluster, settings)
+        if partition == NONE:
+            break
+        tree.marks[tree.partitions[PARTITION * partition + ATTRIBUTE_OF]] = tree.state[STAMP]
+        cluster = np.int64(bucket_of(tree, conjunctions, at, partition, settings))
+        count_rule(tree, partition, cluster, 1, settings)
+    link(tree, unit, cluster)

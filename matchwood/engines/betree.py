@@ -1,0 +1,323 @@
+"""The BE-Tree (TODS 2013): the space of all rules is cut by attributes and by their values in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.engines._betree_adjust_kernels import rank_partitions, recycle
+from matchwood.engines._betree_cut_kernels import gather_units, insert_units
+from matchwood.engines._betree_layout import CLUSTER, DIRECTORIES, OUTSIDE, QUEUE, Form, Settings
+from matchwood.engines._betree_match_kernels import TALLY, match_tree
+from matchwood.engines._betree_remove_kernels import remove_units
+from matchwood.engines._output import Output
+from matchwood.engines._views import read_only, read_only_events, require, saved_count
+from matchwood.engines.base import Engine, Hits
+from matchwood.engines.betree_feedback import Feedback
+from matchwood.engines.betree_nodes import Nodes, new_scratch
+from matchwood.engines.betree_predicates import EVALUATIONS, Predicates
+from matchwood.engines.betree_stats import shape_of
+from matchwood.engines.conjunctions import ConjunctionStore
+from matchwood.engines.workspace import Workspace
+
+_BATCH = 256
+"""So many units at once, if they are at least as many as there are, are laid out by the statistics of all."""
+
+_NOTICEABLE = 0.01
+"""A smaller change of beta is not worth ranking all nodes anew."""
+
+_NOTES = 2**16
+"""Leaves of which a match call tells the ranking at most."""
+
+
+class BETree(Engine):
+    """Keeps each unit in one leaf, in the smallest bucket of each attribute on the way that encloses it.
+
+    A predicate is cut by the interval that encloses it (Table I), and verified in the leaf. Predicates that accept NULL
+    never lead anywhere; units without any other kind are in Z, which is looked at for every event.
+
+    Work: candidates are the units in the leaves that an event reaches; verified are those that the Bloom filters of
+    their attributes let through, all of them without such.
+    """
+
+    name: ClassVar[str] = "betree"
+    uses_history: ClassVar[bool] = True
+    options: ClassVar[Mapping[str, Any]] = {
+        "max_cap": 0,
+        "min_size": 3,
+        "directory": "hybrid",
+        "equality_first": True,
+        "batch": True,
+        "underflow": "reinsert",
+        "loss": "optimistic",
+        "alpha": 0.5,
+        "beta": 0.5,
+        "tune_beta": False,
+        "window": 0,
+        "theta": 0.0,
+        "reinsertion": 0.0,
+        "exploit": 1.0,
+        "seed": 0,
+        "evaluation": "plain",
+        "blocks": True,
+        "bloom_bits": 0,
+    }
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "max_cap": (0, 2**20),
+        "min_size": (1, 2**20),
+        "alpha": (0.0, 1.0),
+        "beta": (0.0, 1.0),
+        "window": (0, 2**40),
+        "theta": (-1e12, 1e12),
+        "reinsertion": (0.0, 0.5),
+        "exploit": (0.0, 1.0),
+        "seed": (0, 2**63),
+        "bloom_bits": (0, 64),
+    }
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "directory": DIRECTORIES,
+        "underflow": ("reinsert", "merge"),
+        "loss": ("optimistic", "histogram"),
+        "evaluation": EVALUATIONS,
+    }
+    store: ConjunctionStore
+
+    def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
+        super().__init__(store, options)
+        self._feedback = Feedback()
+        self._beta, self._reconsidered = self.settings["beta"], 0
+        self._start()
+
+    def _start(self) -> None:
+        self._max_cap = self.settings["max_cap"] or self._feedback.capacity()
+        self.nodes = Nodes(self._max_cap, self.settings["seed"])
+        self._predicates = Predicates(EVALUATIONS.index(self.settings["evaluation"]))
+        self._live = 0
+        self._sound = True
+
+    def _settings(self) -> Settings:
+        options = self.settings
+        return Settings(
+            self._max_cap,
+            options["min_size"],
+            DIRECTORIES.index(options["directory"]),
+            options["equality_first"],
+            options["alpha"],
+            self._beta,
+            options["loss"] == "histogram",
+            options["exploit"],
+            options["reinsertion"],
+        )
+
+    def _form(self) -> Form:
+        options = self.settings
+        return Form(
+            self._predicates.kind,
+            options["blocks"],
+            options["bloom_bits"],
+            options["window"] > 0 or options["tune_beta"],
+        )
+
+    # ------------------------------------------------------------------ changes
+
+    def insert(self, units: NDArray[np.int32]) -> None:
+        self.check()
+        self.nodes.fit(self.store.count, self.store.attributes)
+        fresh = units[self._homes()[units] == OUTSIDE]
+        if self.settings["batch"] and len(fresh) >= max(_BATCH, self._live):
+            self._build(np.concatenate((self._indexed(), fresh)))
+            return
+        self._live += len(fresh)
+        self._predicates.add(self.store.view(), fresh)
+        self._place(fresh)
+        self._adjust_if_due(len(fresh))
+        self._lay_out()
+
+    def _homes(self) -> NDArray[np.int32]:
+        return self.nodes.columns["homes"].view()
+
+    def _indexed(self) -> NDArray[np.int32]:
+        return np.flatnonzero(self._homes() != OUTSIDE).astype(np.int32)
+
+    def _place(self, units: NDArray[np.int32]) -> None:
+        """Insert units one after the other, and cut what overflows."""
+        conjunctions, wanted = self.store.view(), read_only(units, np.int32)
+        settings, scratch = self._settings(), new_scratch(self.store.attributes, 0)
+        place = 0
+        while True:
+            place = insert_units(self.nodes.tree(), conjunctions, wanted, place, settings, scratch)
+            if place == len(wanted) and not self.nodes.state[QUEUE]:
+                return
+            scratch = self.nodes.supply(scratch)
+
+    def _build(self, units: NDArray[np.int32]) -> None:
+        """All units at once (BE-B)."""
+        feedback = self.nodes.columns["feedback"]
+        self._start()
+        self.nodes.columns["feedback"] = feedback
+        self.nodes.fit(self.store.count, self.store.attributes)
+        self._live = len(units)
+        self._predicates.add(self.store.view(), units)
+        gather_units(self.nodes.tree(), self.store.view(), read_only(units, np.int32))
+        self._place(units[:0])
+        self._lay_out()
+
+    def remove(self, units: NDArray[np.int32]) -> None:
+        self.check()
+        self.nodes.fit(self.store.count, self.store.attributes)
+        gone = np.unique(units[self._homes()[units] != OUTSIDE])
+        displaced = np.empty(self._live, np.int32)
+        merging = self.settings["underflow"] == "merge"
+        count = remove_units(self.nodes.tree(), read_only(gone, np.int32), merging, self._settings(), displaced)
+        self._live -= len(gone)
+        self._predicates.drop(self.store.view(), gone)
+        moved = displaced[:count]
+        self._place(moved[~np.isin(moved, gone)])
+        self._adjust_if_due(len(gone))
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Bring the predicates and the rows of leaves up to date."""
+        conjunctions = self.store.view()
+        if self._predicates.orphans > 4096 + self._predicates.count // 2:
+            self._predicates = Predicates(self._predicates.kind)
+            self._predicates.add(conjunctions, self._indexed())
+            self._predicates.settle(conjunctions, self.store.attributes)
+            anew = True
+        else:
+            anew = self._predicates.settle(conjunctions, self.store.attributes)
+        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), anew)
+
+    def rebuild(self) -> None:
+        self._start()
+        if self.settings["batch"]:
+            self._build(self.store.live_units())
+        else:
+            self.insert(self.store.live_units())
+
+    # ------------------------------------------------------------------ self-adjustment
+
+    def reconsider(self) -> None:
+        """Adjust the tree to the events so far; built anew if leaves of another capacity suit them better."""
+        self.check()
+        self._reconsidered += 1
+        self.nodes.fit(self.store.count, self.store.attributes)
+        if not self.settings["max_cap"] and self._feedback.capacity() != self._max_cap:
+            self._build(self._indexed())
+        elif self.settings["window"]:
+            self._adjust()
+            self._lay_out()
+
+    def _adjust_if_due(self, changes: int) -> None:
+        self._feedback.changes += changes
+        window = self.settings["window"]
+        if window and self._feedback.changes + self._feedback.window >= window:
+            self._adjust()
+        elif self._tuned():
+            rank_partitions(self.nodes.tree(), np.zeros(0), 1, self._settings())
+
+    def _tuned(self) -> bool:
+        """Set beta by Equation 15, if it is to be tuned; whether that made a difference."""
+        beta = 0.5 - self._feedback.false_rate / 2 if self.settings["tune_beta"] else self._beta
+        if abs(beta - self._beta) < _NOTICEABLE:
+            return False
+        self._beta = beta
+        return True
+
+    def _adjust(self) -> None:
+        """At the end of a window: rank all nodes, and recycle those below the threshold."""
+        self._tuned()
+        settings, feedback = self._settings(), self._feedback
+        rank_partitions(self.nodes.tree(), feedback.discarded, feedback.window, settings)
+        displaced = np.empty(self._live, np.int32)
+        count = recycle(self.nodes.tree(), self.settings["theta"], settings, displaced)
+        self._place(displaced[:count])
+        feedback.start_window()
+
+    # ------------------------------------------------------------------ matching
+
+    def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
+        self.check()
+        shape, form, predicates = self.nodes.shape(), self._form(), self._predicates
+        output, words = Output(workspace, events, first, self._live), predicates.count // 64 + 1
+        tally = np.zeros(TALLY, np.int64)
+        notes = workspace.array("betree.notes", _NOTES if form.noting else 0, np.int32, None)
+        match_tree(
+            self.store.view(), shape, predicates.known(), predicates.bitmap, form, self._live,
+            read_only_events(events), first,
+            workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
+            workspace.array("betree.reached", len(shape.clusters) // CLUSTER + 2, np.int32, None),
+            workspace.copy("betree.result", predicates.bitmap.nulls, predicates.version),
+            workspace.array("betree.passed", words, np.uint64),
+            workspace.array("betree.failed", words, np.uint64),
+            workspace.array("betree.done", predicates.count, np.int32, None),
+            notes, tally, output.units, output.offsets, output.work,
+        )  # fmt: skip
+        hits = output.hits()
+        self._feedback.fold(hits, self._live, tally, notes)
+        return hits
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return self.nodes.arrays()
+
+    def header(self) -> dict[str, Any]:
+        return {
+            "options": self.settings,
+            "max_cap": self._max_cap,
+            "beta": self._beta,
+            "reconsidered": self._reconsidered,
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        self._start()
+        require(header.get("options") == self.settings, "the options of the engine are not those of its tree")
+        self._max_cap, self._reconsidered = saved_count(header, "max_cap"), saved_count(header, "reconsidered")
+        self._beta = header.get("beta")
+        require(self._max_cap > 0 and type(self._beta) is float and 0 <= self._beta <= 1, "a setting is out of range")
+        self.nodes.restore(arrays)
+        self._sound = False
+
+    def check(self) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
+        if self._sound:
+            return
+        self.nodes.check(self.store.count, self.store.attributes)
+        indexed = self._indexed()
+        self._live = len(indexed)
+        self._predicates.add(self.store.view(), indexed)
+        self._predicates.settle(self.store.view(), self.store.attributes)
+        self.nodes.lay_out(self.store.view(), self._predicates.known(), self._form(), True)
+        self._sound = True
+
+    def stats(self) -> dict[str, Any]:
+        self.check()
+        saved = sum(array.nbytes for array in self.arrays().values())
+        return {
+            "bytes_index": saved + self.nodes.bytes_rows + self._predicates.nbytes,
+            "bytes_rows": self.nodes.bytes_rows,
+            "bytes_predicates": self._predicates.nbytes,
+            "max_cap": self._max_cap,
+            "beta": self._beta,
+            "reconsidered": self._reconsidered,
+            "predicates": self._predicates.count - self._predicates.orphans,
+            "bitmaps_built": self._predicates.built,
+            **self._feedback.counters(),
+            **shape_of(self.nodes),
+        }
+
+    # ------------------------------------------------------------------ trust
+
+    def audit(self) -> list[str]:
+        """The invariance, and that every live unit is in one leaf."""
+        self.check()
+        indexed = np.zeros(self.store.count, dtype=np.bool_)
+        indexed[: len(self._homes())] = self._homes() != OUTSIDE
+        wrong = np.flatnonzero(indexed != self.store.alive)
+        problems = [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
+        return problems + self.nodes.audit(self.store.view(), self.store.attributes)

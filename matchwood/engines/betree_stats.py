@@ -1,0 +1,83 @@
+"""The shape of a BE-Tree in numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.engines._betree_layout import (
+    ALWAYS,
+    CAPACITY,
+    CLUSTER,
+    CLUSTERS,
+    COUNT,
+    CUTS,
+    DISSOLVED,
+    EXACT,
+    EXPLORED,
+    EXTENDED,
+    FIRST,
+    FLAGS,
+    GONE,
+    MERGES,
+    NONE,
+    OWNER,
+    PARTITION,
+    PARTITIONS,
+    PLACE,
+    RECYCLED,
+    REINSERTED,
+    SPLIT,
+    SPLITS,
+    SUBSUMED,
+)
+from matchwood.engines.betree_nodes import Nodes
+
+_DONE = {
+    "cuts": CUTS,
+    "splits": SPLITS,
+    "merges": MERGES,
+    "dissolved": DISSOLVED,
+    "extended": EXTENDED,
+    "recycled": RECYCLED,
+    "reinserted": REINSERTED,
+    "explored": EXPLORED,
+}
+"""How often: p-nodes were made, buckets halved, halves merged, p-nodes dissolved, leaves extended without a common
+attribute, nodes recycled, rules reinserted, attributes chosen at random."""
+
+
+def shape_of(nodes: Nodes) -> dict[str, Any]:
+    """How many nodes of each kind there are, how full and how deep, and what changes did."""
+    state = nodes.columns["state"].view()
+    clusters = nodes.columns["clusters"].view()[: CLUSTER * state[CLUSTERS]].reshape(-1, CLUSTER)
+    partitions = nodes.columns["partitions"].view()[: PARTITION * state[PARTITIONS]].reshape(-1, PARTITION)
+    flags = clusters[:, FLAGS]
+    there, used = flags & GONE == 0, partitions[:, PLACE] != NONE
+    leaves = clusters[there & (clusters[:, COUNT] > 0)][:, COUNT]
+    return {
+        "always_candidates": int(clusters[ALWAYS, COUNT]),
+        "p_nodes": int(np.count_nonzero(used)),
+        "c_nodes": int(np.count_nonzero(there)),
+        "l_nodes": len(leaves),
+        "hashed_buckets": int(np.count_nonzero(there & (flags & EXACT != 0))),
+        "split_buckets": int(np.count_nonzero(there & (flags & SPLIT != 0))),
+        "partitioned": int(np.count_nonzero(there & (clusters[:, FIRST] != NONE))),
+        "subsumed": int(partitions[used, SUBSUMED].sum(dtype=np.int64)),
+        "largest_leaf": int(leaves.max(initial=0)),
+        "mean_leaf": float(leaves.mean()) if len(leaves) else 0.0,
+        "spare_capacity": int((clusters[there, CAPACITY].astype(np.int64) - clusters[there, COUNT]).clip(0).sum()),
+        "depth": _depth(clusters, partitions),
+        **{name: int(state[place]) for name, place in _DONE.items()},
+    }
+
+
+def _depth(clusters: Any, partitions: Any) -> int:
+    """The most p-nodes on a path."""
+    owner, depth = clusters[clusters[:, FLAGS] & GONE == 0][:, OWNER], 0
+    owner = np.unique(owner[owner != NONE])
+    while len(owner):
+        above = clusters[partitions[owner, PLACE], OWNER]
+        owner, depth = np.unique(above[above != NONE]), depth + 1
+    return depth

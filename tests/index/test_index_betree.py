@@ -1,0 +1,76 @@
+"""The engine `betree` behind the façade: pictures, options, and what a snapshot keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import matchwood
+from matchwood.cli import main
+from matchwood.errors import InvalidArgument, LimitExceeded
+
+RULES = {f"r{number}": f"age between {number} and {number + 5} and city = 'c{number}'" for number in range(12)}
+
+
+def filled(**options: Any) -> matchwood.Index:
+    index = matchwood.Index("betree", options=options)
+    for name, text in RULES.items():
+        index[name] = text
+    index["any"] = "age is null"
+    return index
+
+
+@pytest.mark.parametrize("form", ["mermaid", "dot"])
+def test_every_rule_is_in_the_picture_once(form: str) -> None:
+    picture = filled().draw(form)
+    assert picture.startswith({"mermaid": "flowchart TB", "dot": "digraph betree {"}[form])
+    assert "city" in picture
+    assert "Z: no predicate leads here" in picture
+    words = picture.replace('"', " ").replace("<br/>", " ").replace("\\n", " ").replace(",", " ").split()
+    assert all(words.count(name) == 1 for name in (*RULES, "any"))
+
+
+def test_an_empty_tree_is_its_root() -> None:
+    assert matchwood.Index("betree").draw() == 'flowchart TB\n  c0["root"]\n'
+
+
+def test_pictures_are_for_small_trees_and_known_formats() -> None:
+    with pytest.raises(LimitExceeded, match="raise the limit"):
+        filled().draw(limit=3)
+    with pytest.raises(InvalidArgument, match="format must be one of"):
+        filled().draw("png")
+    with pytest.raises(InvalidArgument, match="only the engine 'atree'"):
+        filled().nodes()
+
+
+def test_the_command_draws_either_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = tmp_path / "rules.csv"
+    rules.write_text("id,expression\nfirst,age > 5\nsecond,age < 3\n", encoding="utf-8")
+    assert main(["draw", str(rules), "--engine", "betree"]) == 0
+    assert capsys.readouterr().out == 'flowchart TB\n  c0["root<br/>first, second"]\n'
+
+
+def test_a_snapshot_keeps_the_tree(tmp_path: Path) -> None:
+    index = filled(max_cap=2, evaluation="hybrid", bloom_bits=32)
+    index.save(tmp_path / "saved")
+    opened = matchwood.open(tmp_path / "saved")
+    assert opened.draw() == index.draw()
+    event = {"age": 7, "city": "c4"}
+    assert opened.match(event) == index.match(event) == ["r4"]
+    opened["more"] = "age > 6"
+    del opened["r4"]
+    assert opened.match(event) == ["more"]
+    assert opened.audit() == []
+
+
+def test_events_decide_the_capacity_of_leaves() -> None:
+    """Table VI: half of the rules match, so leaves become large once that is known."""
+    index = matchwood.Index("betree")
+    index.insert_many([(number, f"x >= {number}") for number in range(400)])
+    assert index.stats()["max_cap"] == 5
+    index.match_many([{"x": 200 + number % 5} for number in range(300)])
+    index._matcher.reconsider()
+    assert index.stats()["max_cap"] == 160
+    assert index.match({"x": 2}) == [0, 1, 2]
