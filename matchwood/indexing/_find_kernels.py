@@ -69,7 +69,7 @@ def _alone(records: Any, position: Any, alone: int) -> bool:
 @kernel
 def _related(
     records: Any, intervals: Any, position: Any, null: Any, start: Any, stop: Any, low: Any, high: Any, relation: int
-) -> bool:
+) -> Any:
     """Whether a constraint's set stands in a relation to the set of the intervals start : stop."""
     at = WIDTH * position
     code, first, last = records[at], np.int64(records[at + 1]), np.int64(records[at + 2])

@@ -61,14 +61,16 @@ def jointly_covered(
 
 def _parts(conjunctions: EncodedConjunctions, numbers: dict[int, str]) -> list[Conjunction]:
     """What each conjunction says of the query's attributes."""
-    offsets, attributes, null, pieces, low, high = conjunctions
+    attributes, pieces = conjunctions.attributes, conjunctions.pieces
     named = np.flatnonzero(np.isin(attributes, list(numbers)))
-    owners = np.repeat(np.arange(conjunctions.count), np.diff(offsets))[named]
+    owners = np.repeat(np.arange(conjunctions.count), np.diff(conjunctions.offsets))[named]
     leaves: list[list[Leaf]] = [[] for _ in range(conjunctions.count)]
     for owner, constraint in zip(owners.tolist(), named.tolist(), strict=True):
         start, stop = pieces[constraint], pieces[constraint + 1]
-        cuts = _cuts(low[start:stop].tolist(), high[start:stop].tolist())
-        leaves[owner].append(Leaf(numbers[int(attributes[constraint])], cuts, bool(null[constraint])))
+        cuts = _cuts(conjunctions.low[start:stop].tolist(), conjunctions.high[start:stop].tolist())
+        leaves[owner].append(
+            Leaf(numbers[int(attributes[constraint])], cuts, bool(conjunctions.accepts_null[constraint]))
+        )
     return [tuple(sorted(held)) for held in leaves]
 
 

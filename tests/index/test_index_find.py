@@ -247,3 +247,20 @@ def test_json_and_expressions_are_queries_too() -> None:
     index["r"] = "age = 20"
     assert index.find(mw.attr("age") >= 18, "containment") == ["r"]
     assert index.find({"attr": "age", "op": ">=", "value": 18}, "containment") == ["r"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_finds_the_same(engine: str) -> None:
+    """Also those that keep some rules as clauses, and what they keep while rules come and go."""
+    rng = random.Random("engines")
+    index, oracle = mw.Index(engine=engine, schema=TYPES, dnf_limit=2), mw.Index(engine="oracle", schema=TYPES)
+    for each in (index, oracle):
+        each[99] = "(x = 1 or y = 2) and (s = 'a' or v) and (x = 2 or s = 'b')"
+    for step in range(3):
+        for number in rng.sample(range(30), 12):
+            text = written(rule(rng))
+            for each in (index, oracle):
+                each[number] = text
+        query = written(satisfiable_query(rng)) if step else "x in (1, 2) and s = 'a' or y >= 1"
+        for semantics in SEMANTICS + LOGICAL:
+            assert index.find(query, semantics) == oracle.find(query, semantics), (query, semantics)
