@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from matchwood.bench.atree_access import measure_choices
 from matchwood.bench.atree_cells import Cell, measure_cell, prepared
 from matchwood.bench.atree_plan import (
     PAPER_ADS,
@@ -50,6 +51,7 @@ def warm_up() -> None:
         measure_cell(engine, small, SIZES[SMOKE])
     for options in VARIANTS.values():
         measure_cell(OWN, small, SIZES[SMOKE], options)
+    measure_choices(small, SIZES[SMOKE])
 
 
 def measure(case: Case, size: Size, variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -60,6 +62,8 @@ def measure(case: Case, size: Size, variants: Mapping[str, Mapping[str, Any]]) -
     for name, options in variants.items():
         cell = measure_cell(OWN, small, size, options)
         cells.append(Cell({**cell.row, "engine": f"{OWN}, {name}", **saved(plain.row, cell.row)}, cell.hits))
+    if variants:
+        cells += measure_choices(small, size)
     check_agreement(cells)
     said = case.workload.describe()
     shared = {

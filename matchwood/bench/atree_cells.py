@@ -65,8 +65,7 @@ def measure_cell(engine: str, prepared: Prepared, size: Size, options: Mapping[s
     check_with_oracle(index, prepared.workload, rules=50, events=4)
     hits = index.match_many(prepared.table)
     _check_with_brute_force(engine, prepared, hits)
-    matched = _match(index, prepared.table, size.seconds)
-    figures = _figures(index, prepared.table.num_rows, build_s, hits, matched)
+    figures = {**_figures(index, build_s), **matching_of(index, prepared.table, hits, size.seconds)}
     building = construction(index, prepared.expressions, size.singles)
     return Cell({"engine": engine, **figures, **building, **_changes(index, prepared.texts, size.singles)}, hits)
 
@@ -103,18 +102,25 @@ def working(index: Index) -> list[Structure]:
     return [*found, matcher.forms] if matcher.forms.live else found
 
 
-def _figures(index: Index, events: int, build_s: float, hits: pa.Table, matched: list[Measured]) -> dict[str, Any]:
-    stats = index.stats()
+def matching_of(index: Index, table: pa.Table, hits: pa.Table, seconds: float) -> dict[str, Any]:
+    """What matching takes and finds; a hit is a rule, a candidate a node or a conjunction."""
+    matched, events = _match(index, table, seconds), table.num_rows
     return {
-        "rules": len(index),
         "events": events,
-        "build_s": round(build_s, 3),
         "us_per_event": round(1e6 * sum(part.seconds for part in matched) / events, 2),
         "hits_per_event": require_hits(hits.num_rows, index.engine) / events,
         "candidates_per_event": sum(part.candidates for part in matched) / events,
+        "checked": True,
+    }
+
+
+def _figures(index: Index, build_s: float) -> dict[str, Any]:
+    stats = index.stats()
+    return {
+        "rules": len(index),
+        "build_s": round(build_s, 3),
         **sizes(index),
         "bytes_per_rule": round(stats["bytes_index"] / len(index), 1),
-        "checked": True,
         "units": stats["units"],
     }
 

@@ -33,7 +33,7 @@ class Size(NamedTuple):
 SIZES = {
     "smoke": Size(rules=300, ads=600, swept=40, predicates=500, events=30, singles=10, seconds=0.02),
     "quick": Size(rules=4_000, ads=10_000, swept=600, predicates=8_000, events=200, singles=200, seconds=0.4),
-    "full": Size(rules=100_000, ads=300_000, swept=20_000, predicates=1_000_000, events=500, singles=5_000, seconds=1),
+    "full": Size(rules=100_000, ads=1_392_196, swept=20_000, predicates=300_000, events=200, singles=5_000, seconds=1),
     "paper": Size(
         rules=1_000_000, ads=1_392_196, swept=1_000_000, predicates=30_000_000, events=200, singles=20_000, seconds=1
     ),
