@@ -1,4 +1,4 @@
-"""Access children of an A-Tree drawn at random, as the A-Tree paper has them: what choosing the rarest is held against."""
+"""Access children of an A-Tree drawn at random, as in its paper: what choosing the rarest is held against."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ hits of all are equal, are held against brute force for the first events, and ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from matchwood.bench.atree_access import measure_choices
@@ -19,6 +20,7 @@ from matchwood.bench.atree_plan import (
     Case,
     Size,
     main_cases,
+    main_count,
     swept_cases,
     swept_count,
 )
@@ -34,12 +36,9 @@ OWN = "atree"
 def run(scale: str) -> dict[str, Any]:
     warm_up()
     rows: list[dict[str, Any]] = []
-    with Progress("bench atree", "workloads", 2 + swept_count(scale)) as progress:
-        for case in main_cases(scale):
-            rows += measure(case, SIZES[scale], VARIANTS)
-            progress.advance()
-        for case in swept_cases(scale):
-            rows += measure(case, SIZES[scale], {})
+    with Progress("bench atree", "workloads", main_count(scale) + swept_count(scale)) as progress:
+        for case in chain(main_cases(scale), swept_cases(scale)):
+            rows += measure(case, SIZES[scale])
             progress.advance()
     return {"experiment": "atree", "scale": scale, "rows": rows}
 
@@ -54,15 +53,15 @@ def warm_up() -> None:
     measure_choices(small, SIZES[SMOKE])
 
 
-def measure(case: Case, size: Size, variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def measure(case: Case, size: Size) -> list[dict[str, Any]]:
     """A row for each engine on one workload, and one for each variant of the A-Tree."""
     small = prepared(case.workload)
     cells = [measure_cell(engine, small, size) for engine in ENGINES]
     plain = cells[ENGINES.index(OWN)]
-    for name, options in variants.items():
+    for name, options in case.variants.items():
         cell = measure_cell(OWN, small, size, options)
         cells.append(Cell({**cell.row, "engine": f"{OWN}, {name}", **saved(plain.row, cell.row)}, cell.hits))
-    if variants:
+    if case.variants:
         cells += measure_choices(small, size)
     check_agreement(cells)
     said = case.workload.describe()
@@ -98,5 +97,5 @@ def check_agreement(cells: Iterable[Cell]) -> None:
 
 def _row(case: Case, shared: Mapping[str, Any], own: Mapping[str, Any], scan: Mapping[str, Any]) -> dict[str, Any]:
     ratio = round(scan["us_per_event"] / own["us_per_event"], 2)
-    paper = PAPER_ADS.get(own["engine"], {}) if case.name == "ads" else {}
+    paper = PAPER_ADS.get(own["engine"], {}) if case.name.startswith("ads") else {}
     return {**own, **shared, "ratio_to_scan": ratio, **paper}

@@ -1,11 +1,9 @@
-"""What the choice of access children is worth: at random as in the paper, the rarest by estimate, the rarest by history.
+"""What the choice of access children is worth: at random as in the paper, rarest by estimate, rarest by history.
 
 A node listens to one child only. Which one decides how often it is looked at in vain, which the candidates show.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 

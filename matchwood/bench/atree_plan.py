@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from matchwood.workloads.abegen import abegen
@@ -16,6 +16,7 @@ SEED = 7
 class Size(NamedTuple):
     """How large a scale is.
 
+    The ideas are measured on `rules` of ABE-Gen and `ideas` of the ads; all `ads` are measured with the plain engines.
     A sweep changes one setting of `swept` rules; where that makes rules larger, there are fewer of them, so that all
     rules together have at most `predicates`: 1,000,000 rules of depth 6 would have half a billion. `singles` rules are
     changed one by one, and an engine matches all events again and again for so many `seconds`.
@@ -23,6 +24,7 @@ class Size(NamedTuple):
 
     rules: int
     ads: int
+    ideas: int
     swept: int
     predicates: int
     events: int
@@ -31,11 +33,29 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "smoke": Size(rules=300, ads=600, swept=40, predicates=500, events=30, singles=10, seconds=0.02),
-    "quick": Size(rules=4_000, ads=10_000, swept=600, predicates=8_000, events=200, singles=200, seconds=0.4),
-    "full": Size(rules=100_000, ads=1_392_196, swept=20_000, predicates=300_000, events=200, singles=5_000, seconds=1),
+    "smoke": Size(rules=300, ads=600, ideas=600, swept=40, predicates=500, events=30, singles=10, seconds=0.02),
+    "quick": Size(
+        rules=4_000, ads=10_000, ideas=10_000, swept=600, predicates=8_000, events=200, singles=200, seconds=0.4
+    ),
+    "full": Size(
+        rules=30_000,
+        ads=1_392_196,
+        ideas=50_000,
+        swept=10_000,
+        predicates=200_000,
+        events=200,
+        singles=5_000,
+        seconds=1,
+    ),
     "paper": Size(
-        rules=1_000_000, ads=1_392_196, swept=1_000_000, predicates=30_000_000, events=200, singles=20_000, seconds=1
+        rules=1_000_000,
+        ads=1_392_196,
+        ideas=300_000,
+        swept=1_000_000,
+        predicates=30_000_000,
+        events=200,
+        singles=20_000,
+        seconds=1,
     ),
 }
 
@@ -86,13 +106,24 @@ class Case(NamedTuple):
     workload: Workload
     sweep: str | None = None
     value: float | None = None
+    variants: Mapping[str, Mapping[str, bool]] = {}
 
 
 def main_cases(scale: str) -> Iterator[Case]:
     """The two workloads at their defaults."""
     size = SIZES[scale]
-    yield Case("abegen", abegen(rules=size.rules, events=size.events, seed=SEED))
-    yield Case("ads", ads_arbitrary(rules=size.ads, events=size.events, matching=_matching(size.ads), seed=SEED))
+    yield Case("abegen", abegen(rules=size.rules, events=size.events, seed=SEED), variants=VARIANTS)
+    yield Case("ads", _ads(size.ideas, size.events), variants=VARIANTS)
+    if size.ads != size.ideas:
+        yield Case("ads, all", _ads(size.ads, size.events))
+
+
+def main_count(scale: str) -> int:
+    return 2 + (SIZES[scale].ads != SIZES[scale].ideas)
+
+
+def _ads(rules: int, events: int) -> Workload:
+    return ads_arbitrary(rules=rules, events=events, matching=_matching(rules), seed=SEED)
 
 
 def _matching(rules: int) -> float:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from matchwood.bench import atree, atree_cells
-from matchwood.bench.atree_plan import SIZES, SWEEPS, VARIANTS, Case, main_cases, swept_cases, swept_count
+from matchwood.bench.atree_plan import SIZES, SWEEPS, VARIANTS, main_cases, swept_cases, swept_count
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.engines import ATree
@@ -19,8 +19,7 @@ from matchwood.workloads.abegen_settings import AbeSettings
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
-    case = Case("ads", next(case.workload for case in main_cases(SMOKE) if case.name == "ads"))
-    return atree.measure(case, SIZES[SMOKE], VARIANTS)
+    return atree.measure(next(case for case in main_cases(SMOKE) if case.name == "ads"), SIZES[SMOKE])
 
 
 def test_a_row_for_every_engine_and_every_idea(rows: list[dict[str, Any]]) -> None:
