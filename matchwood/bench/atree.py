@@ -8,9 +8,10 @@ hits of all are equal, are held against brute force for the first events, and ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
-from matchwood.bench.atree_cells import Cell, measure_cell, prepared
+from matchwood.bench.atree_cells import Cell, first_hits, measure_cell, prepared
 from matchwood.bench.atree_plan import (
     PAPER_ADS,
     SIZES,
@@ -19,28 +20,21 @@ from matchwood.bench.atree_plan import (
     Size,
     main_cases,
     swept_cases,
-    swept_count,
 )
+from matchwood.bench.frame import Part
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SMOKE
-from matchwood.progress import Progress
 from matchwood.workloads.abegen import abegen
 
 ENGINES = ("scan", "counting", "atree")
 OWN = "atree"
 
 
-def run(scale: str) -> dict[str, Any]:
-    warm_up()
-    rows: list[dict[str, Any]] = []
-    with Progress("bench atree", "workloads", 2 + swept_count(scale)) as progress:
-        for case in main_cases(scale):
-            rows += measure(case, SIZES[scale], VARIANTS)
-            progress.advance()
-        for case in swept_cases(scale):
-            rows += measure(case, SIZES[scale], {})
-            progress.advance()
-    return {"experiment": "atree", "scale": scale, "rows": rows}
+def parts(scale: str) -> list[Part]:
+    return [
+        *(Part(case.name, partial(measure, case, SIZES[scale], VARIANTS), case.places) for case in main_cases(scale)),
+        *(Part(case.name, partial(measure, case, SIZES[scale], {}), case.places) for case in swept_cases(scale)),
+    ]
 
 
 def warm_up() -> None:
@@ -54,18 +48,17 @@ def warm_up() -> None:
 
 def measure(case: Case, size: Size, variants: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A row for each engine on one workload, and one for each variant of the A-Tree."""
-    small = prepared(case.workload)
+    workload = case.generate()
+    small = prepared(workload)
     cells = [measure_cell(engine, small, size) for engine in ENGINES]
     plain = cells[ENGINES.index(OWN)]
     for name, options in variants.items():
         cell = measure_cell(OWN, small, size, options)
-        cells.append(Cell({**cell.row, "engine": f"{OWN}, {name}", **saved(plain.row, cell.row)}, cell.hits))
+        cells.append(cell._replace(row={**cell.row, "engine": f"{OWN}, {name}", **saved(plain.row, cell.row)}))
     check_agreement(cells)
-    said = case.workload.describe()
+    said = workload.describe()
     shared = {
         "workload": case.name,
-        "sweep": case.sweep,
-        "value": case.value,
         "predicates_per_rule": round(said["predicates_per_rule"], 2),
         "sharing": round(said["sharing"], 2),
     }
@@ -85,10 +78,11 @@ def saved(plain: Mapping[str, Any], without: Mapping[str, Any]) -> dict[str, flo
 
 
 def check_agreement(cells: Iterable[Cell]) -> None:
-    """All hits of all events are equal."""
+    """All hits of all events are equal; one that had time for fewer events is held against the others' first ones."""
     first, *others = cells
     for other in others:
-        if not other.hits.equals(first.hits):
+        events = min(first.events, other.events)
+        if not first_hits(other.hits, events).equals(first_hits(first.hits, events)):
             raise WrongAnswer(f"{other.row['engine']} has {other.hits.num_rows:,} hits, {first.row['engine']} others")
 
 

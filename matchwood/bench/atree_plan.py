@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
+from matchwood.bench.frame import Place, swept
 from matchwood.workloads.abegen import abegen
 from matchwood.workloads.abegen_settings import AbeSettings
 from matchwood.workloads.ads_arbitrary import ads_arbitrary
@@ -80,19 +82,22 @@ PAPER_ADS: dict[str, dict[str, Any]] = {
 
 
 class Case(NamedTuple):
-    """A workload to measure: which sweep it belongs to, and the value of the swept setting."""
+    """A workload to measure: its name, how it is made, its places in the paper's figures."""
 
     name: str
-    workload: Workload
-    sweep: str | None = None
-    value: float | None = None
+    generate: Callable[[], Workload]
+    places: tuple[Place, ...]
 
 
-def main_cases(scale: str) -> Iterator[Case]:
+def main_cases(scale: str) -> list[Case]:
     """The two workloads at their defaults."""
     size = SIZES[scale]
-    yield Case("abegen", abegen(rules=size.rules, events=size.events, seed=SEED))
-    yield Case("ads", ads_arbitrary(rules=size.ads, events=size.events, matching=_matching(size.ads), seed=SEED))
+    settings = {"events": size.events, "seed": SEED}
+    display = {**settings, "rules": size.ads, "matching": _matching(size.ads)}
+    return [
+        Case("abegen", partial(abegen, rules=size.rules, **settings), (Place("abegen"),)),
+        Case("ads", partial(ads_arbitrary, **display), (Place("ads"),)),
+    ]
 
 
 def _matching(rules: int) -> float:
@@ -100,26 +105,30 @@ def _matching(rules: int) -> float:
     return max(0.001, 2 / rules)
 
 
-def swept_cases(scale: str) -> Iterator[Case]:
-    """Each sweep begins with the defaults."""
-    yield _swept(scale, None, None)
+def swept_cases(scale: str) -> list[Case]:
+    """The defaults, which every sweep has in common, then one setting changed at a time."""
+    rules, usual = _swept_rules(scale, {}), vars(AbeSettings())
+    places = swept({**usual, "rules": rules}, SWEEPS[scale])
+    found = [Case("abegen, swept from here", partial(abegen, **_settings(scale, rules, {})), places)]
     for name, values in SWEEPS[scale].items():
         for value in values:
-            yield _swept(scale, name, value)
+            found.append(_swept(scale, name, value))
+    return found
 
 
-def swept_count(scale: str) -> int:
-    return 1 + sum(map(len, SWEEPS[scale].values()))
-
-
-def _swept(scale: str, name: str | None, value: Any) -> Case:
-    size = SIZES[scale]
-    changed = {} if name in (None, "rules") else {name: value}
-    usual = AbeSettings(rules=1, **changed)
-    rules = min(size.swept, int(size.predicates / usual.predicates))
+def _swept(scale: str, name: str, value: Any) -> Case:
+    changed = {} if name == "rules" else {name: value}
+    rules = _swept_rules(scale, changed)
     if name == "rules":
-        rules = int(rules * value)
-    workload = abegen(**{"rules": max(20, rules), "events": size.events, "seed": SEED, **changed})
-    shown = workload.rules.count if name == "rules" else value
-    label = "abegen, swept from here" if name is None else f"abegen, {name} {shown:,}"
-    return Case(label, workload, name, shown)
+        rules = value = max(20, int(rules * value))
+    settings = _settings(scale, rules, changed)
+    return Case(f"abegen, {name} {value:,}", partial(abegen, **settings), (Place(name, name, value),))
+
+
+def _swept_rules(scale: str, changed: dict[str, Any]) -> int:
+    size, usual = SIZES[scale], AbeSettings(rules=1, **changed)
+    return max(20, min(size.swept, int(size.predicates / usual.predicates)))
+
+
+def _settings(scale: str, rules: int, changed: dict[str, Any]) -> dict[str, Any]:
+    return {"rules": rules, "events": SIZES[scale].events, "seed": SEED, **changed}
