@@ -63,6 +63,14 @@ def axis(values: Sequence[float], length: float, log: bool | None = None, from_z
     return Axis(step * first, step * max(math.ceil(high / step), first + 1), length, False)
 
 
+def tight(values: Sequence[float], length: float) -> Axis:
+    """An axis from the smallest to the largest value, for settings, of which only these mean anything."""
+    low, high = min(values), max(values)
+    if low == high:
+        return axis(values, length)
+    return Axis(low, high, length, low > 0 and high / low > _FACTOR)
+
+
 def _outwards(value: float, down: bool) -> float:
     """The next of …, 1, 2, 5, 10, … at or beyond a value."""
     power = math.floor(math.log10(value) + 1e-12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
@@ -19,6 +19,20 @@ _COLOURS = (
 _FIRST = (
     "pstbloom", "scan", "counting", "psthash", "kindex", "hem", "betree", "atree", "auto", "REIN", "TAMA", "H-TREE",
 )  # fmt: skip
+
+
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """Colours of the lines of one chart: those of engines are their own, others take what is left.
+
+    >>> found = colours(["hem", "hem, optimum", "scan", "other"])
+    >>> found["hem"] == colour("hem"), len(set(found.values()))
+    (True, 4)
+    """
+    names = list(names)
+    found = {name: colour(name) for name in names if name in _FIRST}
+    left = [each for each in _COLOURS[::-1] if each not in found.values()] or list(_COLOURS)
+    others = [name for name in names if name not in found]
+    return found | {name: left[place % len(left)] for place, name in enumerate(others)}
 
 
 def colour(name: str) -> str:

@@ -46,7 +46,7 @@ def measure(case: Case, size: Size) -> list[dict[str, Any]]:
 def _grid_cell(grid: int, prepared: Encoded, size: Size) -> Cell:
     """A size of the grid has a section of its own, beside what the paper sweeps."""
     cell = measure_engine_cell(f"hem, grid {grid}", {"grid": grid}, prepared, size)
-    return cell._replace(row={**cell.row, **Place("grid", "grid", grid)._asdict()})
+    return cell._replace(row={**cell.row, **Place("grid", "grid", grid)._asdict(), "series": "hem"})
 
 
 def _row(case: Case, prepared: Encoded, cells: list[Cell], cell: Cell) -> dict[str, Any]:

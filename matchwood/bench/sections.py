@@ -78,8 +78,13 @@ def _lines(section: Section, value: str) -> str:
         if row.get(value) is not None:
             timeout, paper = row.get("timeout") is not None, row.get(_PAPER.get(value, ""))
             point = Point(float(row["x"]), float(row[value]), timeout, None if paper is None else float(paper))
-            series.setdefault(str(row["engine"]), []).append(point)
+            series.setdefault(_series(row), []).append(point)
     return line_chart(series, section.x_name or "", unit(value))
+
+
+def _series(row: Row) -> str:
+    """The line that a row belongs to: its engine's, unless it says otherwise."""
+    return str(row.get("series") or row["engine"])
 
 
 def _bars(known: Experiment, rows: Sequence[Row], value: str) -> str:
@@ -116,7 +121,7 @@ def _pivot(section: Section, value: str) -> str:
     cells: dict[str, dict[Any, str]] = {}
     for row in section.rows:
         mark = " timeout" if row.get("timeout") is not None else ""
-        cells.setdefault(str(row["engine"]), {})[row["x"]] = shown(row.get(value)) + mark
+        cells.setdefault(_series(row), {})[row["x"]] = shown(row.get(value)) + mark
     head = "".join(f"<th>{html.escape(tick_text(float(x)))}</th>" for x in columns)
     body = "".join(
         f"<tr><td>{html.escape(name)}</td>{_cells([found.get(x, '') for x in columns])}</tr>"

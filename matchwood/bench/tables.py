@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-HIDDEN = ("also",)
+HIDDEN = ("also", "series")
 """Fields for the report alone."""
 
 
