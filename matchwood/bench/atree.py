@@ -8,11 +8,11 @@ hits of all are equal, are held against brute force for the first events, and ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
+from functools import partial
 from typing import Any
 
 from matchwood.bench.atree_access import measure_choices
-from matchwood.bench.atree_cells import Cell, measure_cell, prepared
+from matchwood.bench.atree_cells import Cell, first_hits, measure_cell, prepared
 from matchwood.bench.atree_plan import (
     PAPER_ADS,
     SIZES,
@@ -20,27 +20,20 @@ from matchwood.bench.atree_plan import (
     Case,
     Size,
     main_cases,
-    main_count,
     swept_cases,
-    swept_count,
 )
+from matchwood.bench.frame import Part
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SMOKE
-from matchwood.progress import Progress
 from matchwood.workloads.abegen import abegen
 
 ENGINES = ("scan", "counting", "atree")
 OWN = "atree"
 
 
-def run(scale: str) -> dict[str, Any]:
-    warm_up()
-    rows: list[dict[str, Any]] = []
-    with Progress("bench atree", "workloads", main_count(scale) + swept_count(scale)) as progress:
-        for case in chain(main_cases(scale), swept_cases(scale)):
-            rows += measure(case, SIZES[scale])
-            progress.advance()
-    return {"experiment": "atree", "scale": scale, "rows": rows}
+def parts(scale: str) -> list[Part]:
+    cases = (*main_cases(scale), *swept_cases(scale))
+    return [Part(case.name, partial(measure, case, SIZES[scale]), case.places) for case in cases]
 
 
 def warm_up() -> None:
@@ -55,20 +48,19 @@ def warm_up() -> None:
 
 def measure(case: Case, size: Size) -> list[dict[str, Any]]:
     """A row for each engine on one workload, and one for each variant of the A-Tree."""
-    small = prepared(case.workload)
+    workload = case.generate()
+    small = prepared(workload)
     cells = [measure_cell(engine, small, size) for engine in ENGINES]
     plain = cells[ENGINES.index(OWN)]
     for name, options in case.variants.items():
         cell = measure_cell(OWN, small, size, options)
-        cells.append(Cell({**cell.row, "engine": f"{OWN}, {name}", **saved(plain.row, cell.row)}, cell.hits))
+        cells.append(cell._replace(row={**cell.row, "engine": f"{OWN}, {name}", **saved(plain.row, cell.row)}))
     if case.variants:
         cells += measure_choices(small, size)
     check_agreement(cells)
-    said = case.workload.describe()
+    said = workload.describe()
     shared = {
         "workload": case.name,
-        "sweep": case.sweep,
-        "value": case.value,
         "predicates_per_rule": round(said["predicates_per_rule"], 2),
         "sharing": round(said["sharing"], 2),
     }
@@ -88,10 +80,11 @@ def saved(plain: Mapping[str, Any], without: Mapping[str, Any]) -> dict[str, flo
 
 
 def check_agreement(cells: Iterable[Cell]) -> None:
-    """All hits of all events are equal."""
+    """All hits of all events are equal; one that had time for fewer events is held against the others' first ones."""
     first, *others = cells
     for other in others:
-        if not other.hits.equals(first.hits):
+        events = min(first.events, other.events)
+        if not first_hits(other.hits, events).equals(first_hits(first.hits, events)):
             raise WrongAnswer(f"{other.row['engine']} has {other.hits.num_rows:,} hits, {first.row['engine']} others")
 
 

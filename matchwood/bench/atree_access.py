@@ -32,7 +32,7 @@ def measure_choices(prepared: Prepared, size: Size) -> list[Cell]:
 def _cell(name: str, index: Index, prepared: Prepared, size: Size) -> Cell:
     hits = index.match_many(prepared.table)
     figures = matching_of(index, prepared.table, hits, size.seconds)
-    return Cell({"engine": f"atree, access child {name}", "rules": len(index), **figures}, hits)
+    return Cell({"engine": f"atree, access child {name}", "rules": len(index), **figures}, hits, len(prepared.table))
 
 
 def _draw(tree: ATree) -> None:

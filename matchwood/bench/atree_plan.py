@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
+from matchwood.bench.frame import Place, swept
 from matchwood.workloads.abegen import abegen
 from matchwood.workloads.abegen_settings import AbeSettings
 from matchwood.workloads.ads_arbitrary import ads_arbitrary
@@ -16,8 +18,8 @@ SEED = 7
 class Size(NamedTuple):
     """How large a scale is.
 
-    The ideas are measured on `rules` of ABE-Gen and `ideas` of the ads; all `ads` are measured with the plain engines.
-    A sweep changes one setting of `swept` rules; where that makes rules larger, there are fewer of them, so that all
+    The ideas are measured on `rules` of ABE-Gen and `ideas` of the ads, all `ads` with the plain engines alone. A sweep
+    changes one setting of `swept` rules; where that makes rules larger, there are fewer of them, so that all
     rules together have at most `predicates`: 1,000,000 rules of depth 6 would have half a billion. `singles` rules are
     changed one by one, and an engine matches all events again and again for so many `seconds`.
     """
@@ -38,26 +40,14 @@ SIZES = {
         rules=4_000, ads=10_000, ideas=10_000, swept=600, predicates=8_000, events=200, singles=200, seconds=0.4
     ),
     "full": Size(
-        rules=30_000,
-        ads=1_392_196,
-        ideas=50_000,
-        swept=10_000,
-        predicates=200_000,
-        events=200,
-        singles=5_000,
+        rules=10_000, ads=1_392_196, ideas=50_000, swept=3_000, predicates=60_000, events=200, singles=2_000,
         seconds=1,
     ),
     "paper": Size(
-        rules=1_000_000,
-        ads=1_392_196,
-        ideas=300_000,
-        swept=1_000_000,
-        predicates=30_000_000,
-        events=200,
-        singles=20_000,
-        seconds=1,
+        rules=1_000_000, ads=1_392_196, ideas=300_000, swept=1_000_000, predicates=30_000_000, events=200,
+        singles=20_000, seconds=1,
     ),
-}
+}  # fmt: skip
 
 _TABLE_3: dict[str, tuple[Any, ...]] = {
     "rules": (0.1, 0.3, 3, 10),
@@ -100,30 +90,29 @@ PAPER_ADS: dict[str, dict[str, Any]] = {
 
 
 class Case(NamedTuple):
-    """A workload to measure: which sweep it belongs to, and the value of the swept setting."""
+    """A workload to measure: its name, how it is made, its places in the paper's figures."""
 
     name: str
-    workload: Workload
-    sweep: str | None = None
-    value: float | None = None
+    generate: Callable[[], Workload]
+    places: tuple[Place, ...]
     variants: Mapping[str, Mapping[str, bool]] = {}
 
 
-def main_cases(scale: str) -> Iterator[Case]:
+def main_cases(scale: str) -> list[Case]:
     """The two workloads at their defaults."""
     size = SIZES[scale]
-    yield Case("abegen", abegen(rules=size.rules, events=size.events, seed=SEED), variants=VARIANTS)
-    yield Case("ads", _ads(size.ideas, size.events), variants=VARIANTS)
+    settings = {"rules": size.rules, "events": size.events, "seed": SEED}
+    found = [
+        Case("abegen", partial(abegen, **settings), (Place("abegen"),), VARIANTS),
+        Case("ads", _ads(size.ideas, size.events), (Place("ads"),), VARIANTS),
+    ]
     if size.ads != size.ideas:
-        yield Case("ads, all", _ads(size.ads, size.events))
+        found.append(Case("ads, all", _ads(size.ads, size.events), (Place("ads"),)))
+    return found
 
 
-def main_count(scale: str) -> int:
-    return 2 + (SIZES[scale].ads != SIZES[scale].ideas)
-
-
-def _ads(rules: int, events: int) -> Workload:
-    return ads_arbitrary(rules=rules, events=events, matching=_matching(rules), seed=SEED)
+def _ads(rules: int, events: int) -> Callable[[], Workload]:
+    return partial(ads_arbitrary, rules=rules, events=events, matching=_matching(rules), seed=SEED)
 
 
 def _matching(rules: int) -> float:
@@ -131,26 +120,30 @@ def _matching(rules: int) -> float:
     return max(0.001, 2 / rules)
 
 
-def swept_cases(scale: str) -> Iterator[Case]:
-    """Each sweep begins with the defaults."""
-    yield _swept(scale, None, None)
+def swept_cases(scale: str) -> list[Case]:
+    """The defaults, which every sweep has in common, then one setting changed at a time."""
+    rules, usual = _swept_rules(scale, {}), vars(AbeSettings())
+    places = swept({**usual, "rules": rules}, SWEEPS[scale])
+    found = [Case("abegen, swept from here", partial(abegen, **_settings(scale, rules, {})), places)]
     for name, values in SWEEPS[scale].items():
         for value in values:
-            yield _swept(scale, name, value)
+            found.append(_swept(scale, name, value))
+    return found
 
 
-def swept_count(scale: str) -> int:
-    return 1 + sum(map(len, SWEEPS[scale].values()))
-
-
-def _swept(scale: str, name: str | None, value: Any) -> Case:
-    size = SIZES[scale]
-    changed = {} if name in (None, "rules") else {name: value}
-    usual = AbeSettings(rules=1, **changed)
-    rules = min(size.swept, int(size.predicates / usual.predicates))
+def _swept(scale: str, name: str, value: Any) -> Case:
+    changed = {} if name == "rules" else {name: value}
+    rules = _swept_rules(scale, changed)
     if name == "rules":
-        rules = int(rules * value)
-    workload = abegen(**{"rules": max(20, rules), "events": size.events, "seed": SEED, **changed})
-    shown = workload.rules.count if name == "rules" else value
-    label = "abegen, swept from here" if name is None else f"abegen, {name} {shown:,}"
-    return Case(label, workload, name, shown)
+        rules = value = max(20, int(rules * value))
+    settings = _settings(scale, rules, changed)
+    return Case(f"abegen, {name} {value:,}", partial(abegen, **settings), (Place(name, name, value),))
+
+
+def _swept_rules(scale: str, changed: dict[str, Any]) -> int:
+    size, usual = SIZES[scale], AbeSettings(rules=1, **changed)
+    return max(20, min(size.swept, int(size.predicates / usual.predicates)))
+
+
+def _settings(scale: str, rules: int, changed: dict[str, Any]) -> dict[str, Any]:
+    return {"rules": rules, "events": SIZES[scale].events, "seed": SEED, **changed}

@@ -9,13 +9,22 @@ index against the oracle, and all engines against each other.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
+from matchwood.bench.frame import Part, Place
 from matchwood.bench.measure import Measured, check_agreement, measure_engine, require_hits, timed
-from matchwood.bench.setup import Prepared, check_with_brute_force, check_with_oracle, prepare, sizes, warm_up
+from matchwood.bench.setup import (
+    CHECKED_EVENTS,
+    Prepared,
+    check_with_brute_force,
+    check_with_oracle,
+    prepare,
+    sizes,
+)
+from matchwood.bench.setup import warm_up as warm_up_engines
 from matchwood.engines import Engine, engine_class
 from matchwood.indexing.compiled import CompiledMatcher
-from matchwood.progress import Progress
 from matchwood.workloads.ads import ads
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
@@ -45,15 +54,20 @@ class Built(NamedTuple):
     seconds: float
 
 
-def run(scale: str) -> dict[str, Any]:
-    warm_up(ENGINES)
-    rows: list[dict[str, Any]] = []
-    with Progress("bench core", "workloads", len(SIZES[scale]) * len(WORKLOADS)) as progress:
-        for rules, events in SIZES[scale]:
-            for name, make in WORKLOADS.items():
-                rows.extend(measure(name, make(rules, events)))
-                progress.advance()
-    return {"experiment": "core", "scale": scale, "rows": rows}
+def warm_up() -> None:
+    warm_up_engines(ENGINES)
+
+
+def parts(scale: str) -> list[Part]:
+    return [
+        Part(name, partial(_measured, name, rules, events), (Place(name, "rules", rules),))
+        for rules, events in SIZES[scale]
+        for name in WORKLOADS
+    ]
+
+
+def _measured(name: str, rules: int, events: int) -> list[dict[str, Any]]:
+    return measure(name, WORKLOADS[name](rules, events))
 
 
 def measure(name: str, workload: Workload) -> list[dict[str, Any]]:
@@ -61,13 +75,14 @@ def measure(name: str, workload: Workload) -> list[dict[str, Any]]:
     prepared = prepare(workload, OWN_ENGINE)
     check_with_oracle(prepared.rules, workload)
     built = {engine: _built(engine, prepared) for engine in ENGINES}
-    results = {engine: measure_engine(built[engine].engine, prepared.events) for engine in ENGINES}
+    results = {name: measure_engine(made.engine, prepared.events, spent_s=made.seconds) for name, made in built.items()}
     check_agreement(results)
     for engine in ENGINES:
-        check_with_brute_force(engine, built[engine].engine, prepared, workload)
+        events = min(CHECKED_EVENTS, results[engine].events)
+        check_with_brute_force(engine, built[engine].engine, prepared, workload, events)
     whole_s, hits = timed(lambda: prepared.rules.match_many(prepared.table))
     shared = _shared(name, prepared, require_hits(hits.num_rows, name))
-    from_table = round(1e6 * whole_s / results[OWN_ENGINE].events, 2)
+    from_table = round(1e6 * whole_s / prepared.events.count, 2)
     return [
         {
             **shared,
@@ -103,14 +118,16 @@ def _own(prepared: Prepared, built: dict[str, Built], engine: str, results: dict
     build_s = max(0.0, prepared.build_s - built[OWN_ENGINE].seconds) + encoded_s
     return {
         "engine": engine,
+        "events": found.events,
         "build_s": round(build_s, 3),
-        "us_per_event": round(1e6 * found.seconds / found.events, 2),
+        "us_per_event": round(found.us_per_event, 2),
         "candidates_per_event": found.candidates / found.events,
         "bytes_index": built[engine].engine.stats()["bytes_index"],
-        "ratio_to_scan": round(results["scan"].seconds / found.seconds, 2),
+        "ratio_to_scan": round(results["scan"].us_per_event / found.us_per_event, 2),
         "rules_per_s_text": round(rules / build_s),
         "rules_per_s_encoded": round(rules / encoded_s),
-        "ns_per_rule": round(1e9 * found.seconds / found.events / rules, 3),
+        "ns_per_rule": round(1e3 * found.us_per_event / rules, 3),
         "ns_per_candidate": round(1e9 * found.seconds / found.candidates, 2),
         "warmup_s": round(found.warmup_s, 4),
+        **found.marks(),
     }

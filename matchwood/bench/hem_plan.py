@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
+from matchwood.bench.frame import Place, swept
 from matchwood.workloads.hem import Intervals, hem
 
 SEED = 7
@@ -74,32 +76,26 @@ PAPER: dict[str, dict[str, Any]] = {
 
 
 class Case(NamedTuple):
-    """A workload to measure: which sweep it belongs to, and the value of the swept setting."""
+    """A workload to measure: its name, how it is made, its places in the paper's figures, sizes of the grid to try."""
 
     name: str
-    workload: Intervals
-    sweep: str | None = None
-    value: float | None = None
+    generate: Callable[[], Intervals]
+    places: tuple[Place, ...]
+    grids: tuple[int, ...] = ()
 
 
-def cases(scale: str) -> Iterator[Case]:
-    """The usual settings first, then one changed at a time."""
-    yield _case(scale, None, 0)
+def cases(scale: str) -> list[Case]:
+    """The usual settings, which every sweep has in common, then one changed at a time."""
+    usual = {"rules": SIZES[scale].rules, "attributes": 10, "width": 0.5}
+    places = swept(usual, SWEEPS[scale])
+    found = [Case("10 attributes, width 0.5", partial(hem, **_settings(scale)), places, GRIDS[scale])]
     for name, values in SWEEPS[scale].items():
         for value in values:
-            yield _case(scale, name, value)
+            chosen = int(value * SIZES[scale].rules) if name == "rules" else value
+            settings = {**_settings(scale), name: chosen}
+            found.append(Case(f"{name} {chosen:,}", partial(hem, **settings), (Place(name, name, chosen),)))
+    return found
 
 
-def case_count(scale: str) -> int:
-    return 1 + sum(map(len, SWEEPS[scale].values()))
-
-
-def _case(scale: str, name: str | None, value: float) -> Case:
-    size = SIZES[scale]
-    settings: dict[str, Any] = {"rules": size.rules, "events": size.events, "seed": SEED}
-    if name == "rules":
-        value = settings["rules"] = int(value * size.rules)
-    elif name is not None:
-        settings[name] = value
-    label = "10 attributes, width 0.5" if name is None else f"{name} {value:,}"
-    return Case(label, hem(**settings), name, value if name else None)
+def _settings(scale: str) -> dict[str, Any]:
+    return {"rules": SIZES[scale].rules, "events": SIZES[scale].events, "seed": SEED}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matchwood.bench import pstree_intervals, pstree_spaces, pstree_workloads
-from matchwood.bench.setup import warm_up
+from matchwood.bench.frame import Part
+from matchwood.bench.setup import warm_up as warm_up_engines
 from matchwood.engines.registry import engine_names
 
 
-def run(scale: str) -> dict[str, Any]:
-    warm_up(engine_names("conjunctions"))
+def warm_up() -> None:
+    warm_up_engines(engine_names("conjunctions"))
     pstree_spaces.run("smoke")
-    parts = (pstree_spaces, pstree_intervals, pstree_workloads)
-    return {"experiment": "pstree", "scale": scale, "rows": [row for part in parts for row in part.run(scale)]}
+
+
+def parts(scale: str) -> list[Part]:
+    return [part for each in (pstree_spaces, pstree_intervals, pstree_workloads) for part in each.parts(scale)]

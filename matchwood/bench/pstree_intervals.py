@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from matchwood.bench import _interval_tree_kernels as interval_tree
 from matchwood.bench import _segment_tree_kernels as segment_tree
 from matchwood.bench import _space_report_kernels as by_space
+from matchwood.bench.frame import Part, Place
 from matchwood.bench.measure import WrongAnswer, require_hits, timed
 from matchwood.encoding.key_columns import frozen
 from matchwood.encoding.spaces import Spaces, spaces_class
@@ -48,6 +49,10 @@ class Rival(NamedTuple):
     locate: Callable[[], Any] | None
     report: Callable[[NDArray[np.int32]], NDArray[np.int64]]
     nbytes: int
+
+
+def parts(scale: str) -> list[Part]:
+    return [Part("table 3: intervals", partial(run, scale), (Place("intervals"),))]
 
 
 def run(scale: str) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from matchwood.bench.frame import Part, Place
 from matchwood.bench.measure import WrongAnswer, timed
 from matchwood.encoding.keys import strings_of
 from matchwood.encoding.spaces import Spaces, spaces_class
@@ -47,9 +48,18 @@ COLUMNS: dict[str, Draw] = {
 }
 
 
+def parts(scale: str) -> list[Part]:
+    located = [
+        Part(f"locate, {kind}", partial(measure_locate, kind, count), (Place(f"locate, {kind}", "boundaries", count),))
+        for kind in CONSTANTS
+        for count in BOUNDARIES[scale]
+    ]
+    insertion = Part("one by one, int", partial(measure_insertion, ONE_BY_ONE[scale]), (Place("insertion"),))
+    return [*located, insertion]
+
+
 def run(scale: str) -> list[dict[str, Any]]:
-    rows = [row for kind in CONSTANTS for count in BOUNDARIES[scale] for row in measure_locate(kind, count)]
-    return [*rows, *measure_insertion(ONE_BY_ONE[scale])]
+    return [row for part in parts(scale) for row in part.measure()]
 
 
 def measure_locate(kind: str, count: int) -> list[dict[str, Any]]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from matchwood.bench.frame import TIME_BOXES, Part, chosen, run_parts
+from matchwood.bench.machine import machine
 from matchwood.errors import InvalidArgument
 
 SCALES = ("quick", "full", "paper")
@@ -40,13 +44,48 @@ class Experiment(NamedTuple):
     label: tuple[str, ...]
     log: bool = True
 
-    def run(self, scale: str) -> dict[str, Any]:
-        """Run it; a result that is wrong, or means nothing, is an error."""
+    def parts(self, scale: str) -> Sequence[Part]:
+        """What it consists of, in order; nothing is generated or measured yet."""
         if scale not in (*SCALES, SMOKE):
             raise InvalidArgument(f"scale must be one of {', '.join(SCALES)} (got {scale!r})")
-        result = importlib.import_module(self.module).run(scale)
-        rows = [complete(row) for row in result["rows"]]
-        return {"experiment": self.name, "scale": scale, "rows": rows}
+        module = self._module()
+        if hasattr(module, "parts"):
+            found: Sequence[Part] = module.parts(scale)
+            return found
+        return [Part(self.name, lambda: module.run(scale)["rows"])]
+
+    def _module(self) -> Any:
+        return importlib.import_module(self.module)
+
+    def run(self, scale: str, only: str | None = None, box_s: float | None = None) -> dict[str, Any]:
+        """Run it, or the parts whose names contain `only`; a result that is wrong, or means nothing, is an error.
+
+        Each cell has `box_s` seconds, or what is usual at that scale.
+        """
+        parts, box = chosen(self.parts(scale), only), TIME_BOXES[scale] if box_s is None else box_s
+        if hasattr(self._module(), "parts"):
+            self._module().warm_up()
+        rows = [complete(row) for row in run_parts(self.name, parts, box)]
+        taken = datetime.now(UTC).isoformat(timespec="seconds")
+        about = {"taken": taken, "only": only, "time_box_s": box, "machine": machine()}
+        return {"experiment": self.name, "scale": scale, "rows": rows, "runs": [about]}
+
+
+def merged(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
+    """An earlier result in which the workloads that ran again have their new rows, in the same place.
+
+    >>> old = {"scale": "quick", "rows": [{"workload": "a"}, {"workload": "b"}], "runs": [1]}
+    >>> merged(old, {"scale": "quick", "rows": [{"workload": "a", "x": 5}], "runs": [2]})
+    {'scale': 'quick', 'rows': [{'workload': 'a', 'x': 5}, {'workload': 'b'}], 'runs': [1, 2]}
+    """
+    if old is None or old["scale"] != new["scale"]:
+        return new
+    again = {(row.get("workload"), row.get("rules")) for row in new["rows"]}
+    keys = [(row.get("workload"), row.get("rules")) for row in old["rows"]]
+    at = next((place for place, key in enumerate(keys) if key in again), len(keys))
+    kept = [row if key not in again else None for row, key in zip(old["rows"], keys, strict=True)]
+    rows = [*kept[:at], *new["rows"], *kept[at:]]
+    return {**old, "rows": [row for row in rows if row is not None], "runs": [*old.get("runs", []), *new["runs"]]}
 
 
 def complete(row: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+HIDDEN = ("also", "series")
+"""Fields for the report alone."""
+
 
 def text_table(rows: Sequence[dict[str, Any]]) -> str:
     """Columns in the order of the rows, numbers to the right; columns without any value are left out.
@@ -30,7 +33,7 @@ def filled_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
     return [
         name
         for name in dict.fromkeys(name for row in rows for name in row)
-        if any(row.get(name) is not None for row in rows)
+        if name not in HIDDEN and any(row.get(name) is not None for row in rows)
     ]
 
 

@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from matchwood.bench.figures import FIGURES, PAPERS
 from matchwood.bench.measure import WrongAnswer
-from matchwood.bench.registry import EXPERIMENTS, SCALES, experiment
-from matchwood.bench.report import write_report
+from matchwood.bench.registry import EXPERIMENTS, SCALES, experiment, merged
+from matchwood.bench.report import read_result, write_report
 from matchwood.bench.tables import filled_columns, text_table, transposed
-from matchwood.commands.calls import WrongCall
+from matchwood.commands.calls import WrongCall, count
 
 RESULTS = Path("bench-results")
 ALL = "all"
@@ -41,46 +42,59 @@ def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help=f"where the figures go (default: {RESULTS}/NAME.json)"
     )
+    parser.add_argument("--only", metavar="TEXT", help="just the workloads whose names contain TEXT")
+    parser.add_argument("--time-box", type=count, metavar="SECONDS", help="the most that a cell may take")
     parser.set_defaults(run=run_experiments)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
     print(text_table([{"experiment": name, "shows": known.title} for name, known in EXPERIMENTS.items()]))
+    sections = [
+        {"experiment": name, "section": section, "reproduces": f"{PAPERS[name]}, {figure}"}
+        for name in EXPERIMENTS
+        for section, figure in FIGURES.get(name, {}).items()
+    ]
+    print(f"\n{text_table(sections)}")
     return 0
 
 
 def run_experiments(arguments: argparse.Namespace) -> int:
     """One experiment, or all: a wrong answer in one does not keep the others from running, but is never forgotten."""
     if arguments.name != ALL:
-        _run(arguments.name, arguments.scale, arguments.json or RESULTS / f"{arguments.name}.json")
+        _run(arguments.name, arguments, arguments.json or RESULTS / f"{arguments.name}.json")
         return 0
     if arguments.json:
         raise WrongCall("--json names the file of one experiment; all of them go to " + str(RESULTS))
-    failed = [name for name in EXPERIMENTS if not _went_well(name, arguments.scale)]
+    if arguments.only:
+        raise WrongCall("--only names workloads of one experiment")
+    failed = [name for name in EXPERIMENTS if not _went_well(name, arguments)]
     if failed:
         print(f"matchwood: these experiments failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 
-def _went_well(name: str, scale: str) -> bool:
+def _went_well(name: str, arguments: argparse.Namespace) -> bool:
     try:
-        _run(name, scale, RESULTS / f"{name}.json")
+        _run(name, arguments, RESULTS / f"{name}.json")
     except WrongAnswer as error:
         print(f"matchwood: {name}: {error}", file=sys.stderr)
         return False
     return True
 
 
-def _run(name: str, scale: str, path: Path) -> None:
+def _run(name: str, arguments: argparse.Namespace, path: Path) -> None:
+    """Run, write and print; workloads that run again take the place of those that are there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    print(f"{name} ({scale}): {experiment(name).title}", flush=True)
-    result = experiment(name).run(scale)
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(f"{name} ({arguments.scale}): {experiment(name).title}", flush=True)
+    result = experiment(name).run(arguments.scale, arguments.only, arguments.time_box)
     rows = result["rows"]
+    if arguments.only and path.is_file():
+        result = merged(read_result(path), result)
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(f"\n{text_table(rows) if len(filled_columns(rows)) <= _WIDEST else transposed(rows)}\n\nwritten to {path}\n")
 
 
 def run_report(arguments: argparse.Namespace) -> int:
-    count = write_report(RESULTS, arguments.output)
-    print(f"{count} experiment{'' if count == 1 else 's'} in {arguments.output}")
+    found = write_report(RESULTS, arguments.output)
+    print(f"{found} experiment{'' if found == 1 else 's'} in {arguments.output}")
     return 0

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from matchwood.bench import atree, atree_cells
-from matchwood.bench.atree_plan import SIZES, SWEEPS, VARIANTS, main_cases, swept_cases, swept_count
+from matchwood.bench.atree_plan import SIZES, SWEEPS, VARIANTS, main_cases, swept_cases
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.engines import ATree
@@ -19,7 +19,8 @@ from matchwood.workloads.abegen_settings import AbeSettings
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
-    return atree.measure(next(case for case in main_cases(SMOKE) if case.name == "ads"), SIZES[SMOKE])
+    (case,) = (case for case in main_cases(SMOKE) if case.name == "ads")
+    return atree.measure(case, SIZES[SMOKE])
 
 
 def test_a_row_for_every_engine_and_every_idea(rows: list[dict[str, Any]]) -> None:
@@ -63,14 +64,16 @@ def test_every_scale_is_planned() -> None:
 
 
 def test_sweeps_change_one_setting_and_keep_the_size_of_all_rules_in_bounds() -> None:
-    cases = list(swept_cases(SMOKE))
-    assert len(cases) == swept_count(SMOKE)
-    assert [(case.sweep, case.value) for case in cases] == [(None, None), ("depth", 1), ("alpha", 0.0)]
-    for case in cases:
-        said = case.workload.describe()
+    usual, *others = swept_cases(SMOKE)
+    assert usual.places == (("depth", "depth", 3), ("alpha", "alpha", 0.6))
+    assert [case.places for case in others] == [(("depth", "depth", 1),), (("alpha", "alpha", 0.0),)]
+    for case in (usual, *others):
+        said = case.generate().describe()
         assert said["predicates_per_rule"] * said["rules"] < 2 * SIZES[SMOKE].predicates
-        for name in set(AbeSettings.__dataclass_fields__) - {"rules", "events", "seed", case.sweep}:
+        changed = {place.x_name for place in case.places}
+        for name in set(AbeSettings.__dataclass_fields__) - {"rules", "events", "seed", *changed}:
             assert said[name] == getattr(AbeSettings(), name)
+        assert all(said[place.x_name] == place.x for place in case.places)
 
 
 def test_a_lost_hit_fails_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:

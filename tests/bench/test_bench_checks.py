@@ -84,15 +84,15 @@ def test_agreement_is_about_hits_not_their_number(workload: Workload) -> None:
 
 
 def test_a_checksum_sees_which_event_has_which_hit() -> None:
-    from matchwood.bench.measure import _checksum
+    from matchwood.bench.measure import _checksums
 
     units = np.array([1, 2, 3], np.int32)
     sums = {
-        _checksum(first, np.array(offsets), units)
+        tuple(_checksums(first, np.array(offsets), units).tolist())
         for first, offsets in [(0, [0, 1, 3]), (0, [0, 2, 3]), (1, [0, 1, 3])]
     }
     assert len(sums) == 3
-    assert _checksum(0, np.array([0, 3]), units) == _checksum(0, np.array([0, 3]), units[::-1])
+    assert _checksums(0, np.array([0, 3]), units) == _checksums(0, np.array([0, 3]), units[::-1])
 
 
 def test_a_rejected_rule_fails_the_run(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,8 @@ def results() -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_gives_checked_rows(results: dict[str, Any], name: str) -> None:
     result = json.loads(json.dumps(results[name]))
-    assert list(result) == ["experiment", "scale", "rows"]
+    assert list(result) == ["experiment", "scale", "rows", "runs"]
+    assert result["runs"][0]["machine"]["cores"] >= 1
     assert (result["experiment"], result["scale"]) == (name, SMOKE)
     for row in result["rows"]:
         assert list(row)[: len(FIELDS)] == INTERFACE

@@ -9,7 +9,7 @@ import pytest
 
 from matchwood.bench import hem as experiment
 from matchwood.bench import hem_cells
-from matchwood.bench.hem_plan import GRIDS, PAPER, SIZES, SWEEPS, VARIANTS, case_count, cases
+from matchwood.bench.hem_plan import GRIDS, PAPER, SIZES, SWEEPS, VARIANTS, cases
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.bench.rivals.base import Rival
@@ -23,7 +23,7 @@ RULES, EVENTS = 400, 12
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
-    return experiment.measure(next(cases(SMOKE)), SIZES[SMOKE], GRIDS[SMOKE])
+    return experiment.measure(cases(SMOKE)[0], SIZES[SMOKE])
 
 
 def ends(attributes: int = 7, width: float = 0.3, rules: int = RULES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -149,8 +149,8 @@ def test_the_papers_shares_stand_beside_ours(rows: list[dict[str, Any]]) -> None
 
 
 def test_a_rival_that_has_no_room_is_left_out() -> None:
-    case = next(cases(SMOKE))
-    rows = experiment.measure(case, SIZES[SMOKE]._replace(copies=10), ())
+    case = cases(SMOKE)[0]._replace(grids=())
+    rows = experiment.measure(case, SIZES[SMOKE]._replace(copies=10))
     assert "H-TREE" not in [row["engine"] for row in rows]
 
 
@@ -158,7 +158,8 @@ def test_every_scale_is_planned() -> None:
     assert set(SIZES) == set(SWEEPS) == set(GRIDS) == {SMOKE, *SCALES}
     assert SIZES["paper"].rules == 900_000
     assert {"rules", "attributes", "width"} == set(SWEEPS["quick"]) == set(SWEEPS["paper"])
-    assert len(list(cases(SMOKE))) == case_count(SMOKE)
+    assert [case.name for case in cases(SMOKE)] == ["10 attributes, width 0.5", "width 0.2"]
+    assert cases(SMOKE)[0].places == (("width", "width", 0.5),)
     assert [round(SIZES["paper"].rules * times, -4) for times in SWEEPS["paper"]["rules"]][::3] == [100_000, 1_700_000]
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from matchwood.bench.charts import bar_chart
+from matchwood.bench.axes import axis
+from matchwood.bench.charts import Bar, bar_chart
+from matchwood.bench.lines import Point, line_chart
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import EXPERIMENTS, Experiment, complete
+from matchwood.bench.sections import section_html, sections_of
 from matchwood.bench.tables import filled_columns, text_table, transposed
 from matchwood.cli import main
 
@@ -28,7 +33,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """Experiments that return at once; those named in `fails` give wrong answers."""
     calls: dict[str, list[str]] = {"ran": [], "fails": []}
 
-    def run(experiment: Experiment, scale: str) -> dict[str, Any]:
+    def run(experiment: Experiment, scale: str, only: str | None = None, box_s: float | None = None) -> dict[str, Any]:
         calls["ran"].append(f"{experiment.name} {scale}")
         if experiment.name in calls["fails"]:
             raise WrongAnswer("two and two are five")
@@ -51,7 +56,7 @@ def test_columns_without_values_are_left_out() -> None:
 
 
 def test_a_chart_escapes_its_labels_and_orders_lengths() -> None:
-    chart = bar_chart([(row["engine"], row["us_per_event"]) for row in ROWS], "µs", log=True)
+    chart = bar_chart([(str(row["engine"]), float(str(row["us_per_event"]))) for row in ROWS], "µs", log=True)
     assert "&lt;b&gt;" in chart
     widths = [float(width) for width in re.findall(r"<rect [^>]*width='([\d.]+)'", chart)]
     assert widths[0] > widths[1] > 0
@@ -59,11 +64,83 @@ def test_a_chart_escapes_its_labels_and_orders_lengths() -> None:
     assert "width='0.0'" in bar_chart([("none", 0.0)], "µs", log=True)
 
 
+def test_bars_stand_in_groups_and_beside_the_papers_numbers() -> None:
+    bars = [Bar("scan", 5.0, "small"), Bar("scan", 50.0, "large", paper=500.0), Bar("hem", 1.0, "large", "timeout")]
+    chart = bar_chart(bars, "µs", log=True)
+    assert re.findall(r"font-weight='600'>(\w+)<", chart) == ["small", "large"]
+    assert "50 (paper: 500)" in chart
+    assert "1 timeout" in chart
+    (diamond,) = re.findall(r"<path d='M([\d.]+) ", chart)
+    ends = [float(x) + float(w) for x, w in re.findall(r"<rect x='(\d+)'[^>]*width='([\d.]+)'", chart)]
+    assert float(diamond) > max(ends)
+
+
+def test_lines_rise_with_what_they_show() -> None:
+    series = {
+        "scan": [Point(1, 10), Point(10, 100), Point(100, 1_000)],
+        "hem": [Point(1, 1), Point(100, 2, timeout=True, paper=20.0)],
+    }
+    chart = line_chart(series, "rules", "µs an event")
+    ElementTree.fromstring(chart)
+    scan, hem = (
+        [tuple(map(float, pair.split(","))) for pair in points.split()]
+        for points in re.findall(r"<polyline points='([^']*)'", chart)
+    )
+    assert [x for x, _ in scan] == sorted(x for x, _ in scan)
+    assert [y for _, y in scan] == sorted((y for _, y in scan), reverse=True)
+    assert scan[1][0] - scan[0][0] == pytest.approx(scan[2][0] - scan[1][0], abs=0.2), "decades are equally long"
+    assert hem[0][1] > scan[0][1]
+    assert "rules (logarithmic)" in chart
+    assert "µs an event (logarithmic)" in chart
+    assert "the paper's number" in html.unescape(chart)
+    assert "timeout" in chart
+    assert line_chart({}, "x", "y") == ""
+
+
+@pytest.mark.parametrize(
+    ("values", "log", "low", "high"),
+    [([3, 470], True, 2, 500), ([0, 7], False, 0, 8), ([5, 5], False, 0, 5), ([0.05, 0.8], True, 0.05, 1)],
+)
+def test_axes_are_rounded_outwards(values: list[float], log: bool, low: float, high: float) -> None:
+    found = axis(values, 100, from_zero=True)
+    assert (found.log, found.low, found.high) == (log, pytest.approx(low), pytest.approx(high))
+    assert all(low <= tick <= high * 1.001 for tick in found.ticks())
+    assert len(found.ticks()) >= 3
+
+
+def test_sections_share_the_usual_case() -> None:
+    rows = [
+        {"engine": "scan", "section": "a", "x_name": "a", "x": 2, "also": [["b", "b", 7], ["c", "c", 1]]},
+        {"engine": "scan", "section": "a", "x_name": "a", "x": 1},
+        {"engine": "scan", "section": "b", "x_name": "b", "x": 9},
+        {"engine": "hem"},
+    ]
+    found = sections_of(rows)
+    assert [(each.name, each.x_name, [row.get("x") for row in each.rows]) for each in found] == [
+        ("a", "a", [1, 2]), ("b", "b", [7, 9]), (None, None, [None]),
+    ]  # fmt: skip
+
+
+def test_a_sweep_is_drawn_and_tabled_and_names_its_figure() -> None:
+    rows = [
+        {"engine": engine, "section": "width", "x_name": "width", "x": x, "us_per_event": 10 * x, "paper_us": 3.0}
+        for engine in ("hem", "<scan>")
+        for x in (0.2, 0.5)
+    ]
+    (section,) = sections_of(rows)
+    shown = section_html(EXPERIMENTS["hem"], section)
+    assert "HEM, Sci. China 2016, Fig. 7" in shown
+    assert "<th>0.2</th><th>0.5</th>" in shown
+    assert "&lt;scan&gt;</td><td>2</td><td>5</td>" in shown
+    assert shown.count("<polyline") == 2
+
+
 def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "list"]) == 0
     out = capsys.readouterr().out
     for name, experiment in EXPERIMENTS.items():
         assert re.search(rf"^{name} +{re.escape(experiment.title)}$", out, re.MULTILINE)
+    assert re.search(r"^hem +width +HEM, Sci. China 2016, Fig. 7$", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("call", [["run", "core"], ["core"]])
@@ -109,7 +186,7 @@ def test_the_report_shows_every_result(known: dict[str, list[str]], capsys: pyte
     assert main(["bench", "report"]) == 0
     page = Path("bench-results/report.html").read_text()
     assert [name for name in EXPERIMENTS if f"id='{name}'" in page] == list(EXPERIMENTS)
-    assert page.count("<svg") == page.count("<table") == len(EXPERIMENTS)
+    assert page.count("<svg") == page.count("<table") == page.count("href='#") == len(EXPERIMENTS)
     assert main(["bench", "report", "-o", "page.html"]) == 0
     assert Path("page.html").read_text() == page
     assert f"{len(EXPERIMENTS)} experiments in page.html" in capsys.readouterr().out

@@ -1,0 +1,80 @@
+"""What experiments are made of: parts that run one by one, each with its place in a figure of a paper.
+
+A module of experiments has `parts(scale)`; what all of them share comes from here: `--only`, the progress that is
+shown, the time box of each cell, and the fields `section`, `x_name` and `x` of their rows, from which the report draws
+lines. A module that only has `run(scale)` is a single part, which is named after the experiment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from matchwood.bench.measure import time_box
+from matchwood.errors import InvalidArgument
+from matchwood.progress import Progress
+
+Row: TypeAlias = dict[str, Any]
+
+TIME_BOXES = {"smoke": 60.0, "quick": 30.0, "full": 300.0, "paper": 900.0}
+"""Seconds that a cell, one engine on one workload, may take at each scale."""
+
+
+class Place(NamedTuple):
+    """Where a workload stands: a section, which `figures.py` relates to a paper, and there the value of a setting."""
+
+    section: str
+    x_name: str | None = None
+    x: float | None = None
+
+
+class Part(NamedTuple):
+    """One workload: the name that its rows have, how to measure it, and its places, of which it has several if it is
+    the usual case of several sweeps. Nothing is generated before it is measured."""
+
+    name: str
+    measure: Callable[[], Iterable[Row]]
+    places: tuple[Place, ...] = ()
+
+
+def swept(usual: dict[str, float], sweeps: Iterable[str]) -> tuple[Place, ...]:
+    """The places of the workload with the usual settings: one in each sweep.
+
+    >>> swept({"depth": 3, "alpha": 0.6}, ["depth"])
+    (Place(section='depth', x_name='depth', x=3),)
+    """
+    return tuple(Place(name, name, usual[name]) for name in sweeps if name in usual)
+
+
+def chosen(parts: Sequence[Part], only: str | None) -> list[Part]:
+    """The parts whose names, or sections, contain a text; all of them without one."""
+    if only is None:
+        return list(parts)
+    found = [part for part in parts if only in part.name or any(only in place.section for place in part.places)]
+    if not found:
+        names = ", ".join(repr(part.name) for part in parts)
+        raise InvalidArgument(f"no workload's name contains {only!r} (there are: {names})")
+    return found
+
+
+def run_parts(label: str, parts: Sequence[Part], box_s: float) -> list[Row]:
+    """The rows of all parts, each with its place."""
+    rows: list[Row] = []
+    with Progress(f"bench {label}", "workloads", len(parts)) as progress, time_box(box_s):
+        for part in parts:
+            rows += [placed(row, part.places) for row in part.measure()]
+            progress.advance()
+    return rows
+
+
+def placed(row: Row, places: Sequence[Place]) -> Row:
+    """A row with its place, unless it has one of its own; `also` has the others of a workload in several sweeps.
+
+    >>> placed({"engine": "scan"}, [Place("depth", "depth", 3)])
+    {'engine': 'scan', 'section': 'depth', 'x_name': 'depth', 'x': 3}
+    """
+    if not places or "section" in row:
+        return row
+    first, *others = places
+    more = {"also": [list(place) for place in others]} if others else {}
+    return {**row, **first._asdict(), **more}
