@@ -16,7 +16,7 @@ from matchwood.progress import Progress
 
 Row: TypeAlias = dict[str, Any]
 
-TIME_BOXES = {"smoke": 60.0, "quick": 30.0, "full": 300.0, "paper": 900.0}
+TIME_BOXES = {"smoke": 60.0, "quick": 30.0, "full": 900.0, "paper": 3600.0}
 """Seconds that a cell, one engine on one workload, may take at each scale."""
 
 
