@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from matchwood.errors import InvalidArgument
@@ -47,6 +48,11 @@ class Experiment(NamedTuple):
         result = importlib.import_module(self.module).run(scale)
         rows = [complete(row) for row in result["rows"]]
         return {"experiment": self.name, "scale": scale, "rows": rows}
+
+    def table(self, rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """What is printed of the rows: all of them, unless the experiment has a shorter way to say it."""
+        shorter = getattr(importlib.import_module(self.module), "table", None)
+        return rows if shorter is None else shorter(rows)  # type: ignore[no-any-return]
 
 
 def complete(row: dict[str, Any]) -> dict[str, Any]:
@@ -127,6 +133,13 @@ _ALL = (
         "kindex",
         "matchwood.bench.kindex",
         "DNF and CNF inverted lists, their rivals, and ranking (VLDB 2009)",
+        value="us_per_event",
+        label=("workload", "engine"),
+    ),
+    Experiment(
+        "auto",
+        "matchwood.bench.auto",
+        "Every engine on every workload, and what choosing one by itself costs",
         value="us_per_event",
         label=("workload", "engine"),
     ),

@@ -76,8 +76,9 @@ def _run(name: str, scale: str, path: Path) -> None:
     print(f"{name} ({scale}): {experiment(name).title}", flush=True)
     result = experiment(name).run(scale)
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    rows = result["rows"]
-    print(f"\n{text_table(rows) if len(filled_columns(rows)) <= _WIDEST else transposed(rows)}\n\nwritten to {path}\n")
+    rows = experiment(name).table(result["rows"])
+    wide = rows is result["rows"] and len(filled_columns(rows)) > _WIDEST
+    print(f"\n{transposed(rows) if wide else text_table(rows)}\n\nwritten to {path}\n")
 
 
 def run_report(arguments: argparse.Namespace) -> int:
