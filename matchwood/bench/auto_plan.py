@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from matchwood.errors import InvalidArgument
 from matchwood.workloads.abegen import abegen
 from matchwood.workloads.ads import ads
 from matchwood.workloads.ads_arbitrary import ads_arbitrary
@@ -55,6 +56,8 @@ _BEGEN: dict[str, tuple[Any, ...]] = {
     "distribution": ("uniform", "uniform", "zipf"),
 }
 _BEGEN_CELLS = 28
+_MOST_ADS = 0.0025
+"""More of the rules of Ads cannot match: most have too many predicates."""
 
 
 class Cell(NamedTuple):
@@ -102,10 +105,21 @@ def _begen(size: Scale) -> list[Cell]:
         chosen = {name: values[int(random.integers(len(values)))] for name, values in _BEGEN.items()}
         chosen["event_size"] = chosen["rule_size"] + 8
         chosen["matching"] = max(chosen["matching"], 3 / rules)
-        make = partial(begen, rules=rules, events=size.events, seed=SEED + place, **chosen)
+        make = partial(_reachable, begen, rules=rules, events=size.events, seed=SEED + place, **chosen)
         shown = " ".join(f"{name[:4]}={value:.3g}" for name, value in chosen.items() if name in _NUMBERS)
         found.append(Cell("begen", f"begen {rules:,} {chosen['distribution']} {shown}", make, False))
     return found
+
+
+def _reachable(generator: Callable[..., Workload], matching: float, **settings: Any) -> Workload:
+    """A workload of which at least the share `matching` matches: more where accidents alone make it more."""
+    while True:
+        try:
+            return generator(matching=matching, **settings)
+        except InvalidArgument:
+            if matching >= 0.5:
+                raise
+            matching = min(0.5, 3 * matching)
 
 
 _NUMBERS = ("dimensions", "cardinality", "rule_size", "matching", "equality")
@@ -117,7 +131,7 @@ def _ads(size: Scale) -> list[Cell]:
         for place, matching in enumerate((0.0003, 0.001, 0.0025)):
             share = max(matching, 3 / rules)
             make = partial(ads, rules=rules, events=size.events, matching=share, seed=SEED + place)
-            if share <= 0.0025 or matching == 0.0003:
+            if share <= _MOST_ADS:
                 found.append(Cell("ads", f"ads {rules:,} match={share:.3g}", make, False))
     return found
 

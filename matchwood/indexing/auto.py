@@ -17,7 +17,7 @@ from matchwood.choosing.choice import Choice
 from matchwood.choosing.clock import MatchingClock
 from matchwood.choosing.features import features_of
 from matchwood.choosing.model import shipped
-from matchwood.choosing.sample import EventSample, SampleHistory
+from matchwood.choosing.sample import SampleHistory
 from matchwood.choosing.trial import Trial, match_all
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedEvents
@@ -59,7 +59,7 @@ class AutoMatcher(CompiledMatcher):
         self.setting, self._options = AUTO, dict(options)
         model = shipped()
         self.choice = Choice(self.name, model, [name for name in able if name in model.engines])
-        self.sample, self.clock, self.trying = EventSample(), MatchingClock(), threading.Lock()
+        self.clock, self.trying = MatchingClock(), threading.Lock()
         self._warm = False
         """Whether the engine at work has matched before: the first call may have to load or compile its kernels."""
         self._epoch = self._looked_at = 0
@@ -77,10 +77,10 @@ class AutoMatcher(CompiledMatcher):
 
     def rebuild(self) -> None:
         self._epoch += 1
-        self.sample.clear()
         if self.conjunctions.live >= LEAST_UNITS:
             wanted = self._best_by_rules()
             if wanted != self.name:
+                self.sample.clear()
                 self.adopt(self._built(wanted))
                 self.forms.rebuild()
                 return
@@ -112,10 +112,6 @@ class AutoMatcher(CompiledMatcher):
         self.name, self._warm = built.name, False
 
     # --------------------------------------------------------------- by events
-
-    def observe(self, events: EncodedEvents) -> None:
-        super().observe(events)
-        self.sample.observe(events)
 
     def note(self, engine: Structure, events: int, work: Work, seconds: float, scored: int = 0) -> None:
         super().note(engine, events, work, seconds, scored)

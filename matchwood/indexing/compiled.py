@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.choosing.sample import EventSample
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents
 from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Work, Workspace, engine_class
@@ -72,8 +73,8 @@ class CompiledMatcher:
         self.engine: Structure = self.over or self.forms
         self.engine.history = self.forms.history = encoder.history
         encoder.vocabulary.tells_false = not self.forms.settings["zero_suppression"]
-        self._dnf_limit = dnf_limit
-        self.work, self.watch = WorkCounters(), Watch()
+        self.dnf_limit = dnf_limit
+        self.work, self.watch, self.sample = WorkCounters(), Watch(), EventSample()
         self.book = Book(encoder, table)
         """What scores rules."""
         self.bounds = BoundTable(self.conjunctions) if self.over is not None and self.over.ranks else None
@@ -89,8 +90,8 @@ class CompiledMatcher:
         if self.over is not None:
             form = self.over.settings["form"] if self.conjunctions.clauses else "dnf"
             if form == "dnf":
-                return dnf_of(expression, self.encoder.bind, self._dnf_limit)
-            return smaller_of(expression, self.encoder.bind, self._dnf_limit, clauses_only=form == "cnf")
+                return dnf_of(expression, self.encoder.bind, self.dnf_limit)
+            return smaller_of(expression, self.encoder.bind, self.dnf_limit, clauses_only=form == "cnf")
         if not self.forms.settings["zero_suppression"]:
             form = unsuppressed(expression, self.encoder.bind)
         else:
@@ -209,6 +210,7 @@ class CompiledMatcher:
             self.encoder.release(self.forms.free(gone))
 
     def rebuild(self) -> None:
+        self.sample.clear()
         if self.over is not None:
             self.over.rebuild()
         self.forms.rebuild()
@@ -268,6 +270,7 @@ class CompiledMatcher:
     def observe(self, events: EncodedEvents) -> None:
         """Remember what events are like."""
         self.encoder.history.observe(events)
+        self.sample.observe(events)
 
     def note(self, engine: Structure, events: int, work: Work, seconds: float, scored: int = 0) -> None:
         """Count what one call of an engine did, and the seconds that it took."""

@@ -100,13 +100,19 @@ class ShardedIndex(Index):
         return super().types() if self._is_gathered else self._shards.types()
 
     def stats(self) -> dict[str, Any]:
-        """Counts, bytes and the work done so far, as plain data; those of the shards are added up, choices are not."""
+        """Counts, bytes and the work done so far, as plain data; those of the shards are added up.
+
+        What each shard has chosen, and its health, is told shard by shard.
+        """
         if self._is_gathered:
             return super().stats()
         every = [index.stats() for index in self._shards.shards]
-        choices = {name: each.pop("choice", None) for name, each in zip(self._shards.layout.shards, every, strict=True)}
-        told = {"choice": choices} if any(choices.values()) else {}
-        return {**_added(every), **told, "rules": len(self), "shards": len(every)}
+        apart = {key: self._by_shard(every, key) for key in ("choice", "health") if key in every[0]}
+        return {**_added(every), **apart, "rules": len(self), "shards": len(every)}
+
+    def _by_shard(self, every: list[dict[str, Any]], key: str) -> dict[str, Any]:
+        """Take a part of their figures out of those of all shards."""
+        return {name: each.pop(key) for name, each in zip(self._shards.layout.shards, every, strict=True)}
 
     # --------------------------------------------------------------- matching
 
