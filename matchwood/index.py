@@ -17,7 +17,8 @@ from matchwood.engines.atree_view import NodeView
 from matchwood.engines.betree import BETree
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
-from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes
+from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes, trials
+from matchwood.indexing.auto import AutoMatcher
 from matchwood.indexing.betree_drawing import betree_drawing
 from matchwood.indexing.drawing import FORMATS, MOST_NODES, drawing
 from matchwood.indexing.entries import Items, Values
@@ -333,7 +334,9 @@ class Index(MutableMapping[Any, str]):
         """Lay the rules out anew if matching looked at too much; not while somebody changes them: a later call will."""
         if not self._matcher.reconsider_due or self._read_only or self._lock.is_reading():
             return
-        if self._writer.acquire(blocking=False):
+        if isinstance(self._matcher, AutoMatcher):
+            trials.begin_trial(self, self._matcher)
+        elif self._writer.acquire(blocking=False):
             try:
                 self._check()
                 with self._storing():

@@ -14,6 +14,7 @@ ROOMS = [
     "logic",
     "encoding",
     "engines",
+    "choosing",
     "rules",
     "ranking",
     "storage",

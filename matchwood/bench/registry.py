@@ -70,6 +70,11 @@ class Experiment(NamedTuple):
         about = {"taken": taken, "only": only, "time_box_s": box, "machine": machine()}
         return {"experiment": self.name, "scale": scale, "rows": rows, "runs": [about]}
 
+    def table(self, rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """What is printed of the rows: all of them, unless the experiment has a shorter way to say it."""
+        shorter = getattr(self._module(), "table", None)
+        return rows if shorter is None else shorter(rows)  # type: ignore[no-any-return]
+
 
 def merged(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
     """An earlier result in which the workloads that ran again have their new rows, in the same place.
@@ -166,6 +171,13 @@ _ALL = (
         "kindex",
         "matchwood.bench.kindex",
         "DNF and CNF inverted lists, their rivals, and ranking (VLDB 2009)",
+        value="us_per_event",
+        label=("workload", "engine"),
+    ),
+    Experiment(
+        "auto",
+        "matchwood.bench.auto",
+        "Every engine on every workload, and what choosing one by itself costs",
         value="us_per_event",
         label=("workload", "engine"),
     ),

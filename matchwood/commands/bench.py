@@ -87,11 +87,12 @@ def _run(name: str, arguments: argparse.Namespace, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     print(f"{name} ({arguments.scale}): {experiment(name).title}", flush=True)
     result = experiment(name).run(arguments.scale, arguments.only, arguments.time_box)
-    rows = result["rows"]
+    rows = experiment(name).table(result["rows"])
+    wide = rows is result["rows"] and len(filled_columns(rows)) > _WIDEST
     if arguments.only and path.is_file():
         result = merged(read_result(path), result)
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(f"\n{text_table(rows) if len(filled_columns(rows)) <= _WIDEST else transposed(rows)}\n\nwritten to {path}\n")
+    print(f"\n{transposed(rows) if wide else text_table(rows)}\n\nwritten to {path}\n")
 
 
 def run_report(arguments: argparse.Namespace) -> int:

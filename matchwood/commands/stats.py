@@ -42,9 +42,26 @@ def _lines(figures: Mapping[str, Any], indent: str = "") -> Iterator[str]:
         if isinstance(value, Mapping):
             yield f"{indent}{name}"
             yield from _lines(value, indent + "  ")
+        elif isinstance(value, list) and name == "ids":
+            yield f"{indent}{name:24} {', '.join(map(str, value)) or 'none'}"
         elif isinstance(value, list):
             yield f"{indent}{name:24} {'none' if not value else len(value)}"
-            yield from (f"{indent}  {line}" for line in value)
+            yield from (f"{indent}  {_entry(entry)}" for entry in value)
         else:
-            shown = f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else value
-            yield f"{indent}{name:24} {shown}"
+            yield f"{indent}{name:24} {_shown(value)}"
+
+
+def _entry(entry: Any) -> str:
+    """One of several: words as they are, figures behind what they are figures of.
+
+    >>> _entry({"predicate": "age >= 18", "units": 1200, "share": 0.5})
+    'age >= 18: units 1,200, share 0.5'
+    """
+    if not isinstance(entry, Mapping):
+        return str(entry)
+    (_, subject), *figures = entry.items()
+    return f"{subject}: " + ", ".join(f"{name} {_shown(value)}" for name, value in figures)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

@@ -188,6 +188,13 @@ class ConjunctionStore(UnitTable):
         self._uses.writable()[:] = uses
         return remap
 
+    def copy(self) -> ConjunctionStore:
+        """A store with the same units that shares nothing with this one: for whoever builds while this one changes."""
+        copied = ConjunctionStore(self.clauses)
+        copied.restore({name: array.copy() for name, array in self.arrays().items()}, self.header())
+        copied._sound = self._sound
+        return copied
+
     # ------------------------------------------------------------------ saving
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.choosing.sample import EventSample
 from matchwood.encoding import Encoder
-from matchwood.encoding.codes import EncodedConjunctions
-from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Workspace, engine_class
+from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents
+from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Work, Workspace, engine_class
 from matchwood.engines.bounds import BoundTable
 from matchwood.engines.scoring import Ranked
 from matchwood.indexing.bounding import batch_bounds
@@ -44,9 +45,6 @@ from matchwood.rules import RuleTable
 if TYPE_CHECKING:
     from matchwood.indexing.find_copy import Copy
 
-DEFAULT_ENGINE = "pstbloom"
-"""What `auto` means: a quarter of counting's time where few rules match, and never much more (`bench core`)."""
-
 WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
 """What is dead is cleared away by itself when it is more than this share of all, and not just a few."""
 
@@ -57,7 +55,8 @@ _NONE = np.empty(0, np.int32)
 class CompiledMatcher:
     """An engine over conjunctions and, for the rules whose DNF is over the limit, an A-Tree; or an A-Tree alone.
 
-    `engine`  what the index is named after
+    `setting` what the index was made with, and `name` the engine that matches
+    `engine`  that engine
     `forms`   the A-Tree
     `over`    the engine over conjunctions, or None
     """
@@ -65,7 +64,7 @@ class CompiledMatcher:
     def __init__(
         self, engine: str, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int
     ) -> None:
-        self.name = DEFAULT_ENGINE if engine == "auto" else engine
+        self.name = self.setting = engine
         self.encoder, self.table = encoder, table
         chosen = engine_class(self.name)
         self.conjunctions = ConjunctionStore(clauses=getattr(chosen, "clauses", False))
@@ -74,8 +73,8 @@ class CompiledMatcher:
         self.engine: Structure = self.over or self.forms
         self.engine.history = self.forms.history = encoder.history
         encoder.vocabulary.tells_false = not self.forms.settings["zero_suppression"]
-        self._dnf_limit = dnf_limit
-        self.work, self.watch = WorkCounters(), Watch()
+        self.dnf_limit = dnf_limit
+        self.work, self.watch, self.sample = WorkCounters(), Watch(), EventSample()
         self.book = Book(encoder, table)
         """What scores rules."""
         self.bounds = BoundTable(self.conjunctions) if self.over is not None and self.over.ranks else None
@@ -89,10 +88,10 @@ class CompiledMatcher:
         """What a rule becomes: conjunctions, or clauses where those are smaller and the engine takes them; or a form
         where all are too many, or where forms are all that counts."""
         if self.over is not None:
-            form = self.over.settings["form"] if self.over.clauses else "dnf"
+            form = self.over.settings["form"] if self.conjunctions.clauses else "dnf"
             if form == "dnf":
-                return dnf_of(expression, self.encoder.bind, self._dnf_limit)
-            return smaller_of(expression, self.encoder.bind, self._dnf_limit, clauses_only=form == "cnf")
+                return dnf_of(expression, self.encoder.bind, self.dnf_limit)
+            return smaller_of(expression, self.encoder.bind, self.dnf_limit, clauses_only=form == "cnf")
         if not self.forms.settings["zero_suppression"]:
             form = unsuppressed(expression, self.encoder.bind)
         else:
@@ -153,7 +152,7 @@ class CompiledMatcher:
         if conjunctions:
             chosen = [rule for rule in prepared if isinstance(rule.normal, list)]
             self._store_units(np.repeat(rows, np.maximum(counts, 0)), self.encoder.encode(conjunctions), chosen)
-        if self.engine.ranks:
+        if self.bounds is not None:
             self.book.write(rows, [rule.tree for rule in prepared])
 
     def _store_units(self, rows: NDArray[np.int32], encoded: EncodedConjunctions, prepared: Sequence[Prepared]) -> None:
@@ -164,10 +163,15 @@ class CompiledMatcher:
             self.encoder.release(added.repeated)
         self.table.link(rows, added.units, "conjunctions")
         raised = self._raise_bounds(added.units, prepared, encoded)
-        if len(added.new_units) and self.over is not None:
-            self.over.insert(added.new_units)
+        if len(added.new_units):
+            self._index_units(added.new_units)
         if self.over is not None and len(risen := np.setdiff1d(raised, added.new_units)):
             self.over.weigh(risen)
+
+    def _index_units(self, units: NDArray[np.int32]) -> None:
+        """Hand units that are new in the store to the engine."""
+        if self.over is not None:
+            self.over.insert(units)
 
     def _raise_bounds(
         self, units: NDArray[np.int32], prepared: Sequence[Prepared], encoded: EncodedConjunctions
@@ -206,6 +210,7 @@ class CompiledMatcher:
             self.encoder.release(self.forms.free(gone))
 
     def rebuild(self) -> None:
+        self.sample.clear()
         if self.over is not None:
             self.over.rebuild()
         self.forms.rebuild()
@@ -261,6 +266,17 @@ class CompiledMatcher:
     def ask_top(self, events: Any, missing: str, wanted: Wanted) -> Iterator[RankedEvents]:
         chunks = self.encoder.event_chunks(events, missing=missing)
         return (RankedEvents(self, chunk, wanted) for chunk in chunks)
+
+    def observe(self, events: EncodedEvents) -> None:
+        """Remember what events are like."""
+        self.encoder.history.observe(events)
+        self.sample.observe(events)
+
+    def note(self, engine: Structure, events: int, work: Work, seconds: float, scored: int = 0) -> None:
+        """Count what one call of an engine did, and the seconds that it took."""
+        self.work.fold(events if engine is self.engine else 0, work, scored)
+        if engine.uses_history:
+            self.watch.fold(events, work)
 
     @property
     def workspace(self) -> Workspace:

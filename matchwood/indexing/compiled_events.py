@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def rows_of_event(matcher: CompiledMatcher, event: Mapping[str, Any]) -> NDArray
     """The rows of the rules that are true of one event."""
     codes = matcher.encoder.encode_event(event)
     hits = _Found(matcher, codes, 0)
-    matcher.encoder.history.observe(codes)
+    matcher.observe(codes)
     return hits.rows(matcher, 0).rows
 
 
@@ -50,7 +51,7 @@ class CompiledEvents:
         batch = self._chunk.encode()
         self._codes, self.errors = batch.events, batch.errors
         self._generation, self._found = self._matcher.generation, None
-        self._matcher.encoder.history.observe(self._codes)
+        self._matcher.observe(self._codes)
 
     def rows(self, first: int) -> Rows:
         if self._is_stale():
@@ -83,8 +84,7 @@ class _Found:
 
 
 def _match(matcher: CompiledMatcher, engine: Structure, events: EncodedEvents, first: int) -> Hits:
+    started = perf_counter()
     hits = engine.match(events, first, matcher.workspace)
-    matcher.work.fold(hits.count if engine is matcher.engine else 0, hits.work)
-    if engine.uses_history:
-        matcher.watch.fold(hits.count, hits.work)
+    matcher.note(engine, hits.count, hits.work, perf_counter() - started)
     return hits

@@ -6,6 +6,8 @@ from typing import Any
 
 from matchwood.encoding import Encoder
 from matchwood.errors import CorruptSnapshot
+from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.indexing.health_report import report
 from matchwood.indexing.matchers import Matcher
 from matchwood.rules import RuleTable
 
@@ -34,4 +36,5 @@ def stats(table: RuleTable, encoder: Encoder, matcher: Matcher) -> dict[str, Any
         "holes": kept["holes"],
         "encoding": encoder.stats(),
         "observed_events": encoder.history.events,
+        **({"health": report(matcher)} if isinstance(matcher, CompiledMatcher) else {}),
     }

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding import Encoder
 from matchwood.engines.scoring import Ranked
+from matchwood.indexing.auto import AUTO, AutoMatcher, engines_for
 from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.find_query import Query
@@ -44,6 +45,9 @@ class Matcher(Protocol):
     """
 
     name: str
+    """The engine that matches."""
+    setting: str
+    """What the index was made with: the same, or `auto`."""
 
     @property
     def reconsider_due(self) -> bool:
@@ -121,4 +125,9 @@ def matcher_for(engine: str, encoder: Encoder, table: RuleTable, options: Mappin
     """The matcher for an engine's public name."""
     if engine == "oracle":
         return OracleMatcher(encoder, table, options, dnf_limit)
-    return CompiledMatcher(engine, encoder, table, options, dnf_limit)
+    if engine != AUTO:
+        return CompiledMatcher(engine, encoder, table, options, dnf_limit)
+    able = engines_for(options)
+    if len(able) == 1:
+        return CompiledMatcher(able[0], encoder, table, options, dnf_limit)
+    return AutoMatcher(encoder, table, options, dnf_limit)

@@ -31,7 +31,7 @@ def save(index: Index, path: Any) -> int:
 
 def settings_of(index: Index) -> dict[str, Any]:
     """The header of a version that holds an index alone."""
-    return {"kind": KIND, "engine": index.engine, "options": index._options, "dnf_limit": index._dnf_limit}
+    return {"kind": KIND, "engine": index._matcher.setting, "options": index._options, "dnf_limit": index._dnf_limit}
 
 
 def part_of(index: Index) -> storage.Part:

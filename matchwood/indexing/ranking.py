@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def top_of_event(matcher: CompiledMatcher, event: Mapping[str, Any], wanted: Wan
     codes = matcher.encoder.encode_event(event)
     contest = EventContest(matcher, wanted, lambda: matcher.book.encode_event(event))
     found = _top(matcher, codes, 0, contest)
-    matcher.encoder.history.observe(codes)
+    matcher.observe(codes)
     return found
 
 
@@ -171,8 +172,7 @@ def _top_of(
 ) -> Ranked:
     # Of an engine that ranks by itself the best might all be dead: then all of its hits are looked at.
     top = engine.top if contest.dead is None else partial(Structure.top, engine)
+    started = perf_counter()
     found = top(events, first, contest, matcher.workspace)
-    matcher.work.fold(found.count if engine is matcher.engine else 0, found.work, found.scored)
-    if engine.uses_history:
-        matcher.watch.fold(found.count, found.work)
+    matcher.note(engine, found.count, found.work, perf_counter() - started, found.scored)
     return found

@@ -33,7 +33,7 @@ from matchwood.rules.hits import ROOM
 class OracleMatcher:
     """Slow and exact: the definition that every other engine is held against."""
 
-    name = "oracle"
+    name = setting = "oracle"
     reconsider_due = False
     merge_due = False
 

@@ -60,7 +60,7 @@ def _texts(
         normal = matcher.normal(parse(table.text(row)))
         for leaf in normal.leaves if isinstance(normal, Form) else ():
             told = (leaf_name(leaf), leaf_text(leaf, types.get(leaf.attribute, "any")))
-            texts.update(dict.fromkeys(numbers.get(_located(encoder, leaf), []), told))
+            texts.update(dict.fromkeys(numbers.get(located(encoder, leaf), []), told))
     return texts
 
 
@@ -75,7 +75,7 @@ def _said(matcher: CompiledMatcher, leaves: list[int]) -> list[_Said]:
     return said
 
 
-def _located(encoder: Encoder, leaf: Leaf) -> _Said:
+def located(encoder: Encoder, leaf: Leaf) -> _Said:
     """A leaf of a live rule in integers: its boundaries are there."""
     vocabulary = encoder.vocabulary
     number = vocabulary.table.number(leaf.attribute)

@@ -83,8 +83,10 @@ class ShardedIndex(Index):
 
     @property
     def engine(self) -> str:
-        """The name of the engine that does the matching."""
-        return super().engine if self._is_gathered else str(self._shards.settings["engine"])
+        """The name of the engine that does the matching, or several where shards have chosen different ones."""
+        if self._is_gathered:
+            return super().engine
+        return ", ".join(dict.fromkeys(shard.engine for shard in self._shards.shards))
 
     @property
     def id_kind(self) -> type[int] | type[str] | None:
@@ -98,11 +100,19 @@ class ShardedIndex(Index):
         return super().types() if self._is_gathered else self._shards.types()
 
     def stats(self) -> dict[str, Any]:
-        """Counts, bytes and the work done so far, as plain data; those of the shards are added up."""
+        """Counts, bytes and the work done so far, as plain data; those of the shards are added up.
+
+        What each shard has chosen, and its health, is told shard by shard.
+        """
         if self._is_gathered:
             return super().stats()
         every = [index.stats() for index in self._shards.shards]
-        return {**_added(every), "rules": len(self), "shards": len(every)}
+        apart = {key: self._by_shard(every, key) for key in ("choice", "health") if key in every[0]}
+        return {**_added(every), **apart, "rules": len(self), "shards": len(every)}
+
+    def _by_shard(self, every: list[dict[str, Any]], key: str) -> dict[str, Any]:
+        """Take a part of their figures out of those of all shards."""
+        return {name: each.pop(key) for name, each in zip(self._shards.layout.shards, every, strict=True)}
 
     # --------------------------------------------------------------- matching
 
@@ -177,14 +187,16 @@ def _positions(answered: Answered, first: int) -> pa.Array:
 
 
 def _added(every: list[dict[str, Any]]) -> dict[str, Any]:
-    """Numbers added up, within dicts too; anything else as the first has it."""
+    """Numbers added up, within dicts too; words side by side where they differ, as the engines of shards may."""
     total: dict[str, Any] = {}
-    for name, value in every[0].items():
-        values = [each[name] for each in every]
-        if isinstance(value, dict):
+    for name in dict.fromkeys(name for each in every for name in each):
+        values = [each[name] for each in every if name in each]
+        if isinstance(values[0], dict):
             total[name] = _added(values)
+        elif isinstance(values[0], int | float):
+            total[name] = sum(values)
         else:
-            total[name] = sum(values) if isinstance(value, int | float) else value
+            total[name] = ", ".join(dict.fromkeys(map(str, values)))
     return total
 
 

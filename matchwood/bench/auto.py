@@ -1,0 +1,152 @@
+"""Every engine on every workload, and how `auto` fares: weights are fitted on one half of a grid, judged on the other.
+
+Regret is what `auto` takes for an event, with everything that choosing costs spread over `AMORTISED` events, divided
+by what the best engine takes that was there from the beginning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from matchwood.bench.auto_cells import Outcome, Timed, measure, warm_up
+from matchwood.bench.auto_plan import SCALES, Cell, Scale, cells, table_cells
+from matchwood.bench.auto_run import Fared, fare
+from matchwood.choosing.model import Model, fit
+from matchwood.engines import engine_names
+from matchwood.progress import Progress
+
+FITTED, HELD_OUT, TABLE = "fitted", "held out", "table"
+
+
+def run(scale: str) -> dict[str, Any]:
+    size, planned = SCALES[scale], cells(scale)
+    warm_up()
+    rows: list[dict[str, Any]] = []
+    with Progress("bench auto", "workloads", len(planned) + len(table_cells(scale))) as progress:
+        outcomes = [_measured(cell, size, progress.advance) for cell in planned if not cell.held_out]
+        model = fitted(outcomes)
+        rows += [row for outcome in outcomes for row in judged(outcome, model, size, FITTED)]
+        del outcomes
+        for half, chosen in ((HELD_OUT, [cell for cell in planned if cell.held_out]), (TABLE, table_cells(scale))):
+            for cell in chosen:
+                rows += judged(_measured(cell, size, progress.advance), model, size, half)
+    halves = [half for half in (FITTED, HELD_OUT, TABLE) if any(row["half"] == half for row in rows)]
+    return {
+        "experiment": "auto",
+        "scale": scale,
+        "rows": rows + [row for half in halves for row in summary(rows, half)],
+    }
+
+
+def _measured(cell: Cell, size: Scale, advance: Callable[[], None]) -> Outcome:
+    found = measure(cell, size)
+    advance()
+    return found
+
+
+def fitted(outcomes: Sequence[Outcome]) -> Model:
+    """Weights for all engines over conjunctions."""
+    names = engine_names("conjunctions")
+    features = [outcome.by_events for outcome in outcomes]
+    match = {name: [_own_us(outcome, name) for outcome in outcomes] for name in names}
+    build = {name: [_build_us(outcome, name) for outcome in outcomes] for name in names}
+    return fit(features, match, build)
+
+
+def _own_us(outcome: Outcome, name: str) -> float:
+    """What an engine takes without the A-Tree beside it; an index of its own says nothing about that."""
+    if outcome.given.cell.trees and name == "kindex":
+        return math.nan
+    return outcome.times[name].us - outcome.forms_us
+
+
+def _build_us(outcome: Outcome, name: str) -> float:
+    return math.nan if outcome.given.cell.trees and name == "kindex" else 1e6 * outcome.times[name].build_s
+
+
+def judged(outcome: Outcome, model: Model, size: Scale, half: str) -> list[dict[str, Any]]:
+    """A row for each engine, and one for `auto`."""
+    times = {name: found for name, found in outcome.times.items() if math.isfinite(found.us)}
+    best = min(found.us for found in times.values())
+    shared = {
+        "workload": outcome.given.cell.name,
+        "half": half,
+        "rules": outcome.given.rules,
+        "events": outcome.given.events.count,
+        "hits_per_event": outcome.hits,
+        "bytes_verify": outcome.given.store.bytes_verify,
+        "fallback_rules": 0 if outcome.given.forms is None else outcome.given.forms.live,
+        "checked": True,
+    }
+    scan = times["scan"].us if "scan" in times else math.nan
+    rows = [{"engine": name, **shared, **_figures(found, best, scan)} for name, found in outcome.times.items()]
+    return [*rows, {"engine": "auto", **shared, **_auto(fare(outcome, model, size), best, scan)}]
+
+
+def _figures(found: Timed, best: float, scan: float) -> dict[str, Any]:
+    if not math.isfinite(found.us):
+        return {"timed_out": True}
+    candidates = None if found.measured is None else found.measured.candidates / found.measured.events
+    return {
+        "us_per_event": round(found.us, 3),
+        "build_s": round(found.build_s, 4),
+        "bytes_index": found.bytes_index,
+        "candidates_per_event": candidates,
+        "ratio_to_scan": round(scan / found.us, 2) if math.isfinite(scan) else None,
+        "regret": round(found.us / best, 3),
+        "timed_out": found.measured is None,
+    }
+
+
+def _auto(fared: Fared, best: float, scan: float) -> dict[str, Any]:
+    return {
+        "us_per_event": round(fared.us, 3),
+        "ratio_to_scan": round(scan / fared.us, 2) if math.isfinite(scan) else None,
+        "regret": round(fared.us / best, 3),
+        "by_rules": fared.by_rules,
+        "chosen": fared.last,
+        "steady_us": round(fared.steady_us, 3),
+        "beside_s": round(fared.beside_s, 4),
+        "trials": fared.trials,
+        "why": fared.why,
+    }
+
+
+def summary(rows: Sequence[dict[str, Any]], half: str) -> list[dict[str, Any]]:
+    """Of each engine over one half: the geometric mean of its regret, the 95th percentile, the worst."""
+    own = [row for row in rows if row["half"] == half]
+    found = []
+    for name in dict.fromkeys(row["engine"] for row in own):
+        regrets = [row["regret"] for row in own if row["engine"] == name and row.get("regret")]
+        everywhere = len(regrets) == len({row["workload"] for row in own})
+        found.append(
+            {
+                "engine": name,
+                "workload": f"all, {half}",
+                "half": half,
+                "cells": len(regrets),
+                "regret": round(float(np.exp(np.mean(np.log(regrets)))), 3) if everywhere else None,
+                "regret_p95": round(float(np.percentile(regrets, 95)), 3) if everywhere else None,
+                "regret_worst": max(regrets) if everywhere else None,
+                "checked": True,
+            }
+        )
+    return found
+
+
+def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A line for each workload with what every engine takes, then the regret of every engine over each half."""
+    lines: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        line = lines.setdefault(row["workload"], {"workload": row["workload"], "half": row["half"]})
+        shown = row.get("regret") if "cells" in row else "timed out" if row.get("timed_out") else row["us_per_event"]
+        line[row["engine"]] = shown
+        if row["engine"] == "auto" and "chosen" in row:
+            line |= {"chosen": row["chosen"], "regret": row["regret"]}
+        elif row["engine"] == "auto":
+            line |= {"chosen": f"p95 {row['regret_p95']}", "regret": row["regret"]}
+    return list(lines.values())

@@ -1,0 +1,84 @@
+"""How `auto` would have fared on a cell: its real choices and trials, on a clock that is turned forward between them.
+
+A million events are not matched: what an event takes is measured once for each engine that is at work, and counted as
+often as events pass before the index looks at its choice again. Looking, building and trials really happen, and
+their processor time is added.
+"""
+
+from __future__ import annotations
+
+from time import thread_time
+from typing import Any, NamedTuple
+
+from matchwood.bench.auto_cells import Outcome
+from matchwood.bench.auto_plan import AMORTISED, Scale
+from matchwood.bench.measure import measure_engine
+from matchwood.choosing.features import features_of
+from matchwood.choosing.model import Model
+from matchwood.choosing.trial import match_all
+from matchwood.engines import Work, engine_class
+from matchwood.indexing.auto import LEAST_UNITS, AutoMatcher
+from matchwood.rules import RuleTable
+
+
+class Fared(NamedTuple):
+    """Of one cell: the engine by rules and the last one, µs an event in all, and the seconds beside matching."""
+
+    by_rules: str
+    last: str
+    us: float
+    steady_us: float
+    beside_s: float
+    trials: int
+    changes: int
+    why: str
+
+
+def fare(outcome: Outcome, model: Model, size: Scale) -> Fared:
+    """Let an index choose by the rules, see events, and change its mind, until so many events have passed."""
+    matcher, beside = _matcher(outcome, model)
+    first, given = matcher.name, outcome.given
+    matcher.sample.observe(given.seen)
+    given.encoder.history.observe(given.seen)
+    us, events, total = outcome.times[first].us - outcome.forms_us, 0.0, 0.0
+    while events < AMORTISED:
+        wait = max(0.0, matcher.clock._look_at - matcher.clock.seconds) + 1e-9
+        passed = min(AMORTISED - events, wait * 1e6 / max(1e-3, us))
+        if given.store.live < LEAST_UNITS:
+            passed = AMORTISED - events
+        matcher.clock.fold(int(passed) + 1, Work(0, 0, int(outcome.hits * (passed + 1))), passed * us / 1e6)
+        events, total = events + passed, total + passed * us / 1e6
+        if events < AMORTISED:
+            seconds, changed = _look(matcher)
+            beside += seconds
+            if changed:
+                us = 1e6 * measure_engine(matcher.engine, given.events, size.seconds).seconds / given.events.count
+    whole = 1e6 * (total + beside) / AMORTISED + outcome.forms_us
+    told = matcher.choice
+    return Fared(first, matcher.name, whole, us + outcome.forms_us, beside, told.trials, told.changes, told.why)
+
+
+def _matcher(outcome: Outcome, model: Model) -> tuple[AutoMatcher, float]:
+    """A matcher over the cell's store, laid out as after a bulk insertion; and the seconds that choosing took."""
+    given = outcome.given
+    matcher = AutoMatcher(given.encoder, RuleTable(), {}, 256)
+    matcher.choice._model = model
+    matcher.conjunctions = given.store
+    matcher.adopt(engine_class(matcher.name)(given.store))
+    matcher.rebuild()
+    started = thread_time()
+    features_of(given.store, None)
+    return matcher, thread_time() - started
+
+
+def _look(matcher: AutoMatcher) -> tuple[float, bool]:
+    """What `trials.run_trial` does, without an index: processor seconds, and whether another engine is at work."""
+    started = thread_time()
+    trial = matcher.begin_trial()
+    chosen: Any = None
+    if trial is not None:
+        chosen = matcher.take_over(trial, trial.run(match_all(matcher.engine)))
+    seconds = thread_time() - started
+    if chosen is not None:
+        matcher.adopt(chosen)
+    return seconds, chosen is not None

@@ -1,0 +1,171 @@
+"""Which engine to take, which ones to try, and why, in words: decided from predictions, corrected by measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from matchwood.choosing.features import Features
+from matchwood.choosing.model import Model
+from matchwood.choosing.trial import Measured, Trial
+
+BETTER = 0.9
+"""By the model alone, another engine is taken if it should need less than this share of the time: errors are larger."""
+
+SURELY_BETTER = 0.95
+"""By a measurement, another engine is taken if it needs less than this share of the time."""
+
+WITHIN = 2.0
+"""An engine is worth a trial if it should take less than so many times as long as the best."""
+
+MOST_TRIED = 3
+
+LEAST_GAIN, MOST_GAIN = 0.15, 0.5
+"""The share of the time that a trial is expected to save: not nothing where the model sees no gain, since it errs; and
+not more than half, so that trials never take more than half of the time that matching took before."""
+
+
+class Plan(NamedTuple):
+    """Engines to try, the best first, the seconds that this should take, and what it may save of each second."""
+
+    names: tuple[str, ...]
+    cost: float
+    gain: float
+
+    @property
+    def worth_it_at(self) -> float:
+        """Seconds of matching after which a trial pays for itself, if the future is as long as the past."""
+        return self.cost / self.gain
+
+
+class Choice:
+    """The engine of one index, and what led to it."""
+
+    def __init__(self, engine: str, model: Model, allowed: Sequence[str]) -> None:
+        self._model, self._allowed = model, tuple(allowed)
+        self.engine, self.source = engine, "default"
+        self.why = f"{engine} is what every index begins with"
+        self.changes = self.trials = 0
+        self.trial_seconds = 0.0
+        self.features: Features | None = None
+        self.predicted: dict[str, float] = {}
+        self.measured: dict[str, float] = {}
+        self._corrections: dict[str, float] = {}
+
+    def predict(self, features: Features) -> dict[str, float]:
+        """Microseconds an event, of the engines that may be chosen, by the model and by what trials have shown."""
+        found = self._model.predict(features)
+        self.features = features
+        self.predicted = {name: found[name] * self._corrections.get(name, 1.0) for name in self._allowed}
+        return self.predicted
+
+    def best_by_rules(self, features: Features) -> str:
+        """The engine that should be the fastest; the present one if no other is clearly better."""
+        predicted = self.predict(features)
+        best = min(predicted, key=lambda name: predicted[name])
+        return best if predicted[best] < BETTER * predicted[self.engine] else self.engine
+
+    def take_by_rules(self, name: str) -> None:
+        """Another engine is at work, because of what is known of the rules."""
+        us, before = self.predicted[name], self.predicted[self.engine]
+        self.why = f"{name} should take {us:.3g} µs an event, {us / before:.2f} of what {self.engine} would"
+        self._take(name, "rules")
+
+    def keep_by_rules(self) -> None:
+        """The present engine should be the best, or nearly."""
+        if self.source != "trial":
+            self.why = f"no other engine should take clearly less than {self.engine}'s {self._own():.3g} µs an event"
+            self.source = "rules"
+
+    def _own(self) -> float:
+        return self.predicted[self.engine]
+
+    def plan(self, features: Features, again: bool) -> Plan | None:
+        """What to try, if anything may be better; `again` to build the present engine anew, by what events are like."""
+        predicted = self.predict(features)
+        order = sorted(predicted, key=lambda name: predicted[name])
+        close = [name for name in order if predicted[name] < WITHIN * predicted[order[0]]]
+        names = [name for name in close if again or name != self.engine][:MOST_TRIED]
+        if not names:
+            return None
+        matching = sum(predicted[name] for name in (*names, self.engine)) * 1e-6
+        cost = sum(self._model.build_seconds(features, name) for name in names) + 1000 * matching
+        gain = 1 - predicted[names[0]] / self._own()
+        return Plan(tuple(names), cost, min(MOST_GAIN, max(LEAST_GAIN, gain)))
+
+    def judge(self, trial: Trial, best: str | None) -> bool:
+        """Note what a trial has shown; whether its best engine is to be taken."""
+        self.trials += 1
+        self.trial_seconds += trial.seconds
+        now = trial.measured.get(best) if best else None
+        before = self.engine
+        self.measured = {before: trial.now.us(), **{name: found.us() for name, found in trial.measured.items()}}
+        self._correct(trial)
+        if now is None or now.ratio(trial.now) > SURELY_BETTER:
+            self.why = f"{before} took {trial.now.us():.3g} µs an event in a trial, and {_others(trial.measured)}"
+            self.source = "trial"
+            return False
+        return True
+
+    def take_by_trial(self, trial: Trial, name: str) -> None:
+        """Another engine, or the same one laid out by what events are like, is at work."""
+        found, ratio = trial.measured[name].us(), trial.measured[name].ratio(trial.now)
+        how = f"{name}, laid out anew," if name == self.engine else name
+        self.why = f"{how} took {found:.3g} µs an event in a trial, {ratio:.2f} of what {self.engine} took before"
+        self._take(name, "trial")
+
+    def _take(self, name: str, source: str) -> None:
+        self.changes += name != self.engine
+        self.engine, self.source = name, source
+
+    def _correct(self, trial: Trial) -> None:
+        """Later predictions are to agree with what was measured."""
+        assert self.features is not None
+        raw = self._model.predict(self.features)
+        for name, found in {self.engine: trial.now, **trial.measured}.items():
+            self._corrections[name] = found.us() / max(1e-9, raw[name])
+        typical = sorted(self._corrections.values())[len(self._corrections) // 2]
+        for name in self._allowed:
+            if name not in self.measured:
+                self._corrections[name] = typical
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `index.stats()["choice"]` shows."""
+        return {
+            "engine": self.engine,
+            "why": self.why,
+            "source": self.source,
+            "changes": self.changes,
+            "trials": self.trials,
+            "trial_seconds": round(self.trial_seconds, 4),
+            "predicted_us": {name: _short(value) for name, value in sorted(self.predicted.items())},
+            "measured_us": {name: _short(value) for name, value in sorted(self.measured.items())},
+            "features": {} if self.features is None else _shortened(self.features._asdict()),
+        }
+
+    def header(self) -> dict[str, Any]:
+        """What is saved."""
+        return {**self.as_dict(), "corrections": _shortened(self._corrections)}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on from a saved choice; ValueError if it is none."""
+        self.engine, self.why, self.source = str(saved["engine"]), str(saved["why"]), str(saved["source"])
+        self.changes, self.trials = int(saved["changes"]), int(saved["trials"])
+        self.trial_seconds = float(saved["trial_seconds"])
+        self.predicted, self.measured = dict(saved["predicted_us"]), dict(saved["measured_us"])
+        self.features = Features(**saved["features"]) if saved["features"] else None
+        self._corrections = {name: float(saved["corrections"][name]) for name in saved["corrections"]}
+        if self.engine not in self._allowed:
+            raise ValueError(f"{self.engine!r} is no engine that can be chosen")
+
+
+def _others(measured: Mapping[str, Measured]) -> str:
+    return ", ".join(f"{name} {found.us():.3g}" for name, found in measured.items()) or "no other could be built"
+
+
+def _shortened(figures: Mapping[str, float]) -> dict[str, float]:
+    return {name: _short(value) for name, value in figures.items()}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

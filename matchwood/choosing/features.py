@@ -1,0 +1,137 @@
+"""What tells engines apart: a few figures of the rules, and of the events once some are known.
+
+All are per event, and follow from one quantity: the share of events that each constraint lets through, as engines that
+choose access predicates estimate it (`engines/access.py`): by width, by how many rules name the attribute, and by the
+history of events where there is one. Constraints count as independent; how many rules really match is measured as soon
+as events have been matched.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
+from matchwood.engines import ConjunctionStore
+from matchwood.engines._record_kernels import ALTERNATIVE, FLAG_BITS, WIDTH
+from matchwood.engines._scan_kernels import count_attributes
+from matchwood.engines._views import read_only
+from matchwood.engines.access import ranked
+from matchwood.engines.base import History
+
+MOST_UNITS = 20_000
+"""Of more units, so many at even distances are looked at: some 20 ms."""
+
+BYTES_NEAR = 2**20
+"""Constraints of together so many bytes are near the processor; what lies beyond is looked up more slowly."""
+
+_BYTES_A_CONSTRAINT = 4 * WIDTH
+
+
+class Features(NamedTuple):
+    """Figures of one index.
+
+    `units`        distinct conjunctions
+    `constraints`  of a unit, on average
+    `attributes`   that units name
+    `sharing`      rules for each unit
+    `pairs`        attributes of an event that some unit names
+    `satisfied`    constraints of all units that hold for an event: what counting counts
+    `candidates`   units whose most selective constraint holds: what access predicates lead to
+    `narrowed`     units whose two most selective constraints hold
+    `violated`     constraints on attributes of the event that do not hold: what exclusion excludes
+    `always`       units that give no access at all, so that every event looks at them
+    `hits`         units that are true of an event
+    `distance`     doublings of the constraints' bytes beyond what lies near the processor
+    """
+
+    units: float
+    constraints: float
+    attributes: float
+    sharing: float
+    pairs: float
+    satisfied: float
+    candidates: float
+    narrowed: float
+    violated: float
+    always: float
+    hits: float
+    distance: float
+
+
+def features_of(store: ConjunctionStore, history: History | None, hits: float | None = None) -> Features:
+    """The figures of all live units; `hits` are those of an event, where they have been counted."""
+    live = store.live_units()
+    units = read_only(live[:: max(1, math.ceil(len(live) / MOST_UNITS))], np.int32)
+    scale = len(live) / max(1, len(units))
+    conjunctions, frequency = store.view(), np.zeros(store.attributes, np.int64)
+    count_attributes(conjunctions, units, frequency)
+    frequency.flags.writeable = False
+    ranking = ranked(conjunctions, units, frequency, len(units), history)
+    usable = np.isfinite(ranking.costs)
+    shares = np.where(usable, ranking.costs, 1.0).astype(np.float64)
+    presence = _presence(frequency, len(units), history)
+    best, second = _two_best(ranking.starts, ranking.order, ranking.costs)
+    constraints = len(shares) / max(1, len(units))
+    named = _named(conjunctions.offsets, conjunctions.records, units)
+    return Features(
+        units=float(len(live)),
+        constraints=constraints,
+        attributes=float(np.count_nonzero(frequency)),
+        sharing=float(store.uses[live].sum() / max(1, len(live))),
+        pairs=float(presence.sum()),
+        satisfied=scale * float(shares[usable].sum()),
+        candidates=scale * float(best.sum()),
+        narrowed=scale * float((best * second).sum()),
+        violated=scale * float(np.maximum(presence[named] - shares, 0.0)[usable].sum()),
+        always=scale * float(np.count_nonzero(best >= 1.0)),
+        hits=scale * float(_products(ranking.starts, shares).sum()) if hits is None else hits,
+        distance=max(0.0, math.log2(max(1.0, len(live) * constraints * _BYTES_A_CONSTRAINT / BYTES_NEAR))),
+    )
+
+
+def _named(offsets: NDArray[np.int64], records: NDArray[np.int32], units: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The attribute of every constraint of these units."""
+    counts = offsets[1:][units] - offsets[units]
+    starts = np.cumsum(counts) - counts
+    places = np.repeat(offsets[units] - starts, counts) + np.arange(int(counts.sum()))
+    codes: NDArray[np.int64] = (records[WIDTH * places] & ~ALTERNATIVE).astype(np.int64)
+    return codes >> FLAG_BITS
+
+
+def _presence(frequency: NDArray[np.int64], units: int, history: History | None) -> NDArray[np.float64]:
+    """The share of events that have each attribute."""
+    if history is None or not history.events:
+        found: NDArray[np.float64] = np.minimum(1.0, frequency / max(1, units))
+        return found
+    attributes = np.flatnonzero(frequency).astype(np.int32)
+    everything = np.full((2, len(attributes)), BOTTOM_LABEL, np.int32)
+    everything[1] = TOP_LABEL
+    present = np.zeros(len(frequency), np.float64)
+    present[attributes] = history.shares(attributes, *everything)
+    return present
+
+
+def _two_best(
+    starts: NDArray[np.int64], order: NDArray[np.int32], costs: NDArray[np.float32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the next share of each unit; 1 where there is none."""
+    counts = np.diff(starts)
+    padded = np.append(costs, np.float32(1.0))
+    found = []
+    for rank in (0, 1):
+        has = counts > rank
+        places = np.full(len(counts), len(costs))
+        places[has] = starts[:-1][has] + order[starts[:-1][has] + rank]
+        found.append(np.minimum(padded[places].astype(np.float64), 1.0))
+    return found[0], found[1]
+
+
+def _products(starts: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The product of each unit's shares."""
+    logarithms = np.append(np.log(np.maximum(shares, 1e-12)), 0.0)
+    sums = np.add.reduceat(logarithms, starts[:-1]) if len(starts) > 1 else np.empty(0)
+    return np.where(np.diff(starts) > 0, np.exp(sums), 1.0)

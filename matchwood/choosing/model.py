@@ -1,0 +1,168 @@
+"""How long each engine should take for an event, and to be built: sums of a few terms, each with a fitted weight.
+
+The weights are in `coefficients.json`, which `python -m matchwood.bench.auto_fit` writes. They are at least 0, so that
+no prediction falls where rules grow, and are fitted to relative errors: 10% of a microsecond counts as 10% of a second.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.choosing.features import Features
+
+TERMS = (
+    "event",
+    "pairs",
+    "units",
+    "all_constraints",
+    "pairs_units",
+    "satisfied",
+    "candidates",
+    "narrowed",
+    "hits",
+    "violated",
+    "always",
+    "far_units",
+    "far_satisfied",
+    "far_candidates",
+    "far_hits",
+)
+"""What predictions are sums of; `far_…` is a quantity times its distance from the processor."""
+
+BUILD_TERMS = ("index", "units", "all_constraints", "far_constraints")
+
+
+class Model(NamedTuple):
+    """Weights by engine: microseconds for each of TERMS, and microseconds to build for each of BUILD_TERMS."""
+
+    match: Mapping[str, Sequence[float]]
+    build: Mapping[str, Sequence[float]]
+
+    @property
+    def engines(self) -> list[str]:
+        return sorted(self.match)
+
+    def predict(self, features: Features) -> dict[str, float]:
+        """Microseconds that each engine should take for an event."""
+        values = terms_of(features)
+        return {engine: float(values @ np.asarray(weights)) for engine, weights in self.match.items()}
+
+    def build_seconds(self, features: Features, engine: str) -> float:
+        """What it should take to build an engine."""
+        return float(build_terms_of(features) @ np.asarray(self.build[engine])) / 1e6
+
+
+def terms_of(features: Features) -> NDArray[np.float64]:
+    """The value of each of TERMS."""
+    f = features
+    return np.array(
+        [
+            1.0,
+            f.pairs,
+            f.units,
+            f.units * f.constraints,
+            f.units * f.pairs,
+            f.satisfied,
+            f.candidates,
+            f.narrowed,
+            f.hits,
+            f.violated,
+            f.always,
+            f.units * f.distance,
+            f.satisfied * f.distance,
+            f.candidates * f.distance,
+            f.hits * f.distance,
+        ]
+    )
+
+
+def build_terms_of(features: Features) -> NDArray[np.float64]:
+    """The value of each of BUILD_TERMS."""
+    constraints = features.units * features.constraints
+    return np.array([1.0, features.units, constraints, constraints * features.distance])
+
+
+@functools.cache
+def shipped() -> Model:
+    """The model that comes with the package."""
+    text = resources.files("matchwood.choosing").joinpath("coefficients.json").read_text(encoding="utf-8")
+    return read_model(json.loads(text))
+
+
+def read_model(table: Mapping[str, Any]) -> Model:
+    """A model from what `as_table` made; weights by name, so that a term that is new counts for nothing."""
+    match = {engine: [weights.get(term, 0.0) for term in TERMS] for engine, weights in table["match"].items()}
+    build = {engine: [weights.get(term, 0.0) for term in BUILD_TERMS] for engine, weights in table["build"].items()}
+    return Model(match, build)
+
+
+def as_table(model: Model, **about: Any) -> dict[str, Any]:
+    """A model as plain data, without the terms that count for nothing."""
+    return {**about, "match": _named(TERMS, model.match), "build": _named(BUILD_TERMS, model.build)}
+
+
+def _named(names: Sequence[str], weights: Mapping[str, Sequence[float]]) -> dict[str, dict[str, float]]:
+    return {
+        engine: {name: float(f"{value:.4g}") for name, value in zip(names, values, strict=True) if value > 0}
+        for engine, values in weights.items()
+    }
+
+
+def fit(
+    features: Sequence[Features], match_us: Mapping[str, Sequence[float]], build_us: Mapping[str, Sequence[float]]
+) -> Model:
+    """Weights from measured cells: for each engine the microseconds of each cell, nan where it was not measured."""
+    matching, building = np.array([terms_of(f) for f in features]), np.array([build_terms_of(f) for f in features])
+    return Model(
+        {engine: _fitted(matching, np.asarray(times)).tolist() for engine, times in match_us.items()},
+        {engine: _fitted(building, np.asarray(times)).tolist() for engine, times in build_us.items()},
+    )
+
+
+def _fitted(terms: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    known = np.isfinite(times)
+    return nonnegative_least_squares(terms[known] / times[known, None], np.ones(np.count_nonzero(known)))
+
+
+def nonnegative_least_squares(matrix: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The x without negative elements for which |matrix @ x - target| is least (Lawson and Hanson, 1974).
+
+    >>> nonnegative_least_squares(np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([1.0, 3.0])).round(6).tolist()
+    [2.0, 0.0]
+    """
+    scale = np.maximum(np.abs(matrix).max(axis=0, initial=0.0), 1e-300)
+    scaled = matrix / scale
+    found, passive = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1], np.bool_)
+    for _ in range(10 * matrix.shape[1]):
+        gradient = np.where(passive, -np.inf, scaled.T @ (target - scaled @ found))
+        if gradient.max(initial=-np.inf) <= 1e-9:
+            break
+        passive[int(gradient.argmax())] = True
+        found = _settled(scaled, target, found, passive)
+    unscaled: NDArray[np.float64] = found / scale
+    return unscaled
+
+
+def _settled(
+    matrix: NDArray[np.float64], target: NDArray[np.float64], found: NDArray[np.float64], passive: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The best solution over the passive elements; those that would become negative are taken out, one at a time."""
+    while True:
+        solved = np.zeros_like(found)
+        solved[passive] = np.linalg.lstsq(matrix[:, passive], target, rcond=None)[0]
+        if (solved[passive] > 0).all():
+            return solved
+        below = passive & (solved <= 0)
+        steps = found[below] / np.maximum(found[below] - solved[below], 1e-300)
+        found = found + steps.min() * (solved - found)
+        passive &= found > 1e-12
+        found[~passive] = 0.0
+        if not passive.any():
+            return found

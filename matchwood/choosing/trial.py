@@ -1,0 +1,142 @@
+"""Engines held against each other on a sample of events, beside an index that goes on as it is.
+
+A trial has a copy of the store, of one moment, and shares nothing with the index: so it needs no lock, and whatever is
+inserted and removed meanwhile is made up for when an engine is taken over (`Trial.catch_up`). At most two engines of a
+trial are in memory at a time: the best so far, and the one that is being measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import thread_time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from matchwood.choosing.sample import SampleHistory, taken
+from matchwood.encoding.codes import EncodedEvents
+from matchwood.engines import ConjunctionStore, Engine, Structure, Workspace, engine_class
+from matchwood.errors import LimitExceeded
+
+MEASURED_EVENTS = 256
+PIECE = 16
+"""Events that are timed at a time; the best time of each piece counts, since other work only ever adds time."""
+
+ROUNDS = 3
+MOST_SECONDS = 0.25
+"""An engine is measured for so long; one that has not seen all events by then is judged by those it has seen."""
+
+HOPELESS = 4.0
+"""An engine that takes so many times as long as the best so far over the first pieces is given up."""
+
+
+class Measured(NamedTuple):
+    """The seconds of each piece of the sample, as far as they were measured."""
+
+    pieces: tuple[float, ...]
+
+    def us(self) -> float:
+        """Microseconds an event."""
+        return 1e6 * sum(self.pieces) / (PIECE * max(1, len(self.pieces)))
+
+    def ratio(self, other: Measured) -> float:
+        """How many times as long as another this takes, over the pieces that both have seen."""
+        common = min(len(self.pieces), len(other.pieces))
+        return sum(self.pieces[:common]) / max(1e-12, sum(other.pieces[:common]))
+
+
+class Stopwatch:
+    """Times engines on the same events by the time that the processor gave to this thread."""
+
+    def __init__(self, sample: EncodedEvents) -> None:
+        whole = min(MEASURED_EVENTS, sample.count) // PIECE
+        self._pieces = [taken(sample, np.arange(PIECE * at, PIECE * (at + 1))) for at in range(whole)]
+        self._workspace = Workspace()
+
+    def time(self, match: Callable[[EncodedEvents, Workspace], None], best: Measured | None = None) -> Measured:
+        """The best time of each piece in a few rounds; less where that would take too long, or cannot win."""
+        found: list[float] = []
+        started = thread_time()
+        if self._pieces:
+            match(self._pieces[0], self._workspace)
+        for _ in range(ROUNDS):
+            for place, piece in enumerate(self._pieces):
+                before = thread_time()
+                match(piece, self._workspace)
+                seconds = thread_time() - before
+                found[place : place + 1] = [min([seconds, *found[place : place + 1]])]
+                late = thread_time() - started > MOST_SECONDS
+                if late or (best is not None and place == 3 and Measured(tuple(found)).ratio(best) > HOPELESS):
+                    return Measured(tuple(found))
+        return Measured(tuple(found))
+
+
+def match_all(engine: Structure) -> Callable[[EncodedEvents, Workspace], None]:
+    """All hits of a piece."""
+
+    def match(events: EncodedEvents, workspace: Workspace) -> None:
+        position = 0
+        while position < events.count:
+            position += engine.match(events, position, workspace).count
+
+    return match
+
+
+class Trial:
+    """Some engines to build from a copy of a store, and to hold against the one that is at work."""
+
+    def __init__(
+        self,
+        store: ConjunctionStore,
+        sample: EncodedEvents,
+        names: Sequence[str],
+        options: Mapping[str, Any],
+        epoch: int,
+    ) -> None:
+        self.store, self.names, self.epoch = store, tuple(names), epoch
+        self._options, self._history = options, SampleHistory(sample)
+        self._stopwatch = Stopwatch(sample)
+        self.measured: dict[str, Measured] = {}
+        self.seconds = 0.0
+
+    def run(self, match_now: Callable[[EncodedEvents, Workspace], None]) -> Engine | None:
+        """The best of the engines; None if none could be built. `match_now` matches by the one that is at work."""
+        started = thread_time()
+        self.now = self._stopwatch.time(match_now)
+        best: Engine | None = None
+        for name in self.names:
+            engine = self._built(name)
+            if engine is not None:
+                measured = self.measured[name] = self._stopwatch.time(match_all(engine), self._leader(best))
+                if best is None or measured.ratio(self.measured[best.name]) < 1:
+                    best = engine
+            del engine
+        self.seconds = thread_time() - started
+        return best
+
+    def _leader(self, best: Engine | None) -> Measured:
+        if best is None or self.measured[best.name].ratio(self.now) > 1:
+            return self.now
+        return self.measured[best.name]
+
+    def _built(self, name: str) -> Engine | None:
+        engine: Engine = engine_class(name)(self.store, self._options)
+        engine.history = self._history
+        try:
+            engine.rebuild()
+        except (LimitExceeded, MemoryError):
+            return None
+        return engine
+
+    def catch_up(self, engine: Engine, store: ConjunctionStore) -> None:
+        """Hand an engine of the trial over to the store as it is now: what went since is removed, what came inserted.
+
+        Unit numbers must mean what they meant; the caller is the only writer of the store.
+        """
+        before, alive = self.store.alive, store.alive
+        gone = np.flatnonzero(before & ~alive[: len(before)]).astype(np.int32)
+        came = len(before) + np.flatnonzero(alive[len(before) :]).astype(np.int32)
+        engine.store = store
+        if len(gone):
+            engine.remove(gone)
+        engine.insert(came.astype(np.int32))
