@@ -144,6 +144,14 @@ class Form(NamedTuple):
     noting: bool
 
 
+class Memory(NamedTuple):
+    """Lazy evaluation of one event: bits of predicates that passed and that failed, and the words that were set."""
+
+    passed: NDArray[np.uint64]
+    failed: NDArray[np.uint64]
+    done: NDArray[np.int32]
+
+
 class Scratch(NamedTuple):
     """Memory of one change: the rules of a leaf, and their attributes by attribute.
 

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.engines._betree_match_kernels import COVERED, COVERED_FALSE, EVALUATED, NOTED, REUSED
+from matchwood.engines._betree_leaf_kernels import COVERED, COVERED_FALSE, EVALUATED, NOTED, REUSED
 from matchwood.engines.base import Hits
 
 _CAPACITIES = ((0.01, 5), (0.1, 20), (np.inf, 160))

@@ -14,7 +14,6 @@ from matchwood.engines._betree_layout import (
     ALWAYS,
     CLUSTER,
     CLUSTERS,
-    COUNT,
     ENTRIES,
     FLAGS,
     FREE_CLUSTER,
@@ -34,7 +33,6 @@ from matchwood.engines._betree_layout import (
     QUEUE,
     ROOT,
     STAMP,
-    START,
     TYPES,
     UNCLEAN,
     WASTE,
@@ -44,8 +42,8 @@ from matchwood.engines._betree_layout import (
     Tree,
 )
 from matchwood.engines._betree_node_kernels import enter_all, new_cluster
-from matchwood.engines._betree_row_kernels import forget_rows, lay_out, plan_rows
-from matchwood.engines._views import require, require_range, saved
+from matchwood.engines._betree_row_kernels import forget_rows, lay_out, measure_rows, plan_rows
+from matchwood.engines._views import read_only, require, require_range, saved
 from matchwood.engines.betree_predicates import Known
 from matchwood.engines.conjunctions import Conjunctions
 
@@ -142,22 +140,27 @@ class Nodes:
 
     # ------------------------------------------------------------------ rows
 
-    def lay_out(self, conjunctions: Conjunctions, known: Known, form: Form, anew: bool = False) -> None:
+    def lay_out(
+        self, conjunctions: Conjunctions, known: Known, form: Form, presence: NDArray[np.float32], anew: bool = False
+    ) -> None:
         """Write the rows of all leaves that changed; all of them, side by side, if asked to or half of the pool is
         lost."""
         state = self.state
-        if anew or 2 * state[WASTE] > state[POOL] + 4096:
+        anew = anew or 2 * state[WASTE] > state[POOL] + 4096
+        if anew:
             forget_rows(self.tree())
-        if state[UNCLEAN]:
-            self.pool.resize(int(plan_rows(self.tree(), conjunctions, form)))
-            lay_out(self.tree(), conjunctions, known, form, self.pool.writable())
+        if not state[UNCLEAN]:
+            return
+        room = (measure_rows if anew else plan_rows)(self.tree(), conjunctions, form)
+        self.pool.resize(int(room))
+        written = self.pool.writable()
+        lay_out(self.tree(), conjunctions, known, form, read_only(presence, np.float32), anew, written)
+        self.pool.resize(int(state[POOL]))
 
     @property
     def bytes_rows(self) -> int:
-        """What the rows of all leaves take, without the room that some have for more."""
-        nodes = self.columns["clusters"].view()[: CLUSTER * self.state[CLUSTERS]].reshape(-1, CLUSTER)
-        leaves = nodes[nodes[:, COUNT] > 0]
-        return 4 * int((1 + leaves[:, COUNT].astype(np.int64) * self.pool.view()[leaves[:, START]]).sum())
+        """What the rows of all leaves take, with the room that some have for more."""
+        return 4 * int(self.state[POOL] - self.state[WASTE])
 
     # ------------------------------------------------------------------ saving
 
