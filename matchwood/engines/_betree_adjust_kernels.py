@@ -26,7 +26,7 @@ from matchwood.engines._betree_remove_kernels import discount, dissolve, tidy
 
 
 @kernel
-def rank_partitions(tree: Any, discarded: Any, events: int, settings: Any) -> None:
+def rank_partitions(tree: Any, discarded: Any, events: Any, settings: Any) -> None:
     """Rank every p-node (10) by what it gains (12, 13) and what it lost over a window of events (11).
 
     Of the gain only the predicates of its own attribute count: those above are the same for all p-nodes that compete.
@@ -56,7 +56,7 @@ def rank_partitions(tree: Any, discarded: Any, events: int, settings: Any) -> No
 
 
 @kernel
-def recycle(tree: Any, theta: float, settings: Any, displaced: Any) -> int:
+def recycle(tree: Any, theta: float, settings: Any, displaced: Any) -> Any:
     """Dissolve every p-node that ranks below the threshold; returns how many units are displaced, to be inserted
     again."""
     count = 0

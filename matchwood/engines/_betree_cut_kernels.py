@@ -72,7 +72,7 @@ groups are taken out as well: a thousand rules that name an attribute each must 
 
 
 @kernel
-def _room(tree: Any, clusters: int, partitions: int) -> Any:
+def _room(tree: Any, clusters: Any, partitions: Any) -> Any:
     """Whether so many nodes can be made; if not, it is noted how many were wanted."""
     state = tree.state
     entries = clusters + partitions
@@ -87,7 +87,7 @@ def _room(tree: Any, clusters: int, partitions: int) -> Any:
 
 
 @kernel
-def _split(tree: Any, conjunctions: Any, cluster: int, settings: Any) -> None:
+def _split(tree: Any, conjunctions: Any, cluster: Any, settings: Any) -> None:
     """Cut a bucket in halves, and move what one of them encloses (Rule 2: before it may be partitioned)."""
     at, nodes = CLUSTER * cluster, tree.clusters
     nodes[at + FLAGS] |= SPLIT
@@ -107,7 +107,7 @@ def _split(tree: Any, conjunctions: Any, cluster: int, settings: Any) -> None:
 
 
 @kernel
-def _eligible(tree: Any, conjunctions: Any, unit: int, at: int, strict: bool) -> Any:
+def _eligible(tree: Any, conjunctions: Any, unit: Any, at: Any, strict: bool) -> Any:
     """Whether a leaf may be partitioned by this constraint of one of its rules."""
     records = conjunctions.records
     if tree.marks[records[at] >> FLAG_BITS] == tree.state[STAMP]:
@@ -123,14 +123,14 @@ def _cells(low: Any, high: Any) -> Any:
 
 
 @kernel
-def _weight(records: Any, at: int, settings: Any) -> Any:
+def _weight(records: Any, at: Any, settings: Any) -> Any:
     """What a predicate counts for when an attribute is chosen: 1, or as it would be subsumed or covered (12)."""
     subsumed = settings.directory != GENERIC and is_exact(records, at)
     return 2.0 * (1.0 - settings.beta) if subsumed else 2.0 * settings.beta
 
 
 @kernel
-def _survey(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings: Any, scratch: Any) -> Any:
+def _survey(tree: Any, conjunctions: Any, cluster: Any, relaxed: bool, settings: Any, scratch: Any) -> Any:
     """Which rules of a leaf each attribute would take out of it; returns how many attributes there are.
 
     Equalities come first (Hy-R): while a rule has one that is not used, only those count for it; unless `relaxed`.
@@ -173,7 +173,7 @@ def _survey(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings:
 
 
 @kernel
-def _best(tree: Any, scratch: Any, kinds: int, least: int, settings: Any) -> Any:
+def _best(tree: Any, scratch: Any, kinds: Any, least: Any, settings: Any) -> Any:
     """The attribute with the highest rank (14) among those that take at least so many rules; NONE if there is none.
 
     Its loss is that of a histogram, or optimistically none, until matching tells of one.
@@ -193,7 +193,7 @@ def _best(tree: Any, scratch: Any, kinds: int, least: int, settings: Any) -> Any
 
 @kernel
 def _move(
-    tree: Any, conjunctions: Any, cluster: int, attribute: int, relaxed: bool, settings: Any, scratch: Any
+    tree: Any, conjunctions: Any, cluster: Any, attribute: Any, relaxed: bool, settings: Any, scratch: Any
 ) -> None:
     """Move all rules of an attribute to its p-node, which is made if it is not there yet."""
     partition = find(tree.keys, tree.values, partition_key(cluster, attribute))
@@ -220,7 +220,7 @@ def _move(
 
 
 @kernel
-def _enough_pairs(tree: Any, conjunctions: Any, cluster: int, scratch: Any) -> Any:
+def _enough_pairs(tree: Any, conjunctions: Any, cluster: Any, scratch: Any) -> Any:
     """Whether the scratch memory does for a leaf; if not, it is noted how much would."""
     pairs, unit = np.int64(tree.clusters[CLUSTER * cluster + COUNT]), tree.clusters[CLUSTER * cluster + HEAD]
     while unit != NONE:
@@ -233,7 +233,7 @@ def _enough_pairs(tree: Any, conjunctions: Any, cluster: int, scratch: Any) -> A
 
 @kernel
 def _partition(
-    tree: Any, conjunctions: Any, cluster: int, relaxed: bool, least: int, settings: Any, scratch: Any
+    tree: Any, conjunctions: Any, cluster: Any, relaxed: bool, least: Any, settings: Any, scratch: Any
 ) -> Any:
     """Take rules out of an overfull leaf, attribute by attribute; False if it had to stop for want of room."""
     at, nodes, enough = CLUSTER * cluster, tree.clusters, True
@@ -252,13 +252,13 @@ def _partition(
 
 
 @kernel
-def fitting_capacity(count: Any, max_cap: int) -> Any:
+def fitting_capacity(count: Any, max_cap: Any) -> Any:
     """Equation 9: the smallest multiple of `max_cap` that does, and at least one of it."""
     return max(1, (count + max_cap - 1) // max_cap) * max_cap
 
 
 @kernel
-def _resize(tree: Any, cluster: int, settings: Any) -> None:
+def _resize(tree: Any, cluster: Any, settings: Any) -> None:
     """Give a leaf the capacity of Equation 9 after it was partitioned.
 
     One that is still too full is extended: by an eighth at least, so that a million rules without an attribute in
@@ -273,7 +273,7 @@ def _resize(tree: Any, cluster: int, settings: Any) -> None:
 
 
 @kernel
-def _reinsert(tree: Any, conjunctions: Any, cluster: int, settings: Any) -> Any:
+def _reinsert(tree: Any, conjunctions: Any, cluster: Any, settings: Any) -> Any:
     """Let some rules of a leaf look for a place again before it is cut (5.2); False for want of room."""
     if not _room(tree, tree.clusters[CLUSTER * cluster + COUNT] + 2, 1):
         return False
@@ -289,7 +289,7 @@ def _reinsert(tree: Any, conjunctions: Any, cluster: int, settings: Any) -> Any:
 
 
 @kernel
-def _part(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: Any) -> Any:
+def _part(tree: Any, conjunctions: Any, cluster: Any, settings: Any, scratch: Any) -> Any:
     """Partition a leaf while it is too full; False for want of room.
 
     Other predicates than equalities only once it is stretched, and then groups below `min_size` as well.
@@ -308,7 +308,7 @@ def _part(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: An
 
 
 @kernel
-def _cut(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: Any) -> Any:
+def _cut(tree: Any, conjunctions: Any, cluster: Any, settings: Any, scratch: Any) -> Any:
     """One step for an overfull leaf: cut its bucket if that is possible, partition it if not."""
     at, nodes = CLUSTER * cluster, tree.clusters
     if not _room(tree, 2, 1) or not _enough_pairs(tree, conjunctions, cluster, scratch):
@@ -346,7 +346,7 @@ def settle(tree: Any, conjunctions: Any, settings: Any, scratch: Any) -> Any:
 
 
 @kernel
-def insert_units(tree: Any, conjunctions: Any, units: Any, first: int, settings: Any, scratch: Any) -> int:
+def insert_units(tree: Any, conjunctions: Any, units: Any, first: Any, settings: Any, scratch: Any) -> Any:
     """Insert the units from `first` on, one after the other; returns how far it came before it wanted room."""
     if not settle(tree, conjunctions, settings, scratch):
         return first

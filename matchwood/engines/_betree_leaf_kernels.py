@@ -37,7 +37,7 @@ def touch(pool: Any, start: Any, stop: Any) -> Any:
 
 
 @bare_kernel
-def touch_tails(pool: Any, passing: Any, count: int) -> Any:
+def touch_tails(pool: Any, passing: Any, count: Any) -> Any:
     """The same for tails, which mostly take two cache lines."""
     touched, last = np.int32(0), np.uint32(len(pool) - 1)
     for place in range(np.uint64(count)):
@@ -80,7 +80,7 @@ def pass_all(pool: Any, start: Any, stop: Any, passing: Any, end: Any) -> Any:
 
 @bare_kernel
 def pass_filtered(
-    pool: Any, start: Any, stop: Any, words: int, kind: int, blocks: bool, bloom: Any, labels: Any, result: Any,
+    pool: Any, start: Any, stop: Any, words: Any, kind: Any, blocks: bool, bloom: Any, labels: Any, result: Any,
     passing: Any, end: Any, work: Any,
 ) -> Any:  # fmt: skip
     """The same for rows of any kind behind a Bloom filter of `words` words."""
@@ -105,7 +105,7 @@ def pass_filtered(
 
 @bare_kernel
 def _lazily(
-    records: Any, intervals: Any, samples: Any, predicate: int, labels: Any, passed: Any, failed: Any, done: Any,
+    records: Any, intervals: Any, samples: Any, predicate: Any, labels: Any, passed: Any, failed: Any, done: Any,
     tally: Any,
 ) -> Any:  # fmt: skip
     """Whether a predicate holds: as it was found for this event before, else it is evaluated and remembered."""
@@ -130,9 +130,9 @@ def _lazily(
 
 @bare_kernel
 def verify_references(
-    records: Any, intervals: Any, samples: Any, pool: Any, passing: Any, count: int, labels: Any, result: Any,
-    passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: int,
-) -> int:  # fmt: skip
+    records: Any, intervals: Any, samples: Any, pool: Any, passing: Any, count: Any, labels: Any, result: Any,
+    passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: Any,
+) -> Any:  # fmt: skip
     """Write the units behind `used` of whose tails all references hold; returns the new end."""
     one = np.uint64(1)
     for place in range(np.uint64(count)):
@@ -156,8 +156,8 @@ def verify_references(
 
 @bare_kernel
 def verify_stored(
-    positions: Any, records: Any, intervals: Any, passing: Any, count: int, labels: Any, units: Any, used: int
-) -> int:
+    positions: Any, records: Any, intervals: Any, passing: Any, count: Any, labels: Any, units: Any, used: int
+) -> Any:
     """The same for units whose constraints are read from the store."""
     for place in range(count):
         unit = np.int64(passing[place])
@@ -169,9 +169,9 @@ def verify_stored(
 
 @bare_kernel
 def verify_known(
-    positions: Any, records: Any, intervals: Any, ids: Any, bits: Any, samples: Any, passing: Any, count: int,
-    labels: Any, result: Any, passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: int,
-) -> int:  # fmt: skip
+    positions: Any, records: Any, intervals: Any, ids: Any, bits: Any, samples: Any, passing: Any, count: Any,
+    labels: Any, result: Any, passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: Any,
+) -> Any:  # fmt: skip
     """The same by the numbers of their predicates."""
     for place in range(count):
         unit, holds = np.int64(passing[place]), True

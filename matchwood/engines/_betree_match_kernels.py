@@ -50,9 +50,9 @@ from matchwood.engines._verify_kernels import clear, scatter
 
 @bare_kernel
 def _search(
-    nodes: Any, partitions: Any, keys: Any, values: Any, partition: int, label: int, present: Any, reached: Any,
-    count: int,
-) -> int:  # fmt: skip
+    nodes: Any, partitions: Any, keys: Any, values: Any, partition: Any, label: Any, present: Any, reached: Any,
+    count: Any,
+) -> Any:  # fmt: skip
     """Write the buckets of a p-node that enclose a label behind `count`; returns the new end.
 
     A bucket that is cut is looked at too: it holds what straddles the cut.
@@ -82,7 +82,7 @@ def _search(
 
 
 @bare_kernel
-def _reach(shape: Any, events: Any, event: int, present: Any, attributes: int, reached: Any) -> int:
+def _reach(shape: Any, events: Any, event: Any, present: Any, attributes: Any, reached: Any) -> Any:
     """All c-nodes whose buckets hold an event, the root and Z included; returns how many."""
     nodes, partitions, keys, values = shape.clusters, shape.partitions, shape.keys, shape.values
     begin, end = events.offsets[event], events.offsets[event + 1]
@@ -106,7 +106,7 @@ def _reach(shape: Any, events: Any, event: int, present: Any, attributes: int, r
 
 @bare_kernel
 def _collect(
-    pool: Any, form: Any, start: Any, stop: Any, bloom: Any, labels: Any, result: Any, passing: Any, end: int, work: Any
+    pool: Any, form: Any, start: Any, stop: Any, bloom: Any, labels: Any, result: Any, passing: Any, end: Any, work: Any
 ) -> Any:
     """Collect the candidates of some rows of a leaf that pass their Bloom filter and their first test."""
     if form.bloom_bits > 0:
@@ -124,9 +124,9 @@ def _collect(
 
 @bare_kernel
 def _verify(
-    conjunctions: Any, known: Any, form: Any, pool: Any, passing: Any, count: int, labels: Any, result: Any,
-    memory: Any, tally: Any, units: Any, used: int,
-) -> int:  # fmt: skip
+    conjunctions: Any, known: Any, form: Any, pool: Any, passing: Any, count: Any, labels: Any, result: Any,
+    memory: Any, tally: Any, units: Any, used: Any,
+) -> Any:  # fmt: skip
     """Write the units behind `used` that match, of the candidates that passed; returns the new end."""
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     if form.blocks:
@@ -147,9 +147,9 @@ def _verify(
 
 @bare_kernel
 def _scan(
-    conjunctions: Any, shape: Any, known: Any, form: Any, reached: Any, count: int, bloom: Any, labels: Any,
-    result: Any, memory: Any, passing: Any, notes: Any, tally: Any, units: Any, used: int, work: Any,
-) -> int:  # fmt: skip
+    conjunctions: Any, shape: Any, known: Any, form: Any, reached: Any, count: Any, bloom: Any, labels: Any,
+    result: Any, memory: Any, passing: Any, notes: Any, tally: Any, units: Any, used: Any, work: Any,
+) -> Any:  # fmt: skip
     """All hits in the leaves reached, behind `used`; returns the new end."""
     nodes, pool, width, waiting, touched = shape.clusters, shape.pool, row_width(form), 0, np.int32(0)
     for place in range(count):
@@ -178,7 +178,7 @@ def _scan(
 
 @kernel
 def match_tree(
-    conjunctions: Any, shape: Any, known: Any, bitmap: Any, form: Any, live: int, events: Any, first: int, labels: Any,
+    conjunctions: Any, shape: Any, known: Any, bitmap: Any, form: Any, live: Any, events: Any, first: Any, labels: Any,
     reached: Any, result: Any, memory: Any, passing: Any, notes: Any, tally: Any, units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while the most that one event can have fits."""
@@ -212,7 +212,7 @@ def match_tree(
 
 
 @bare_kernel
-def _note(nodes: Any, cluster: int, count: int, false: int, notes: Any, tally: Any) -> None:
+def _note(nodes: Any, cluster: Any, count: Any, false: Any, notes: Any, tally: Any) -> None:
     """Remember how many candidates of a leaf were false, for the ranking; what does not fit is left out."""
     if nodes[CLUSTER * np.int64(cluster) + FLAGS] & EXACT == 0:
         tally[COVERED] += count

@@ -82,7 +82,7 @@ def find(keys: Any, values: Any, key: Any) -> Any:
 
 
 @kernel
-def enter(tree: Any, key: Any, node: int) -> None:
+def enter(tree: Any, key: Any, node: Any) -> None:
     """Put a new key into the table, which has a free slot."""
     mask = np.uint64(len(tree.keys) - 1)
     slot = mix64(key) & mask
@@ -124,7 +124,7 @@ def enter_all(keys: Any, values: Any, old_keys: Any, old_values: Any) -> None:
 
 
 @kernel
-def new_cluster(tree: Any, owner: int, up: int, level: int, number: int, flags: int, capacity: int) -> int:
+def new_cluster(tree: Any, owner: Any, up: Any, level: Any, number: Any, flags: Any, capacity: Any) -> Any:
     """A c-node without rules; there must be room for one more."""
     state, nodes = tree.state, tree.clusters
     cluster = state[FREE_CLUSTER]
@@ -143,7 +143,7 @@ def new_cluster(tree: Any, owner: int, up: int, level: int, number: int, flags: 
 
 
 @kernel
-def free_cluster(tree: Any, cluster: int) -> None:
+def free_cluster(tree: Any, cluster: Any) -> None:
     """Give a c-node back that nothing leads to any more."""
     at, nodes = CLUSTER * cluster, tree.clusters
     tree.state[WASTE] += nodes[at + ROOM]
@@ -154,7 +154,7 @@ def free_cluster(tree: Any, cluster: int) -> None:
 
 
 @kernel
-def new_partition(tree: Any, cluster: int, attribute: int) -> int:
+def new_partition(tree: Any, cluster: Any, attribute: Any) -> Any:
     """A p-node without buckets; there must be room for one more."""
     state, nodes, parents = tree.state, tree.partitions, tree.clusters
     partition = state[FREE_PARTITION]
@@ -177,7 +177,7 @@ def new_partition(tree: Any, cluster: int, attribute: int) -> int:
 
 
 @kernel
-def free_partition(tree: Any, partition: int) -> None:
+def free_partition(tree: Any, partition: Any) -> None:
     """Take a p-node without buckets out of its c-node."""
     at, nodes, parents = PARTITION * partition, tree.partitions, tree.clusters
     cluster, before, after = nodes[at + PLACE], nodes[at + PREVIOUS], nodes[at + NEXT]
@@ -199,7 +199,7 @@ def free_partition(tree: Any, partition: int) -> None:
 
 
 @kernel
-def detach_cluster(tree: Any, cluster: int) -> None:
+def detach_cluster(tree: Any, cluster: Any) -> None:
     """Take a bucket without rules out of its p-node's directory, and free it."""
     at, nodes = CLUSTER * cluster, tree.clusters
     owner, up = nodes[at + OWNER], nodes[at + UP]
@@ -222,7 +222,7 @@ def detach_cluster(tree: Any, cluster: int) -> None:
 
 
 @kernel
-def soil(tree: Any, cluster: int) -> None:
+def soil(tree: Any, cluster: Any) -> None:
     """Note that the rows of a leaf are out of date."""
     at = CLUSTER * cluster + FLAGS
     if tree.clusters[at] & DIRTY == 0:
@@ -232,7 +232,7 @@ def soil(tree: Any, cluster: int) -> None:
 
 
 @kernel
-def link(tree: Any, unit: int, cluster: int) -> None:
+def link(tree: Any, unit: Any, cluster: Any) -> None:
     """Put a unit into a leaf; one that is then too full waits to be settled."""
     at, nodes = CLUSTER * cluster, tree.clusters
     head = nodes[at + HEAD]
@@ -247,14 +247,14 @@ def link(tree: Any, unit: int, cluster: int) -> None:
 
 
 @kernel
-def enqueue(tree: Any, cluster: int) -> None:
+def enqueue(tree: Any, cluster: Any) -> None:
     tree.clusters[CLUSTER * cluster + FLAGS] |= QUEUED
     tree.queue[tree.state[QUEUE]] = cluster
     tree.state[QUEUE] += 1
 
 
 @kernel
-def unlink(tree: Any, unit: int) -> None:
+def unlink(tree: Any, unit: Any) -> None:
     """Take a unit out of its leaf."""
     cluster, before, after = tree.homes[unit], tree.before[unit], tree.after[unit]
     if before == NONE:

@@ -45,7 +45,7 @@ from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, 
 
 
 @kernel
-def hull(records: Any, intervals: Any, at: int) -> Any:
+def hull(records: Any, intervals: Any, at: Any) -> Any:
     """The interval that a predicate becomes (Table I): from its first label to its last; (0, 0) if it has none."""
     low, high = records[at + 1], records[at + 2]
     if records[at] & SEVERAL == 0:
@@ -56,7 +56,7 @@ def hull(records: Any, intervals: Any, at: int) -> Any:
 
 
 @kernel
-def usable(records: Any, intervals: Any, at: int) -> Any:
+def usable(records: Any, intervals: Any, at: Any) -> Any:
     """Whether the space can be cut by the constraint of a record: an event without a value must fail it."""
     if records[at] & ACCEPTS_NULL != 0:
         return False
@@ -65,7 +65,7 @@ def usable(records: Any, intervals: Any, at: int) -> Any:
 
 
 @kernel
-def is_exact(records: Any, at: int) -> Any:
+def is_exact(records: Any, at: Any) -> Any:
     """Whether a constraint is one block with both ends inside the domain, as equalities are."""
     low, high = records[at + 1], records[at + 2]
     if records[at] & SEVERAL != 0 or low == BOTTOM_LABEL or high == TOP_LABEL:
@@ -92,7 +92,7 @@ def fits_a_half(low: Any, high: Any, level: Any) -> Any:
 
 
 @kernel
-def locate(conjunctions: Any, unit: int, attribute: int) -> Any:
+def locate(conjunctions: Any, unit: Any, attribute: Any) -> Any:
     """Where the record of a unit's constraint of an attribute begins; NONE if it has none."""
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
         if conjunctions.records[WIDTH * position] >> FLAG_BITS == attribute:
@@ -101,7 +101,7 @@ def locate(conjunctions: Any, unit: int, attribute: int) -> Any:
 
 
 @kernel
-def half_of(tree: Any, cluster: int, low: Any, high: Any, capacity: int) -> int:
+def half_of(tree: Any, cluster: Any, low: Any, high: Any, capacity: Any) -> Any:
     """The bucket of the half that encloses an interval, made if need be; NONE if it straddles the cut."""
     at, nodes = CLUSTER * cluster, tree.clusters
     level = nodes[at + LEVEL]
@@ -115,7 +115,7 @@ def half_of(tree: Any, cluster: int, low: Any, high: Any, capacity: int) -> int:
 
 
 @kernel
-def _exact_bucket(tree: Any, partition: int, low: Any, high: Any, capacity: int) -> int:
+def _exact_bucket(tree: Any, partition: Any, low: Any, high: Any, capacity: Any) -> Any:
     """The bucket in the hash table that a block is, made if need be."""
     level = level_of_width(high - low)
     number, at = low >> level, PARTITION * partition
@@ -135,7 +135,7 @@ def _exact_bucket(tree: Any, partition: int, low: Any, high: Any, capacity: int)
 
 
 @kernel
-def bucket_of(tree: Any, conjunctions: Any, at: int, partition: int, settings: Any) -> int:
+def bucket_of(tree: Any, conjunctions: Any, at: Any, partition: Any, settings: Any) -> Any:
     """The smallest bucket of a p-node that encloses the constraint of a record (Rule 1); makes one c-node at most."""
     low, high = hull(conjunctions.records, conjunctions.intervals, at)
     nodes, place = tree.clusters, PARTITION * partition
@@ -157,14 +157,14 @@ def bucket_of(tree: Any, conjunctions: Any, at: int, partition: int, settings: A
 
 
 @kernel
-def widen(nodes: Any, cluster: int, low: Any, high: Any) -> None:
+def widen(nodes: Any, cluster: Any, low: Any, high: Any) -> None:
     """Let a bucket's interval enclose one more predicate."""
     at = CLUSTER * cluster
     nodes[at + LOW], nodes[at + HIGH] = min(nodes[at + LOW], low), max(nodes[at + HIGH], high)
 
 
 @kernel
-def count_rule(tree: Any, partition: int, cluster: int, sign: int, settings: Any) -> None:
+def count_rule(tree: Any, partition: Any, cluster: Any, sign: Any, settings: Any) -> None:
     """Count a unit in or out of a p-node, in whose bucket it is: what it gains (12) is added to the rank."""
     subsumed = tree.clusters[CLUSTER * cluster + FLAGS] & EXACT != 0
     tree.partitions[PARTITION * partition + RULES] += sign
@@ -174,7 +174,7 @@ def count_rule(tree: Any, partition: int, cluster: int, sign: int, settings: Any
 
 
 @kernel
-def take_out(tree: Any, unit: int, settings: Any) -> None:
+def take_out(tree: Any, unit: Any, settings: Any) -> None:
     """Take a unit out of its leaf, and out of the counts of all p-nodes above."""
     cluster = tree.homes[unit]
     unlink(tree, unit)
@@ -186,7 +186,7 @@ def take_out(tree: Any, unit: int, settings: Any) -> None:
 
 
 @kernel
-def mark_path(tree: Any, cluster: int) -> None:
+def mark_path(tree: Any, cluster: Any) -> None:
     """Mark the attributes that are used above a c-node: none is chosen twice on a path."""
     tree.state[STAMP] += 1
     owner = tree.clusters[CLUSTER * cluster + OWNER]
@@ -196,7 +196,7 @@ def mark_path(tree: Any, cluster: int) -> None:
 
 
 @kernel
-def has_free_equality(tree: Any, conjunctions: Any, unit: int) -> Any:
+def has_free_equality(tree: Any, conjunctions: Any, unit: Any) -> Any:
     """Whether a unit has an equality on an attribute that is not marked."""
     records = conjunctions.records
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
@@ -215,7 +215,7 @@ def draw(random: Any) -> Any:
 
 
 @kernel
-def choose_partition(tree: Any, conjunctions: Any, unit: int, cluster: int, settings: Any) -> Any:
+def choose_partition(tree: Any, conjunctions: Any, unit: Any, cluster: Any, settings: Any) -> Any:
     """The p-node of a c-node that a unit goes down to, and the record that leads there; (NONE, NONE) if it stays.
 
     The one with the highest rank; or, with the probability that is left for exploring, any of those that would do.
@@ -248,7 +248,7 @@ def choose_partition(tree: Any, conjunctions: Any, unit: int, cluster: int, sett
 
 
 @kernel
-def has_usable(conjunctions: Any, unit: int) -> Any:
+def has_usable(conjunctions: Any, unit: Any) -> Any:
     """Whether a unit has a constraint by which the space can be cut."""
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
         if usable(conjunctions.records, conjunctions.intervals, WIDTH * position):
@@ -257,7 +257,7 @@ def has_usable(conjunctions: Any, unit: int) -> Any:
 
 
 @kernel
-def insert_below(tree: Any, conjunctions: Any, unit: int, settings: Any) -> None:
+def insert_below(tree: Any, conjunctions: Any, unit: Any, settings: Any) -> None:
     """Put a unit where it belongs (Algorithm 3), from the root down; makes one c-node at most."""
     if not has_usable(conjunctions, unit):
         link(tree, unit, ALWAYS)

@@ -17,7 +17,7 @@ EMPTY = -1
 @kernel
 def number_predicates(
     conjunctions: Any, units: Any, ids: Any, samples: Any, counts: Any, slots: Any, count: int
-) -> int:
+) -> Any:
     """Give each constraint of these units the number of its predicate, and count it; returns how many there are then.
 
     A predicate's sample is the position of one constraint that says it. There must be room for all to be new.
@@ -50,7 +50,7 @@ def enter_predicates(conjunctions: Any, samples: Any, slots: Any) -> None:
 
 
 @kernel
-def drop_predicates(conjunctions: Any, units: Any, ids: Any, counts: Any) -> int:
+def drop_predicates(conjunctions: Any, units: Any, ids: Any, counts: Any) -> Any:
     """Count the predicates of these units down; returns how many became orphans."""
     orphans = 0
     for unit in units:
@@ -61,7 +61,7 @@ def drop_predicates(conjunctions: Any, units: Any, ids: Any, counts: Any) -> int
 
 
 @kernel
-def count_edges(conjunctions: Any, samples: Any, order: Any) -> int:
+def count_edges(conjunctions: Any, samples: Any, order: Any) -> Any:
     """How many ends the intervals of these predicates have."""
     total = 0
     for predicate in order:
@@ -112,7 +112,7 @@ def fill_bitmap(conjunctions: Any, samples: Any, order: Any, bits: Any, bitmap: 
 
 
 @kernel
-def select_rows(events: Any, event: int, bitmap: Any, result: Any) -> None:
+def select_rows(events: Any, event: Any, bitmap: Any, result: Any) -> None:
     """Put the rows of an event's values into the result: the truth of every predicate of the bitmap (19)."""
     attributes = len(bitmap.starts)
     for pair in range(events.offsets[event], events.offsets[event + 1]):
@@ -136,7 +136,7 @@ def select_rows(events: Any, event: int, bitmap: Any, result: Any) -> None:
 
 
 @kernel
-def restore_nulls(events: Any, event: int, bitmap: Any, result: Any) -> None:
+def restore_nulls(events: Any, event: Any, bitmap: Any, result: Any) -> None:
     """Undo `select_rows`: only what the event changed is reset."""
     for pair in range(events.offsets[event], events.offsets[event + 1]):
         attribute = events.attributes[pair]

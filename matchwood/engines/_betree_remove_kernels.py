@@ -46,7 +46,7 @@ from matchwood.engines._betree_place_kernels import count_rule, take_out, widen
 
 
 @kernel
-def _first_below(tree: Any, partition: int) -> Any:
+def _first_below(tree: Any, partition: Any) -> Any:
     """A bucket of a p-node; NONE if it has none left."""
     at = PARTITION * partition
     if tree.partitions[at + CHAIN] != NONE:
@@ -55,7 +55,7 @@ def _first_below(tree: Any, partition: int) -> Any:
 
 
 @kernel
-def _deepest(tree: Any, cluster: int) -> Any:
+def _deepest(tree: Any, cluster: Any) -> Any:
     """Down from a c-node to one that has neither p-nodes nor halves below it."""
     nodes = tree.clusters
     while True:
@@ -74,7 +74,7 @@ def _deepest(tree: Any, cluster: int) -> Any:
 
 
 @kernel
-def dissolve(tree: Any, partition: int, displaced: Any, count: int) -> int:
+def dissolve(tree: Any, partition: Any, displaced: Any, count: Any) -> Any:
     """Free a p-node and all below it; its units are written behind the first `count` of `displaced`.
 
     The counts of the p-nodes above still include them.
@@ -98,7 +98,7 @@ def dissolve(tree: Any, partition: int, displaced: Any, count: int) -> int:
 
 
 @kernel
-def _underflowing(tree: Any, cluster: int, settings: Any) -> Any:
+def _underflowing(tree: Any, cluster: Any, settings: Any) -> Any:
     """The uppermost p-node above a c-node that has too few rules; NONE if all have enough."""
     found, owner = np.int64(NONE), tree.clusters[CLUSTER * cluster + OWNER]
     while owner != NONE:
@@ -117,7 +117,7 @@ def _is_leaf_bucket(nodes: Any, cluster: Any) -> Any:
 
 
 @kernel
-def _pull_up(tree: Any, half: int, cluster: int) -> None:
+def _pull_up(tree: Any, half: Any, cluster: Any) -> None:
     """Move all units of a half into its parent, and free it."""
     nodes = tree.clusters
     widen(nodes, cluster, nodes[CLUSTER * half + LOW], nodes[CLUSTER * half + HIGH])
@@ -131,7 +131,7 @@ def _pull_up(tree: Any, half: int, cluster: int) -> None:
 
 
 @kernel
-def _merge(tree: Any, cluster: int, settings: Any) -> Any:
+def _merge(tree: Any, cluster: Any, settings: Any) -> Any:
     """Undo the cut of an open bucket whose halves hold little; whether that was so."""
     at, nodes = CLUSTER * cluster, tree.clusters
     if nodes[at + FLAGS] & SPLIT == 0 or nodes[at + FIRST] != NONE:
@@ -154,7 +154,7 @@ def _merge(tree: Any, cluster: int, settings: Any) -> Any:
 
 
 @kernel
-def tidy(tree: Any, cluster: int, settings: Any) -> None:
+def tidy(tree: Any, cluster: Any, settings: Any) -> None:
     """After a c-node lost rules: shrink its leaf, merge what underflows, free what is empty, and so on upwards."""
     nodes = tree.clusters
     while cluster != NONE and cluster != ROOT and cluster != ALWAYS:
@@ -173,7 +173,7 @@ def tidy(tree: Any, cluster: int, settings: Any) -> None:
 
 
 @kernel
-def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced: Any) -> int:
+def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced: Any) -> Any:
     """Remove units; returns how many others are displaced, to be inserted again.
 
     What is left of a p-node with too few rules is displaced; with `merging` it goes to the leaf above instead.
@@ -201,7 +201,7 @@ def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced:
 
 
 @kernel
-def discount(tree: Any, cluster: int, count: int, settings: Any) -> None:
+def discount(tree: Any, cluster: Any, count: Any, settings: Any) -> None:
     """Count units out of all p-nodes above a c-node."""
     owner = tree.clusters[CLUSTER * cluster + OWNER]
     while owner != NONE:

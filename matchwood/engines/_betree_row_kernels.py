@@ -58,7 +58,7 @@ _NULLS = np.float32(2.0)
 
 
 @bare_kernel
-def attribute_bit(attribute: Any, bits: int) -> Any:
+def attribute_bit(attribute: Any, bits: Any) -> Any:
     """The bit of an attribute in a Bloom filter: its number's four bytes hashed as in sdbm (21)."""
     hashed = np.uint32(0)
     for shift in range(0, 32, 8):
@@ -68,7 +68,7 @@ def attribute_bit(attribute: Any, bits: int) -> Any:
 
 
 @bare_kernel
-def _write_filter(conjunctions: Any, unit: int, bits: int, pool: Any, row: int) -> int:
+def _write_filter(conjunctions: Any, unit: Any, bits: Any, pool: Any, row: Any) -> Any:
     """Write the Bloom filter of the attributes that an event must have for a unit to hold; returns its end."""
     found = np.uint64(0)
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
@@ -82,13 +82,13 @@ def _write_filter(conjunctions: Any, unit: int, bits: int, pool: Any, row: int) 
 
 
 @bare_kernel
-def row_width(form: Any) -> int:
+def row_width(form: Any) -> Any:
     """Integers a row, tails apart."""
     return (form.bloom_bits + 31) // 32 + ((TEST if form.kind == 0 else BIT) if form.blocks else BARE)
 
 
 @bare_kernel
-def _mark_subsumed(tree: Any, cluster: int) -> None:
+def _mark_subsumed(tree: Any, cluster: Any) -> None:
     """Mark the attributes whose constraints are exactly a bucket on the way to a leaf."""
     tree.state[STAMP] += 1
     nodes, owner = tree.clusters, tree.clusters[CLUSTER * cluster + OWNER]
@@ -100,7 +100,7 @@ def _mark_subsumed(tree: Any, cluster: int) -> None:
 
 
 @bare_kernel
-def _tail_room(tree: Any, conjunctions: Any, unit: int, plain: bool) -> int:
+def _tail_room(tree: Any, conjunctions: Any, unit: Any, plain: bool) -> Any:
     """How many integers the tail of a unit takes at most."""
     room, records = TAIL_START, conjunctions.records
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
@@ -110,7 +110,7 @@ def _tail_room(tree: Any, conjunctions: Any, unit: int, plain: bool) -> int:
 
 
 @bare_kernel
-def _leaf_room(tree: Any, conjunctions: Any, cluster: int, form: Any) -> int:
+def _leaf_room(tree: Any, conjunctions: Any, cluster: Any, form: Any) -> Any:
     """How many integers the rows and tails of a leaf take at most."""
     nodes = tree.clusters
     room = np.int64(nodes[CLUSTER * cluster + COUNT]) * row_width(form)
@@ -124,7 +124,7 @@ def _leaf_room(tree: Any, conjunctions: Any, cluster: int, form: Any) -> int:
 
 
 @bare_kernel
-def measure_rows(tree: Any, conjunctions: Any, form: Any) -> int:
+def measure_rows(tree: Any, conjunctions: Any, form: Any) -> Any:
     """How many integers the rows that are out of date take at most."""
     room = 0
     for place in range(tree.state[UNCLEAN]):
@@ -134,7 +134,7 @@ def measure_rows(tree: Any, conjunctions: Any, form: Any) -> int:
 
 
 @bare_kernel
-def plan_rows(tree: Any, conjunctions: Any, form: Any) -> int:
+def plan_rows(tree: Any, conjunctions: Any, form: Any) -> Any:
     """Find room for the rows that are out of date where they are, or at the end of the pool; returns the new end.
 
     A leaf that moves gets a quarter more than it needs, so that it need not move each time.
@@ -153,7 +153,7 @@ def plan_rows(tree: Any, conjunctions: Any, form: Any) -> int:
 
 
 @bare_kernel
-def _ordered(tree: Any, conjunctions: Any, presence: Any, unit: int, order: Any, costs: Any) -> int:
+def _ordered(tree: Any, conjunctions: Any, presence: Any, unit: Any, order: Any, costs: Any) -> Any:
     """The constraints of a unit that are not marked, as positions within it, the most selective first; how many."""
     records, first, kept = conjunctions.records, conjunctions.offsets[unit], 0
     count = conjunctions.offsets[unit + 1] - first
@@ -175,7 +175,7 @@ def _ordered(tree: Any, conjunctions: Any, presence: Any, unit: int, order: Any,
 
 
 @bare_kernel
-def _first_test(conjunctions: Any, unit: int, order: Any, costs: Any, kept: int) -> int:
+def _first_test(conjunctions: Any, unit: Any, order: Any, costs: Any, kept: Any) -> Any:
     """The constraint that a row tests, as a position within its unit; NONE if there is none.
 
     Of several intervals a row tests what encloses them all, so that counts.
@@ -193,7 +193,7 @@ def _first_test(conjunctions: Any, unit: int, order: Any, costs: Any, kept: int)
 
 
 @bare_kernel
-def _write_test(conjunctions: Any, unit: int, test: int, pool: Any, row: int) -> None:
+def _write_test(conjunctions: Any, unit: Any, test: Any, pool: Any, row: Any) -> None:
     """Write the first test of a row."""
     pool[row], pool[row + 1], pool[row + 2] = 0, ALWAYS_LOW, ALWAYS_WIDTH
     if test != NONE:
@@ -204,8 +204,8 @@ def _write_test(conjunctions: Any, unit: int, test: int, pool: Any, row: int) ->
 
 @bare_kernel
 def _write_references(
-    conjunctions: Any, known: Any, unit: int, order: Any, kept: int, pool: Any, row: int, end: int
-) -> int:
+    conjunctions: Any, known: Any, unit: Any, order: Any, kept: Any, pool: Any, row: Any, end: int
+) -> Any:
     """Write the first bit of a row, and its tail at `end`; returns the new end."""
     first, count = conjunctions.offsets[unit], 0
     pool[row] = 0

@@ -88,8 +88,8 @@ class Nodes:
 
     def shape(self) -> Shape:
         """The arrays for kernels that match."""
-        names = ("clusters", "partitions", "keys", "values")
-        return Shape(*(self.columns[name].view() for name in names), self.pool.view())
+        clusters, partitions, keys, values = (self.columns[name].view() for name in Shape._fields[:-1])
+        return Shape(clusters, partitions, keys, values, self.pool.view())
 
     # ------------------------------------------------------------------ room
 
