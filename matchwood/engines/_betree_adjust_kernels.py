@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel, kernel
 from matchwood.engines._betree_layout import (
     ATTRIBUTE,
     CLUSTER,
@@ -55,7 +55,7 @@ def rank_partitions(tree: Any, discarded: Any, events: Any, settings: Any) -> No
             tree.feedback[attribute] += 0.5 * losses[partition] / rules[attribute]
 
 
-@kernel
+@bare_kernel
 def recycle(tree: Any, theta: float, settings: Any, displaced: Any) -> Any:
     """Dissolve every p-node that ranks below the threshold; returns how many units are displaced, to be inserted
     again."""

@@ -155,7 +155,7 @@ class Memory(NamedTuple):
 class Scratch(NamedTuple):
     """Memory of one change: the rules of a leaf, and their attributes by attribute.
 
-    `members`    units
+    `members`    units, as -1 - unit if only its equalities count
     `pairs`      positions among `members`, those of an attribute together
     `gains`      by attribute: how many rules it would take; 0 throughout between calls
     `weights`, `losses`  by attribute: the gain with equalities and other predicates weighed, and the histogram's loss

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._hashing import mix64
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._betree_layout import (
     ATTRIBUTE,
     CAPACITY,
@@ -56,20 +56,20 @@ from matchwood.engines._betree_layout import (
 _P_NODE = np.uint64(2**63)
 
 
-@kernel
+@bare_kernel
 def partition_key(cluster: Any, attribute: Any) -> Any:
     """Under which a c-node's p-node for an attribute is found."""
     return np.uint64(_P_NODE) | (np.uint64(cluster) << np.uint64(32)) | np.uint64(attribute)
 
 
-@kernel
+@bare_kernel
 def bucket_key(partition: Any, level: Any, number: Any) -> Any:
     """Under which a p-node's bucket is found: the block's number behind a bit that tells the level."""
     code = (np.uint64(1) << np.uint64(31 - level)) | np.uint64(number)
     return (np.uint64(partition) << np.uint64(32)) | code
 
 
-@kernel
+@bare_kernel
 def find(keys: Any, values: Any, key: Any) -> Any:
     """The node of a key, or NONE."""
     mask = np.uint64(len(keys) - 1)
@@ -81,7 +81,7 @@ def find(keys: Any, values: Any, key: Any) -> Any:
     return np.int64(NONE)
 
 
-@kernel
+@bare_kernel
 def enter(tree: Any, key: Any, node: Any) -> None:
     """Put a new key into the table, which has a free slot."""
     mask = np.uint64(len(tree.keys) - 1)
@@ -92,7 +92,7 @@ def enter(tree: Any, key: Any, node: Any) -> None:
     tree.state[ENTRIES] += 1
 
 
-@kernel
+@bare_kernel
 def strike(tree: Any, key: Any) -> None:
     """Take a key out of the table; what stood behind it because of it moves up."""
     keys, values, one = tree.keys, tree.values, np.uint64(1)
@@ -111,7 +111,7 @@ def strike(tree: Any, key: Any) -> None:
     tree.state[ENTRIES] -= 1
 
 
-@kernel
+@bare_kernel
 def enter_all(keys: Any, values: Any, old_keys: Any, old_values: Any) -> None:
     """Enter everything that an old table holds into a larger one."""
     mask = np.uint64(len(keys) - 1)
@@ -123,7 +123,7 @@ def enter_all(keys: Any, values: Any, old_keys: Any, old_values: Any) -> None:
             keys[slot], values[slot] = old_keys[place], old_values[place]
 
 
-@kernel
+@bare_kernel
 def new_cluster(tree: Any, owner: Any, up: Any, level: Any, number: Any, flags: Any, capacity: Any) -> Any:
     """A c-node without rules; there must be room for one more."""
     state, nodes = tree.state, tree.clusters
@@ -142,7 +142,7 @@ def new_cluster(tree: Any, owner: Any, up: Any, level: Any, number: Any, flags: 
     return cluster
 
 
-@kernel
+@bare_kernel
 def free_cluster(tree: Any, cluster: Any) -> None:
     """Give a c-node back that nothing leads to any more."""
     at, nodes = CLUSTER * cluster, tree.clusters
@@ -153,7 +153,7 @@ def free_cluster(tree: Any, cluster: Any) -> None:
     tree.state[FREE_CLUSTER] = cluster
 
 
-@kernel
+@bare_kernel
 def new_partition(tree: Any, cluster: Any, attribute: Any) -> Any:
     """A p-node without buckets; there must be room for one more."""
     state, nodes, parents = tree.state, tree.partitions, tree.clusters
@@ -176,7 +176,7 @@ def new_partition(tree: Any, cluster: Any, attribute: Any) -> Any:
     return partition
 
 
-@kernel
+@bare_kernel
 def free_partition(tree: Any, partition: Any) -> None:
     """Take a p-node without buckets out of its c-node."""
     at, nodes, parents = PARTITION * partition, tree.partitions, tree.clusters
@@ -198,7 +198,7 @@ def free_partition(tree: Any, partition: Any) -> None:
     tree.state[FREE_PARTITION] = partition
 
 
-@kernel
+@bare_kernel
 def detach_cluster(tree: Any, cluster: Any) -> None:
     """Take a bucket without rules out of its p-node's directory, and free it."""
     at, nodes = CLUSTER * cluster, tree.clusters
@@ -221,7 +221,7 @@ def detach_cluster(tree: Any, cluster: Any) -> None:
     free_cluster(tree, cluster)
 
 
-@kernel
+@bare_kernel
 def soil(tree: Any, cluster: Any) -> None:
     """Note that the rows of a leaf are out of date."""
     at = CLUSTER * cluster + FLAGS
@@ -231,7 +231,7 @@ def soil(tree: Any, cluster: Any) -> None:
         tree.state[UNCLEAN] += 1
 
 
-@kernel
+@bare_kernel
 def link(tree: Any, unit: Any, cluster: Any) -> None:
     """Put a unit into a leaf; one that is then too full waits to be settled."""
     at, nodes = CLUSTER * cluster, tree.clusters
@@ -246,14 +246,14 @@ def link(tree: Any, unit: Any, cluster: Any) -> None:
         enqueue(tree, cluster)
 
 
-@kernel
+@bare_kernel
 def enqueue(tree: Any, cluster: Any) -> None:
     tree.clusters[CLUSTER * cluster + FLAGS] |= QUEUED
     tree.queue[tree.state[QUEUE]] = cluster
     tree.state[QUEUE] += 1
 
 
-@kernel
+@bare_kernel
 def unlink(tree: Any, unit: Any) -> None:
     """Take a unit out of its leaf."""
     cluster, before, after = tree.homes[unit], tree.before[unit], tree.after[unit]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._betree_cut_kernels import fitting_capacity
 from matchwood.engines._betree_layout import (
     ALWAYS,
@@ -45,7 +45,7 @@ from matchwood.engines._betree_node_kernels import detach_cluster, free_partitio
 from matchwood.engines._betree_place_kernels import count_rule, take_out, widen
 
 
-@kernel
+@bare_kernel
 def _first_below(tree: Any, partition: Any) -> Any:
     """A bucket of a p-node; NONE if it has none left."""
     at = PARTITION * partition
@@ -54,7 +54,7 @@ def _first_below(tree: Any, partition: Any) -> Any:
     return np.int64(tree.partitions[at + TOP])
 
 
-@kernel
+@bare_kernel
 def _deepest(tree: Any, cluster: Any) -> Any:
     """Down from a c-node to one that has neither p-nodes nor halves below it."""
     nodes = tree.clusters
@@ -73,7 +73,7 @@ def _deepest(tree: Any, cluster: Any) -> Any:
         cluster = below
 
 
-@kernel
+@bare_kernel
 def dissolve(tree: Any, partition: Any, displaced: Any, count: Any) -> Any:
     """Free a p-node and all below it; its units are written behind the first `count` of `displaced`.
 
@@ -97,7 +97,7 @@ def dissolve(tree: Any, partition: Any, displaced: Any, count: Any) -> Any:
     return count
 
 
-@kernel
+@bare_kernel
 def _underflowing(tree: Any, cluster: Any, settings: Any) -> Any:
     """The uppermost p-node above a c-node that has too few rules; NONE if all have enough."""
     found, owner = np.int64(NONE), tree.clusters[CLUSTER * cluster + OWNER]
@@ -108,7 +108,7 @@ def _underflowing(tree: Any, cluster: Any, settings: Any) -> Any:
     return found
 
 
-@kernel
+@bare_kernel
 def _is_leaf_bucket(nodes: Any, cluster: Any) -> Any:
     """Whether a half is not there, or neither cut nor partitioned."""
     if cluster == NONE:
@@ -116,7 +116,7 @@ def _is_leaf_bucket(nodes: Any, cluster: Any) -> Any:
     return nodes[CLUSTER * cluster + FLAGS] & SPLIT == 0 and nodes[CLUSTER * cluster + FIRST] == NONE
 
 
-@kernel
+@bare_kernel
 def _pull_up(tree: Any, half: Any, cluster: Any) -> None:
     """Move all units of a half into its parent, and free it."""
     nodes = tree.clusters
@@ -130,7 +130,7 @@ def _pull_up(tree: Any, half: Any, cluster: Any) -> None:
     detach_cluster(tree, half)
 
 
-@kernel
+@bare_kernel
 def _merge(tree: Any, cluster: Any, settings: Any) -> Any:
     """Undo the cut of an open bucket whose halves hold little; whether that was so."""
     at, nodes = CLUSTER * cluster, tree.clusters
@@ -153,7 +153,7 @@ def _merge(tree: Any, cluster: Any, settings: Any) -> Any:
     return True
 
 
-@kernel
+@bare_kernel
 def tidy(tree: Any, cluster: Any, settings: Any) -> None:
     """After a c-node lost rules: shrink its leaf, merge what underflows, free what is empty, and so on upwards."""
     nodes = tree.clusters
@@ -172,7 +172,7 @@ def tidy(tree: Any, cluster: Any, settings: Any) -> None:
         cluster = up
 
 
-@kernel
+@bare_kernel
 def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced: Any) -> Any:
     """Remove units; returns how many others are displaced, to be inserted again.
 
@@ -200,7 +200,7 @@ def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced:
     return count
 
 
-@kernel
+@bare_kernel
 def discount(tree: Any, cluster: Any, count: Any, settings: Any) -> None:
     """Count units out of all p-nodes above a c-node."""
     owner = tree.clusters[CLUSTER * cluster + OWNER]

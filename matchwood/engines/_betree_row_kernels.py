@@ -124,16 +124,6 @@ def _leaf_room(tree: Any, conjunctions: Any, cluster: Any, form: Any) -> Any:
 
 
 @bare_kernel
-def measure_rows(tree: Any, conjunctions: Any, form: Any) -> Any:
-    """How many integers the rows that are out of date take at most."""
-    room = 0
-    for place in range(tree.state[UNCLEAN]):
-        if tree.clusters[CLUSTER * np.int64(tree.unclean[place]) + FLAGS] & GONE == 0:
-            room += _leaf_room(tree, conjunctions, tree.unclean[place], form)
-    return room
-
-
-@bare_kernel
 def plan_rows(tree: Any, conjunctions: Any, form: Any) -> Any:
     """Find room for the rows that are out of date where they are, or at the end of the pool; returns the new end.
 

@@ -42,7 +42,9 @@ from matchwood.engines._betree_layout import (
     Tree,
 )
 from matchwood.engines._betree_node_kernels import enter_all, new_cluster
-from matchwood.engines._betree_row_kernels import forget_rows, lay_out, measure_rows, plan_rows
+from matchwood.engines._betree_row_kernels import forget_rows, lay_out, plan_rows, row_width
+from matchwood.engines._record_kernels import WIDTH
+from matchwood.engines._tail_kernels import TAIL_START
 from matchwood.engines._views import read_only, require, require_range, saved
 from matchwood.engines.betree_predicates import Known
 from matchwood.engines.conjunctions import Conjunctions
@@ -151,11 +153,14 @@ class Nodes:
             forget_rows(self.tree())
         if not state[UNCLEAN]:
             return
-        room = (measure_rows if anew else plan_rows)(self.tree(), conjunctions, form)
-        self.pool.resize(int(room))
-        written = self.pool.writable()
-        lay_out(self.tree(), conjunctions, known, form, read_only(presence, np.float32), anew, written)
-        self.pool.resize(int(state[POOL]))
+        if anew:
+            pool = np.empty(_most_room(conjunctions, form), np.int32)
+        else:
+            self.pool.resize(int(plan_rows(self.tree(), conjunctions, form)))
+            pool = self.pool.writable()
+        lay_out(self.tree(), conjunctions, known, form, read_only(presence, np.float32), anew, pool)
+        if anew:
+            self.pool = Growable(np.int32, pool[: state[POOL]].copy())
 
     @property
     def bytes_rows(self) -> int:
@@ -246,6 +251,13 @@ class Nodes:
         cluster, broken = audit_tree(self.tree(), conjunctions, seen, seen_partitions, counts, subsumed)
         self.columns["marks"].writable()[:] = 0
         return [f"c-node {cluster} {BROKEN[broken]}"] if broken else []
+
+
+def _most_room(conjunctions: Conjunctions, form: Form) -> int:
+    """Integers that the rows and tails of all units take at most, each constraint as `tail_words` has it."""
+    units, constraints = len(conjunctions.offsets) - 1, len(conjunctions.records) // WIDTH
+    inner = 4 * constraints + len(conjunctions.intervals) if form.kind == 0 else constraints
+    return units * (int(row_width(form)) + TAIL_START) + inner
 
 
 def new_scratch(attributes: int, pairs: int) -> Scratch:
