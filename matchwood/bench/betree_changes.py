@@ -61,7 +61,7 @@ def _both(
     for attribute, old, new in encoder.drain_relabelled():
         parts[0] = _relabelled(parts[0], attribute, old, new)
     units = [np.unique(store.add(part).units).astype(np.int32) for part in parts]
-    both = np.intersect1d(*units)
+    both = np.intersect1d(units[0], units[1])
     events = [encode_events(encoder, workload) for workload in workloads]
     return store, [np.setdiff1d(own, both).astype(np.int32) for own in units], concatenated(events)
 

@@ -15,6 +15,9 @@ from matchwood.indexing.drawing import FORMATS, MOST_NODES
 from matchwood.indexing.report import Report
 from matchwood.indexing.triangle_drawing import ENGINE, FORMAT
 
+LEAF_RULES = 5
+"""So that a few rules make a tree: the leaves of an index hold hundreds."""
+
 _FORMATS = {"atree": FORMATS, "betree": FORMATS, ENGINE: (FORMAT,)}
 
 
@@ -24,6 +27,9 @@ def add_arguments(commands: Any) -> None:
     draw.add_argument("--engine", choices=_FORMATS, default="atree", help="what to draw (default: atree)")
     every = list(dict.fromkeys(form for forms in _FORMATS.values() for form in forms))
     draw.add_argument("--format", choices=every, help=f"for what (default: {every[0]}; of hem {FORMAT})")
+    draw.add_argument(
+        "--max-cap", type=count, metavar="N", help=f"of betree: rules in a leaf at most (default: {LEAF_RULES})"
+    )
     draw.add_argument("--attribute", metavar="NAME", help="of hem: whose triangle (default: the most constrained)")
     draw.add_argument("--event", metavar="JSON", help="of hem: an event that excludes rules, as JSON or @FILE")
     draw.add_argument("-o", "--output", type=Path, metavar="FILE", help="where it goes (default: standard output)")
@@ -43,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise WrongCall(f"--output {output} would replace the rules")
     _check_options(arguments)
     event = None if arguments.event is None else event_of(arguments.event)
-    index, report = load_rules(arguments, arguments.engine, "error")
+    options = {"max_cap": arguments.max_cap or LEAF_RULES} if arguments.engine == "betree" else None
+    index, report = load_rules(arguments, arguments.engine, "error", options)
     _require_all(arguments.rules, report)
     picture = index.draw(arguments.format, arguments.limit, arguments.attribute, event)
     if output is None:
@@ -58,6 +65,8 @@ def _check_options(arguments: argparse.Namespace) -> None:
     """Refuse what does not belong to the engine."""
     if arguments.format not in (None, *_FORMATS[arguments.engine]):
         raise WrongCall(f"--format {arguments.format} is not for --engine {arguments.engine}")
+    if arguments.engine != "betree" and arguments.max_cap is not None:
+        raise WrongCall("--max-cap is for --engine betree")
     if arguments.engine != ENGINE and (arguments.attribute is not None or arguments.event is not None):
         raise WrongCall(f"--attribute and --event are for --engine {ENGINE}")
 

@@ -60,9 +60,12 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load_rules(arguments: argparse.Namespace, engine: str, on_duplicate: str) -> tuple[Index, Report]:
+def load_rules(
+    arguments: argparse.Namespace, engine: str, on_duplicate: str, options: dict[str, Any] | None = None
+) -> tuple[Index, Report]:
     """An index of the rules in the file that the arguments name, and what became of each."""
-    index = Index(engine, arguments.schema, timezone=arguments.timezone, strict_schema=arguments.strict)
+    settings = {"timezone": arguments.timezone, "strict_schema": arguments.strict, "options": options}
+    index = Index(engine, arguments.schema, **settings)
     with Progress(f"reading {arguments.rules}", "rules", row_count(arguments.rules)) as progress:
         report = index.insert_many(progress.over(_rules(arguments), CHUNK_RULES), on_duplicate=on_duplicate)
     return index, report

@@ -57,7 +57,7 @@ def block_count(records: Any, intervals: Any, at: int) -> Any:
 
 
 @kernel
-def _estimated_share(records: Any, intervals: Any, at: int) -> Any:
+def estimated_share(records: Any, intervals: Any, at: int) -> Any:
     code, low, high = records[at], records[at + 1], records[at + 2]
     share = covered(records, intervals, at)[0] / _LABELS
     if code & SEVERAL != 0:
@@ -83,7 +83,7 @@ def estimate_costs(conjunctions: Any, units: Any, starts: Any, frequency: Any, l
                 costs[flat] = UNUSABLE
             else:
                 presence = min(1.0, frequency[records[at] >> FLAG_BITS] / max(1, live))
-                costs[flat] = presence * _estimated_share(records, intervals, at)
+                costs[flat] = presence * estimated_share(records, intervals, at)
             flat += 1
 
 

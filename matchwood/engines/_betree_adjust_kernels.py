@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel, kernel
 from matchwood.engines._betree_layout import (
     ATTRIBUTE,
     CLUSTER,
@@ -26,7 +26,7 @@ from matchwood.engines._betree_remove_kernels import discount, dissolve, tidy
 
 
 @kernel
-def rank_partitions(tree: Any, discarded: Any, events: int, settings: Any) -> None:
+def rank_partitions(tree: Any, discarded: Any, events: Any, settings: Any) -> None:
     """Rank every p-node (10) by what it gains (12, 13) and what it lost over a window of events (11).
 
     Of the gain only the predicates of its own attribute count: those above are the same for all p-nodes that compete.
@@ -55,8 +55,8 @@ def rank_partitions(tree: Any, discarded: Any, events: int, settings: Any) -> No
             tree.feedback[attribute] += 0.5 * losses[partition] / rules[attribute]
 
 
-@kernel
-def recycle(tree: Any, theta: float, settings: Any, displaced: Any) -> int:
+@bare_kernel
+def recycle(tree: Any, theta: float, settings: Any, displaced: Any) -> Any:
     """Dissolve every p-node that ranks below the threshold; returns how many units are displaced, to be inserted
     again."""
     count = 0

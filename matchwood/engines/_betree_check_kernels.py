@@ -56,7 +56,7 @@ PROBLEMS = (
 
 
 @kernel
-def _leaf_problem(tree: Any, cluster: int) -> int:
+def _leaf_problem(tree: Any, cluster: Any) -> Any:
     at, nodes = CLUSTER * cluster, tree.clusters
     count = nodes[at + COUNT]
     if count < 0:
@@ -70,7 +70,7 @@ def _leaf_problem(tree: Any, cluster: int) -> int:
 
 
 @kernel
-def _is_bucket(tree: Any, seen: Any, cluster: int, owner: int, up: int, level: int, number: int) -> Any:
+def _is_bucket(tree: Any, seen: Any, cluster: Any, owner: Any, up: Any, level: Any, number: Any) -> Any:
     """Whether a c-node that was not reached before is the bucket that it should be; it counts as reached then."""
     if cluster < 0 or cluster >= len(seen) or seen[cluster]:
         return False
@@ -81,7 +81,7 @@ def _is_bucket(tree: Any, seen: Any, cluster: int, owner: int, up: int, level: i
 
 
 @kernel
-def _chain_problem(tree: Any, seen: Any, partition: int, stack: Any, depth: int) -> Any:
+def _chain_problem(tree: Any, seen: Any, partition: Any, stack: Any, depth: Any) -> Any:
     """Follow the buckets of a p-node in the hash table; returns the problem and the new depth of the stack."""
     nodes, before = tree.clusters, NONE
     levels = np.uint32(tree.partitions[PARTITION * partition + LEVELS])
@@ -107,7 +107,7 @@ def _chain_problem(tree: Any, seen: Any, partition: int, stack: Any, depth: int)
 
 @kernel
 def _partitions_problem(
-    tree: Any, attributes: int, seen: Any, seen_partitions: Any, cluster: int, stack: Any, depth: int
+    tree: Any, attributes: Any, seen: Any, seen_partitions: Any, cluster: Any, stack: Any, depth: int
 ) -> Any:
     """Follow the p-nodes of a c-node; returns the problem and the new depth of the stack."""
     nodes, mask, before = tree.partitions, np.uint32(tree.clusters[CLUSTER * cluster + MASK]), NONE
@@ -137,14 +137,14 @@ def _partitions_problem(
 
 
 @kernel
-def check_tree(tree: Any, attributes: int, seen: Any, seen_partitions: Any, stack: Any) -> Any:
+def check_tree(tree: Any, attributes: Any, seen: Any, seen_partitions: Any, stack: Any) -> Any:
     """Whether every node is reached just once, from its parent, and every unit is in one leaf; the first problem if
     not."""
     nodes, depth, units = tree.clusters, 0, 0
-    for cluster in (ROOT, ALWAYS):
-        if not _is_bucket(tree, seen, cluster, NONE, NONE, 31, 0) or nodes[CLUSTER * cluster + FLAGS] != WHOLE:
+    for always in (ROOT, ALWAYS):
+        if not _is_bucket(tree, seen, always, NONE, NONE, 31, 0) or nodes[CLUSTER * always + FLAGS] != WHOLE:
             return BAD_BUCKET
-        stack[depth] = cluster
+        stack[depth] = always
         depth += 1
     while depth > 0:
         depth -= 1
@@ -186,7 +186,7 @@ BROKEN = (
 
 
 @kernel
-def audit_unit(tree: Any, conjunctions: Any, unit: int, counts: Any, subsumed: Any, stamp: int) -> Any:
+def audit_unit(tree: Any, conjunctions: Any, unit: Any, counts: Any, subsumed: Any, stamp: Any) -> Any:
     """Whether a unit is in its home bucket all the way up; returns the c-node that is wrong and how, or (NONE,
     SOUND)."""
     nodes = tree.clusters

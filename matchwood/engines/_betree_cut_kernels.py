@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.encoding.dyadic import block_end
 from matchwood.engines._betree_layout import (
     ALWAYS,
@@ -71,8 +71,8 @@ _STRETCH = 2
 groups are taken out as well: a thousand rules that name an attribute each must not be looked at for every event."""
 
 
-@kernel
-def _room(tree: Any, clusters: int, partitions: int) -> Any:
+@bare_kernel
+def _room(tree: Any, clusters: Any, partitions: Any) -> Any:
     """Whether so many nodes can be made; if not, it is noted how many were wanted."""
     state = tree.state
     entries = clusters + partitions
@@ -86,8 +86,8 @@ def _room(tree: Any, clusters: int, partitions: int) -> Any:
     return enough
 
 
-@kernel
-def _split(tree: Any, conjunctions: Any, cluster: int, settings: Any) -> None:
+@bare_kernel
+def _split(tree: Any, conjunctions: Any, cluster: Any, settings: Any) -> None:
     """Cut a bucket in halves, and move what one of them encloses (Rule 2: before it may be partitioned)."""
     at, nodes = CLUSTER * cluster, tree.clusters
     nodes[at + FLAGS] |= SPLIT
@@ -106,8 +106,8 @@ def _split(tree: Any, conjunctions: Any, cluster: int, settings: Any) -> None:
         unit = following
 
 
-@kernel
-def _eligible(tree: Any, conjunctions: Any, unit: int, at: int, strict: bool) -> Any:
+@bare_kernel
+def _eligible(tree: Any, conjunctions: Any, unit: Any, at: Any, strict: bool) -> Any:
     """Whether a leaf may be partitioned by this constraint of one of its rules."""
     records = conjunctions.records
     if tree.marks[records[at] >> FLAG_BITS] == tree.state[STAMP]:
@@ -115,22 +115,28 @@ def _eligible(tree: Any, conjunctions: Any, unit: int, at: int, strict: bool) ->
     return usable(records, conjunctions.intervals, at) and (not strict or is_exact(records, at))
 
 
-@kernel
+@bare_kernel
 def _cells(low: Any, high: Any) -> Any:
     """How much of a histogram an interval covers."""
     first, last = np.int64(low) * _CELLS >> 31, (block_end(high) - 1) * _CELLS >> 31
     return (last - first + 1) / _CELLS
 
 
-@kernel
-def _weight(records: Any, at: int, settings: Any) -> Any:
+@bare_kernel
+def _weight(records: Any, at: Any, settings: Any) -> Any:
     """What a predicate counts for when an attribute is chosen: 1, or as it would be subsumed or covered (12)."""
     subsumed = settings.directory != GENERIC and is_exact(records, at)
     return 2.0 * (1.0 - settings.beta) if subsumed else 2.0 * settings.beta
 
 
-@kernel
-def _survey(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings: Any, scratch: Any) -> Any:
+@bare_kernel
+def _member(number: Any) -> Any:
+    """A rule of a leaf, and whether only its equalities count: they are negative then."""
+    return (-1 - number, True) if number < 0 else (number, False)
+
+
+@bare_kernel
+def _survey(tree: Any, conjunctions: Any, cluster: Any, relaxed: bool, settings: Any, scratch: Any) -> Any:
     """Which rules of a leaf each attribute would take out of it; returns how many attributes there are.
 
     Equalities come first (Hy-R): while a rule has one that is not used, only those count for it; unless `relaxed`.
@@ -139,9 +145,9 @@ def _survey(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings:
     gains, touched, count, kinds = scratch.gains, scratch.touched, 0, 0
     unit = nodes[CLUSTER * cluster + HEAD]
     while unit != NONE:
-        scratch.members[count] = unit
-        count += 1
         strict = settings.equality_first and not relaxed and has_free_equality(tree, conjunctions, unit)
+        scratch.members[count] = -1 - unit if strict else unit
+        count += 1
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
             if _eligible(tree, conjunctions, unit, WIDTH * position, strict):
                 attribute = records[WIDTH * position] >> FLAG_BITS
@@ -150,8 +156,9 @@ def _survey(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings:
                     scratch.losses[attribute] = scratch.weights[attribute] = 0.0
                     kinds += 1
                 gains[attribute] += 1
-                low, high = hull(records, intervals, WIDTH * position)
-                scratch.losses[attribute] += _cells(low, high)
+                if settings.histogram:
+                    low, high = hull(records, intervals, WIDTH * position)
+                    scratch.losses[attribute] += _cells(low, high)
                 scratch.weights[attribute] += _weight(records, WIDTH * position, settings)
         unit = tree.after[unit]
     start = 0
@@ -159,8 +166,7 @@ def _survey(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings:
         scratch.starts[touched[kind]] = start
         start += gains[touched[kind]]
     for member in range(count):
-        unit = scratch.members[member]
-        strict = settings.equality_first and not relaxed and has_free_equality(tree, conjunctions, unit)
+        unit, strict = _member(scratch.members[member])
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
             if _eligible(tree, conjunctions, unit, WIDTH * position, strict):
                 attribute = records[WIDTH * position] >> FLAG_BITS
@@ -172,8 +178,8 @@ def _survey(tree: Any, conjunctions: Any, cluster: int, relaxed: bool, settings:
     return kinds
 
 
-@kernel
-def _best(tree: Any, scratch: Any, kinds: int, least: int, settings: Any) -> Any:
+@bare_kernel
+def _best(tree: Any, scratch: Any, kinds: Any, least: Any, settings: Any) -> Any:
     """The attribute with the highest rank (14) among those that take at least so many rules; NONE if there is none.
 
     Its loss is that of a histogram, or optimistically none, until matching tells of one.
@@ -191,10 +197,8 @@ def _best(tree: Any, scratch: Any, kinds: int, least: int, settings: Any) -> Any
     return best
 
 
-@kernel
-def _move(
-    tree: Any, conjunctions: Any, cluster: int, attribute: int, relaxed: bool, settings: Any, scratch: Any
-) -> None:
+@bare_kernel
+def _move(tree: Any, conjunctions: Any, cluster: Any, attribute: Any, settings: Any, scratch: Any) -> None:
     """Move all rules of an attribute to its p-node, which is made if it is not there yet."""
     partition = find(tree.keys, tree.values, partition_key(cluster, attribute))
     if partition == NONE:
@@ -202,16 +206,16 @@ def _move(
         tree.state[CUTS] += 1
     records = conjunctions.records
     for place in range(scratch.starts[attribute], scratch.ends[attribute]):
-        unit = scratch.members[scratch.pairs[place]]
+        unit, strict = _member(scratch.members[scratch.pairs[place]])
         if tree.homes[unit] != cluster:
             continue
-        strict = settings.equality_first and not relaxed and has_free_equality(tree, conjunctions, unit)
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
             at = WIDTH * position
             if _eligible(tree, conjunctions, unit, at, strict):
-                low, high = hull(records, conjunctions.intervals, at)
                 scratch.gains[records[at] >> FLAG_BITS] -= 1
-                scratch.losses[records[at] >> FLAG_BITS] -= _cells(low, high)
+                if settings.histogram:
+                    low, high = hull(records, conjunctions.intervals, at)
+                    scratch.losses[records[at] >> FLAG_BITS] -= _cells(low, high)
                 scratch.weights[records[at] >> FLAG_BITS] -= _weight(records, at, settings)
         unlink(tree, unit)
         bucket = bucket_of(tree, conjunctions, locate(conjunctions, unit, attribute), partition, settings)
@@ -219,8 +223,8 @@ def _move(
         link(tree, unit, bucket)
 
 
-@kernel
-def _enough_pairs(tree: Any, conjunctions: Any, cluster: int, scratch: Any) -> Any:
+@bare_kernel
+def _enough_pairs(tree: Any, conjunctions: Any, cluster: Any, scratch: Any) -> Any:
     """Whether the scratch memory does for a leaf; if not, it is noted how much would."""
     pairs, unit = np.int64(tree.clusters[CLUSTER * cluster + COUNT]), tree.clusters[CLUSTER * cluster + HEAD]
     while unit != NONE:
@@ -231,9 +235,9 @@ def _enough_pairs(tree: Any, conjunctions: Any, cluster: int, scratch: Any) -> A
     return pairs <= len(scratch.pairs)
 
 
-@kernel
+@bare_kernel
 def _partition(
-    tree: Any, conjunctions: Any, cluster: int, relaxed: bool, least: int, settings: Any, scratch: Any
+    tree: Any, conjunctions: Any, cluster: Any, relaxed: bool, least: Any, settings: Any, scratch: Any
 ) -> Any:
     """Take rules out of an overfull leaf, attribute by attribute; False if it had to stop for want of room."""
     at, nodes, enough = CLUSTER * cluster, tree.clusters, True
@@ -245,20 +249,20 @@ def _partition(
             break
         enough = _room(tree, scratch.gains[attribute] + 1, 1)
         if enough:
-            _move(tree, conjunctions, cluster, attribute, relaxed, settings, scratch)
+            _move(tree, conjunctions, cluster, attribute, settings, scratch)
     for kind in range(kinds):
         scratch.gains[scratch.touched[kind]] = 0
     return enough
 
 
-@kernel
-def fitting_capacity(count: Any, max_cap: int) -> Any:
+@bare_kernel
+def fitting_capacity(count: Any, max_cap: Any) -> Any:
     """Equation 9: the smallest multiple of `max_cap` that does, and at least one of it."""
     return max(1, (count + max_cap - 1) // max_cap) * max_cap
 
 
-@kernel
-def _resize(tree: Any, cluster: int, settings: Any) -> None:
+@bare_kernel
+def _resize(tree: Any, cluster: Any, settings: Any) -> None:
     """Give a leaf the capacity of Equation 9 after it was partitioned.
 
     One that is still too full is extended: by an eighth at least, so that a million rules without an attribute in
@@ -272,8 +276,8 @@ def _resize(tree: Any, cluster: int, settings: Any) -> None:
     nodes[at + CAPACITY] = min(fitting_capacity(wanted, settings.max_cap), 2**31 - 1)
 
 
-@kernel
-def _reinsert(tree: Any, conjunctions: Any, cluster: int, settings: Any) -> Any:
+@bare_kernel
+def _reinsert(tree: Any, conjunctions: Any, cluster: Any, settings: Any) -> Any:
     """Let some rules of a leaf look for a place again before it is cut (5.2); False for want of room."""
     if not _room(tree, tree.clusters[CLUSTER * cluster + COUNT] + 2, 1):
         return False
@@ -288,8 +292,8 @@ def _reinsert(tree: Any, conjunctions: Any, cluster: int, settings: Any) -> Any:
     return True
 
 
-@kernel
-def _part(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: Any) -> Any:
+@bare_kernel
+def _part(tree: Any, conjunctions: Any, cluster: Any, settings: Any, scratch: Any) -> Any:
     """Partition a leaf while it is too full; False for want of room.
 
     Other predicates than equalities only once it is stretched, and then groups below `min_size` as well.
@@ -307,8 +311,8 @@ def _part(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: An
     return True
 
 
-@kernel
-def _cut(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: Any) -> Any:
+@bare_kernel
+def _cut(tree: Any, conjunctions: Any, cluster: Any, settings: Any, scratch: Any) -> Any:
     """One step for an overfull leaf: cut its bucket if that is possible, partition it if not."""
     at, nodes = CLUSTER * cluster, tree.clusters
     if not _room(tree, 2, 1) or not _enough_pairs(tree, conjunctions, cluster, scratch):
@@ -327,7 +331,7 @@ def _cut(tree: Any, conjunctions: Any, cluster: int, settings: Any, scratch: Any
     return True
 
 
-@kernel
+@bare_kernel
 def settle(tree: Any, conjunctions: Any, settings: Any, scratch: Any) -> Any:
     """Cut all overfull leaves; False if it had to stop for want of room, and is to be called again."""
     nodes, state, queue = tree.clusters, tree.state, tree.queue
@@ -345,8 +349,8 @@ def settle(tree: Any, conjunctions: Any, settings: Any, scratch: Any) -> Any:
     return True
 
 
-@kernel
-def insert_units(tree: Any, conjunctions: Any, units: Any, first: int, settings: Any, scratch: Any) -> int:
+@bare_kernel
+def insert_units(tree: Any, conjunctions: Any, units: Any, first: Any, settings: Any, scratch: Any) -> Any:
     """Insert the units from `first` on, one after the other; returns how far it came before it wanted room."""
     if not settle(tree, conjunctions, settings, scratch):
         return first
@@ -359,7 +363,7 @@ def insert_units(tree: Any, conjunctions: Any, units: Any, first: int, settings:
     return len(units)
 
 
-@kernel
+@bare_kernel
 def gather_units(tree: Any, conjunctions: Any, units: Any) -> None:
     """Put all units into the leaf of the root, to be cut by the statistics of all of them (BE-B)."""
     for unit in units:

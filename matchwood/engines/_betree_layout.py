@@ -144,10 +144,18 @@ class Form(NamedTuple):
     noting: bool
 
 
+class Memory(NamedTuple):
+    """Lazy evaluation of one event: bits of predicates that passed and that failed, and the words that were set."""
+
+    passed: NDArray[np.uint64]
+    failed: NDArray[np.uint64]
+    done: NDArray[np.int32]
+
+
 class Scratch(NamedTuple):
     """Memory of one change: the rules of a leaf, and their attributes by attribute.
 
-    `members`    units
+    `members`    units, as -1 - unit if only its equalities count
     `pairs`      positions among `members`, those of an attribute together
     `gains`      by attribute: how many rules it would take; 0 throughout between calls
     `weights`, `losses`  by attribute: the gain with equalities and other predicates weighed, and the histogram's loss

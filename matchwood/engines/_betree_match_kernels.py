@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel, kernel
 from matchwood.engines._betree_layout import (
     ALWAYS,
     CLUSTER,
@@ -25,247 +25,34 @@ from matchwood.engines._betree_layout import (
     START,
     TOP,
 )
+from matchwood.engines._betree_leaf_kernels import (
+    COVERED,
+    COVERED_FALSE,
+    EVALUATED,
+    NOTED,
+    PASSING,
+    pass_all,
+    pass_bits,
+    pass_filtered,
+    pass_tests,
+    touch,
+    touch_tails,
+    verify_known,
+    verify_references,
+    verify_stored,
+)
 from matchwood.engines._betree_node_kernels import bucket_key, find, partition_key
 from matchwood.engines._betree_predicate_kernels import restore_nulls, select_rows
-from matchwood.engines._betree_row_kernels import TEST, attribute_bit
-from matchwood.engines._record_kernels import WIDTH
-from matchwood.engines._verify_kernels import clear, passes, scatter, verify
-
-EVALUATED, REUSED, COVERED, COVERED_FALSE, NOTED, TALLY = range(6)
-"""Predicates evaluated lazily, and found evaluated; candidates by covered predicates, and the false ones among them;
-notes for the ranking; how many numbers there are."""
-
-_BLOCK = 128
-"""Leaves whose first rows are touched together before any of them is scanned."""
+from matchwood.engines._betree_row_kernels import attribute_bit, row_width
+from matchwood.engines._tail_kernels import verify_tails
+from matchwood.engines._verify_kernels import clear, scatter
 
 
-@kernel
-def _lazily(
-    records: Any, intervals: Any, samples: Any, predicate: int, labels: Any, passed: Any, failed: Any, done: Any,
-    tally: Any,
-) -> Any:  # fmt: skip
-    """Whether a predicate holds: as it was found for this event before, else it is evaluated and remembered."""
-    word, bit = predicate >> 6, np.uint64(1) << np.uint64(predicate & 63)
-    if passed[word] & bit != 0:
-        tally[REUSED] += 1
-        return True
-    if failed[word] & bit != 0:
-        tally[REUSED] += 1
-        return False
-    at = WIDTH * samples[predicate]
-    label = labels[records[at] >> 2]
-    holds = passes(records[at], records[at + 1], records[at + 2], label, intervals)
-    done[tally[EVALUATED]] = word
-    tally[EVALUATED] += 1
-    if holds:
-        passed[word] |= bit
-    else:
-        failed[word] |= bit
-    return holds
-
-
-@kernel
-def match_tree(
-    conjunctions: Any, shape: Any, known: Any, bitmap: Any, form: Any, live: int, events: Any, first: int, labels: Any,
-    reached: Any, result: Any, passed: Any, failed: Any, done: Any, notes: Any, tally: Any, units: Any, offsets: Any,
-    work: Any,
-) -> None:  # fmt: skip
-    """All hits of the events from `first` on, while the most that one event can have fits."""
-    nodes, partitions, keys, values, pool = shape.clusters, shape.partitions, shape.keys, shape.values, shape.pool
-    used, evaluated, touched = 0, 0, np.int32(0)
-    for event in range(first, len(events.offsets) - 1):
-        if len(units) - used < live:
-            break
-        scatter(events, event, labels)
-        present, bloom = np.uint32(0), np.uint64(0)
-        for pair in range(events.offsets[event], events.offsets[event + 1]):
-            present |= np.uint32(1) << np.uint32(events.attributes[pair] & 31)
-            if form.bloom_bits > 0:
-                bloom |= attribute_bit(events.attributes[pair], form.bloom_bits)
-        if form.kind > 1:
-            select_rows(events, event, bitmap, result)
-        reached[0], reached[1], count, place = ROOT, ALWAYS, 2, 0
-        while place < count:
-            cluster = reached[place]
-            place += 1
-            mask = np.uint32(nodes[CLUSTER * cluster + MASK]) & present
-            if mask == 0:
-                continue
-            for pair in range(events.offsets[event], events.offsets[event + 1]):
-                attribute = events.attributes[pair]
-                if (mask >> np.uint32(attribute & 31)) & np.uint32(1) == 0 or attribute >= len(labels):
-                    continue
-                partition = find(keys, values, partition_key(cluster, attribute))
-                if partition != NONE:
-                    count = _search(
-                        nodes, partitions, keys, values, partition, events.labels[pair], present, reached, count
-                    )
-        for start in range(0, count, _BLOCK):
-            stop = min(start + _BLOCK, count)
-            touched ^= _touch(nodes, pool, reached, start, stop)
-            if form.kind == 0:
-                used = _scan_tests(
-                    conjunctions,
-                    form,
-                    nodes,
-                    pool,
-                    reached,
-                    start,
-                    stop,
-                    labels,
-                    bloom,
-                    notes,
-                    tally,
-                    units,
-                    used,
-                    work,
-                )
-            else:
-                used = _scan_references(
-                    conjunctions, known, form, nodes, pool, reached, start, stop, labels, bloom, result, passed, failed,
-                    done, notes, tally, units, used, work,
-                )  # fmt: skip
-        clear(events, event, labels)
-        if form.kind > 1:
-            restore_nulls(events, event, bitmap, result)
-        if form.kind > 0:
-            for place in range(tally[EVALUATED]):
-                passed[done[place]] = failed[done[place]] = 0
-            evaluated += tally[EVALUATED]
-            tally[EVALUATED] = 0
-        offsets[event - first + 1] = used
-        work[0] += 1
-    work[3], tally[EVALUATED] = used, evaluated
-    reached[0] = touched
-
-
-@kernel
-def _note(nodes: Any, cluster: int, count: int, false: int, notes: Any, tally: Any) -> None:
-    """Remember how many candidates of a leaf were false, for the ranking; what does not fit is left out."""
-    if nodes[CLUSTER * cluster + FLAGS] & EXACT == 0:
-        tally[COVERED] += count
-        tally[COVERED_FALSE] += false
-    if 2 * tally[NOTED] + 2 <= len(notes):
-        notes[2 * tally[NOTED]], notes[2 * tally[NOTED] + 1] = cluster, false
-        tally[NOTED] += 1
-
-
-@kernel
-def _scan_tests(
-    conjunctions: Any, form: Any, nodes: Any, pool: Any, reached: Any, start: int, stop: int, labels: Any, bloom: Any,
-    notes: Any, tally: Any, units: Any, used: int, work: Any,
-) -> int:  # fmt: skip
-    """Write the units of some leaves whose constraints hold behind `used`; returns the new end.
-
-    Many leaves at once, because a call that hands arrays over costs as much as a row.
-    """
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    words, blocks, noting = np.uint64((form.bloom_bits + 31) // 32), form.blocks, form.noting
-    one, two, verified = np.uint64(1), np.uint64(2), 0
-    for place in range(start, stop):
-        node = CLUSTER * np.int64(reached[place])
-        count, before = nodes[node + COUNT], used
-        if count == 0:
-            continue
-        row = np.uint64(nodes[node + START])
-        width = np.uint64(pool[row])
-        row += one
-        work[1] += count
-        for _ in range(count):
-            at, end = row + one + words, row + width
-            unit, row = np.int64(pool[row]), end
-            if words != 0:
-                wanted = np.uint64(np.uint32(pool[at - words]))
-                if words == 2:
-                    wanted |= np.uint64(np.uint32(pool[at - one])) << np.uint64(32)
-                if bloom & wanted != wanted:
-                    continue
-            verified += 1
-            holds = True
-            while holds and at < end:
-                holds = np.uint32(labels[np.uint32(pool[at])] - pool[at + one]) < np.uint32(pool[at + two])
-                at += np.uint64(TEST)
-            if holds and (unit < 0 or not blocks):
-                unit = unit if unit >= 0 else -1 - unit
-                holds = verify(positions, records, intervals, unit, labels)
-            if holds and used < len(units):
-                units[used] = unit
-                used += 1
-        if noting:
-            _note(nodes, reached[place], count, count - used + before, notes, tally)
-    work[2] += verified
-    return used
-
-
-@kernel
-def _scan_references(
-    conjunctions: Any, known: Any, form: Any, nodes: Any, pool: Any, reached: Any, start: int, stop: int, labels: Any,
-    bloom: Any, result: Any, passed: Any, failed: Any, done: Any, notes: Any, tally: Any, units: Any, used: int,
-    work: Any,
-) -> int:  # fmt: skip
-    """The same for predicates that are looked up in the bitmap's result, or evaluated lazily."""
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    ids, bits, samples = known.ids, known.bits, known.samples
-    words, blocks, noting = np.uint64((form.bloom_bits + 31) // 32), form.blocks, form.noting
-    one, verified = np.uint64(1), 0
-    for place in range(start, stop):
-        node = CLUSTER * np.int64(reached[place])
-        count, before = nodes[node + COUNT], used
-        if count == 0:
-            continue
-        row = np.uint64(nodes[node + START])
-        width = np.uint64(pool[row])
-        row += one
-        work[1] += count
-        for _ in range(count):
-            at, end = row + one + words, row + width
-            unit, row = np.int64(pool[row]), end
-            if words != 0:
-                wanted = np.uint64(np.uint32(pool[at - words]))
-                if words == 2:
-                    wanted |= np.uint64(np.uint32(pool[at - one])) << np.uint64(32)
-                if bloom & wanted != wanted:
-                    continue
-            verified += 1
-            holds, whole = True, unit >= 0
-            unit = unit if whole else -1 - unit
-            if not blocks:
-                at, end = np.uint64(positions[unit]), np.uint64(positions[unit + 1])
-            while holds and at < end:
-                reference = np.int64(pool[at]) if blocks else np.int64(bits[ids[at]])
-                if reference >= 0:
-                    holds = (result[np.uint64(reference) >> np.uint64(6)] >> np.uint64(reference & 63)) & one != 0
-                else:
-                    predicate = -1 - reference if blocks else np.int64(ids[at])
-                    holds = _lazily(records, intervals, samples, predicate, labels, passed, failed, done, tally)
-                at += one
-            if holds and not whole:
-                holds = verify(positions, records, intervals, unit, labels)
-            if holds and used < len(units):
-                units[used] = unit
-                used += 1
-        if noting:
-            _note(nodes, reached[place], count, count - used + before, notes, tally)
-    work[2] += verified
-    return used
-
-
-@kernel
-def _touch(nodes: Any, pool: Any, reached: Any, start: int, stop: int) -> Any:
-    """Read where the rows of some leaves begin. The loads are independent, so their cache misses overlap."""
-    touched = np.int32(0)
-    for place in range(np.uint64(start), np.uint64(stop)):
-        at = np.uint64(CLUSTER) * np.uint64(reached[place])
-        if nodes[at + np.uint64(COUNT)] > 0:
-            touched ^= pool[np.uint64(nodes[at + np.uint64(START)])]
-    return touched
-
-
-@kernel
+@bare_kernel
 def _search(
-    nodes: Any, partitions: Any, keys: Any, values: Any, partition: int, label: int, present: Any, reached: Any,
-    count: int,
-) -> int:  # fmt: skip
+    nodes: Any, partitions: Any, keys: Any, values: Any, partition: Any, label: Any, present: Any, reached: Any,
+    count: Any,
+) -> Any:  # fmt: skip
     """Write the buckets of a p-node that enclose a label behind `count`; returns the new end.
 
     A bucket that is cut is looked at too: it holds what straddles the cut.
@@ -292,3 +79,144 @@ def _search(
             break
         cluster = np.int64(nodes[at + LEFT + ((label >> level) & 1)])
     return count
+
+
+@bare_kernel
+def _reach(shape: Any, events: Any, event: Any, present: Any, attributes: Any, reached: Any) -> Any:
+    """All c-nodes whose buckets hold an event, the root and Z included; returns how many."""
+    nodes, partitions, keys, values = shape.clusters, shape.partitions, shape.keys, shape.values
+    begin, end = events.offsets[event], events.offsets[event + 1]
+    reached[0], reached[1], count, place = ROOT, ALWAYS, 2, 0
+    while place < count:
+        cluster = reached[place]
+        place += 1
+        mask = np.uint32(nodes[CLUSTER * np.int64(cluster) + MASK]) & present
+        if mask == 0:
+            continue
+        for pair in range(begin, end):
+            attribute = events.attributes[pair]
+            if (mask >> np.uint32(attribute & 31)) & np.uint32(1) == 0 or attribute >= attributes:
+                continue
+            partition = find(keys, values, partition_key(cluster, attribute))
+            if partition != NONE:
+                label = events.labels[pair]
+                count = _search(nodes, partitions, keys, values, partition, label, present, reached, count)
+    return count
+
+
+@bare_kernel
+def _collect(
+    pool: Any, form: Any, start: Any, stop: Any, bloom: Any, labels: Any, result: Any, passing: Any, end: Any, work: Any
+) -> Any:
+    """Collect the candidates of some rows of a leaf that pass their Bloom filter and their first test."""
+    if form.bloom_bits > 0:
+        words = (form.bloom_bits + 31) // 32
+        return pass_filtered(
+            pool, start, stop, words, form.kind, form.blocks, bloom, labels, result, passing, end, work
+        )
+    work[2] += (stop - start) // row_width(form)
+    if not form.blocks:
+        return pass_all(pool, start, stop, passing, end)
+    if form.kind == 0:
+        return pass_tests(pool, start, stop, labels, passing, end)
+    return pass_bits(pool, start, stop, result, passing, end)
+
+
+@bare_kernel
+def _verify(
+    conjunctions: Any, known: Any, form: Any, pool: Any, passing: Any, count: Any, labels: Any, result: Any,
+    memory: Any, tally: Any, units: Any, used: Any,
+) -> Any:  # fmt: skip
+    """Write the units behind `used` that match, of the candidates that passed; returns the new end."""
+    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    if form.blocks:
+        passing[PASSING] = touch_tails(pool, passing, count)
+        if form.kind == 0:
+            return verify_tails(pool, intervals, passing, count, labels, passing, False, units, used)
+        return verify_references(
+            records, intervals, known.samples, pool, passing, count, labels, result, memory.passed, memory.failed,
+            memory.done, tally, units, used,
+        )  # fmt: skip
+    if form.kind == 0:
+        return verify_stored(positions, records, intervals, passing, count, labels, units, used)
+    return verify_known(
+        positions, records, intervals, known.ids, known.bits, known.samples, passing, count, labels, result,
+        memory.passed, memory.failed, memory.done, tally, units, used,
+    )  # fmt: skip
+
+
+@bare_kernel
+def _scan(
+    conjunctions: Any, shape: Any, known: Any, form: Any, reached: Any, count: Any, bloom: Any, labels: Any,
+    result: Any, memory: Any, passing: Any, notes: Any, tally: Any, units: Any, used: Any, work: Any,
+) -> Any:  # fmt: skip
+    """All hits in the leaves reached, behind `used`; returns the new end."""
+    nodes, pool, width, waiting, touched = shape.clusters, shape.pool, row_width(form), 0, np.int32(0)
+    for place in range(count):
+        at = CLUSTER * np.int64(reached[place])
+        start = np.int64(nodes[at + START])
+        touched ^= touch(pool, start, start + np.int64(nodes[at + COUNT]) * width)
+    for place in range(count):
+        at = CLUSTER * np.int64(reached[place])
+        rows, start, before = np.int64(nodes[at + COUNT]), np.int64(nodes[at + START]), used
+        stop = start + rows * width
+        work[1] += rows
+        while start < stop:
+            end = min(stop, start + (PASSING - waiting) * width)
+            waiting = _collect(pool, form, start, end, bloom, labels, result, passing, waiting, work)
+            start = end
+            if waiting == PASSING or form.noting:
+                used = _verify(
+                    conjunctions, known, form, pool, passing, waiting, labels, result, memory, tally, units, used
+                )
+                waiting = 0
+        if form.noting and rows > 0:
+            _note(nodes, reached[place], rows, rows - used + before, notes, tally)
+    passing[PASSING] = touched
+    return _verify(conjunctions, known, form, pool, passing, waiting, labels, result, memory, tally, units, used)
+
+
+@kernel
+def match_tree(
+    conjunctions: Any, shape: Any, known: Any, bitmap: Any, form: Any, live: Any, events: Any, first: Any, labels: Any,
+    reached: Any, result: Any, memory: Any, passing: Any, notes: Any, tally: Any, units: Any, offsets: Any, work: Any,
+) -> None:  # fmt: skip
+    """All hits of the events from `first` on, while the most that one event can have fits."""
+    used, evaluated = 0, 0
+    for event in range(first, len(events.offsets) - 1):
+        if len(units) - used < live:
+            break
+        scatter(events, event, labels)
+        present, bloom = np.uint32(0), np.uint64(0)
+        for pair in range(events.offsets[event], events.offsets[event + 1]):
+            present |= np.uint32(1) << np.uint32(events.attributes[pair] & 31)
+            if form.bloom_bits > 0:
+                bloom |= attribute_bit(events.attributes[pair], form.bloom_bits)
+        if form.kind > 1:
+            select_rows(events, event, bitmap, result)
+        count = _reach(shape, events, event, present, len(labels), reached)
+        used = _scan(
+            conjunctions, shape, known, form, reached, count, bloom, labels, result, memory, passing, notes, tally,
+            units, used, work,
+        )  # fmt: skip
+        clear(events, event, labels)
+        if form.kind > 1:
+            restore_nulls(events, event, bitmap, result)
+        for place in range(tally[EVALUATED]):
+            memory.passed[memory.done[place]] = memory.failed[memory.done[place]] = 0
+        evaluated += tally[EVALUATED]
+        tally[EVALUATED] = 0
+        offsets[event - first + 1] = used
+        work[0] += 1
+    work[3], tally[EVALUATED] = used, evaluated
+
+
+@bare_kernel
+def _note(nodes: Any, cluster: Any, count: Any, false: Any, notes: Any, tally: Any) -> None:
+    """Remember how many candidates of a leaf were false, for the ranking; what does not fit is left out."""
+    if nodes[CLUSTER * np.int64(cluster) + FLAGS] & EXACT == 0:
+        tally[COVERED] += count
+        tally[COVERED_FALSE] += false
+    if 2 * tally[NOTED] + 2 <= len(notes):
+        notes[2 * tally[NOTED]], notes[2 * tally[NOTED] + 1] = cluster, false
+        tally[NOTED] += 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._hashing import mix64
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._betree_layout import (
     ATTRIBUTE,
     CAPACITY,
@@ -56,20 +56,20 @@ from matchwood.engines._betree_layout import (
 _P_NODE = np.uint64(2**63)
 
 
-@kernel
+@bare_kernel
 def partition_key(cluster: Any, attribute: Any) -> Any:
     """Under which a c-node's p-node for an attribute is found."""
     return np.uint64(_P_NODE) | (np.uint64(cluster) << np.uint64(32)) | np.uint64(attribute)
 
 
-@kernel
+@bare_kernel
 def bucket_key(partition: Any, level: Any, number: Any) -> Any:
     """Under which a p-node's bucket is found: the block's number behind a bit that tells the level."""
     code = (np.uint64(1) << np.uint64(31 - level)) | np.uint64(number)
     return (np.uint64(partition) << np.uint64(32)) | code
 
 
-@kernel
+@bare_kernel
 def find(keys: Any, values: Any, key: Any) -> Any:
     """The node of a key, or NONE."""
     mask = np.uint64(len(keys) - 1)
@@ -81,8 +81,8 @@ def find(keys: Any, values: Any, key: Any) -> Any:
     return np.int64(NONE)
 
 
-@kernel
-def enter(tree: Any, key: Any, node: int) -> None:
+@bare_kernel
+def enter(tree: Any, key: Any, node: Any) -> None:
     """Put a new key into the table, which has a free slot."""
     mask = np.uint64(len(tree.keys) - 1)
     slot = mix64(key) & mask
@@ -92,7 +92,7 @@ def enter(tree: Any, key: Any, node: int) -> None:
     tree.state[ENTRIES] += 1
 
 
-@kernel
+@bare_kernel
 def strike(tree: Any, key: Any) -> None:
     """Take a key out of the table; what stood behind it because of it moves up."""
     keys, values, one = tree.keys, tree.values, np.uint64(1)
@@ -111,7 +111,7 @@ def strike(tree: Any, key: Any) -> None:
     tree.state[ENTRIES] -= 1
 
 
-@kernel
+@bare_kernel
 def enter_all(keys: Any, values: Any, old_keys: Any, old_values: Any) -> None:
     """Enter everything that an old table holds into a larger one."""
     mask = np.uint64(len(keys) - 1)
@@ -123,8 +123,8 @@ def enter_all(keys: Any, values: Any, old_keys: Any, old_values: Any) -> None:
             keys[slot], values[slot] = old_keys[place], old_values[place]
 
 
-@kernel
-def new_cluster(tree: Any, owner: int, up: int, level: int, number: int, flags: int, capacity: int) -> int:
+@bare_kernel
+def new_cluster(tree: Any, owner: Any, up: Any, level: Any, number: Any, flags: Any, capacity: Any) -> Any:
     """A c-node without rules; there must be room for one more."""
     state, nodes = tree.state, tree.clusters
     cluster = state[FREE_CLUSTER]
@@ -142,8 +142,8 @@ def new_cluster(tree: Any, owner: int, up: int, level: int, number: int, flags: 
     return cluster
 
 
-@kernel
-def free_cluster(tree: Any, cluster: int) -> None:
+@bare_kernel
+def free_cluster(tree: Any, cluster: Any) -> None:
     """Give a c-node back that nothing leads to any more."""
     at, nodes = CLUSTER * cluster, tree.clusters
     tree.state[WASTE] += nodes[at + ROOM]
@@ -153,8 +153,8 @@ def free_cluster(tree: Any, cluster: int) -> None:
     tree.state[FREE_CLUSTER] = cluster
 
 
-@kernel
-def new_partition(tree: Any, cluster: int, attribute: int) -> int:
+@bare_kernel
+def new_partition(tree: Any, cluster: Any, attribute: Any) -> Any:
     """A p-node without buckets; there must be room for one more."""
     state, nodes, parents = tree.state, tree.partitions, tree.clusters
     partition = state[FREE_PARTITION]
@@ -176,8 +176,8 @@ def new_partition(tree: Any, cluster: int, attribute: int) -> int:
     return partition
 
 
-@kernel
-def free_partition(tree: Any, partition: int) -> None:
+@bare_kernel
+def free_partition(tree: Any, partition: Any) -> None:
     """Take a p-node without buckets out of its c-node."""
     at, nodes, parents = PARTITION * partition, tree.partitions, tree.clusters
     cluster, before, after = nodes[at + PLACE], nodes[at + PREVIOUS], nodes[at + NEXT]
@@ -198,8 +198,8 @@ def free_partition(tree: Any, partition: int) -> None:
     tree.state[FREE_PARTITION] = partition
 
 
-@kernel
-def detach_cluster(tree: Any, cluster: int) -> None:
+@bare_kernel
+def detach_cluster(tree: Any, cluster: Any) -> None:
     """Take a bucket without rules out of its p-node's directory, and free it."""
     at, nodes = CLUSTER * cluster, tree.clusters
     owner, up = nodes[at + OWNER], nodes[at + UP]
@@ -221,8 +221,8 @@ def detach_cluster(tree: Any, cluster: int) -> None:
     free_cluster(tree, cluster)
 
 
-@kernel
-def soil(tree: Any, cluster: int) -> None:
+@bare_kernel
+def soil(tree: Any, cluster: Any) -> None:
     """Note that the rows of a leaf are out of date."""
     at = CLUSTER * cluster + FLAGS
     if tree.clusters[at] & DIRTY == 0:
@@ -231,8 +231,8 @@ def soil(tree: Any, cluster: int) -> None:
         tree.state[UNCLEAN] += 1
 
 
-@kernel
-def link(tree: Any, unit: int, cluster: int) -> None:
+@bare_kernel
+def link(tree: Any, unit: Any, cluster: Any) -> None:
     """Put a unit into a leaf; one that is then too full waits to be settled."""
     at, nodes = CLUSTER * cluster, tree.clusters
     head = nodes[at + HEAD]
@@ -246,15 +246,15 @@ def link(tree: Any, unit: int, cluster: int) -> None:
         enqueue(tree, cluster)
 
 
-@kernel
-def enqueue(tree: Any, cluster: int) -> None:
+@bare_kernel
+def enqueue(tree: Any, cluster: Any) -> None:
     tree.clusters[CLUSTER * cluster + FLAGS] |= QUEUED
     tree.queue[tree.state[QUEUE]] = cluster
     tree.state[QUEUE] += 1
 
 
-@kernel
-def unlink(tree: Any, unit: int) -> None:
+@bare_kernel
+def unlink(tree: Any, unit: Any) -> None:
     """Take a unit out of its leaf."""
     cluster, before, after = tree.homes[unit], tree.before[unit], tree.after[unit]
     if before == NONE:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._hashing import mix64
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.dyadic import block_end
 from matchwood.engines._betree_layout import (
@@ -44,8 +44,8 @@ from matchwood.engines._betree_node_kernels import bucket_key, enter, find, link
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 
 
-@kernel
-def hull(records: Any, intervals: Any, at: int) -> Any:
+@bare_kernel
+def hull(records: Any, intervals: Any, at: Any) -> Any:
     """The interval that a predicate becomes (Table I): from its first label to its last; (0, 0) if it has none."""
     low, high = records[at + 1], records[at + 2]
     if records[at] & SEVERAL == 0:
@@ -55,8 +55,8 @@ def hull(records: Any, intervals: Any, at: int) -> Any:
     return intervals[2 * low], intervals[2 * high - 1]
 
 
-@kernel
-def usable(records: Any, intervals: Any, at: int) -> Any:
+@bare_kernel
+def usable(records: Any, intervals: Any, at: Any) -> Any:
     """Whether the space can be cut by the constraint of a record: an event without a value must fail it."""
     if records[at] & ACCEPTS_NULL != 0:
         return False
@@ -64,8 +64,8 @@ def usable(records: Any, intervals: Any, at: int) -> Any:
     return 0 <= low < high
 
 
-@kernel
-def is_exact(records: Any, at: int) -> Any:
+@bare_kernel
+def is_exact(records: Any, at: Any) -> Any:
     """Whether a constraint is one block with both ends inside the domain, as equalities are."""
     low, high = records[at + 1], records[at + 2]
     if records[at] & SEVERAL != 0 or low == BOTTOM_LABEL or high == TOP_LABEL:
@@ -74,7 +74,7 @@ def is_exact(records: Any, at: int) -> Any:
     return width & (width - 1) == 0 and low & (width - 1) == 0
 
 
-@kernel
+@bare_kernel
 def level_of_width(width: Any) -> Any:
     """The level of the blocks of a width."""
     level = 0
@@ -83,7 +83,7 @@ def level_of_width(width: Any) -> Any:
     return level
 
 
-@kernel
+@bare_kernel
 def fits_a_half(low: Any, high: Any, level: Any) -> Any:
     """Whether one half of the block of a level that encloses [low, high) encloses it too."""
     if level == 0:
@@ -91,8 +91,8 @@ def fits_a_half(low: Any, high: Any, level: Any) -> Any:
     return np.int64(low) >> np.int64(level - 1) == (block_end(high) - 1) >> np.int64(level - 1)
 
 
-@kernel
-def locate(conjunctions: Any, unit: int, attribute: int) -> Any:
+@bare_kernel
+def locate(conjunctions: Any, unit: Any, attribute: Any) -> Any:
     """Where the record of a unit's constraint of an attribute begins; NONE if it has none."""
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
         if conjunctions.records[WIDTH * position] >> FLAG_BITS == attribute:
@@ -100,8 +100,8 @@ def locate(conjunctions: Any, unit: int, attribute: int) -> Any:
     return np.int64(NONE)
 
 
-@kernel
-def half_of(tree: Any, cluster: int, low: Any, high: Any, capacity: int) -> int:
+@bare_kernel
+def half_of(tree: Any, cluster: Any, low: Any, high: Any, capacity: Any) -> Any:
     """The bucket of the half that encloses an interval, made if need be; NONE if it straddles the cut."""
     at, nodes = CLUSTER * cluster, tree.clusters
     level = nodes[at + LEVEL]
@@ -114,8 +114,8 @@ def half_of(tree: Any, cluster: int, low: Any, high: Any, capacity: int) -> int:
     return nodes[side]
 
 
-@kernel
-def _exact_bucket(tree: Any, partition: int, low: Any, high: Any, capacity: int) -> int:
+@bare_kernel
+def _exact_bucket(tree: Any, partition: Any, low: Any, high: Any, capacity: Any) -> Any:
     """The bucket in the hash table that a block is, made if need be."""
     level = level_of_width(high - low)
     number, at = low >> level, PARTITION * partition
@@ -134,8 +134,8 @@ def _exact_bucket(tree: Any, partition: int, low: Any, high: Any, capacity: int)
     return cluster
 
 
-@kernel
-def bucket_of(tree: Any, conjunctions: Any, at: int, partition: int, settings: Any) -> int:
+@bare_kernel
+def bucket_of(tree: Any, conjunctions: Any, at: Any, partition: Any, settings: Any) -> Any:
     """The smallest bucket of a p-node that encloses the constraint of a record (Rule 1); makes one c-node at most."""
     low, high = hull(conjunctions.records, conjunctions.intervals, at)
     nodes, place = tree.clusters, PARTITION * partition
@@ -156,15 +156,15 @@ def bucket_of(tree: Any, conjunctions: Any, at: int, partition: int, settings: A
     return cluster
 
 
-@kernel
-def widen(nodes: Any, cluster: int, low: Any, high: Any) -> None:
+@bare_kernel
+def widen(nodes: Any, cluster: Any, low: Any, high: Any) -> None:
     """Let a bucket's interval enclose one more predicate."""
     at = CLUSTER * cluster
     nodes[at + LOW], nodes[at + HIGH] = min(nodes[at + LOW], low), max(nodes[at + HIGH], high)
 
 
-@kernel
-def count_rule(tree: Any, partition: int, cluster: int, sign: int, settings: Any) -> None:
+@bare_kernel
+def count_rule(tree: Any, partition: Any, cluster: Any, sign: Any, settings: Any) -> None:
     """Count a unit in or out of a p-node, in whose bucket it is: what it gains (12) is added to the rank."""
     subsumed = tree.clusters[CLUSTER * cluster + FLAGS] & EXACT != 0
     tree.partitions[PARTITION * partition + RULES] += sign
@@ -173,8 +173,8 @@ def count_rule(tree: Any, partition: int, cluster: int, sign: int, settings: Any
     tree.ranks[partition] += sign * (1.0 - settings.alpha) * gain
 
 
-@kernel
-def take_out(tree: Any, unit: int, settings: Any) -> None:
+@bare_kernel
+def take_out(tree: Any, unit: Any, settings: Any) -> None:
     """Take a unit out of its leaf, and out of the counts of all p-nodes above."""
     cluster = tree.homes[unit]
     unlink(tree, unit)
@@ -185,8 +185,8 @@ def take_out(tree: Any, unit: int, settings: Any) -> None:
         owner = tree.clusters[CLUSTER * cluster + OWNER]
 
 
-@kernel
-def mark_path(tree: Any, cluster: int) -> None:
+@bare_kernel
+def mark_path(tree: Any, cluster: Any) -> None:
     """Mark the attributes that are used above a c-node: none is chosen twice on a path."""
     tree.state[STAMP] += 1
     owner = tree.clusters[CLUSTER * cluster + OWNER]
@@ -195,8 +195,8 @@ def mark_path(tree: Any, cluster: int) -> None:
         owner = tree.clusters[CLUSTER * tree.partitions[PARTITION * owner + PLACE] + OWNER]
 
 
-@kernel
-def has_free_equality(tree: Any, conjunctions: Any, unit: int) -> Any:
+@bare_kernel
+def has_free_equality(tree: Any, conjunctions: Any, unit: Any) -> Any:
     """Whether a unit has an equality on an attribute that is not marked."""
     records = conjunctions.records
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
@@ -207,15 +207,15 @@ def has_free_equality(tree: Any, conjunctions: Any, unit: int) -> Any:
     return False
 
 
-@kernel
+@bare_kernel
 def draw(random: Any) -> Any:
     """The next of a sequence of numbers from 0 to 1 that a seed decides."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     return float(mix64(random[0]) >> np.uint64(11)) / 2.0**53
 
 
-@kernel
-def choose_partition(tree: Any, conjunctions: Any, unit: int, cluster: int, settings: Any) -> Any:
+@bare_kernel
+def choose_partition(tree: Any, conjunctions: Any, unit: Any, cluster: Any, settings: Any) -> Any:
     """The p-node of a c-node that a unit goes down to, and the record that leads there; (NONE, NONE) if it stays.
 
     The one with the highest rank; or, with the probability that is left for exploring, any of those that would do.
@@ -247,8 +247,8 @@ def choose_partition(tree: Any, conjunctions: Any, unit: int, cluster: int, sett
     return best, best_at
 
 
-@kernel
-def has_usable(conjunctions: Any, unit: int) -> Any:
+@bare_kernel
+def has_usable(conjunctions: Any, unit: Any) -> Any:
     """Whether a unit has a constraint by which the space can be cut."""
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
         if usable(conjunctions.records, conjunctions.intervals, WIDTH * position):
@@ -256,8 +256,8 @@ def has_usable(conjunctions: Any, unit: int) -> Any:
     return False
 
 
-@kernel
-def insert_below(tree: Any, conjunctions: Any, unit: int, settings: Any) -> None:
+@bare_kernel
+def insert_below(tree: Any, conjunctions: Any, unit: Any, settings: Any) -> None:
     """Put a unit where it belongs (Algorithm 3), from the root down; makes one c-node at most."""
     if not has_usable(conjunctions, unit):
         link(tree, unit, ALWAYS)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.encoding.codes import NULL_LABEL
 from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH, hash_records, same_records
 from matchwood.engines._verify_kernels import passes
@@ -14,10 +14,10 @@ from matchwood.engines._verify_kernels import passes
 EMPTY = -1
 
 
-@kernel
+@bare_kernel
 def number_predicates(
     conjunctions: Any, units: Any, ids: Any, samples: Any, counts: Any, slots: Any, count: int
-) -> int:
+) -> Any:
     """Give each constraint of these units the number of its predicate, and count it; returns how many there are then.
 
     A predicate's sample is the position of one constraint that says it. There must be room for all to be new.
@@ -37,7 +37,7 @@ def number_predicates(
     return count
 
 
-@kernel
+@bare_kernel
 def enter_predicates(conjunctions: Any, samples: Any, slots: Any) -> None:
     """Enter all predicates, which differ, into an empty table."""
     mask = np.uint64(len(slots) - 1)
@@ -49,8 +49,8 @@ def enter_predicates(conjunctions: Any, samples: Any, slots: Any) -> None:
         slots[slot] = predicate
 
 
-@kernel
-def drop_predicates(conjunctions: Any, units: Any, ids: Any, counts: Any) -> int:
+@bare_kernel
+def drop_predicates(conjunctions: Any, units: Any, ids: Any, counts: Any) -> Any:
     """Count the predicates of these units down; returns how many became orphans."""
     orphans = 0
     for unit in units:
@@ -60,8 +60,8 @@ def drop_predicates(conjunctions: Any, units: Any, ids: Any, counts: Any) -> int
     return orphans
 
 
-@kernel
-def count_edges(conjunctions: Any, samples: Any, order: Any) -> int:
+@bare_kernel
+def count_edges(conjunctions: Any, samples: Any, order: Any) -> Any:
     """How many ends the intervals of these predicates have."""
     total = 0
     for predicate in order:
@@ -71,7 +71,7 @@ def count_edges(conjunctions: Any, samples: Any, order: Any) -> int:
     return total
 
 
-@kernel
+@bare_kernel
 def collect_edges(conjunctions: Any, samples: Any, order: Any, edges: Any) -> None:
     """The ends of all intervals, each with its attribute in the upper half; damaged ones may be negative, and are
     not."""
@@ -89,7 +89,7 @@ def collect_edges(conjunctions: Any, samples: Any, order: Any, edges: Any) -> No
             end += 1
 
 
-@kernel
+@bare_kernel
 def fill_bitmap(conjunctions: Any, samples: Any, order: Any, bits: Any, bitmap: Any) -> None:
     """Evaluate every predicate of the bitmap for NULL, and for one value of each space of its attribute."""
     records, intervals = conjunctions.records, conjunctions.intervals
@@ -111,8 +111,8 @@ def fill_bitmap(conjunctions: Any, samples: Any, order: Any, bits: Any, bitmap: 
             row += width
 
 
-@kernel
-def select_rows(events: Any, event: int, bitmap: Any, result: Any) -> None:
+@bare_kernel
+def select_rows(events: Any, event: Any, bitmap: Any, result: Any) -> None:
     """Put the rows of an event's values into the result: the truth of every predicate of the bitmap (19)."""
     attributes = len(bitmap.starts)
     for pair in range(events.offsets[event], events.offsets[event + 1]):
@@ -135,8 +135,8 @@ def select_rows(events: Any, event: int, bitmap: Any, result: Any) -> None:
             result[first + word] = bitmap.rows[row + word]
 
 
-@kernel
-def restore_nulls(events: Any, event: int, bitmap: Any, result: Any) -> None:
+@bare_kernel
+def restore_nulls(events: Any, event: Any, bitmap: Any, result: Any) -> None:
     """Undo `select_rows`: only what the event changed is reset."""
     for pair in range(events.offsets[event], events.offsets[event + 1]):
         attribute = events.attributes[pair]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._betree_cut_kernels import fitting_capacity
 from matchwood.engines._betree_layout import (
     ALWAYS,
@@ -45,8 +45,8 @@ from matchwood.engines._betree_node_kernels import detach_cluster, free_partitio
 from matchwood.engines._betree_place_kernels import count_rule, take_out, widen
 
 
-@kernel
-def _first_below(tree: Any, partition: int) -> Any:
+@bare_kernel
+def _first_below(tree: Any, partition: Any) -> Any:
     """A bucket of a p-node; NONE if it has none left."""
     at = PARTITION * partition
     if tree.partitions[at + CHAIN] != NONE:
@@ -54,8 +54,8 @@ def _first_below(tree: Any, partition: int) -> Any:
     return np.int64(tree.partitions[at + TOP])
 
 
-@kernel
-def _deepest(tree: Any, cluster: int) -> Any:
+@bare_kernel
+def _deepest(tree: Any, cluster: Any) -> Any:
     """Down from a c-node to one that has neither p-nodes nor halves below it."""
     nodes = tree.clusters
     while True:
@@ -73,8 +73,8 @@ def _deepest(tree: Any, cluster: int) -> Any:
         cluster = below
 
 
-@kernel
-def dissolve(tree: Any, partition: int, displaced: Any, count: int) -> int:
+@bare_kernel
+def dissolve(tree: Any, partition: Any, displaced: Any, count: Any) -> Any:
     """Free a p-node and all below it; its units are written behind the first `count` of `displaced`.
 
     The counts of the p-nodes above still include them.
@@ -97,8 +97,8 @@ def dissolve(tree: Any, partition: int, displaced: Any, count: int) -> int:
     return count
 
 
-@kernel
-def _underflowing(tree: Any, cluster: int, settings: Any) -> Any:
+@bare_kernel
+def _underflowing(tree: Any, cluster: Any, settings: Any) -> Any:
     """The uppermost p-node above a c-node that has too few rules; NONE if all have enough."""
     found, owner = np.int64(NONE), tree.clusters[CLUSTER * cluster + OWNER]
     while owner != NONE:
@@ -108,7 +108,7 @@ def _underflowing(tree: Any, cluster: int, settings: Any) -> Any:
     return found
 
 
-@kernel
+@bare_kernel
 def _is_leaf_bucket(nodes: Any, cluster: Any) -> Any:
     """Whether a half is not there, or neither cut nor partitioned."""
     if cluster == NONE:
@@ -116,8 +116,8 @@ def _is_leaf_bucket(nodes: Any, cluster: Any) -> Any:
     return nodes[CLUSTER * cluster + FLAGS] & SPLIT == 0 and nodes[CLUSTER * cluster + FIRST] == NONE
 
 
-@kernel
-def _pull_up(tree: Any, half: int, cluster: int) -> None:
+@bare_kernel
+def _pull_up(tree: Any, half: Any, cluster: Any) -> None:
     """Move all units of a half into its parent, and free it."""
     nodes = tree.clusters
     widen(nodes, cluster, nodes[CLUSTER * half + LOW], nodes[CLUSTER * half + HIGH])
@@ -130,8 +130,8 @@ def _pull_up(tree: Any, half: int, cluster: int) -> None:
     detach_cluster(tree, half)
 
 
-@kernel
-def _merge(tree: Any, cluster: int, settings: Any) -> Any:
+@bare_kernel
+def _merge(tree: Any, cluster: Any, settings: Any) -> Any:
     """Undo the cut of an open bucket whose halves hold little; whether that was so."""
     at, nodes = CLUSTER * cluster, tree.clusters
     if nodes[at + FLAGS] & SPLIT == 0 or nodes[at + FIRST] != NONE:
@@ -153,8 +153,8 @@ def _merge(tree: Any, cluster: int, settings: Any) -> Any:
     return True
 
 
-@kernel
-def tidy(tree: Any, cluster: int, settings: Any) -> None:
+@bare_kernel
+def tidy(tree: Any, cluster: Any, settings: Any) -> None:
     """After a c-node lost rules: shrink its leaf, merge what underflows, free what is empty, and so on upwards."""
     nodes = tree.clusters
     while cluster != NONE and cluster != ROOT and cluster != ALWAYS:
@@ -172,8 +172,8 @@ def tidy(tree: Any, cluster: int, settings: Any) -> None:
         cluster = up
 
 
-@kernel
-def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced: Any) -> int:
+@bare_kernel
+def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced: Any) -> Any:
     """Remove units; returns how many others are displaced, to be inserted again.
 
     What is left of a p-node with too few rules is displaced; with `merging` it goes to the leaf above instead.
@@ -200,8 +200,8 @@ def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced:
     return count
 
 
-@kernel
-def discount(tree: Any, cluster: int, count: int, settings: Any) -> None:
+@bare_kernel
+def discount(tree: Any, cluster: Any, count: Any, settings: Any) -> None:
     """Count units out of all p-nodes above a c-node."""
     owner = tree.clusters[CLUSTER * cluster + OWNER]
     while owner != NONE:

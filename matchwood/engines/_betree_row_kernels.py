@@ -1,11 +1,14 @@
-"""The rows of leaves, as matching reads them: one for each unit, side by side in a pool.
+"""The rows of leaves, as matching reads them: those of a leaf lie side by side in a pool.
 
-A leaf's rows are all equally wide, and their width stands before them. A row begins with its unit, as -1 - unit if
-the rest of it does not tell everything; a Bloom filter of its attributes follows, if there are any (6.2). In
-two-dimensional blocks (6.1) the constraints come next: with plain evaluation as tests (attribute, low, width), the
-narrowest first, else as references to predicates: a bit of the bitmap's result, or -1 - number of one that is
-evaluated lazily. A constraint that is exactly a bucket on the way to the leaf is left out. Rows that are shorter are
-filled with tests that always hold.
+A row begins with a Bloom filter of its unit's attributes, if there are any (6.2). Without two-dimensional blocks (6.1)
+the unit follows, and its constraints are read from the store. In blocks it is one test, and where the *tail* of the
+row lies; the rows of a leaf come first, and then their tails, so that candidates that fail their first test, which
+are most, cost a few bytes each.
+
+With plain evaluation the test is an attribute, a low label and a width, and tails are those of `_tail_kernels`. Else
+it is a bit of the bitmap's result, and a tail is its unit, a count, and so many references: bits of the result, or
+-1 - number of predicates that are evaluated lazily. A constraint that is exactly a bucket on the way to the leaf is
+left out, and the others are ordered by the share of events that they should let through.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel, kernel
+from matchwood.engines._access_kernels import covered, estimated_share
 from matchwood.engines._betree_layout import (
     ATTRIBUTE,
     CLUSTER,
@@ -37,18 +41,24 @@ from matchwood.engines._betree_layout import (
     WASTE,
 )
 from matchwood.engines._betree_place_kernels import hull
-from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, WIDTH
+from matchwood.engines._tail_kernels import TAIL_START, tail_words, write_tail
 
-MOST_INLINE = 12
-"""Constraints in a row at most: the rest is verified from the store."""
-
-TEST = 3
 ALWAYS_LOW, ALWAYS_WIDTH = -1, -(2**31) + 1
 """A test that every label passes, and NULL_LABEL: the width is 2**31 + 1, taken as unsigned."""
 
+TEST, BIT, BARE = 4, 2, 1
+"""Integers of a row behind its Bloom filter: test and tail, bit and tail, unit."""
 
-@kernel
-def attribute_bit(attribute: Any, bits: int) -> Any:
+_MOST_SORTED = 64
+"""Constraints of a unit that are ordered; those of a longer one stay as they are."""
+
+_NULLS = np.float32(2.0)
+"""What a constraint that accepts NULL lets through: it comes last, and is never the first test."""
+
+
+@bare_kernel
+def attribute_bit(attribute: Any, bits: Any) -> Any:
     """The bit of an attribute in a Bloom filter: its number's four bytes hashed as in sdbm (21)."""
     hashed = np.uint32(0)
     for shift in range(0, 32, 8):
@@ -57,19 +67,28 @@ def attribute_bit(attribute: Any, bits: int) -> Any:
     return np.uint64(1) << np.uint64(hashed % np.uint32(bits))
 
 
-@kernel
-def unit_filter(conjunctions: Any, unit: int, bits: int) -> Any:
-    """The Bloom filter of the attributes that an event must have for a unit to hold."""
+@bare_kernel
+def _write_filter(conjunctions: Any, unit: Any, bits: Any, pool: Any, row: Any) -> Any:
+    """Write the Bloom filter of the attributes that an event must have for a unit to hold; returns its end."""
     found = np.uint64(0)
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
         code = conjunctions.records[WIDTH * position]
         if code & ACCEPTS_NULL == 0:
             found |= attribute_bit(code >> FLAG_BITS, bits)
-    return found
+    for word in range((bits + 31) // 32):
+        part = (found >> np.uint64(32 * word)) & np.uint64(2**32 - 1)
+        pool[row + word] = np.int32(np.uint32(part))
+    return row + (bits + 31) // 32
 
 
-@kernel
-def _mark_subsumed(tree: Any, cluster: int) -> None:
+@bare_kernel
+def row_width(form: Any) -> Any:
+    """Integers a row, tails apart."""
+    return (form.bloom_bits + 31) // 32 + ((TEST if form.kind == 0 else BIT) if form.blocks else BARE)
+
+
+@bare_kernel
+def _mark_subsumed(tree: Any, cluster: Any) -> None:
     """Mark the attributes whose constraints are exactly a bucket on the way to a leaf."""
     tree.state[STAMP] += 1
     nodes, owner = tree.clusters, tree.clusters[CLUSTER * cluster + OWNER]
@@ -80,130 +99,168 @@ def _mark_subsumed(tree: Any, cluster: int) -> None:
         owner = nodes[CLUSTER * cluster + OWNER]
 
 
-@kernel
-def _relevant(tree: Any, conjunctions: Any, unit: int) -> int:
-    """How many constraints of a unit are not marked."""
-    count = 0
+@bare_kernel
+def _tail_room(tree: Any, conjunctions: Any, unit: Any, plain: bool) -> Any:
+    """How many integers the tail of a unit takes at most."""
+    room, records = TAIL_START, conjunctions.records
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        count += tree.marks[conjunctions.records[WIDTH * position] >> FLAG_BITS] != tree.state[STAMP]
-    return count
+        if tree.marks[records[WIDTH * position] >> FLAG_BITS] != tree.state[STAMP]:
+            room += tail_words(records, conjunctions.intervals, WIDTH * position) if plain else 1
+    return room
 
 
-@kernel
-def _row_width(tree: Any, conjunctions: Any, cluster: int, form: Any) -> int:
-    """How wide the rows of a leaf must be."""
-    prefix, most = 1 + (form.bloom_bits + 31) // 32, 0
-    if not form.blocks:
-        return prefix
-    _mark_subsumed(tree, cluster)
-    unit = tree.clusters[CLUSTER * cluster + HEAD]
-    while unit != NONE:
-        most = max(most, _relevant(tree, conjunctions, unit))
-        unit = tree.after[unit]
-    return prefix + min(most, MOST_INLINE) * (TEST if form.kind == 0 else 1)
+@bare_kernel
+def _leaf_room(tree: Any, conjunctions: Any, cluster: Any, form: Any) -> Any:
+    """How many integers the rows and tails of a leaf take at most."""
+    nodes = tree.clusters
+    room = np.int64(nodes[CLUSTER * cluster + COUNT]) * row_width(form)
+    if form.blocks:
+        _mark_subsumed(tree, cluster)
+        unit = nodes[CLUSTER * cluster + HEAD]
+        while unit != NONE:
+            room += _tail_room(tree, conjunctions, unit, form.kind == 0)
+            unit = tree.after[unit]
+    return room
 
 
-@kernel
-def _room_for(integers: Any) -> Any:
-    """Room for rows, and for a quarter more."""
-    return integers + integers // 4
+@bare_kernel
+def plan_rows(tree: Any, conjunctions: Any, form: Any) -> Any:
+    """Find room for the rows that are out of date where they are, or at the end of the pool; returns the new end.
 
-
-@kernel
-def plan_rows(tree: Any, conjunctions: Any, form: Any) -> int:
-    """How many integers the pool must have for the rows that are out of date."""
-    nodes, needed = tree.clusters, tree.state[POOL]
-    for place in range(tree.state[UNCLEAN]):
-        cluster = tree.unclean[place]
-        at = CLUSTER * cluster
-        if nodes[at + FLAGS] & GONE == 0:
-            wanted = 1 + np.int64(nodes[at + COUNT]) * _row_width(tree, conjunctions, cluster, form)
-            needed += _room_for(wanted) if wanted > nodes[at + ROOM] else 0
-    return needed
-
-
-@kernel
-def _write_tests(tree: Any, conjunctions: Any, unit: int, pool: Any, start: int, end: int) -> Any:
-    """Write the tests of a unit, the narrowest first; whether they tell everything."""
-    records, intervals, whole, filled = conjunctions.records, conjunctions.intervals, True, start
-    for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        at = WIDTH * position
-        if tree.marks[records[at] >> FLAG_BITS] == tree.state[STAMP]:
-            continue
-        whole &= records[at] & (SEVERAL | ACCEPTS_NULL) == 0
-        if records[at] & ACCEPTS_NULL != 0:
-            continue
-        if filled == end:
-            whole = False
-            continue
-        low, high = hull(records, intervals, at)
-        back = filled
-        while back > start and np.uint32(pool[back - 1]) > np.uint32(high - low):
-            pool[back], pool[back + 1], pool[back + 2] = pool[back - 3], pool[back - 2], pool[back - 1]
-            back -= TEST
-        pool[back], pool[back + 1], pool[back + 2] = records[at] >> FLAG_BITS, low, high - low
-        filled += TEST
-    for at in range(filled, end, TEST):
-        pool[at], pool[at + 1], pool[at + 2] = 0, ALWAYS_LOW, ALWAYS_WIDTH
-    return whole
-
-
-@kernel
-def _write_references(tree: Any, conjunctions: Any, known: Any, unit: int, pool: Any, start: int, end: int) -> Any:
-    """Write the references of a unit, those to the bitmap first; whether they tell everything."""
-    whole, filled = True, start
-    for lazy in range(2):
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            attribute = conjunctions.records[WIDTH * position] >> FLAG_BITS
-            bit = known.bits[known.ids[position]]
-            if tree.marks[attribute] == tree.state[STAMP] or (bit < 0) != (lazy == 1):
-                continue
-            if filled == end:
-                whole = False
-                continue
-            pool[filled] = bit if bit >= 0 else -1 - known.ids[position]
-            filled += 1
-    for at in range(filled, end):
-        pool[at] = 0
-    return whole
-
-
-@kernel
-def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, pool: Any) -> None:
-    """Write the rows of all leaves that are out of date."""
+    A leaf that moves gets a quarter more than it needs, so that it need not move each time.
+    """
     nodes, state = tree.clusters, tree.state
-    words = (form.bloom_bits + 31) // 32
+    for place in range(state[UNCLEAN]):
+        at = CLUSTER * np.int64(tree.unclean[place])
+        if nodes[at + FLAGS] & GONE != 0:
+            continue
+        wanted = _leaf_room(tree, conjunctions, tree.unclean[place], form)
+        if wanted > nodes[at + ROOM]:
+            state[WASTE] += nodes[at + ROOM]
+            nodes[at + START], nodes[at + ROOM] = state[POOL], wanted + wanted // 4
+            state[POOL] += nodes[at + ROOM]
+    return state[POOL]
+
+
+@bare_kernel
+def _ordered(tree: Any, conjunctions: Any, presence: Any, unit: Any, order: Any, costs: Any) -> Any:
+    """The constraints of a unit that are not marked, as positions within it, the most selective first; how many."""
+    records, first, kept = conjunctions.records, conjunctions.offsets[unit], 0
+    count = conjunctions.offsets[unit + 1] - first
+    for position in range(count):
+        at = WIDTH * (first + position)
+        attribute = records[at] >> FLAG_BITS
+        if tree.marks[attribute] == tree.state[STAMP]:
+            continue
+        cost = _NULLS
+        if records[at] & ACCEPTS_NULL == 0:
+            cost = np.float32(presence[attribute] * estimated_share(records, conjunctions.intervals, at))
+        back = kept
+        while back > 0 and costs[back - 1] > cost and count <= _MOST_SORTED:
+            order[back], costs[back] = order[back - 1], costs[back - 1]
+            back -= 1
+        order[back], costs[back] = position, cost
+        kept += 1
+    return kept
+
+
+@bare_kernel
+def _first_test(conjunctions: Any, unit: Any, order: Any, costs: Any, kept: Any) -> Any:
+    """The constraint that a row tests, as a position within its unit; NONE if there is none.
+
+    Of several intervals a row tests what encloses them all, so that counts.
+    """
+    best, least = NONE, _NULLS
+    for rank in range(kept):
+        if costs[rank] >= least:
+            continue
+        at = WIDTH * (conjunctions.offsets[unit] + order[rank])
+        labels, enclosed = covered(conjunctions.records, conjunctions.intervals, at)
+        cost = np.float32(costs[rank] * (max(enclosed, 1) / max(labels, 1)))
+        if cost < least:
+            best, least = order[rank], cost
+    return best
+
+
+@bare_kernel
+def _write_test(conjunctions: Any, unit: Any, test: Any, pool: Any, row: Any) -> None:
+    """Write the first test of a row."""
+    pool[row], pool[row + 1], pool[row + 2] = 0, ALWAYS_LOW, ALWAYS_WIDTH
+    if test != NONE:
+        at = WIDTH * (conjunctions.offsets[unit] + test)
+        low, high = hull(conjunctions.records, conjunctions.intervals, at)
+        pool[row], pool[row + 1], pool[row + 2] = conjunctions.records[at] >> FLAG_BITS, low, high - low
+
+
+@bare_kernel
+def _write_references(
+    conjunctions: Any, known: Any, unit: Any, order: Any, kept: Any, pool: Any, row: Any, end: int
+) -> Any:
+    """Write the first bit of a row, and its tail at `end`; returns the new end."""
+    first, count = conjunctions.offsets[unit], 0
+    pool[row] = 0
+    for rank in range(kept):
+        predicate = known.ids[first + order[rank]]
+        bit = known.bits[predicate]
+        if bit > 0 and pool[row] == 0:
+            pool[row] = bit
+            continue
+        pool[end + TAIL_START + count] = bit if bit >= 0 else -1 - predicate
+        count += 1
+    pool[row + 1], pool[end], pool[end + 1] = end, unit, count
+    return end + TAIL_START + count
+
+
+@kernel
+def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, packed: bool, pool: Any) -> None:
+    """Write the rows of all leaves that are out of date: where they were planned, or, if `packed`, one behind the
+    other.
+
+    `presence` is the share of events that have an attribute.
+    """
+    nodes, state, offsets = tree.clusters, tree.state, conjunctions.offsets
+    records, intervals = conjunctions.records, conjunctions.intervals
+    order, costs, kinds = np.empty(64, np.int32), np.empty(64, np.float32), np.empty(64, np.int8)
+    nothing, width = np.empty(0, np.uint16), row_width(form)
     for place in range(state[UNCLEAN]):
         cluster = tree.unclean[place]
-        at = CLUSTER * cluster
+        at = CLUSTER * np.int64(cluster)
         nodes[at + FLAGS] &= ~DIRTY
         if nodes[at + FLAGS] & GONE != 0:
             continue
-        width = _row_width(tree, conjunctions, cluster, form)
-        wanted = 1 + np.int64(nodes[at + COUNT]) * width
-        if wanted > nodes[at + ROOM]:
-            state[WASTE] += nodes[at + ROOM]
-            nodes[at + START], nodes[at + ROOM] = state[POOL], _room_for(wanted)
-            state[POOL] += nodes[at + ROOM]
-        row, unit = nodes[at + START] + 1, nodes[at + HEAD]
-        pool[row - 1] = width
+        if form.blocks:
+            _mark_subsumed(tree, cluster)
+        if packed:
+            nodes[at + START] = state[POOL]
+        row, unit = np.int64(nodes[at + START]), nodes[at + HEAD]
+        end = row + np.int64(nodes[at + COUNT]) * width
         while unit != NONE:
-            whole, end = not form.blocks, row + width
+            count, inner = offsets[unit + 1] - offsets[unit], row
+            row += width
             if form.bloom_bits > 0:
-                bits = unit_filter(conjunctions, unit, form.bloom_bits)
-                for word in range(words):
-                    part = (bits >> np.uint64(32 * word)) & np.uint64(2**32 - 1)
-                    pool[row + 1 + word] = np.int32(np.uint32(part))
-            if form.blocks and form.kind == 0:
-                whole = _write_tests(tree, conjunctions, unit, pool, row + 1 + words, end)
-            elif form.blocks:
-                whole = _write_references(tree, conjunctions, known, unit, pool, row + 1 + words, end)
-            pool[row] = unit if whole else -1 - unit
-            row, unit = end, tree.after[unit]
+                inner = _write_filter(conjunctions, unit, form.bloom_bits, pool, inner)
+            if not form.blocks:
+                pool[inner], unit = unit, tree.after[unit]
+                continue
+            if count > len(order):
+                order, costs, kinds = np.empty(count, np.int32), np.empty(count, np.float32), np.empty(count, np.int8)
+            kept = _ordered(tree, conjunctions, presence, unit, order, costs)
+            if form.kind == 0:
+                test = _first_test(conjunctions, unit, order, costs, kept)
+                _write_test(conjunctions, unit, test, pool, inner)
+                pool[inner + 3] = end
+                end = write_tail(
+                    records, intervals, offsets[unit], order, 0, kept, nothing, 0, 0, test, kinds, unit, pool, end
+                )
+            else:
+                end = _write_references(conjunctions, known, unit, order, kept, pool, inner, end)
+            unit = tree.after[unit]
+        if packed:
+            state[POOL], nodes[at + ROOM] = end, end - nodes[at + START]
     state[UNCLEAN] = 0
 
 
-@kernel
+@bare_kernel
 def forget_rows(tree: Any) -> None:
     """Let the rows of all leaves be out of date, and the pool be empty."""
     nodes, state = tree.clusters, tree.state

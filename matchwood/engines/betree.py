@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
 from matchwood.engines._betree_adjust_kernels import rank_partitions, recycle
 from matchwood.engines._betree_cut_kernels import gather_units, insert_units
-from matchwood.engines._betree_layout import CLUSTER, DIRECTORIES, OUTSIDE, QUEUE, Form, Settings
-from matchwood.engines._betree_match_kernels import TALLY, match_tree
+from matchwood.engines._betree_layout import CLUSTER, DIRECTORIES, OUTSIDE, QUEUE, Form, Memory, Settings
+from matchwood.engines._betree_leaf_kernels import PASSING, TALLY
+from matchwood.engines._betree_match_kernels import match_tree
 from matchwood.engines._betree_remove_kernels import remove_units
 from matchwood.engines._output import Output
+from matchwood.engines._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines._views import read_only, read_only_events, require, saved_count
 from matchwood.engines.base import Engine, Hits
 from matchwood.engines.betree_feedback import Feedback
@@ -99,7 +101,8 @@ class BETree(Engine):
         self._max_cap = self.settings["max_cap"] or self._feedback.capacity()
         self.nodes = Nodes(self._max_cap, self.settings["seed"])
         self._predicates = Predicates(EVALUATIONS.index(self.settings["evaluation"]))
-        self._live = 0
+        self._live = self._counted = 0
+        self._shares = np.empty(0, np.float32)
         self._sound = True
 
     def _settings(self) -> Settings:
@@ -184,13 +187,23 @@ class BETree(Engine):
         self._lay_out()
 
     def _lay_out(self, merge: bool = False) -> None:
-        """Bring the predicates and the rows of leaves up to date; `merge` puts all predicates into the bitmap now."""
+        """Bring the predicates and the rows of leaves up to date; `merge` puts all predicates into the bitmap now, and
+        all rows one behind the other."""
         conjunctions, before = self.store.view(), self._predicates
         if before.orphans > _ORPHANS + before.count // 2:
             self._predicates, merge = Predicates(before.kind), True
             self._predicates.add(conjunctions, self._indexed())
-        anew = self._predicates.settle(conjunctions, self.store.attributes, merge) or self._predicates is not before
-        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), anew)
+        anew = self._predicates.settle(conjunctions, self.store.attributes, merge) or merge
+        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), self._presence(), anew)
+
+    def _presence(self) -> NDArray[np.float32]:
+        """The share of events that should have each attribute: as observed, else how many rules name it."""
+        attributes, live = self.store.attributes, max(1, self._live)
+        if len(self._shares) < attributes or not self._counted // 2 <= live <= 2 * self._counted:
+            records = self.store.view().records
+            named = np.bincount(records[::WIDTH] >> FLAG_BITS, minlength=attributes)
+            self._shares, self._counted = np.minimum(1.0, named / live).astype(np.float32), live
+        return self._shares
 
     def rebuild(self) -> None:
         self._start()
@@ -252,9 +265,12 @@ class BETree(Engine):
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("betree.reached", len(shape.clusters) // CLUSTER + 2, np.int32, None),
             workspace.copy("betree.result", predicates.bitmap.nulls, predicates.version),
-            workspace.array("betree.passed", words, np.uint64),
-            workspace.array("betree.failed", words, np.uint64),
-            workspace.array("betree.done", predicates.count, np.int32, None),
+            Memory(
+                workspace.array("betree.passed", words, np.uint64),
+                workspace.array("betree.failed", words, np.uint64),
+                workspace.array("betree.done", predicates.count, np.int32, None),
+            ),
+            workspace.array("betree.passing", PASSING + 1, np.int32, None),
             notes, tally, output.units, output.offsets, output.work,
         )  # fmt: skip
         hits = output.hits()
@@ -297,7 +313,7 @@ class BETree(Engine):
         self._predicates.add(conjunctions, units)
         self._predicates.settle(conjunctions, self.store.attributes, True)
         self._predicates.drop(conjunctions, units[self._homes()[units] == OUTSIDE])
-        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), True)
+        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), self._presence(), True)
         self._sound = True
 
     def stats(self) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from matchwood.engines._betree_layout import (
     ALWAYS,
     CLUSTER,
     CLUSTERS,
-    COUNT,
     ENTRIES,
     FLAGS,
     FREE_CLUSTER,
@@ -34,7 +33,6 @@ from matchwood.engines._betree_layout import (
     QUEUE,
     ROOT,
     STAMP,
-    START,
     TYPES,
     UNCLEAN,
     WASTE,
@@ -44,8 +42,10 @@ from matchwood.engines._betree_layout import (
     Tree,
 )
 from matchwood.engines._betree_node_kernels import enter_all, new_cluster
-from matchwood.engines._betree_row_kernels import forget_rows, lay_out, plan_rows
-from matchwood.engines._views import require, require_range, saved
+from matchwood.engines._betree_row_kernels import forget_rows, lay_out, plan_rows, row_width
+from matchwood.engines._record_kernels import WIDTH
+from matchwood.engines._tail_kernels import TAIL_START
+from matchwood.engines._views import read_only, require, require_range, saved
 from matchwood.engines.betree_predicates import Known
 from matchwood.engines.conjunctions import Conjunctions
 
@@ -90,8 +90,8 @@ class Nodes:
 
     def shape(self) -> Shape:
         """The arrays for kernels that match."""
-        names = ("clusters", "partitions", "keys", "values")
-        return Shape(*(self.columns[name].view() for name in names), self.pool.view())
+        clusters, partitions, keys, values = (self.columns[name].view() for name in Shape._fields[:-1])
+        return Shape(clusters, partitions, keys, values, self.pool.view())
 
     # ------------------------------------------------------------------ room
 
@@ -142,22 +142,30 @@ class Nodes:
 
     # ------------------------------------------------------------------ rows
 
-    def lay_out(self, conjunctions: Conjunctions, known: Known, form: Form, anew: bool = False) -> None:
+    def lay_out(
+        self, conjunctions: Conjunctions, known: Known, form: Form, presence: NDArray[np.float32], anew: bool = False
+    ) -> None:
         """Write the rows of all leaves that changed; all of them, side by side, if asked to or half of the pool is
         lost."""
         state = self.state
-        if anew or 2 * state[WASTE] > state[POOL] + 4096:
+        anew = anew or 2 * state[WASTE] > state[POOL] + 4096
+        if anew:
             forget_rows(self.tree())
-        if state[UNCLEAN]:
+        if not state[UNCLEAN]:
+            return
+        if anew:
+            pool = np.empty(_most_room(conjunctions, form), np.int32)
+        else:
             self.pool.resize(int(plan_rows(self.tree(), conjunctions, form)))
-            lay_out(self.tree(), conjunctions, known, form, self.pool.writable())
+            pool = self.pool.writable()
+        lay_out(self.tree(), conjunctions, known, form, read_only(presence, np.float32), anew, pool)
+        if anew:
+            self.pool = Growable(np.int32, pool[: state[POOL]].copy())
 
     @property
     def bytes_rows(self) -> int:
-        """What the rows of all leaves take, without the room that some have for more."""
-        nodes = self.columns["clusters"].view()[: CLUSTER * self.state[CLUSTERS]].reshape(-1, CLUSTER)
-        leaves = nodes[nodes[:, COUNT] > 0]
-        return 4 * int((1 + leaves[:, COUNT].astype(np.int64) * self.pool.view()[leaves[:, START]]).sum())
+        """What the rows of all leaves take, with the room that some have for more."""
+        return 4 * int(self.state[POOL] - self.state[WASTE])
 
     # ------------------------------------------------------------------ saving
 
@@ -243,6 +251,13 @@ class Nodes:
         cluster, broken = audit_tree(self.tree(), conjunctions, seen, seen_partitions, counts, subsumed)
         self.columns["marks"].writable()[:] = 0
         return [f"c-node {cluster} {BROKEN[broken]}"] if broken else []
+
+
+def _most_room(conjunctions: Conjunctions, form: Form) -> int:
+    """Integers that the rows and tails of all units take at most, each constraint as `tail_words` has it."""
+    units, constraints = len(conjunctions.offsets) - 1, len(conjunctions.records) // WIDTH
+    inner = 4 * constraints + len(conjunctions.intervals) if form.kind == 0 else constraints
+    return units * (int(row_width(form)) + TAIL_START) + inner
 
 
 def new_scratch(attributes: int, pairs: int) -> Scratch:

@@ -11,6 +11,9 @@ from tests.contract.engines import CLAUSES, EXHAUSTIVE, WHOLE
 
 RULES = 1000
 
+SMALL_LEAVES = {"max_cap": 5}
+"""By default a leaf of a BE-Tree is not cut below some hundreds of rules."""
+
 
 def work_of(index: matchwood.Index, events: list[dict[str, Any]]) -> dict[str, int]:
     """What matching these events added to the counters."""
@@ -32,7 +35,7 @@ def work_of(index: matchwood.Index, events: list[dict[str, Any]]) -> dict[str, i
     ],
 )
 def test_candidates_are_few(engine: str, rule: str, event: dict[str, Any]) -> None:
-    index = matchwood.Index(engine=engine)
+    index = matchwood.Index(engine=engine, options=SMALL_LEAVES if engine == "betree" else None)
     index.insert_many([(number, rule.format(number)) for number in range(RULES)])
     work = work_of(index, [event] * 3)
     assert (work["events"], work["matched"]) == (3, 3)

@@ -15,7 +15,7 @@ RULES = {f"r{number}": f"age between {number} and {number + 5} and city = 'c{num
 
 
 def filled(**options: Any) -> matchwood.Index:
-    index = matchwood.Index("betree", options=options)
+    index = matchwood.Index("betree", options={"max_cap": 5, **options})
     for name, text in RULES.items():
         index[name] = text
     index["any"] = "age is null"
@@ -50,6 +50,10 @@ def test_the_command_draws_either_tree(tmp_path: Path, capsys: pytest.CaptureFix
     rules.write_text("id,expression\nfirst,age > 5\nsecond,age < 3\n", encoding="utf-8")
     assert main(["draw", str(rules), "--engine", "betree"]) == 0
     assert capsys.readouterr().out == 'flowchart TB\n  c0["root<br/>first, second"]\n'
+    rules.write_text("id,expression\n" + "".join(f"{n},age > {n}\n" for n in range(4)), encoding="utf-8")
+    assert main(["draw", str(rules), "--engine", "betree", "--max-cap", "2"]) == 0
+    assert "age" in capsys.readouterr().out
+    assert main(["draw", str(rules), "--max-cap", "1"]) == 2
 
 
 def test_a_snapshot_keeps_the_tree(tmp_path: Path) -> None:
@@ -66,11 +70,11 @@ def test_a_snapshot_keeps_the_tree(tmp_path: Path) -> None:
 
 
 def test_events_decide_the_capacity_of_leaves() -> None:
-    """Table VI: half of the rules match, so leaves become large once that is known."""
+    """Half of the rules match, so leaves become larger once that is known."""
     index = matchwood.Index("betree")
     index.insert_many([(number, f"x >= {number}") for number in range(400)])
-    assert index.stats()["max_cap"] == 5
+    assert index.stats()["max_cap"] == 320
     index.match_many([{"x": 200 + number % 5} for number in range(300)])
     index._matcher.reconsider()
-    assert index.stats()["max_cap"] == 160
+    assert index.stats()["max_cap"] == 1280
     assert index.match({"x": 2}) == [0, 1, 2]
