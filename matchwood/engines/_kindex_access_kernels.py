@@ -39,10 +39,10 @@ def _same(records: Any, intervals: Any, one: Any, other: Any) -> bool:
         return True
     if high - low != other_high - other_low:
         return False
+    differ = 0
     for step in range(2 * (high - low)):
-        if intervals[2 * low + step] != intervals[2 * other_low + step]:
-            return False
-    return True
+        differ |= intervals[2 * low + step] ^ intervals[2 * other_low + step]
+    return differ == 0
 
 
 @bare_kernel

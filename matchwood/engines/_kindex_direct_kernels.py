@@ -19,7 +19,8 @@ from matchwood.engines._kindex_top_kernels import (
     SKIPPED_LISTS,
     SKIPPED_UNITS,
     VERIFIED,
-    offer,
+    collect,
+    flush,
     unit_bound,
 )
 from matchwood.engines._posting_kernels import key_of, slot_of
@@ -27,6 +28,7 @@ from matchwood.engines._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines._score_kernels import begin_event, end_event
 from matchwood.engines._verify_kernels import clear, passes, scatter
 from matchwood.engines.bounds import SLACK
+from matchwood.engines.scoring import AHEAD
 
 UNKNOWN, FALSE, TRUE = 0, 1, 2
 
@@ -37,7 +39,13 @@ def find_clusters(access: Any, events: Any, event: int, truth: Any, touched: Any
 
     Returns how many were `found`; as many are `touched`.
     """
-    table, keys, levels, key_offsets, posted = access.table, access.keys, access.levels, access.key_offsets, access.posted
+    table, keys, levels, key_offsets, posted = (
+        access.table,
+        access.keys,
+        access.levels,
+        access.key_offsets,
+        access.posted,
+    )
     offsets, attributes, labels, count = events.offsets, events.attributes, events.labels, 0
     for pair in range(offsets[event], offsets[event + 1]):
         attribute, label = attributes[pair], labels[pair]
@@ -95,7 +103,12 @@ def match_direct(
 
     `truth` is UNKNOWN for every predicate between the events.
     """
-    records, intervals, stream, cluster_offsets = access.records, access.intervals, access.stream, access.cluster_offsets
+    records, intervals, stream, cluster_offsets = (
+        access.records,
+        access.intervals,
+        access.stream,
+        access.cluster_offsets,
+    )
     used, candidates, postings, always = 0, 0, 0, len(cluster_offsets) - 2
     for event in range(first, last):
         if len(units) - used < worst:
@@ -163,11 +176,16 @@ def top_direct(
     truth: Any, touched: Any, found: Any, promises: Any, labels: Any, n: int, again: bool, seen: Any, stamp: Any,
     rows: Any, best: Any, scores: Any, filled: Any, work: Any,
 ) -> None:  # fmt: skip
-    """What `top_run` finds, in the clusters of the predicates that hold: what promises most first, until it is too little.
+    """What `top_run` finds, in the clusters of the predicates that hold, by what they promise, until it is too little.
 
     A promise is for event weights of at most 1; where one is greater, all promises are raised by as much.
     """
-    records, intervals, stream, cluster_offsets = access.records, access.intervals, access.stream, access.cluster_offsets
+    records, intervals, stream, cluster_offsets = (
+        access.records,
+        access.intervals,
+        access.stream,
+        access.cluster_offsets,
+    )
     entry_promises, weights = access.promises, judging.scratch.weights
     read = 0
     for event in range(first, first + events_count):
@@ -181,6 +199,8 @@ def top_direct(
         clusters = find_clusters(access, events, event, truth, touched, found)
         count, left = clusters, _by_promise(access, found, clusters, promises)
         work[POSTINGS] += clusters
+        # The first n tell what is too little; from then on, rules that are scored together cost less.
+        pending, batch = 0, min(n, AHEAD)
         while left > 0 and work[DAMAGED] == 0:
             if size == n and promises[0] * raised < scores[start]:
                 work[SKIPPED_LISTS] += left
@@ -206,10 +226,14 @@ def top_direct(
                     if size == n and (bound + bounds.constants[unit]) * SLACK < scores[start]:
                         work[SKIPPED_UNITS] += 1
                     else:
-                        size = offer(
-                            judging, unit, bound, n, again, seen, stamp + event - first, rows, best, scores, start,
-                            size, work,
+                        pending, size = collect(
+                            judging, unit, bound, n, again, seen, stamp + event - first, rows, pending, best, scores,
+                            start, size, work,
                         )  # fmt: skip
+                        if pending >= batch:
+                            size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                            pending, batch = 0, min(AHEAD, 2 * batch)
+        size = flush(judging, rows, pending, n, best, scores, start, size, work)
         for place in range(count):
             truth[touched[place]] = UNKNOWN
         clear(events, event, labels)

@@ -94,7 +94,12 @@ def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, ubs: Any,
 @bare_kernel
 def unit_bound(conjunctions: Any, bounds: Any, unit: Any, labels: Any, weights: Any, names: Any, most: Any) -> Any:
     """What the rules of a unit that is true can score for the event, without their constant weights."""
-    offsets, records, intervals, pieces = conjunctions.offsets, conjunctions.records, conjunctions.intervals, bounds.pieces
+    offsets, records, intervals, pieces = (
+        conjunctions.offsets,
+        conjunctions.records,
+        conjunctions.intervals,
+        bounds.pieces,
+    )
     total, piece = bounds.elsewhere[unit] * most, bounds.offsets[unit]
     for position in range(offsets[unit], offsets[unit + 1]):
         at = WIDTH * position
@@ -122,51 +127,58 @@ def _is_there(best: Any, start: Any, size: Any, row: Any) -> bool:
 
 
 @bare_kernel
-def offer(
-    judging: Any, unit: Any, bound: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any,
+def collect(
+    judging: Any, unit: Any, bound: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any, pending: int,
     best: Any, scores: Any, start: Any, size: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """Score the rules of a unit that were not met before and can be among the best; returns how many there are by now.
+    """Put the rules of a unit that were not met before and can be among the best behind those that are `pending`.
 
     `bound` is what the unit promises without the constant weight, which each rule has of its own. With `again`, rules
     may have been met in another run, whose marks are gone: those among the best are found there, others fail again.
+    Returns how many are pending, and how many are among the best: where `rows` are full, they are scored.
     """
     heads, chain, constants = judging.heads, judging.chain, judging.programs.constants
-    node, count = np.int64(-2) - np.int64(heads[unit]), 0
+    node = np.int64(-2) - np.int64(heads[unit])
     row = np.int64(heads[unit])
     while row != -1:
         following = np.int64(-1)
         if node >= 0:
             if 2 * node + 1 >= len(chain):
                 work[DAMAGED] = 1
-                return size
+                break
             row, following = np.int64(chain[2 * node]), np.int64(chain[2 * node + 1])
-        if row < 0 or row >= len(seen):
+        if row < 0 or row >= len(seen) or following >= node >= 0:
             work[DAMAGED] = 1
-            return size
+            break
         if seen[row] != stamp and not (again and _is_there(best, start, size, row)):
             if size == n and (bound + constants[row]) * SLACK < scores[start]:
                 work[PASSED_RULES] += 1
             else:
                 seen[row] = stamp
-                rows[count] = row
-                count += 1
-        if count == AHEAD or (following < 0 and count > 0):
-            score_rows(judging.programs, rows, 0, count, judging.scratch)
-            work[SCORED] += count
-            for place in range(count):
-                value = judging.scratch.scores[place]
-                if value < 0:
-                    work[DAMAGED] = 1
-                    return size
-                size = push(scores, best, start, size, n, value, rows[place])
-            count = 0
+                rows[pending] = row
+                pending += 1
+                if pending == AHEAD:
+                    size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                    pending = 0
         if following < 0:
             break
-        if following >= node:
+        node = following
+    return pending, size
+
+
+@bare_kernel
+def flush(
+    judging: Any, rows: Any, pending: int, n: int, best: Any, scores: Any, start: Any, size: Any, work: Any
+) -> Any:
+    """Score the rules that are pending; returns how many are among the best by now."""
+    score_rows(judging.programs, rows, 0, pending, judging.scratch)
+    work[SCORED] += pending
+    found = judging.scratch.scores
+    for place in range(pending):
+        if found[place] < 0:
             work[DAMAGED] = 1
             return size
-        node = following
+        size = push(scores, best, start, size, n, found[place], rows[place])
     return size
 
 
@@ -218,9 +230,10 @@ def _search_top(
                     work[MATCHED] += 1
                     bound = unit_bound(conjunctions, bounds, unit, labels, weights, attribute_names, most)
                     if size < n or (bound + unit_constants[unit]) * SLACK >= scores[start]:
-                        size = offer(
-                            judging, unit, bound, n, again, seen, stamp, rows, best, scores, start, size, work
+                        pending, size = collect(
+                            judging, unit, bound, n, again, seen, stamp, rows, 0, best, scores, start, size, work
                         )
+                        size = flush(judging, rows, pending, n, best, scores, start, size, work)
         for place in range(moving - 1, -1, -1):
             if order[place] >> NUMBER_BITS < least:
                 slot = order[place] & SLOT_MASK

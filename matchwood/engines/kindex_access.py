@@ -1,8 +1,9 @@
 """Clusters: every unit where one of its clauses leads to it, with all that else must hold, side by side.
 
-A unit is true only if each of its clauses is. So it is enough to look at it when its *access clause* is: the one that is
-least likely true. An event's keys lead to the predicates that hold, and these to their clusters. Each distinct predicate
-is evaluated at most once an event, when a unit first asks for it, and the tests of a cluster are read in sequence.
+A unit is true only if each of its clauses is. So it is enough to look at it when its *access clause* is: the one that
+is least likely true. An event's keys lead to the predicates that hold, and these to their clusters. Each distinct
+predicate is evaluated at most once an event, when a unit first asks for it, and the tests of a cluster are read in
+sequence.
 
 How likely a predicate is true is told from the rules alone, since an index is mostly built before it sees events: an
 attribute that rules name more often is taken to be in more events (as the square root), and the values between any two
@@ -26,7 +27,7 @@ from matchwood.engines._kindex_access_kernels import (
 )
 from matchwood.engines._kindex_layout import EMPTY, AccessArrays
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
-from matchwood.engines._views import read_only
+from matchwood.engines._views import read_only, require
 from matchwood.engines.bounds import UnitBounds
 from matchwood.engines.conjunctions import Conjunctions
 from matchwood.engines.kindex_build import key_table
@@ -42,6 +43,7 @@ def access_arrays(
     units, promises = _by_promise(conjunctions, units, bounds)
     numbers, firsts = _predicates(conjunctions, units)
     records, intervals = _copied(conjunctions, firsts)
+    _check_labels(records, intervals)
     chances = _chances(records, intervals, numbers, attributes)
     offsets, stream = _clusters(conjunctions, units, promises, numbers, chances)
     posted = np.flatnonzero(np.diff(offsets)[:-1]).astype(np.int32)
@@ -69,9 +71,7 @@ def _by_promise(
     return read_only(units[order], np.int32), read_only(rounded.view(np.int32), np.int32)
 
 
-def _predicates(
-    conjunctions: Conjunctions, units: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _predicates(conjunctions: Conjunctions, units: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The number of the predicate of each constraint, unit after unit, and where in the store each is first met."""
     total = int((conjunctions.offsets[units + 1] - conjunctions.offsets[units]).sum())
     numbers, firsts, size = np.empty(total, np.int32), np.empty(total, np.int64), 16
@@ -86,6 +86,14 @@ def _copied(conjunctions: Conjunctions, firsts: NDArray[np.int64]) -> tuple[NDAr
     intervals = np.empty(2 * copy_predicates(conjunctions, firsts, records, np.empty(0, np.int32)), np.int32)
     copy_predicates(conjunctions, firsts, records, intervals)
     return read_only(records, np.int32), read_only(intervals, np.int32)
+
+
+def _check_labels(records: NDArray[np.int32], intervals: NDArray[np.int32]) -> None:
+    """Refuse intervals that have no blocks: of a damaged store, which checks no more than its positions."""
+    single = records[::WIDTH] & SEVERAL == 0
+    low = np.concatenate((records[1::WIDTH][single], intervals[::2]))
+    high = np.concatenate((records[2::WIDTH][single], intervals[1::2]))
+    require(bool(((low >= BOTTOM_LABEL) & (low < high)).all()), "an interval ends before it starts")
 
 
 def _chances(
@@ -104,7 +112,7 @@ def _chances(
     share = np.bincount(owners, covered, len(codes)) / cells[named]
     uses = np.bincount(named[numbers[~weak[numbers]]], minlength=attributes)
     presence = ((uses / max(1, uses.max(initial=0))) ** PRESENCE_ROOT)[named]
-    return np.where(weak, 1 - presence * (1 - share), presence * share)
+    return np.asarray(np.where(weak, 1 - presence * (1 - share), presence * share))
 
 
 def _clusters(

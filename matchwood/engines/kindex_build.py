@@ -58,7 +58,12 @@ def shapes_of(conjunctions: Conjunctions, units: NDArray[np.int32]) -> Shapes:
 
 
 def run_arrays(
-    conjunctions: Conjunctions, attributes: int, units: NDArray[np.int32], of_clauses: bool, compressed: bool, direct: bool
+    conjunctions: Conjunctions,
+    attributes: int,
+    units: NDArray[np.int32],
+    of_clauses: bool,
+    compressed: bool,
+    direct: bool,
 ) -> RunArrays:
     """A run over these units, without lists if it is `direct`; `attributes` is how many there can be."""
     shapes = shapes_of(conjunctions, units)

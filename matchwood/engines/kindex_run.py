@@ -179,7 +179,10 @@ class Run:
         require_range(run.list_sizes, 0, 2 * len(run.sizes), "list_sizes")
         require(len(run.list_offsets) == lists + 1, "'list_offsets' does not fit the lists")
         require_offsets(run.list_offsets, int(run.list_offsets[-1]), "list_offsets")
-        require(len(run.clauses) == (int(run.list_offsets[-1]) if self.of_clauses else 0), "'clauses' does not fit the entries")
+        require(
+            len(run.clauses) == (int(run.list_offsets[-1]) if self.of_clauses else 0),
+            "'clauses' does not fit the entries",
+        )
         require_range(self._entries(), 0, 2 * self.size, "entries")
         require(self.direct or lists > 0 or len(self.zeros) == self.size, "the lists are missing")
         self._most_clauses = _most_clauses(store, run.units) if self.of_clauses else 0

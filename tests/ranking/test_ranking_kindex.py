@@ -97,7 +97,9 @@ def test_bounds_rise_with_rules_of_a_unit_that_is_there_already() -> None:
     assert index.top(event, 3)[2] == (7, 3.0)
 
 
-@pytest.mark.parametrize(("form", "direct"), [("auto", True), ("dnf", False), ("cnf", True), ("cnf", False), ("auto", False)])
+@pytest.mark.parametrize(
+    ("form", "direct"), [("auto", True), ("dnf", False), ("cnf", True), ("cnf", False), ("auto", False)]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_best_are_those_of_sorting_all_scores(
     form: str, direct: bool, seed: int, monkeypatch: pytest.MonkeyPatch
