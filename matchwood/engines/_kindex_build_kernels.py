@@ -36,7 +36,7 @@ def describe_units(conjunctions: Any, units: Any, sizes: Any, postings: Any, cla
             if code & ACCEPTS_NULL != 0:
                 weak += not accepted
                 accepted = True
-            total += _count_postings(code, low, high, intervals)
+            total += count_postings(code, low, high, intervals)
         sizes[place], postings[place] = count - weak, total
         clauses[place] = count if chosen else 0
 
@@ -62,7 +62,7 @@ def rarest_attributes(conjunctions: Any, units: Any, frequency: Any, rarest: Any
 
 
 @kernel
-def _count_postings(code: Any, low: Any, high: Any, intervals: Any) -> int:
+def count_postings(code: Any, low: Any, high: Any, intervals: Any) -> int:
     """The blocks of a constraint's intervals, or of the labels between them if NULL passes."""
     several, weak, total, end = code & SEVERAL != 0, code & ACCEPTS_NULL != 0, 0, BOTTOM_LABEL
     for interval in range(low if several else 0, high if several else 1):
@@ -76,8 +76,8 @@ def _count_postings(code: Any, low: Any, high: Any, intervals: Any) -> int:
 
 
 @kernel
-def _fill_postings(code: Any, low: Any, high: Any, intervals: Any, blocks: Any, used: int) -> int:
-    """What `_count_postings` counts, written to blocks[used:]."""
+def fill_postings(code: Any, low: Any, high: Any, intervals: Any, blocks: Any, used: int) -> int:
+    """What `count_postings` counts, written to blocks[used:]."""
     several, weak, end = code & SEVERAL != 0, code & ACCEPTS_NULL != 0, BOTTOM_LABEL
     for interval in range(low if several else 0, high if several else 1):
         start = intervals[2 * interval] if several else low
@@ -132,7 +132,7 @@ def assign_lists(conjunctions: Any, units: Any, indexes: Any, most: int, lists: 
             at = WIDTH * position
             code = records[at]
             clause += code & ALTERNATIVE == 0 or position == start
-            used = _fill_postings(code, records[at + 1], records[at + 2], intervals, blocks, 0)
+            used = fill_postings(code, records[at + 1], records[at + 2], intervals, blocks, 0)
             for block in range(used):
                 key, copy = key_of(attribute_of(code), blocks[block]), 0
                 slot = _list_slot(table, keys, parts, key, _part_of(indexes[place], copy))

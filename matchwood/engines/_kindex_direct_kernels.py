@@ -1,9 +1,4 @@
-"""Kernels of `kindex` for conjunctions that are verified one by one: those whose rarest attribute's key the event has.
-
-Every conjunction stands in the group of its rarest attribute, and in that group only in the lists of that attribute's
-keys can it be found: the entries of a list that lie in the group of its own attribute, its *own* entries, are side by
-side. They are all that must be read.
-"""
+"""Kernels of `kindex` that read clusters: the units whose access clause holds, each tested at once."""
 
 from __future__ import annotations
 
@@ -11,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
-from matchwood.engines._kindex_layout import EMPTY
-from matchwood.engines._kindex_list_kernels import entry_at
-from matchwood.engines._kindex_match_kernels import LIVE, find_lists, group_of
+from matchwood._jit import bare_kernel
+from matchwood.encoding.dyadic import ancestor
+from matchwood.engines._kindex_layout import EMPTY, FIRST, HEADER, NEGATED, TEST_BITS
+from matchwood.engines._kindex_match_kernels import LIVE
 from matchwood.engines._kindex_top_kernels import (
     CANDIDATES,
     DAMAGED,
@@ -24,197 +19,227 @@ from matchwood.engines._kindex_top_kernels import (
     SKIPPED_LISTS,
     SKIPPED_UNITS,
     VERIFIED,
-    _offer,
-    _unit_bound,
+    collect,
+    flush,
+    unit_bound,
 )
-from matchwood.engines._record_kernels import SEVERAL, WIDTH
+from matchwood.engines._posting_kernels import key_of, slot_of
+from matchwood.engines._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines._score_kernels import begin_event, end_event
-from matchwood.engines._verify_kernels import clear, scatter, verify
+from matchwood.engines._verify_kernels import clear, passes, scatter
 from matchwood.engines.bounds import SLACK
+from matchwood.engines.scoring import AHEAD
+
+UNKNOWN, FALSE, TRUE = 0, 1, 2
 
 
-@kernel
-def own_entries(run: Any, own: Any) -> None:
-    """Of each list the places of its own entries: own[2 * l] : own[2 * l + 1]."""
-    entries, block_offsets, bases, places, data = run.entries, run.block_offsets, run.bases, run.places, run.data
-    for key in range(len(run.keys)):
-        attribute = np.int64(run.keys[key] >> np.uint64(32))
-        for place in range(run.key_offsets[key], run.key_offsets[key + 1]):
-            start, stop, index = run.list_offsets[place], run.list_offsets[place + 1], run.list_sizes[place] >> 1
-            own[2 * place] = own[2 * place + 1] = start
-            groups = run.group_offsets[index + 1]
-            group = group_of(run.group_attributes, run.group_offsets[index], groups, attribute)
-            if group == groups or run.group_attributes[group] != attribute:
-                continue
-            for end in range(2):
-                if end == 0:
-                    number = run.group_starts[group]
-                else:
-                    number = run.group_starts[group + 1] if group + 1 < groups else run.size_offsets[index + 1]
-                low, high = start, stop
-                while low < high:
-                    middle = (low + high) >> 1
-                    if entry_at(entries, block_offsets, bases, places, data, place, start, middle) < 2 * number:
-                        low = middle + 1
-                    else:
-                        high = middle
-                own[2 * place + end] = low
+@bare_kernel
+def find_clusters(access: Any, events: Any, event: int, truth: Any, touched: Any, found: Any) -> Any:
+    """The predicates of access clauses that hold of an event, told by its keys; they are marked as TRUE.
 
-
-@kernel
-def match_direct(
-    run: Any, own: Any, conjunctions: Any, alive: Any, events: Any, first: int, last: int, cursors: Any, labels: Any,
-    units: Any, offsets: Any, work: Any,
-) -> None:  # fmt: skip
-    """What `match_run` finds in a run of conjunctions, by verifying the own entries of the event's lists."""
-    entries, block_offsets, bases, places, data = run.entries, run.block_offsets, run.bases, run.places, run.data
-    heads, tallies, nexts, lists, list_offsets = (
-        cursors.heads,
-        cursors.tallies,
-        cursors.nexts,
-        cursors.lists,
-        run.list_offsets,
+    Returns how many were `found`; as many are `touched`.
+    """
+    table, keys, levels, key_offsets, posted = (
+        access.table,
+        access.keys,
+        access.levels,
+        access.key_offsets,
+        access.posted,
     )
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    used, names, zeros = 0, run.units, 0
-    if len(run.sizes) > 0 and run.sizes[0] == 0:
-        zeros = run.size_offsets[1]
+    offsets, attributes, labels, count = events.offsets, events.attributes, events.labels, 0
+    for pair in range(offsets[event], offsets[event + 1]):
+        attribute, label = attributes[pair], labels[pair]
+        left = levels[attribute] if attribute < len(levels) else np.uint32(0)
+        level = 0
+        while left != 0:
+            if left & np.uint32(1) != 0:
+                key = table[slot_of(table, keys, key_of(attribute, ancestor(label, level)))]
+                if key != EMPTY:
+                    for place in range(key_offsets[key], key_offsets[key + 1]):
+                        predicate = posted[place]
+                        if truth[predicate] == UNKNOWN:
+                            truth[predicate] = TRUE
+                            found[count] = touched[count] = predicate
+                            count += 1
+            left >>= np.uint32(1)
+            level += 1
+    return count
+
+
+@bare_kernel
+def entry_holds(
+    stream: Any, at: Any, end: Any, truth: Any, touched: Any, count: Any, records: Any, intervals: Any, labels: Any
+) -> Any:
+    """Whether all clauses of an entry hold, and how many predicates have been evaluated by now."""
+    holds = True
+    while at < end:
+        word = stream[at]
+        at += np.uint64(1)
+        if word & FIRST != 0:
+            if not holds:
+                return False, count
+            holds = False
+        if not holds:
+            predicate = np.uint64(word >> TEST_BITS)
+            state = truth[predicate]
+            if state == UNKNOWN:
+                record = np.uint64(WIDTH) * predicate
+                code, low, high = records[record], records[record + np.uint64(1)], records[record + np.uint64(2)]
+                label = labels[np.uint64(code >> FLAG_BITS)]
+                state = np.uint8(TRUE if passes(code, low, high, label, intervals) else FALSE)
+                truth[predicate] = state
+                touched[count] = predicate
+                count += 1
+            holds = (state == TRUE) != (word & NEGATED != 0)
+    return holds, count
+
+
+@bare_kernel
+def match_direct(
+    access: Any, alive: Any, events: Any, first: int, last: int, worst: int, truth: Any, touched: Any, found: Any,
+    labels: Any, units: Any, offsets: Any, work: Any,
+) -> None:  # fmt: skip
+    """What `match_run` finds, in the clusters of the predicates that hold; an event has at most `worst` hits.
+
+    `truth` is UNKNOWN for every predicate between the events.
+    """
+    records, intervals, stream, cluster_offsets = (
+        access.records,
+        access.intervals,
+        access.stream,
+        access.cluster_offsets,
+    )
+    used, candidates, postings, always = 0, 0, 0, len(cluster_offsets) - 2
     for event in range(first, last):
-        if len(units) - used < len(names):
+        if len(units) - used < worst:
             break
-        find_lists(run, events, event, cursors)
         scatter(events, event, labels)
-        read = 0
-        for index in range(len(run.sizes)):
-            head = heads[index]
-            heads[index], tallies[index] = EMPTY, 0
-            while head >= 0:
-                place = lists[head]
-                head = nexts[head]
-                for at in range(own[2 * place], own[2 * place + 1]):
-                    entry = entry_at(entries, block_offsets, bases, places, data, place, list_offsets[place], at)
-                    unit = names[entry >> 1]
-                    holds = alive[unit] == LIVE and verify(positions, records, intervals, unit, labels)
-                    if holds and used < len(units):
-                        units[used] = unit
-                        used += 1
-                read += own[2 * place + 1] - own[2 * place]
-        for number in range(zeros):
-            unit = names[number]
-            if alive[unit] == LIVE and verify(positions, records, intervals, unit, labels) and used < len(units):
-                units[used] = unit
-                used += 1
+        clusters = find_clusters(access, events, event, truth, touched, found)
+        count = clusters
+        for turn in range(clusters + 1):
+            cluster = found[turn] if turn < clusters else always
+            at, stop = np.uint64(cluster_offsets[cluster]), np.uint64(cluster_offsets[cluster + 1])
+            while at < stop:
+                unit, end = stream[at], at + np.uint64(stream[at + np.uint64(1)])
+                candidates += 1
+                holds, count = entry_holds(
+                    stream, at + np.uint64(HEADER), end, truth, touched, count, records, intervals, labels
+                )
+                if holds and alive[unit] == LIVE and used < len(units):
+                    units[used] = unit
+                    used += 1
+                at = end
+        for place in range(count):
+            truth[touched[place]] = UNKNOWN
         clear(events, event, labels)
-        work[1] += read + zeros
-        work[2] += read + zeros
-        work[4] += read + zeros
+        postings += clusters
         offsets[event - first + 1] = used
         work[0] += 1
+    work[1] += candidates
+    work[2] += candidates
     work[3] += used
+    work[4] += candidates + postings
 
 
-@kernel
-def own_totals(run: Any, own: Any, conjunctions: Any, bounds: Any, constants: Any, rests: Any) -> None:
-    """Of each list what its own units promise at most: the greatest constant, and the rest for event weights of 1."""
-    offsets, records = conjunctions.offsets, conjunctions.records
-    for place in range(len(run.list_sizes)):
-        start = run.list_offsets[place]
-        for at in range(own[2 * place], own[2 * place + 1]):
-            entry = entry_at(run.entries, run.block_offsets, run.bases, run.places, run.data, place, start, at)
-            unit = run.units[entry >> 1]
-            total, piece = bounds.elsewhere[unit], bounds.offsets[unit]
-            for position in range(offsets[unit], offsets[unit + 1]):
-                code, heaviest = records[WIDTH * position], 0.0
-                count = records[WIDTH * position + 2] - records[WIDTH * position + 1] if code & SEVERAL != 0 else 1
-                for _ in range(count):
-                    heaviest = max(heaviest, bounds.pieces[piece])
-                    piece += 1
-                total += heaviest
-            constants[place] = max(constants[place], bounds.constants[unit])
-            rests[place] = max(rests[place], total)
+@bare_kernel
+def _sink(promises: Any, clusters: Any, place: Any, count: int) -> None:
+    """Let a cluster sink below those that promise more; the one that promises most then stands first."""
+    value, cluster = promises[place], clusters[place]
+    while 2 * place + 1 < count:
+        child = 2 * place + 1
+        if child + 1 < count and promises[child + 1] > promises[child]:
+            child += 1
+        if promises[child] <= value:
+            break
+        promises[place], clusters[place] = promises[child], clusters[child]
+        place = child
+    promises[place], clusters[place] = value, cluster
 
 
-@kernel
+@bare_kernel
+def _by_promise(access: Any, found: Any, clusters: int, promises: Any) -> int:
+    """Make the clusters found, and that of the units without an access clause, a heap; returns its size."""
+    offsets, count = access.cluster_offsets, clusters
+    if offsets[len(offsets) - 2] < offsets[len(offsets) - 1]:
+        found[count] = len(offsets) - 2
+        count += 1
+    for place in range(count):
+        promises[place] = access.promises[offsets[found[place]] + 2]
+    for place in range(count // 2 - 1, -1, -1):
+        _sink(promises, found, place, count)
+    return count
+
+
+@bare_kernel
 def top_direct(
-    run: Any, own: Any, constants: Any, rests: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int,
-    count: int, judging: Any, cursors: Any, promises: Any, labels: Any, n: int, again: bool, seen: Any, stamp: Any,
+    access: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int, events_count: int, judging: Any,
+    truth: Any, touched: Any, found: Any, promises: Any, labels: Any, n: int, again: bool, seen: Any, stamp: Any,
     rows: Any, best: Any, scores: Any, filled: Any, work: Any,
 ) -> None:  # fmt: skip
-    """What `top_run` finds in a run of conjunctions: lists by what they promise, until none promises enough."""
-    entries, block_offsets, bases, places, data = run.entries, run.block_offsets, run.bases, run.places, run.data
-    heads, tallies, nexts, lists, list_offsets = (
-        cursors.heads,
-        cursors.tallies,
-        cursors.nexts,
-        cursors.lists,
-        run.list_offsets,
+    """What `top_run` finds, in the clusters of the predicates that hold, by what they promise, until it is too little.
+
+    A promise is for event weights of at most 1; where one is greater, all promises are raised by as much.
+    """
+    records, intervals, stream, cluster_offsets = (
+        access.records,
+        access.intervals,
+        access.stream,
+        access.cluster_offsets,
     )
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    piece_offsets, pieces, elsewhere, unit_constants = bounds.offsets, bounds.pieces, bounds.elsewhere, bounds.constants
-    names, weights, attribute_names, zeros = run.units, judging.scratch.weights, judging.names, 0
-    which = cursors.which
-    if len(run.sizes) > 0 and run.sizes[0] == 0:
-        zeros = run.size_offsets[1]
-    for event in range(first, first + count):
-        start, size, found = np.int64(event - first) * n, filled[event - first], 0
+    entry_promises, weights = access.promises, judging.scratch.weights
+    read = 0
+    for event in range(first, first + events_count):
+        start, size = np.int64(event - first) * n, filled[event - first]
         begin_event(judging, event)
         scatter(events, event, labels)
         most = 0.0
         for weight in weights:
             most = max(most, weight)
-        find_lists(run, events, event, cursors)
-        for index in range(len(run.sizes)):
-            head = heads[index]
-            heads[index], tallies[index] = EMPTY, 0
-            while head >= 0:
-                place = lists[head]
-                head = nexts[head]
-                if own[2 * place] < own[2 * place + 1]:
-                    which[found], promises[found] = place, constants[place] + rests[place] * most
-                    found += 1
-        order = np.argsort(promises[:found])
-        for turn in range(found, -1, -1):
-            if work[DAMAGED] != 0:
+        raised = max(1.0, most) * SLACK
+        clusters = find_clusters(access, events, event, truth, touched, found)
+        count, left = clusters, _by_promise(access, found, clusters, promises)
+        work[POSTINGS] += clusters
+        # The first n tell what is too little; from then on, rules that are scored together cost less.
+        pending, batch = 0, min(n, AHEAD)
+        while left > 0 and work[DAMAGED] == 0:
+            if size == n and promises[0] * raised < scores[start]:
+                work[SKIPPED_LISTS] += left
                 break
-            # The units of size 0, which no list holds, come last.
-            place = which[order[turn - 1]] if turn > 0 else -1
-            if turn > 0 and size == n and promises[order[turn - 1]] * SLACK < scores[start]:
-                work[SKIPPED_LISTS] += 1
-                continue
-            low, high = (own[2 * place], own[2 * place + 1]) if turn > 0 else (np.int64(0), np.int64(zeros))
-            begin = list_offsets[place] if turn > 0 else np.int64(0)
-            work[POSTINGS] += high - low
-            work[CANDIDATES] += high - low
-            for at in range(low, high):
-                unit = names[entry_at(entries, block_offsets, bases, places, data, place, begin, at) >> 1]
-                if alive[unit] != LIVE:
-                    continue
-                bound = _unit_bound(
-                    positions, records, intervals, piece_offsets, pieces, elsewhere, unit, labels, weights,
-                    attribute_names, most,
-                )  # fmt: skip
-                if size == n and (bound + unit_constants[unit]) * SLACK < scores[start]:
-                    work[SKIPPED_UNITS] += 1
-                    continue
-                work[VERIFIED] += 1
-                if verify(positions, records, intervals, unit, labels):
+            cluster = found[0]
+            left -= 1
+            promises[0], found[0] = promises[left], found[left]
+            _sink(promises, found, 0, left)
+            at, stop = np.uint64(cluster_offsets[cluster]), np.uint64(cluster_offsets[cluster + 1])
+            while at < stop and work[DAMAGED] == 0:
+                if size == n and entry_promises[at + np.uint64(2)] * raised < scores[start]:
+                    work[SKIPPED_LISTS] += 1
+                    break
+                unit, end = stream[at], at + np.uint64(stream[at + np.uint64(1)])
+                read += 1
+                holds, count = entry_holds(
+                    stream, at + np.uint64(HEADER), end, truth, touched, count, records, intervals, labels
+                )
+                at = end
+                if holds and alive[unit] == LIVE:
                     work[MATCHED] += 1
-                    size = _offer(
-                        judging,
-                        unit,
-                        bound,
-                        n,
-                        again,
-                        seen,
-                        stamp + event - first,
-                        rows,
-                        best,
-                        scores,
-                        start,
-                        size,
-                        work,
-                    )
+                    bound = unit_bound(conjunctions, bounds, unit, labels, weights, judging.names, most)
+                    if size == n and (bound + bounds.constants[unit]) * SLACK < scores[start]:
+                        work[SKIPPED_UNITS] += 1
+                    else:
+                        pending, size = collect(
+                            judging, unit, bound, n, again, seen, stamp + event - first, rows, pending, best, scores,
+                            start, size, work,
+                        )  # fmt: skip
+                        if pending >= batch:
+                            size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                            pending, batch = 0, min(AHEAD, 2 * batch)
+        size = flush(judging, rows, pending, n, best, scores, start, size, work)
+        for place in range(count):
+            truth[touched[place]] = UNKNOWN
         clear(events, event, labels)
         end_event(judging, event)
         filled[event - first] = size
         work[EVENTS] += 1
+    work[CANDIDATES] += read
+    work[VERIFIED] += read
+    work[POSTINGS] += read

@@ -83,6 +83,40 @@ class RunArrays(NamedTuple):
     data: NDArray[np.uint8]
 
 
+HEADER = 3
+"""Words of an entry of a cluster before its tests."""
+
+TEST_BITS = 2
+FIRST, NEGATED = 1, 2
+"""Below the predicate of a test: whether a clause begins with it, and whether it must not hold."""
+
+
+class AccessArrays(NamedTuple):
+    """Units by one clause that they need, their *access clause*, each with all that else must hold.
+
+    `records`, `intervals`  the distinct predicates of the run, as `_record_kernels` lays them out
+    `table`, `keys`, `key_offsets`, `levels`
+                       as in `RunArrays`: from an event's key to posted[key_offsets[k] : key_offsets[k + 1]]
+    `posted`           the predicates of access clauses that hold for all labels of the key
+    `cluster_offsets`  predicate p leads to the entries stream[cluster_offsets[p] : cluster_offsets[p + 1]]; behind the
+                       last predicate stand the units without an access clause
+    `stream`           an entry is the unit, the number of its words, what it promises at most as the bits of a float32
+                       (see `promises`), then tests; in each cluster, promises fall
+    `promises`         the same memory as `stream`, read as floats
+    """
+
+    records: NDArray[np.int32]
+    intervals: NDArray[np.int32]
+    table: NDArray[np.int32]
+    keys: NDArray[np.uint64]
+    key_offsets: NDArray[np.int64]
+    levels: NDArray[np.uint32]
+    posted: NDArray[np.int32]
+    cluster_offsets: NDArray[np.int64]
+    stream: NDArray[np.int32]
+    promises: NDArray[np.float32]
+
+
 class Cursors(NamedTuple):
     """Scratch memory of a match call: the lists of an event, and where each of them stands.
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._kindex_layout import BLOCK, BLOCK_BITS
 
 Z_LIST = -1
 """The list of all units of size 0, which is not stored: its entry at place p is that of unit p, as IN."""
 
 
-@kernel
+@bare_kernel
 def entry_at(
     entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any, which: Any, start: Any, at: Any
 ) -> Any:
@@ -34,7 +34,7 @@ def entry_at(
     return np.int64(bases[block]) + above
 
 
-@kernel
+@bare_kernel
 def skip_to(
     entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any,
     which: Any, start: Any, at: Any, stop: Any, least: Any,

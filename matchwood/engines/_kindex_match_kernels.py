@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.encoding.dyadic import ancestor
 from matchwood.engines._kindex_layout import EMPTY, END, NO_CLAUSE
 from matchwood.engines._kindex_list_kernels import Z_LIST, entry_at, skip_to
@@ -20,7 +20,7 @@ NUMBER_BITS = SLOT_BITS + 1
 """What stands below the number of a unit in `order`: IN or NOT IN, and the slot."""
 
 
-@kernel
+@bare_kernel
 def find_lists(run: Any, events: Any, event: int, cursors: Any) -> None:
     """The lists of an event's keys, chained by K-index."""
     table, keys, levels, key_offsets, list_sizes = run.table, run.keys, run.levels, run.key_offsets, run.list_sizes
@@ -45,7 +45,7 @@ def find_lists(run: Any, events: Any, event: int, cursors: Any) -> None:
             level += 1
 
 
-@kernel
+@bare_kernel
 def insert_sorted(order: Any, place: int, count: int, value: Any) -> None:
     """Put a value in the place of order[place], and move it up to where it belongs among those behind."""
     last = count - 1
@@ -55,21 +55,30 @@ def insert_sorted(order: Any, place: int, count: int, value: Any) -> None:
     order[place] = value
 
 
-@kernel
+@bare_kernel
 def drop_sorted(order: Any, place: int, count: int) -> None:
     """Take order[place] out."""
     for position in range(place, count - 1):
         order[position] = order[position + 1]
 
 
-@kernel
+@bare_kernel
 def sort(order: Any, count: int) -> None:
-    """Sort the first `count`, which are few, and often sorted already."""
-    for place in range(count - 2, -1, -1):
-        insert_sorted(order, place, count, order[place])
+    """Sort the first `count`: by insertion, over wide gaps first where they are many."""
+    gap = 1
+    while gap < count // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for place in range(gap, count):
+            value = order[place]
+            while place >= gap and order[place - gap] > value:
+                order[place] = order[place - gap]
+                place -= gap
+            order[place] = value
+        gap //= 3
 
 
-@kernel
+@bare_kernel
 def open_lists(run: Any, cursors: Any, head: Any, tally: int, zeros: int, whole: int, most: int) -> Any:
     """Put a cursor on the first entry of every list of a chain, and on the Z list if there are `zeros`.
 
@@ -103,7 +112,7 @@ def open_lists(run: Any, cursors: Any, head: Any, tally: int, zeros: int, whole:
     return count, full, weak
 
 
-@kernel
+@bare_kernel
 def clauses_hold(
     records: Any, start: Any, stop: Any, clauses: Any, which: Any, positions: Any, order: Any, agreeing: int,
     counters: Any,
@@ -133,7 +142,7 @@ def clauses_hold(
     return failed == 0
 
 
-@kernel
+@bare_kernel
 def _take_all(
     entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any, names: Any, alive: Any, count: int,
     which: Any, starts: Any, stops: Any, units: Any, used: int, work: Any,
@@ -151,7 +160,7 @@ def _take_all(
     return used
 
 
-@kernel
+@bare_kernel
 def advance(
     entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any,
     which: Any, starts: Any, positions: Any, stops: Any, now: Any, slot: Any, least: Any,
@@ -165,7 +174,7 @@ def advance(
     return read
 
 
-@kernel
+@bare_kernel
 def _search(
     entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any,
     which: Any, starts: Any, positions: Any, stops: Any, now: Any, order: Any, counters: Any,
@@ -217,7 +226,7 @@ def _search(
     return used
 
 
-@kernel
+@bare_kernel
 def group_of(attributes: Any, first: Any, last: Any, attribute: Any) -> Any:
     """The first of the groups first : last whose attribute is not below the given one."""
     while first < last:
@@ -229,7 +238,7 @@ def group_of(attributes: Any, first: Any, last: Any, attribute: Any) -> Any:
     return first
 
 
-@kernel
+@bare_kernel
 def enter_group(
     entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any,
     which: Any, starts: Any, positions: Any, stops: Any, now: Any, order: Any, pair_of: Any,
@@ -264,7 +273,7 @@ def enter_group(
     return count
 
 
-@kernel
+@bare_kernel
 def match_run(
     run: Any, conjunctions: Any, alive: Any, of_clauses: bool, events: Any, first: int, last: int,
     cursors: Any, units: Any, offsets: Any, work: Any,
@@ -305,7 +314,7 @@ def match_run(
             if group == groups:
                 for slot in range(count):
                     order[slot] = (now[slot] << SLOT_BITS) | slot
-                order[:count].sort()
+                sort(order, count)
                 used = _search(
                     entries, block_offsets, bases, places, data, which, starts, positions, stops, now, order, counters,
                     names, clauses, unit_offsets, records, alive, of_clauses, need, count,
@@ -336,7 +345,7 @@ def match_run(
     work[3] += used
 
 
-@kernel
+@bare_kernel
 def merge_hits(
     first_offsets: Any, first_units: Any, second_offsets: Any, second_units: Any, count: int, offsets: Any, units: Any
 ) -> None:

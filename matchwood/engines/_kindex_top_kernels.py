@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel, kernel
 from matchwood.encoding.dyadic import block_code, block_end, next_level
 from matchwood.engines._kindex_layout import EMPTY
 from matchwood.engines._kindex_match_kernels import (
@@ -22,6 +22,7 @@ from matchwood.engines._kindex_match_kernels import (
     group_of,
     insert_sorted,
     open_lists,
+    sort,
 )
 from matchwood.engines._posting_kernels import key_of, slot_of
 from matchwood.engines._record_kernels import ACCEPTS_NULL, ALTERNATIVE, SEVERAL, WIDTH, attribute_of
@@ -35,7 +36,7 @@ SKIPPED_UNITS, SKIPPED_INDEXES, SKIPPED_LISTS, PASSED_RULES = range(7, 11)
 """What `top_run` counts. `DAMAGED` is set if a rule matched that cannot be scored."""
 
 
-@kernel
+@bare_kernel
 def _raise_list(run: Any, index: Any, attribute: Any, low: Any, high: Any, bound: Any, ubs: Any) -> None:
     """Let the lists of a K-index for an interval's blocks have at least this bound."""
     start, end = np.int64(low), block_end(high)
@@ -90,13 +91,16 @@ def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, ubs: Any,
         extras[index] = max(extras[index], extra)
 
 
-@kernel
-def _unit_bound(
-    offsets: Any, records: Any, intervals: Any, piece_offsets: Any, pieces: Any, elsewhere: Any, unit: Any,
-    labels: Any, weights: Any, names: Any, most: Any,
-) -> Any:  # fmt: skip
+@bare_kernel
+def unit_bound(conjunctions: Any, bounds: Any, unit: Any, labels: Any, weights: Any, names: Any, most: Any) -> Any:
     """What the rules of a unit that is true can score for the event, without their constant weights."""
-    total, piece = elsewhere[unit] * most, piece_offsets[unit]
+    offsets, records, intervals, pieces = (
+        conjunctions.offsets,
+        conjunctions.records,
+        conjunctions.intervals,
+        bounds.pieces,
+    )
+    total, piece = bounds.elsewhere[unit] * most, bounds.offsets[unit]
     for position in range(offsets[unit], offsets[unit + 1]):
         at = WIDTH * position
         code, low, high = records[at], records[at + 1], records[at + 2]
@@ -114,7 +118,7 @@ def _unit_bound(
     return total
 
 
-@kernel
+@bare_kernel
 def _is_there(best: Any, start: Any, size: Any, row: Any) -> bool:
     found = False
     for place in range(start, start + size):
@@ -122,56 +126,63 @@ def _is_there(best: Any, start: Any, size: Any, row: Any) -> bool:
     return found
 
 
-@kernel
-def _offer(
-    judging: Any, unit: Any, bound: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any,
+@bare_kernel
+def collect(
+    judging: Any, unit: Any, bound: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any, pending: int,
     best: Any, scores: Any, start: Any, size: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """Score the rules of a unit that were not met before and can be among the best; returns how many there are by now.
+    """Put the rules of a unit that were not met before and can be among the best behind those that are `pending`.
 
     `bound` is what the unit promises without the constant weight, which each rule has of its own. With `again`, rules
     may have been met in another run, whose marks are gone: those among the best are found there, others fail again.
+    Returns how many are pending, and how many are among the best: where `rows` are full, they are scored.
     """
     heads, chain, constants = judging.heads, judging.chain, judging.programs.constants
-    node, count = np.int64(-2) - np.int64(heads[unit]), 0
+    node = np.int64(-2) - np.int64(heads[unit])
     row = np.int64(heads[unit])
     while row != -1:
         following = np.int64(-1)
         if node >= 0:
             if 2 * node + 1 >= len(chain):
                 work[DAMAGED] = 1
-                return size
+                break
             row, following = np.int64(chain[2 * node]), np.int64(chain[2 * node + 1])
-        if row < 0 or row >= len(seen):
+        if row < 0 or row >= len(seen) or following >= node >= 0:
             work[DAMAGED] = 1
-            return size
+            break
         if seen[row] != stamp and not (again and _is_there(best, start, size, row)):
             if size == n and (bound + constants[row]) * SLACK < scores[start]:
                 work[PASSED_RULES] += 1
             else:
                 seen[row] = stamp
-                rows[count] = row
-                count += 1
-        if count == AHEAD or (following < 0 and count > 0):
-            score_rows(judging.programs, rows, 0, count, judging.scratch)
-            work[SCORED] += count
-            for place in range(count):
-                value = judging.scratch.scores[place]
-                if value < 0:
-                    work[DAMAGED] = 1
-                    return size
-                size = push(scores, best, start, size, n, value, rows[place])
-            count = 0
+                rows[pending] = row
+                pending += 1
+                if pending == AHEAD:
+                    size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                    pending = 0
         if following < 0:
             break
-        if following >= node:
+        node = following
+    return pending, size
+
+
+@bare_kernel
+def flush(
+    judging: Any, rows: Any, pending: int, n: int, best: Any, scores: Any, start: Any, size: Any, work: Any
+) -> Any:
+    """Score the rules that are pending; returns how many are among the best by now."""
+    score_rows(judging.programs, rows, 0, pending, judging.scratch)
+    work[SCORED] += pending
+    found = judging.scratch.scores
+    for place in range(pending):
+        if found[place] < 0:
             work[DAMAGED] = 1
             return size
-        node = following
+        size = push(scores, best, start, size, n, found[place], rows[place])
     return size
 
 
-@kernel
+@bare_kernel
 def _search_top(
     run: Any, conjunctions: Any, bounds: Any, alive: Any, of_clauses: bool, judging: Any, cursors: Any,
     slot_bounds: Any, labels: Any, most: Any, extra: Any, need: int, count: int, ceiling: Any, n: int, again: bool,
@@ -184,7 +195,7 @@ def _search_top(
     entries, block_offsets, bases, places, data = run.entries, run.block_offsets, run.bases, run.places, run.data
     which, starts, positions, stops = cursors.which, cursors.starts, cursors.positions, cursors.stops
     now, order, counters, names = cursors.entries, cursors.order, cursors.counters, run.units
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, records = conjunctions.offsets, conjunctions.records
     weights, unit_constants, clauses, attribute_names = (
         judging.scratch.weights,
         bounds.constants,
@@ -217,14 +228,12 @@ def _search_top(
                     )
                 if holds:
                     work[MATCHED] += 1
-                    bound = _unit_bound(
-                        offsets, records, intervals, bounds.offsets, bounds.pieces, bounds.elsewhere, unit, labels,
-                        weights, attribute_names, most,
-                    )  # fmt: skip
+                    bound = unit_bound(conjunctions, bounds, unit, labels, weights, attribute_names, most)
                     if size < n or (bound + unit_constants[unit]) * SLACK >= scores[start]:
-                        size = _offer(
-                            judging, unit, bound, n, again, seen, stamp, rows, best, scores, start, size, work
+                        pending, size = collect(
+                            judging, unit, bound, n, again, seen, stamp, rows, 0, best, scores, start, size, work
                         )
+                        size = flush(judging, rows, pending, n, best, scores, start, size, work)
         for place in range(moving - 1, -1, -1):
             if order[place] >> NUMBER_BITS < least:
                 slot = order[place] & SLOT_MASK
@@ -239,7 +248,7 @@ def _search_top(
     return size
 
 
-@kernel
+@bare_kernel
 def _greatest_sum(slot_bounds: Any, count: int, need: int, chosen: Any) -> Any:
     """The sum of the `need` greatest bounds of the first `count` slots."""
     total, taken = 0.0, 0
@@ -260,7 +269,7 @@ def _greatest_sum(slot_bounds: Any, count: int, need: int, chosen: Any) -> Any:
     return total
 
 
-@kernel
+@bare_kernel
 def top_run(
     run: Any, conjunctions: Any, bounds: Any, ubs: Any, constants: Any, extras: Any, alive: Any, of_clauses: bool,
     events: Any, first: int, count: int, judging: Any, cursors: Any, slot_bounds: Any, chosen: Any,
@@ -304,7 +313,7 @@ def top_run(
             if group == groups:
                 for slot in range(slots):
                     cursors.order[slot] = (cursors.entries[slot] << SLOT_BITS) | slot
-                cursors.order[:slots].sort()
+                sort(cursors.order, slots)
                 size = _search_top(
                     run, conjunctions, bounds, alive, of_clauses, judging, cursors, slot_bounds, labels, most,
                     extras[index], need, slots, np.int64(size_offsets[index + 1]), n, again, seen,
@@ -339,7 +348,7 @@ def top_run(
         work[EVENTS] += 1
 
 
-@kernel
+@bare_kernel
 def settle_all(n: int, best: Any, scores: Any, filled: Any) -> None:
     """Put the heap of each event in order."""
     for event in range(len(filled)):

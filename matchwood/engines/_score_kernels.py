@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._verify_kernels import clear, scatter
 from matchwood.engines.scoring import AHEAD, AND, END, FALSE, KEEP, NOT_TRUE, ONE, OP_BITS, OR, SUM, SURE, TEST, TRUE
 
@@ -17,7 +17,7 @@ UNSCORABLE = -1
 """What `rank` returns if a rule that matched is not TRUE by its program, or has none."""
 
 
-@kernel
+@bare_kernel
 def score_rows(programs: Any, rows: Any, first: Any, stop: Any, scratch: Any) -> Any:
     """Score the rules rows[first : stop], at most AHEAD, into scratch.scores; NOT_TRUE for what has no program.
 
@@ -104,7 +104,7 @@ def score_rows(programs: Any, rows: Any, first: Any, stop: Any, scratch: Any) ->
     slots[0] = touched
 
 
-@kernel
+@bare_kernel
 def score(programs: Any, row: Any, scratch: Any) -> Any:
     """The score of one rule. `score_rows` takes a tenth of the time for each of many: collect them where you can."""
     scratch.row[0] = row
@@ -112,7 +112,7 @@ def score(programs: Any, row: Any, scratch: Any) -> Any:
     return scratch.scores[0]
 
 
-@kernel
+@bare_kernel
 def begin_event(judging: Any, event: int) -> None:
     """Put the labels and weights of an event where `score` looks for them."""
     scatter(judging.events, event, judging.scratch.labels)
@@ -122,7 +122,7 @@ def begin_event(judging: Any, event: int) -> None:
             judging.scratch.weights[given.names[position]] = given.values[position]
 
 
-@kernel
+@bare_kernel
 def end_event(judging: Any, event: int) -> None:
     """Undo `begin_event`."""
     clear(judging.events, event, judging.scratch.labels)
@@ -133,12 +133,12 @@ def end_event(judging: Any, event: int) -> None:
             judging.scratch.weights[name] = given.shared[name]
 
 
-@kernel
+@bare_kernel
 def _is_worse(left_score: Any, left_row: Any, right_score: Any, right_row: Any) -> Any:
     return left_score < right_score or (left_score == right_score and left_row > right_row)
 
 
-@kernel
+@bare_kernel
 def _sift_down(scores: Any, rows: Any, start: Any, size: Any) -> None:
     """Let what stands first sink below what is worse; the worst of all then stands first."""
     value, row = scores[start], rows[start]
@@ -155,7 +155,7 @@ def _sift_down(scores: Any, rows: Any, start: Any, size: Any) -> None:
     scores[start + place], rows[start + place] = value, row
 
 
-@kernel
+@bare_kernel
 def push(scores: Any, rows: Any, start: Any, size: Any, n: Any, value: Any, row: Any) -> Any:
     """Offer a rule to the best `n` so far, a heap of `size` at `start`, its worst first; returns the new size."""
     if size == n:
@@ -174,7 +174,7 @@ def push(scores: Any, rows: Any, start: Any, size: Any, n: Any, value: Any, row:
     return size + 1
 
 
-@kernel
+@bare_kernel
 def settle(scores: Any, rows: Any, start: Any, size: Any) -> None:
     """Put the heap at `start` in order: best first, ties by row."""
     for last in range(size - 1, 0, -1):
@@ -184,7 +184,7 @@ def settle(scores: Any, rows: Any, start: Any, size: Any) -> None:
         _sift_down(scores, rows, start, last)
 
 
-@kernel
+@bare_kernel
 def rank(judging: Any, first: int, offsets: Any, rows: Any, n: int, reach: Any, best: Any, scores: Any) -> Any:
     """The best `n` of each event's rows, in `best` and `scores` up to reach[event].
 
@@ -218,7 +218,7 @@ def rank(judging: Any, first: int, offsets: Any, rows: Any, n: int, reach: Any, 
     return scored
 
 
-@kernel
+@bare_kernel
 def merge(left: Any, right: Any, n: int, reach: Any, rows: Any, scores: Any) -> None:
     """The best `n` of two lists an event, each best first; both cover the events of `reach`."""
     start = np.int64(0)

@@ -20,6 +20,7 @@ from matchwood.engines.kindex_run import Run
 from matchwood.engines.kindex_top import PruningCounters, Search, raise_runs, top_of_runs
 from matchwood.engines.scoring import Contest, Ranked
 from matchwood.engines.workspace import Workspace
+from matchwood.errors import InvalidArgument
 
 STALE = 2
 _FORMS = ("dnf", "cnf")
@@ -59,6 +60,8 @@ class KIndex(Engine):
 
     def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(store, options)
+        if self.settings["compressed"] and self.settings["direct"]:
+            raise InvalidArgument("the option 'compressed' is about posting lists: give direct=False as well")
         self._pruned = PruningCounters()
         self._start()
 
@@ -89,7 +92,7 @@ class KIndex(Engine):
         return {"dnf": units[~of_clauses], "cnf": units[of_clauses]}
 
     def _run(self, form: str, units: NDArray[np.int32]) -> Run:
-        return Run.build(self.store, units, form == "cnf", self.settings["compressed"])
+        return Run.build(self.store, units, form == "cnf", self.settings["compressed"], self.settings["direct"])
 
     def _settled(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
         """Merge the last runs while they are small and of a similar size."""
@@ -149,7 +152,7 @@ class KIndex(Engine):
         source, states, last = read_only_events(events), self._states.view(), events.count
         found: Hits | None = None
         for run in self._all():
-            more = run.match(self.store, states, source, first, last, self.settings["direct"], workspace)
+            more = run.match(self.store, states, source, first, last, workspace)
             found = more if found is None else _both(found, more)
             last = first + found.count
         return _none(workspace, source, first) if found is None else found
@@ -158,7 +161,7 @@ class KIndex(Engine):
         if self.bounds is None:
             return super().top(events, first, contest, workspace)
         self.check()
-        search = Search(self.store, self.bounds, self._states.view(), self.settings["direct"], self._pruned)
+        search = Search(self.store, self.bounds, self._states.view(), self._pruned)
         return top_of_runs(list(self._all()), search, read_only_events(events), first, contest, workspace)
 
     def weigh(self, units: NDArray[np.int32]) -> None:
@@ -181,8 +184,8 @@ class KIndex(Engine):
         self._start()
         self._states = Growable(np.uint8, saved(arrays, "states", np.uint8))
         for form in _FORMS:
-            count = range(saved_count(header, form))
-            self._runs[form] = tuple(Run.restored(arrays, f"{form}{place}.", form == "cnf") for place in count)
+            count, asked = range(saved_count(header, form)), (form == "cnf", self.settings["direct"])
+            self._runs[form] = tuple(Run.restored(arrays, f"{form}{place}.", *asked) for place in count)
         self._sound = False
 
     def check(self) -> None:
@@ -202,7 +205,7 @@ class KIndex(Engine):
         return {
             "always_candidates": int(np.count_nonzero(states[zeros] == LIVE)),
             "bytes_index": self._states.nbytes + sum(run.nbytes for run in runs),
-            "lists": sum(len(run.arrays.list_sizes) for run in runs),
+            "lists": sum(run.lists for run in runs),
             "pruned": self._pruned.as_dict(),
             "postings": sum(run.postings for run in runs),
             "runs": {form: len(each) for form, each in self._runs.items()},

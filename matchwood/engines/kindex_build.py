@@ -58,9 +58,14 @@ def shapes_of(conjunctions: Conjunctions, units: NDArray[np.int32]) -> Shapes:
 
 
 def run_arrays(
-    conjunctions: Conjunctions, attributes: int, units: NDArray[np.int32], of_clauses: bool, compressed: bool
+    conjunctions: Conjunctions,
+    attributes: int,
+    units: NDArray[np.int32],
+    of_clauses: bool,
+    compressed: bool,
+    direct: bool,
 ) -> RunArrays:
-    """A run over these units; `attributes` is how many there can be."""
+    """A run over these units, without lists if it is `direct`; `attributes` is how many there can be."""
     shapes = shapes_of(conjunctions, units)
     rarest = np.full(len(units), EMPTY, np.int32)
     if not of_clauses:
@@ -68,15 +73,20 @@ def run_arrays(
     order = np.lexsort((units, rarest, shapes.sizes))
     groups = _groups(shapes.sizes[order], rarest[order])
     units, postings = read_only(units[order], np.int32), read_only(shapes.postings[order], np.int64)
+    if direct:
+        # Clusters take the place of lists: a run whose units have no postings.
+        postings, posted = np.zeros_like(postings), units[:0]
+    else:
+        posted = units
     sizes, first, indexes = np.unique(shapes.sizes[order], return_index=True, return_inverse=True)
     total, most = int(postings.sum()), int(postings.max(initial=0))
     list_of, marks = np.empty(total, np.int32), np.empty(total, np.int32)
-    made = assign_lists(conjunctions, units, read_only(indexes.ravel(), np.int64), most, list_of, marks)
+    made = assign_lists(conjunctions, posted, read_only(indexes.ravel(), np.int64), most, list_of, marks)
     lists = _ordered(*made)
     entries, clauses = np.empty(total, np.int32), np.empty(total if of_clauses else 0, np.int32)
     weak = np.zeros(len(lists.ranks), np.int64)
     fill_lists(postings, list_of, marks, lists.ranks, lists.offsets[:-1].copy(), entries, clauses, weak)
-    table, levels = _key_table(lists.keys, attributes)
+    table, levels = key_table(lists.keys, attributes)
     blocks = _blocks(entries, lists.offsets) if compressed else _NO_BLOCKS
     return RunArrays(
         units, sizes, np.append(first, len(units)), *groups, table, lists.keys, lists.key_offsets,
@@ -101,7 +111,7 @@ def _ordered(keys: NDArray[np.uint64], parts: NDArray[np.int64], counts: NDArray
     return _Lists(distinct, np.append(first, len(order)).astype(np.int32), parts[order] >> 32, offsets, ranks)
 
 
-def _key_table(keys: NDArray[np.uint64], attributes: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+def key_table(keys: NDArray[np.uint64], attributes: int) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
     """Where to find keys, and the levels that each attribute has."""
     size = SMALLEST_TABLE
     while size < 2 * len(keys):

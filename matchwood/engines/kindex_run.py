@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
 from matchwood.engines._kindex_build_kernels import decompress
-from matchwood.engines._kindex_direct_kernels import match_direct, own_entries
-from matchwood.engines._kindex_layout import BLOCK, EMPTY, Cursors, RunArrays
+from matchwood.engines._kindex_direct_kernels import match_direct
+from matchwood.engines._kindex_layout import BLOCK, EMPTY, AccessArrays, Cursors, RunArrays
 from matchwood.engines._kindex_match_kernels import match_run
 from matchwood.engines._output import Output
 from matchwood.engines._views import read_only, require, require_offsets, require_range, saved
 from matchwood.engines.base import Hits
+from matchwood.engines.bounds import UnitBounds
 from matchwood.engines.conjunctions import ConjunctionStore
+from matchwood.engines.kindex_access import access_arrays
 from matchwood.engines.kindex_build import SMALLEST_TABLE, run_arrays, shapes_of
 from matchwood.engines.workspace import Workspace
 
@@ -43,27 +45,40 @@ _DTYPES: dict[str, Any] = {
 
 
 class Run:
-    """Posting lists over units that are all conjunctions, or all conjunctions of clauses."""
+    """Posting lists, or clusters if `direct`, over units that are all conjunctions, or all conjunctions of clauses.
 
-    def __init__(self, arrays: RunArrays, of_clauses: bool, most_clauses: int) -> None:
+    What ranking needs is kept here by `kindex_top` once somebody ranks: `bounds` is what lists can add to a score,
+    `ranked` whether the clusters are in the order of what their units promise by now.
+    """
+
+    def __init__(self, arrays: RunArrays, of_clauses: bool, direct: bool, most_clauses: int) -> None:
         self.arrays = RunArrays(*(read_only(array, _DTYPES[name]) for name, array in arrays._asdict().items()))
-        self.of_clauses, self._most_clauses = of_clauses, most_clauses
-        self._own: NDArray[np.int64] | None = None
+        self.of_clauses, self.direct, self._most_clauses = of_clauses, direct, most_clauses
+        self.access: AccessArrays | None = None
         self.bounds: Any = None
-        self.own_bounds: Any = None
-        """What its lists can add to a score, kept here by `kindex_top` once somebody ranks."""
+        self.ranked = False
 
     @classmethod
-    def build(cls, store: ConjunctionStore, units: NDArray[np.int32], of_clauses: bool, compressed: bool) -> Run:
+    def build(
+        cls, store: ConjunctionStore, units: NDArray[np.int32], of_clauses: bool, compressed: bool, direct: bool
+    ) -> Run:
         """A run over these units of a store."""
-        arrays = run_arrays(store.view(), store.attributes, units, of_clauses, compressed)
-        return cls(arrays, of_clauses, _most_clauses(store, units) if of_clauses else 0)
+        arrays = run_arrays(store.view(), store.attributes, units, of_clauses, compressed, direct)
+        run = cls(arrays, of_clauses, direct, _most_clauses(store, units) if of_clauses else 0)
+        run.cluster(store, None)
+        return run
 
     @classmethod
-    def restored(cls, saved_arrays: Mapping[str, NDArray[Any]], prefix: str, of_clauses: bool) -> Run:
+    def restored(cls, saved_arrays: Mapping[str, NDArray[Any]], prefix: str, of_clauses: bool, direct: bool) -> Run:
         """A run as it was saved; `check` it before use."""
         own = {name: saved(saved_arrays, f"{prefix}{name}", dtype) for name, dtype in _DTYPES.items()}
-        return cls(RunArrays(**own), of_clauses, 0)
+        return cls(RunArrays(**own), of_clauses, direct, 0)
+
+    def cluster(self, store: ConjunctionStore, bounds: UnitBounds | None) -> AccessArrays | None:
+        """Lay out the clusters of a direct run, in the order of what its units promise. They are never saved."""
+        if self.direct:
+            self.access = access_arrays(store.view(), store.attributes, self.arrays.units, bounds)
+        return self.access
 
     # ------------------------------------------------------------------ reading
 
@@ -78,7 +93,11 @@ class Run:
 
     @property
     def postings(self) -> int:
-        return int(self.arrays.list_offsets[-1])
+        return int(self.arrays.list_offsets[-1]) if self.access is None else len(self.access.posted)
+
+    @property
+    def lists(self) -> int:
+        return len(self.arrays.list_sizes if self.access is None else self.access.keys)
 
     @property
     def zeros(self) -> NDArray[np.int32]:
@@ -88,7 +107,8 @@ class Run:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.arrays)
+        clusters = () if self.access is None else self.access[:-1]
+        return sum(array.nbytes for array in (*self.arrays, *clusters))
 
     def match(
         self,
@@ -97,29 +117,28 @@ class Run:
         events: EncodedEvents,
         first: int,
         last: int,
-        direct: bool,
         workspace: Workspace,
     ) -> Hits:
         """The hits among its units of the events first : last, as far as the output reaches."""
-        output, cursors = Output(workspace, events, first, self.size), self.cursors(workspace)
-        where = (cursors, output.units, output.offsets, output.work)
-        if self.of_clauses or not direct:
-            match_run(self.arrays, store.view(), states, self.of_clauses, events, first, last, *where)
+        output = Output(workspace, events, first, self.size)
+        written = (output.units, output.offsets, output.work)
+        if self.access is None:
+            cursors = self.cursors(workspace)
+            match_run(self.arrays, store.view(), states, self.of_clauses, events, first, last, cursors, *written)
         else:
             labels = workspace.array("labels", store.attributes, np.int32, NULL_LABEL)
-            match_direct(
-                self.arrays, self.own(), store.view(), states, events, first, last, cursors, labels,
-                output.units, output.offsets, output.work,
-            )  # fmt: skip
+            scratch = self.scratch(workspace)
+            match_direct(self.access, states, events, first, last, self.size, *scratch, labels, *written)
         return output.hits()
 
-    def own(self) -> NDArray[np.int64]:
-        """Where the own entries of each list begin and end; found when somebody first asks."""
-        if self._own is None:
-            own = np.empty(2 * len(self.arrays.list_sizes), np.int64)
-            own_entries(self.arrays, own)
-            self._own = own
-        return self._own
+    def scratch(self, workspace: Workspace) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """What is known of each predicate, those that something is known of, and those that lead to clusters."""
+        predicates = 0 if self.access is None else len(self.access.cluster_offsets)
+        return (
+            workspace.array("kindex.truth", predicates, np.uint8),
+            workspace.array("kindex.touched", predicates, np.int32, None),
+            workspace.array("kindex.found", predicates, np.int32, None),
+        )
 
     def cursors(self, workspace: Workspace) -> Cursors:
         """Scratch memory that is large enough for all lists of the run."""
@@ -160,9 +179,14 @@ class Run:
         require_range(run.list_sizes, 0, 2 * len(run.sizes), "list_sizes")
         require(len(run.list_offsets) == lists + 1, "'list_offsets' does not fit the lists")
         require_offsets(run.list_offsets, int(run.list_offsets[-1]), "list_offsets")
-        require(len(run.clauses) == (self.postings if self.of_clauses else 0), "'clauses' does not fit the entries")
+        require(
+            len(run.clauses) == (int(run.list_offsets[-1]) if self.of_clauses else 0),
+            "'clauses' does not fit the entries",
+        )
         require_range(self._entries(), 0, 2 * self.size, "entries")
+        require(self.direct or lists > 0 or len(self.zeros) == self.size, "the lists are missing")
         self._most_clauses = _most_clauses(store, run.units) if self.of_clauses else 0
+        self.cluster(store, None)
 
     def _check_groups(self) -> None:
         run, groups = self.arrays, len(self.arrays.group_starts)
@@ -191,7 +215,7 @@ class Run:
     def audit(self, store: ConjunctionStore) -> list[str]:
         """Whether the run is what its units, as the store holds them, would be laid out to."""
         levels, units = len(self.arrays.levels), self.arrays.units
-        fresh = run_arrays(store.view(), levels, units, self.of_clauses, self.compressed)
+        fresh = run_arrays(store.view(), levels, units, self.of_clauses, self.compressed, self.direct)
         pairs = zip(fresh._fields, fresh, self.arrays, strict=True)
         wrong = [
             str(name) for name, wanted, there in pairs if not np.array_equal(np.asarray(wanted), np.asarray(there))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
-from matchwood.engines._kindex_direct_kernels import own_totals, top_direct
+from matchwood.engines._kindex_direct_kernels import top_direct
+from matchwood.engines._kindex_layout import AccessArrays
 from matchwood.engines._kindex_top_kernels import (
     CANDIDATES,
     DAMAGED,
@@ -46,13 +47,6 @@ class RunBounds(NamedTuple):
     extras: NDArray[np.float64]
 
 
-class OwnBounds(NamedTuple):
-    """What the own units of each list of a run promise at most, as `own_totals` describes it."""
-
-    constants: NDArray[np.float64]
-    rests: NDArray[np.float64]
-
-
 def bounds_of(run: Run, store: ConjunctionStore, table: BoundTable) -> RunBounds:
     """The bounds of a run, made when somebody first ranks by it; two threads that do so make the same."""
     found: RunBounds | None = run.bounds
@@ -64,21 +58,19 @@ def bounds_of(run: Run, store: ConjunctionStore, table: BoundTable) -> RunBounds
     return found
 
 
-def own_bounds_of(run: Run, store: ConjunctionStore, table: BoundTable) -> OwnBounds:
-    """The same for conjunctions that are verified one by one."""
-    found: OwnBounds | None = run.own_bounds
-    if found is None:
-        lists = len(run.arrays.list_sizes)
-        found = OwnBounds(np.zeros(lists), np.zeros(lists))
-        own_totals(run.arrays, run.own(), store.view(), table.view(), *found)
-        run.own_bounds = found
-    return found
+def ranked_access(run: Run, store: ConjunctionStore, table: BoundTable) -> AccessArrays:
+    """The clusters of a direct run in the order of what units promise by now."""
+    if not run.ranked:
+        run.cluster(store, table.view())
+        run.ranked = True
+    assert run.access is not None
+    return run.access
 
 
 def raise_runs(runs: Iterable[Run], store: ConjunctionStore, table: BoundTable, units: NDArray[np.int32]) -> None:
     """Let all runs promise at least what these units do by now."""
     for run in runs:
-        run.own_bounds = None
+        run.ranked = False
         if run.bounds is not None:
             raise_bounds(run.arrays, store.view(), table.view(), read_only(units, np.int32), *run.bounds)
 
@@ -114,7 +106,6 @@ class Search(NamedTuple):
     store: ConjunctionStore
     table: BoundTable
     states: NDArray[np.uint8]
-    direct: bool
     counters: PruningCounters
 
 
@@ -151,18 +142,19 @@ def _offer_run(
     run: Run, search: Search, events: EncodedEvents, first: int, judging: Judging,
     workspace: Workspace, stamp: int, n: int, again: bool, best: Any, scores: Any, filled: Any, work: Any,
 ) -> None:  # fmt: skip
-    lists, rows = len(run.arrays.list_sizes) + 1, len(judging.programs.starts)
+    rows = len(judging.programs.starts)
     labels = workspace.array("labels", search.store.attributes, np.int32, NULL_LABEL)
-    promises = workspace.array("kindex.promises", lists, np.float64, None)
     seen = workspace.array("kindex.seen", rows, np.int64)[:rows]
     buffer, units = workspace.array("kindex.rows", AHEAD, np.int32), (search.store.view(), search.table.view())
-    if search.direct and not run.of_clauses:
+    if run.direct:
+        access = ranked_access(run, search.store, search.table)
+        promises = workspace.array("kindex.promises", len(access.cluster_offsets), np.float64, None)
         top_direct(
-            run.arrays, run.own(), *own_bounds_of(run, search.store, search.table), *units, search.states, events,
-            first, len(filled), judging, run.cursors(workspace), promises, labels, n, again, seen, stamp, buffer,
-            best, scores, filled, work,
+            access, *units, search.states, events, first, len(filled), judging, *run.scratch(workspace), promises,
+            labels, n, again, seen, stamp, buffer, best, scores, filled, work,
         )  # fmt: skip
         return
+    promises = workspace.array("kindex.promises", len(run.arrays.list_sizes) + 1, np.float64, None)
     chosen = workspace.array("kindex.chosen", int(run.arrays.sizes.max(initial=0)) + 1, np.float64, None)
     top_run(
         run.arrays, *units, *bounds_of(run, search.store, search.table), search.states, run.of_clauses, events, first,

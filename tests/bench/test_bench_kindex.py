@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from matchwood.bench import kindex, kindex_ranking
+from matchwood.bench.kindex_encoded import encoded_contracts
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.bench.rivals import vldb
-from matchwood.engines import Hits
+from matchwood.bench.rivals.vldb import ClauseScan
+from matchwood.engines import Hits, Workspace
 from matchwood.index import Index
+from matchwood.workloads.contracts import contracts
 
 SMALL = {"rules": 600, "events": 12, "dimensions": 300, "event_size": 60, "seed": 1}
 
@@ -26,9 +29,11 @@ def rows() -> dict[str, list[dict[str, Any]]]:
 
 def test_a_row_for_every_rival(rows: dict[str, list[dict[str, Any]]]) -> None:
     assert [row["engine"] for row in rows["dnf"]] == [
-        "kindex", "kindex, compressed", "kindex, lists alone", "counting", "scan", "propagation",
+        "kindex", "kindex, lists", "kindex, compressed", "counting", "scan", "propagation",
     ]  # fmt: skip
-    assert [row["engine"] for row in rows["cnf"]] == ["kindex", "kindex, compressed", "pscan", "scan of clauses"]
+    assert [row["engine"] for row in rows["cnf"]] == [
+        "kindex", "kindex, lists", "kindex, compressed", "pscan", "scan of clauses",
+    ]  # fmt: skip
     for row in rows["dnf"] + rows["cnf"]:
         assert row["checked"] is True
         assert row["hits_per_event"] > 0
@@ -42,8 +47,28 @@ def test_a_row_for_every_rival(rows: dict[str, list[dict[str, Any]]]) -> None:
 def test_every_scale_is_planned() -> None:
     assert set(kindex.SIZES) == set(kindex.RANKED) == {SMOKE, *SCALES}
     sweeps = {case.sweep for case in kindex.cases("quick")}
-    assert sweeps == {"default", "months", "dimensions", "exponent", "rules", "cnf", "cnf, rules"}
-    assert kindex.SIZES["paper"][0] == 1_000_000
+    assert sweeps == {"default", "months", "dimensions", "exponent", "rules", "cnf"}
+    for form in ("dnf", "cnf"):
+        counts = [case.settings["rules"] for case in kindex.cases("full") if case.settings.get("form", "dnf") == form]
+        assert max(counts) == 1_000_000
+
+
+@pytest.mark.parametrize("form", ["dnf", "cnf"])
+def test_codes_say_what_the_text_says(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {**SMALL, "form": form, "months": 2}
+    (from_text, *_) = kindex.measure(kindex.Case("text", None, settings))
+    monkeypatch.setattr(kindex, "FROM_TEXT", 0)
+    (from_codes, *_) = kindex.measure(kindex.Case("codes", None, settings))
+    workload = contracts(**settings)
+    encoded = encoded_contracts(workload, form)
+    index = Index("counting")
+    index.insert_many(enumerate(workload.rules_text()))
+    scan = ClauseScan(encoded.store, False)
+    for number, event in enumerate(workload.events_dicts()):
+        hits = scan.match(encoded.events, number, Workspace(room=0))
+        assert encoded.rules_of(hits.units) == len(index.match(event))
+    assert (from_text["built_from"], from_codes["built_from"]) == ("text", "codes")
+    assert from_codes["hits_per_event"] > 0
 
 
 def test_a_rival_that_loses_hits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,11 +84,11 @@ def test_a_rival_that_loses_hits_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_ranking_scores_less_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    pruned, sorted_ = kindex_ranking.ranked_rows("pareto", 800, 10)
+    pruned, sorted_ = kindex_ranking.ranked_rows("dnf", "pareto", 800, 10)
     assert pruned["scored_share"] < 0.5 < sorted_["scored_share"] == 1
     assert pruned["scored_per_event"] < sorted_["scored_per_event"]
     whole = Index.top_many
     answers = iter([0, 1])
     monkeypatch.setattr(Index, "top_many", lambda index, *asked: whole(index, *asked).slice(next(answers)))
     with pytest.raises(WrongAnswer, match="pruning changes the best rules"):
-        kindex_ranking.ranked_rows("paper", 200, 5)
+        kindex_ranking.ranked_rows("cnf", "paper", 200, 5)

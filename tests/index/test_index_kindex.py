@@ -93,7 +93,9 @@ def test_constants_have_no_clauses() -> None:
     assert units_by_form(index) == {"dnf": 2, "cnf": 0}
 
 
-@pytest.mark.parametrize("options", [{"form": "cnf"}, {"form": "dnf", "compressed": True}, {"compressed": True}])
+@pytest.mark.parametrize(
+    "options", [{"form": "cnf"}, {"form": "dnf", "compressed": True, "direct": False}, {"direct": False}]
+)
 def test_a_random_life_under_every_option(
     options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,7 +107,7 @@ class ClauseScan:
 
     def __init__(self, store: ConjunctionStore, pruned: bool) -> None:
         self._store, self._pruned = store, pruned
-        self._run = Run.build(store, store.live_units(), True, False)
+        self._run = Run.build(store, store.live_units(), True, False, False)
         self._stamps = np.zeros(self._run.size + 1, np.int64)
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
