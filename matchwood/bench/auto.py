@@ -142,7 +142,7 @@ def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """A line for each workload with what every engine takes, then the regret of every engine over each half."""
     lines: dict[str, dict[str, Any]] = {}
     for row in rows:
-        line = lines.setdefault(row["workload"], {"workload": row["workload"], "half": row["half"]})
+        line = lines.setdefault(row["workload"], {"workload": row["workload"], "half": row.get("half")})
         shown = row.get("regret") if "cells" in row else "timed out" if row.get("timed_out") else row["us_per_event"]
         line[row["engine"]] = shown
         if row["engine"] == "auto" and "chosen" in row:
