@@ -190,10 +190,10 @@ _ALL = (
         log=False,
     ),
     Experiment(
-        "today",
-        "matchwood.bench.today",
-        "Next to what users have today",
-        value="us_per_event",
+        "peers",
+        "matchwood.bench.peers",
+        "Next to what users might pick instead: rule engines, DuckDB, Polars, Spark SQL",
+        value="us_per_event_all",
         label=("engine",),
     ),
     Experiment(

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from matchwood.bench.measure import WrongAnswer, require_hits, timed
 from matchwood.bench.setup import insert_all, sizes
 from matchwood.bench.spark_floor import first_use, kernel_seconds
-from matchwood.bench.spark_rivals import constant_hits, sql_hits
+from matchwood.bench.spark_rivals import constant_hits, session_for, sql_hits
 from matchwood.index import Index
 from matchwood.progress import Progress
 from matchwood.workloads.ads import ads
@@ -53,27 +53,13 @@ class Case(NamedTuple):
 
 
 def run(scale: str) -> dict[str, Any]:
-    from matchwood import spark as mws
-
     with (
         tempfile.TemporaryDirectory(prefix="matchwood-bench-") as home,
         Progress("bench spark", "steps", 5) as progress,
+        session_for() as session,
     ):
-        session, is_own = _session(mws)
-        try:
-            rows = _rows(session, scale, home, progress)
-        finally:
-            if is_own:
-                session.stop()
+        rows = _rows(session, scale, home, progress)
     return {"experiment": "spark", "scale": scale, "rows": rows}
-
-
-def _session(mws: Any) -> tuple[Any, bool]:
-    """The session that is there, or one for this run alone."""
-    from pyspark.sql import SparkSession
-
-    running = SparkSession.getActiveSession()
-    return (running, False) if running is not None else (mws.session(), True)
 
 
 def _rows(session: Any, scale: str, home: str, progress: Progress) -> list[dict[str, Any]]:

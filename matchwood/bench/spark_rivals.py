@@ -8,6 +8,7 @@ ranges were hit as it has predicates.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,24 @@ from matchwood.workloads.base import (
 _LOW, _HIGH = -(2**62), 2**62
 
 
+@contextmanager
+def session_for() -> Iterator[Any]:
+    """The session that is there, or one for this run alone."""
+    from pyspark.sql import SparkSession
+
+    from matchwood import spark as mws
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    session = mws.session()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
 def constant_hits(frame: Any, hits: int, output: str) -> Any:
     """As many hits for each event as there are on average, without looking at it; the same columns travel."""
     from pyspark.sql import functions as sf
@@ -51,11 +70,11 @@ def constant_hits(frame: Any, hits: int, output: str) -> Any:
 
 def sql_hits(session: Any, workload: Workload, events: int) -> Any:
     """The pairs of event and rule, for the first events, by Spark SQL alone."""
-    ranges, needed = _ranges(workload.rules)
+    ranges, needed = ranges_of(workload.rules)
     session.createDataFrame(ranges.filter(_is_point(ranges))).createOrReplaceTempView("points")
     session.createDataFrame(ranges.filter(pc.invert(_is_point(ranges)))).createOrReplaceTempView("spans")
     session.createDataFrame(needed).createOrReplaceTempView("needed")
-    session.createDataFrame(_pairs(workload, events)).createOrReplaceTempView("pairs")
+    session.createDataFrame(pairs_of(workload, events)).createOrReplaceTempView("pairs")
     for view in ("points", "spans", "needed", "pairs"):
         session.table(view).cache().count()
     return session.sql(_QUERY)
@@ -78,14 +97,14 @@ def _is_point(ranges: pa.Table) -> Any:
     return pc.equal(ranges["low"], ranges["high"])
 
 
-def _pairs(workload: Workload, events: int) -> pa.Table:
+def pairs_of(workload: Workload, events: int) -> pa.Table:
     stop = int(workload.events.offsets[events])
     owners = np.repeat(np.arange(events), np.diff(workload.events.offsets[: events + 1]))
     columns = {"event": owners, "attribute": workload.events.attributes[:stop], "value": workload.events.values[:stop]}
     return pa.table(columns)
 
 
-def _ranges(rules: Rules) -> tuple[pa.Table, pa.Table]:
+def ranges_of(rules: Rules) -> tuple[pa.Table, pa.Table]:
     """Each predicate as disjoint ranges of integers, and how many predicates each rule has."""
     predicates = np.arange(len(rules.operators))
     pieces = [_of_operator(rules, predicates[rules.operators == code], code) for code in range(BETWEEN + 1)]

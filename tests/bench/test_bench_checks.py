@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from matchwood.bench import core, linting, peers, ranges, setup, single, today
-from matchwood.bench.measure import Measured, WrongAnswer, check_agreement, measure_engine
+from matchwood.bench import core, linting, peer_engines, peer_joins, peers, ranges, setup, single
+from matchwood.bench.measure import Measured, WrongAnswer, check_agreement, measure_engine, time_box
 from matchwood.bench.setup import check_with_brute_force, check_with_oracle, insert_all, prepare, refuse_repeated
 from matchwood.engines import Hits, engine_class
 from matchwood.index import Index
 from matchwood.workloads.base import Events, Workload
 from matchwood.workloads.begen import begen
+from matchwood.workloads.brute import hits as brute_force
 
 
 @pytest.fixture(scope="module")
@@ -149,22 +151,54 @@ def test_a_missed_finding_fails_lint() -> None:
         linting.check(findings, 10, ["never", "always", "duplicate"])
 
 
-def test_a_peer_with_other_answers_fails_today(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(today, "PEERS", {"liar": lambda texts: lambda event: [0]})
+def _one_peer(monkeypatch: pytest.MonkeyPatch, name: str, build: object) -> None:
+    monkeypatch.setattr(peers, "JOINS", {})
+    monkeypatch.setattr(peers, "_spark_sql", lambda *arguments: {"us_per_event": 1.0, "engine": "none"})
+    monkeypatch.setattr(peers, "PEERS", {name: build})
+
+
+def test_a_peer_with_other_answers_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    _one_peer(monkeypatch, "liar", lambda texts: lambda event: [0])
     with pytest.raises(WrongAnswer, match="liar gives other answers than Matchwood"):
-        today.run("smoke")
+        peers.measure("smoke")
 
 
 def test_a_peer_that_is_not_installed_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def build(texts: object) -> peers.Matcher:
+    def build(texts: object) -> peer_engines.Matcher:
         raise ImportError("No module named 'zen'")
 
-    monkeypatch.setattr(today, "PEERS", {"zen-engine": build})
+    _one_peer(monkeypatch, "zen-engine", build)
     with pytest.raises(WrongAnswer, match="zen-engine is not installed: pip install"):
-        today.run("smoke")
+        peers.measure("smoke")
 
 
-@pytest.mark.parametrize("name", peers.PEERS)
+def test_a_slow_peer_has_a_sample_of_rules_and_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = peer_engines.PEERS["zen-engine"]
+
+    def build(texts: Sequence[str]) -> peer_engines.Matcher:
+        matcher = plain(texts)
+        return lambda event: (time.sleep(0.0005 * len(texts)), matcher(event))[1]
+
+    _one_peer(monkeypatch, "slow", build)
+    with time_box(0.66):
+        row = peers.measure("smoke")[-1]
+    assert (row["engine"], 200 <= row["rules"] < 240) == ("slow", True)
+    assert 2 <= row["events"] < 10
+    assert row["us_per_event_all"] == pytest.approx(row["us_per_event"] * 300 / row["rules"], rel=0.01)
+
+
+@pytest.mark.parametrize("name", peer_joins.JOINS)
+def test_joins_find_what_brute_force_finds(name: str) -> None:
+    work = begen(rules=300, events=25, dimensions=40, matching=0.05, expressiveness="high", cardinality=6, seed=3)
+    query = peer_joins.JOINS[name](peer_joins.tables_of(work))
+    for events in (3, 25):
+        found = query(events)
+        pairs = sorted(zip(found["event"].to_pylist(), found["rule"].to_pylist(), strict=True))
+        expected = [(event, rule) for event, rules in enumerate(brute_force(work, range(events))) for rule in rules]
+        assert pairs == expected
+
+
+@pytest.mark.parametrize("name", peer_engines.PEERS)
 def test_peers_read_every_operator_and_know_missing_attributes(name: str) -> None:
     texts = [
         "a = 1",
@@ -177,7 +211,7 @@ def test_peers_read_every_operator_and_know_missing_attributes(name: str) -> Non
         "a > 1",
         "a >= 2",
     ]
-    matcher = peers.PEERS[name](texts)
+    matcher = peer_engines.PEERS[name](texts)
     oracle = Index("oracle")
     oracle.insert_many(enumerate(texts))
     for event in ({"a": 1}, {"a": 2}, {"a": 5}, {"b": 1}, {}):

@@ -90,19 +90,26 @@ def test_ranges_with_the_other_engine(way: str) -> None:
     assert 95 < row["hits_per_event"] < 105
 
 
-def test_today_has_all_peers(results: dict[str, Any]) -> None:
-    names = [row["engine"] for row in results["today"]["rows"]]
-    assert names == [
+def test_all_peers_have_rows_and_say_their_samples(results: dict[str, Any]) -> None:
+    rows = {row["engine"]: row for row in results["peers"]["rows"]}
+    assert list(rows) == [
         "matchwood, batch", "matchwood, one by one", "matchwood, scan",
-        "rule-engine", "zen-engine", "zen-engine, one array",
+        "DuckDB, counting join", "DuckDB, access join", "Polars, counting join", "Polars, access join",
+        "Spark SQL, counting join",
+        "rule-engine", "zen-engine", "zen-engine, one array", "common-expression-language",
     ]  # fmt: skip
+    for row in rows.values():
+        assert row["events"] <= 60
+        assert row["rules"] <= 300
+        assert row["us_per_event_all"] == pytest.approx(row["us_per_event"] * 300 / row["rules"], rel=0.01)
+    assert rows["matchwood, batch"]["times_slower"] == 1
 
 
 def test_every_module_knows_every_scale() -> None:
-    from matchwood.bench import access, core, linting, single, today
+    from matchwood.bench import access, core, linting, peers, single
 
     assert set(access.SIZES) == {SMOKE, *SCALES}
-    for table in (core.SIZES, single.RULES, single.EVENTS, ranges.RULES, linting.RULES, today.RULES, today.PEER_EVENTS):
+    for table in (core.SIZES, single.RULES, single.EVENTS, ranges.RULES, linting.RULES, peers.RULES, peers.SQL_EVENTS):
         assert set(table) == {SMOKE, *SCALES}
     assert core.SIZES["full"] == ((100_000, 1_000), (1_000_000, 200))
     assert ranges.RULES["full"] == linting.RULES["full"] == 1_000_000
