@@ -26,7 +26,7 @@ from matchwood.bench.setup import insert_all, sizes, warm_up
 from matchwood.index import Index
 from matchwood.progress import Progress
 
-ENGINES = ("scan", "counting", "kindex", "pstbloom", "psthash", "hem", "atree")
+ENGINES = ("scan", "counting", "kindex", "pstbloom", "psthash", "hem", "betree", "atree")
 WAYS = ("bulk", "one by one")
 RULES = {"smoke": 1_000, "quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
 VALUES = 20

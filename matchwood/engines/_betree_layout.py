@@ -53,8 +53,9 @@ PARTITION = 10
     EVENTS,  # that came by in the present window
 ) = range(PARTITION)
 
-EXACT, SPLIT, WHOLE, QUEUED, DIRTY, GONE = 1, 2, 4, 8, 16, 32
-"""Flags: in the hash table; cut in halves; never to be cut; waits to be settled; its rows are out of date; free."""
+EXACT, SPLIT, WHOLE, QUEUED, DIRTY, GONE, STALE = 1, 2, 4, 8, 16, 32, 64
+"""Flags: in the hash table; cut in halves; never to be cut; waits to be settled; its rows are out of date; free; its
+rows hold units that are gone, or have no room for those that came."""
 
 NONE, OUTSIDE = -1, -1
 ROOT, ALWAYS = 0, 1

@@ -43,7 +43,7 @@ from matchwood.engines._betree_leaf_kernels import (
 )
 from matchwood.engines._betree_node_kernels import bucket_key, find, partition_key
 from matchwood.engines._betree_predicate_kernels import restore_nulls, select_rows
-from matchwood.engines._betree_row_kernels import attribute_bit, row_width
+from matchwood.engines._betree_row_kernels import LEAF_START, attribute_bit, row_width
 from matchwood.engines._tail_kernels import verify_tails
 from matchwood.engines._verify_kernels import clear, scatter
 
@@ -154,11 +154,11 @@ def _scan(
     nodes, pool, width, waiting, touched = shape.clusters, shape.pool, row_width(form), 0, np.int32(0)
     for place in range(count):
         at = CLUSTER * np.int64(reached[place])
-        start = np.int64(nodes[at + START])
+        start = np.int64(nodes[at + START]) + LEAF_START
         touched ^= touch(pool, start, start + np.int64(nodes[at + COUNT]) * width)
     for place in range(count):
         at = CLUSTER * np.int64(reached[place])
-        rows, start, before = np.int64(nodes[at + COUNT]), np.int64(nodes[at + START]), used
+        rows, start, before = np.int64(nodes[at + COUNT]), np.int64(nodes[at + START]) + LEAF_START, used
         stop = start + rows * width
         work[1] += rows
         while start < stop:

@@ -45,6 +45,7 @@ from matchwood.engines._betree_layout import (
     RIGHT,
     ROOM,
     RULES,
+    STALE,
     START,
     SUBSUMED,
     TOP,
@@ -264,5 +265,6 @@ def unlink(tree: Any, unit: Any) -> None:
     if after != NONE:
         tree.before[after] = before
     tree.clusters[CLUSTER * cluster + COUNT] -= 1
+    tree.clusters[CLUSTER * cluster + FLAGS] |= STALE
     tree.homes[unit] = OUTSIDE
     soil(tree, cluster)

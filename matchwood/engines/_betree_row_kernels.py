@@ -35,6 +35,7 @@ from matchwood.engines._betree_layout import (
     PLACE,
     POOL,
     ROOM,
+    STALE,
     STAMP,
     START,
     UNCLEAN,
@@ -46,6 +47,9 @@ from matchwood.engines._tail_kernels import TAIL_START, tail_words, write_tail
 
 ALWAYS_LOW, ALWAYS_WIDTH = -1, -(2**31) + 1
 """A test that every label passes, and NULL_LABEL: the width is 2**31 + 1, taken as unsigned."""
+
+LEAF_START = 3
+"""Before the rows of a leaf stand how many there is room for, where the next tail goes, and how many there are."""
 
 TEST, BIT, BARE = 4, 2, 1
 """Integers of a row behind its Bloom filter: test and tail, bit and tail, unit."""
@@ -110,35 +114,48 @@ def _tail_room(tree: Any, conjunctions: Any, unit: Any, plain: bool) -> Any:
 
 
 @bare_kernel
-def _leaf_room(tree: Any, conjunctions: Any, cluster: Any, form: Any) -> Any:
-    """How many integers the rows and tails of a leaf take at most."""
-    nodes = tree.clusters
-    room = np.int64(nodes[CLUSTER * cluster + COUNT]) * row_width(form)
+def _tails_room(tree: Any, conjunctions: Any, cluster: Any, form: Any, count: Any) -> Any:
+    """How many integers the tails of the first units of a leaf take at most."""
+    room = np.int64(0)
     if form.blocks:
         _mark_subsumed(tree, cluster)
-        unit = nodes[CLUSTER * cluster + HEAD]
-        while unit != NONE:
+        unit = tree.clusters[CLUSTER * cluster + HEAD]
+        for _ in range(count):
             room += _tail_room(tree, conjunctions, unit, form.kind == 0)
             unit = tree.after[unit]
     return room
 
 
 @bare_kernel
-def plan_rows(tree: Any, conjunctions: Any, form: Any) -> Any:
+def _can_grow(tree: Any, conjunctions: Any, cluster: Any, form: Any, pool: Any) -> Any:
+    """Whether the rows of a leaf are still right, and have room for the units that came."""
+    at, nodes = CLUSTER * np.int64(cluster), tree.clusters
+    start, room, count = np.int64(nodes[at + START]), nodes[at + ROOM], nodes[at + COUNT]
+    if nodes[at + FLAGS] & STALE != 0 or room == 0 or count > pool[start]:
+        return False
+    more = _tails_room(tree, conjunctions, cluster, form, count - pool[start + 2])
+    return pool[start + 1] + more <= start + room
+
+
+@bare_kernel
+def plan_rows(tree: Any, conjunctions: Any, form: Any, pool: Any) -> Any:
     """Find room for the rows that are out of date where they are, or at the end of the pool; returns the new end.
 
-    A leaf that moves gets a quarter more than it needs, so that it need not move each time.
+    A leaf that is written anew gets a quarter more than it needs, so that rules that come one by one are appended.
     """
     nodes, state = tree.clusters, tree.state
     for place in range(state[UNCLEAN]):
         at = CLUSTER * np.int64(tree.unclean[place])
-        if nodes[at + FLAGS] & GONE != 0:
+        if nodes[at + FLAGS] & GONE != 0 or _can_grow(tree, conjunctions, tree.unclean[place], form, pool):
             continue
-        wanted = _leaf_room(tree, conjunctions, tree.unclean[place], form)
-        if wanted > nodes[at + ROOM]:
+        nodes[at + FLAGS] |= STALE
+        count = np.int64(nodes[at + COUNT])
+        tails = _tails_room(tree, conjunctions, tree.unclean[place], form, count)
+        wanted = LEAF_START + (count + count // 4) * row_width(form) + tails + tails // 4
+        if wanted > nodes[at + ROOM] and count > 0:
             state[WASTE] += nodes[at + ROOM]
-            nodes[at + START], nodes[at + ROOM] = state[POOL], wanted + wanted // 4
-            state[POOL] += nodes[at + ROOM]
+            nodes[at + START], nodes[at + ROOM] = state[POOL], wanted
+            state[POOL] += wanted
     return state[POOL]
 
 
@@ -211,6 +228,22 @@ def _write_references(
     return end + TAIL_START + count
 
 
+@bare_kernel
+def _open_leaf(tree: Any, cluster: Any, width: Any, packed: bool, pool: Any) -> Any:
+    """Where the next row and the next tail of a leaf go, and how many units from the first on are to be written."""
+    at, nodes = CLUSTER * np.int64(cluster), tree.clusters
+    start, count = np.int64(nodes[at + START]), np.int64(nodes[at + COUNT])
+    if not packed and nodes[at + FLAGS] & STALE == 0:
+        laid = np.int64(pool[start + 2])
+        return start + LEAF_START + laid * width, np.int64(pool[start + 1]), count - laid
+    if packed:
+        start = tree.state[POOL]
+        nodes[at + START] = start
+    capacity = count if packed else count + count // 4
+    pool[start] = capacity
+    return start + LEAF_START, start + LEAF_START + capacity * width, count
+
+
 @kernel
 def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, packed: bool, pool: Any) -> None:
     """Write the rows of all leaves that are out of date: where they were planned, or, if `packed`, one behind the
@@ -225,16 +258,16 @@ def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, 
     for place in range(state[UNCLEAN]):
         cluster = tree.unclean[place]
         at = CLUSTER * np.int64(cluster)
-        nodes[at + FLAGS] &= ~DIRTY
-        if nodes[at + FLAGS] & GONE != 0:
+        if nodes[at + FLAGS] & GONE != 0 or nodes[at + COUNT] == 0:
+            state[WASTE] += nodes[at + ROOM]
+            nodes[at + FLAGS] &= ~(DIRTY | STALE)
+            nodes[at + ROOM] = 0
             continue
         if form.blocks:
             _mark_subsumed(tree, cluster)
-        if packed:
-            nodes[at + START] = state[POOL]
-        row, unit = np.int64(nodes[at + START]), nodes[at + HEAD]
-        end = row + np.int64(nodes[at + COUNT]) * width
-        while unit != NONE:
+        row, end, more = _open_leaf(tree, cluster, width, packed, pool)
+        unit = nodes[at + HEAD]
+        for _ in range(more):
             count, inner = offsets[unit + 1] - offsets[unit], row
             row += width
             if form.bloom_bits > 0:
@@ -255,8 +288,11 @@ def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, 
             else:
                 end = _write_references(conjunctions, known, unit, order, kept, pool, inner, end)
             unit = tree.after[unit]
+        start = nodes[at + START]
+        pool[start + 1], pool[start + 2] = end, nodes[at + COUNT]
+        nodes[at + FLAGS] &= ~(DIRTY | STALE)
         if packed:
-            state[POOL], nodes[at + ROOM] = end, end - nodes[at + START]
+            state[POOL], nodes[at + ROOM] = end, end - start
     state[UNCLEAN] = 0
 
 
@@ -268,7 +304,7 @@ def forget_rows(tree: Any) -> None:
     for cluster in range(state[CLUSTERS]):
         at = CLUSTER * cluster
         nodes[at + ROOM] = 0
-        nodes[at + FLAGS] &= ~DIRTY
+        nodes[at + FLAGS] &= ~(DIRTY | STALE)
         if nodes[at + FLAGS] & GONE == 0:
             nodes[at + FLAGS] |= DIRTY
             tree.unclean[state[UNCLEAN]] = cluster

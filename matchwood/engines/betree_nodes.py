@@ -42,7 +42,7 @@ from matchwood.engines._betree_layout import (
     Tree,
 )
 from matchwood.engines._betree_node_kernels import enter_all, new_cluster
-from matchwood.engines._betree_row_kernels import forget_rows, lay_out, plan_rows, row_width
+from matchwood.engines._betree_row_kernels import LEAF_START, forget_rows, lay_out, plan_rows, row_width
 from matchwood.engines._record_kernels import WIDTH
 from matchwood.engines._tail_kernels import TAIL_START
 from matchwood.engines._views import read_only, require, require_range, saved
@@ -154,9 +154,9 @@ class Nodes:
         if not state[UNCLEAN]:
             return
         if anew:
-            pool = np.empty(_most_room(conjunctions, form), np.int32)
+            pool = np.empty(LEAF_START * int(state[CLUSTERS]) + _most_room(conjunctions, form), np.int32)
         else:
-            self.pool.resize(int(plan_rows(self.tree(), conjunctions, form)))
+            self.pool.resize(int(plan_rows(self.tree(), conjunctions, form, self.pool.view())))
             pool = self.pool.writable()
         lay_out(self.tree(), conjunctions, known, form, read_only(presence, np.float32), anew, pool)
         if anew:

@@ -410,7 +410,7 @@ def test_blocks_hold_the_constraints_that_are_left() -> None:
     store, _ = stored([(equal(0, 1 + number % 8), span(1, 0, number)) for number in range(60)])
     engine = built(store, max_cap=20, evaluation="plain")
     engine.rebuild()
-    assert engine.stats()["bytes_rows"] == 4 * 60 * (4 + 2)
+    assert engine.stats()["bytes_rows"] == 4 * (60 * (4 + 2) + 8 * 3)
     long = tuple(span(attribute, 0, 40) for attribute in range(30))
     store, contents = stored([long, long[:5], long[3:25]])
     for options in ({"evaluation": "plain"}, {"evaluation": "lazy"}, {"evaluation": "bitmap"}):
