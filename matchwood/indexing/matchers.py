@@ -16,6 +16,7 @@ from matchwood.indexing.find_query import Query
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.reference import OracleMatcher
 from matchwood.language import Expression
+from matchwood.ranking import RuleWeights
 from matchwood.rules import Rows, RuleTable
 
 
@@ -44,6 +45,8 @@ class Matcher(Protocol):
     """
 
     name: str
+    given: RuleWeights | None
+    """Bounds that no rule may weigh more than."""
 
     @property
     def reconsider_due(self) -> bool:
