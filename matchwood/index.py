@@ -88,7 +88,8 @@ class Index(MutableMapping[Any, str]):
             rule_id = self._table.checked_id(rule_id)
             row, schema = self._table.find(rule_id), self._encoder.schema
             replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else ()
-            prepared = Preparation(self._encoder, self._matcher.normal).prepare(rule_id, source, replaced=replaced)
+            preparation = Preparation(self._encoder, self._matcher.normal, given=self._matcher.given)
+            prepared = preparation.prepare(rule_id, source, replaced=replaced)
             with self._storing():
                 if row >= 0:
                     self._matcher.replace(np.array([row], np.int32), [prepared])

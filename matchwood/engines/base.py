@@ -105,13 +105,13 @@ class Structure(ABC):
     def _check_value(cls, name: str, value: Any) -> None:
         kind, option = type(cls.options[name]), f"option {name!r} of engine {cls.name!r}"
         if type(value) is not kind:
-            words = {bool: "True or False", int: "an integer", float: "a float", str: "a string"}
+            words = {bool: "True or False", int: "an integer", float: "a float", str: "a string", dict: "a dict"}
             wanted = words.get(kind, f"of type {kind.__name__}")
             raise InvalidArgument(f"{option} must be {wanted} (got {value!r:.80}, a {type(value).__name__})")
         if value not in (known := cls.choices.get(name, (value,))):
             raise InvalidArgument(f"{option} must be one of {', '.join(map(repr, known))} (got {value!r:.80})")
-        least, most = cls.limits.get(name, (value, value))
-        if not least <= value <= most:
+        least, most = cls.limits.get(name, (0, 0))
+        if name in cls.limits and not least <= value <= most:
             raise InvalidArgument(f"{option} must be from {least} to {most} (got {value!r:.80})")
 
     @abstractmethod

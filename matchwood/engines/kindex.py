@@ -54,7 +54,7 @@ class KIndex(Engine):
     name: ClassVar[str] = "kindex"
     clauses: ClassVar[bool] = True
     ranks: ClassVar[bool] = True
-    options: ClassVar[Mapping[str, Any]] = {"form": "auto", "compressed": False, "direct": True}
+    options: ClassVar[Mapping[str, Any]] = {"form": "auto", "compressed": False, "direct": True, "bounds": {}}
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"form": ("auto", "dnf", "cnf")}
     store: ConjunctionStore
 

@@ -16,8 +16,13 @@ from matchwood.ranking import RuleWeights
 from matchwood.ranking.bounds import Row, RowBounds, row_bounds
 
 
-def batch_bounds(encoder: Encoder, prepared: Sequence[Prepared], encoded: EncodedConjunctions) -> UnitBounds:
-    """The bounds of the units of these rules, all conjunctions or all clauses, which `encoded` holds in their order."""
+def batch_bounds(
+    encoder: Encoder, prepared: Sequence[Prepared], encoded: EncodedConjunctions, given: RuleWeights | None = None
+) -> UnitBounds:
+    """The bounds of the units of these rules, all conjunctions or all clauses, which `encoded` holds in their order.
+
+    Where bounds are `given`, they take the place of what a rule weighs.
+    """
     rows: list[Row] = []
     found: list[RowBounds] = []
     constants: list[float] = []
@@ -26,6 +31,7 @@ def batch_bounds(encoder: Encoder, prepared: Sequence[Prepared], encoded: Encode
         units = _units(rule.normal)
         if units:
             weights = RuleWeights(rule.weights.by_attribute)
+            weights = weights.under(given) if given else weights
             found += row_bounds(rule.tree, weights, units, encoder.bind, is_cnf=of_clauses)
             rows += units
             constants += [rule.weights.constant] * len(units)

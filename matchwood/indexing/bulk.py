@@ -64,7 +64,8 @@ class _Rehearsal:
         self._index, self._replaces = index, on_duplicate == "replace"
         self._schema = index._encoder.schema.copy()
         self._schema.find_witness = self._find_witness
-        self._prepare = Preparation(index._encoder, index._matcher.normal, self._schema).prepare
+        matcher = index._matcher
+        self._prepare = Preparation(index._encoder, matcher.normal, self._schema, matcher.given).prepare
         self._waiting: dict[Any, list[Use]] = {}
         """What rules that are not stored yet ask of their attributes, by id."""
         self._some_id: Any = None

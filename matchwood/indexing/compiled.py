@@ -25,6 +25,7 @@ from matchwood.indexing.live_rules import check_links, insert_rules, remove_rule
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.ranking import RankedEvents, top_of_event
 from matchwood.indexing.watch import Watch
+from matchwood.indexing.weights import given_bounds
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression
 from matchwood.logic import (
@@ -39,7 +40,7 @@ from matchwood.logic import (
     smaller_of,
     unsuppressed,
 )
-from matchwood.ranking import Book
+from matchwood.ranking import Book, RuleWeights
 from matchwood.rules import RuleTable
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class CompiledMatcher:
         self.bounds = BoundTable(self.conjunctions) if self.over is not None and self.over.ranks else None
         """How much they can score, where the engine asks for that."""
         self.engine.bounds = self.bounds
+        self.given: RuleWeights | None = given_bounds(self.engine.settings.get("bounds"))
+        """What no rule may weigh more than, where the engine was given bounds."""
         self.generation = 0
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
@@ -179,7 +182,7 @@ class CompiledMatcher:
         """Note how much the rules of these units can score; returns the units whose bounds have risen."""
         if self.bounds is None:
             return _NONE
-        return self.bounds.raise_to(units, batch_bounds(self.encoder, prepared, encoded))
+        return self.bounds.raise_to(units, batch_bounds(self.encoder, prepared, encoded, self.given))
 
     def _store_forms(self, rows: NDArray[np.int32], forms: list[Form]) -> None:
         encoded = self.encoder.encode_forms(forms, shared=self.forms.settings["unique"])

@@ -17,6 +17,7 @@ from matchwood.indexing.find_query import Query
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.reference import OracleMatcher
 from matchwood.language import Expression
+from matchwood.ranking import RuleWeights
 from matchwood.rules import Rows, RuleTable
 
 
@@ -48,6 +49,8 @@ class Matcher(Protocol):
     """The engine that matches."""
     setting: str
     """What the index was made with: the same, or `auto`."""
+    given: RuleWeights | None
+    """Bounds that no rule may weigh more than."""
 
     @property
     def reconsider_due(self) -> bool:

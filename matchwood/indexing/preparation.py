@@ -11,7 +11,7 @@ from matchwood.indexing.weights import Weights, checked_weights
 from matchwood.language import Attribute, Expression, in_source, parse
 from matchwood.language.names import has_surrogate
 from matchwood.logic import Clauses, Conjunction, Form
-from matchwood.ranking import check_values
+from matchwood.ranking import RuleWeights, check_bounds, check_values
 
 Normal: TypeAlias = list[Conjunction] | Clauses | Form
 """What a rule becomes: any of some conjunctions, all of some clauses, or the whole expression."""
@@ -32,11 +32,18 @@ class Preparation:
 
     `normal`  what a rule becomes: the matcher's own
     `schema`  the types that rules are held against: the encoder's own, or a copy that knows of rules to come
+    `given`   bounds that no weight may be above
     """
 
-    def __init__(self, encoder: Encoder, normal: Callable[[Expression], Normal], schema: Schema | None = None) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        normal: Callable[[Expression], Normal],
+        schema: Schema | None = None,
+        given: RuleWeights | None = None,
+    ) -> None:
         self.schema = encoder.schema if schema is None else schema
-        self._normal, self._bind = normal, encoder.bind
+        self._normal, self._bind, self._given = normal, encoder.bind, given
 
     def prepare(
         self, rule_id: Any, source: Any, options: Mapping[str, Any] | None = None, replaced: Iterable[Use] = ()
@@ -53,6 +60,8 @@ class Preparation:
             raise (in_source(error, expression, source) if isinstance(source, str) else error) from None
         if "{" in weights.by_attribute[1:]:
             check_values(expression, weights.by_attribute, self._bind)
+        if self._given:
+            check_bounds(expression, RuleWeights(weights.by_attribute), self._given, self._bind)
         return Prepared(text, uses, normal, weights, expression)
 
 

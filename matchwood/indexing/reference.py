@@ -25,6 +25,7 @@ from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression, parse
 from matchwood.logic import Conjunction, Form, dnf_of
+from matchwood.ranking import RuleWeights
 from matchwood.ranking.ranked import NO_WORK, joined, nothing_ranked
 from matchwood.rules import Rows, RuleTable
 from matchwood.rules.hits import ROOM
@@ -36,6 +37,7 @@ class OracleMatcher:
     name = setting = "oracle"
     reconsider_due = False
     merge_due = False
+    given: RuleWeights | None = None
 
     def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
         if options:

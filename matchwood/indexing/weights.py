@@ -12,6 +12,7 @@ import numpy as np
 
 from matchwood.errors import InvalidArgument
 from matchwood.language.names import has_surrogate
+from matchwood.ranking import RuleWeights
 
 OPTIONS = ("weight", "weights")
 
@@ -96,3 +97,11 @@ def checked_number(what: str, value: Any) -> float:
     if not (math.isfinite(number) and number >= 0):
         raise InvalidArgument(f"{what} must be finite and at least 0 (got {value!r:.80})")
     return number + 0.0
+
+
+def given_bounds(bounds: Any) -> RuleWeights:
+    """The bounds given as an option of an engine, spelled as the weights of a rule are."""
+    try:
+        return RuleWeights(_attribute_weights(bounds))
+    except InvalidArgument as error:
+        raise InvalidArgument(f"option 'bounds': {error}") from None

@@ -37,6 +37,15 @@ class RuleWeights:
     def __bool__(self) -> bool:
         return bool(self._by_attribute)
 
+    def __contains__(self, attribute: str) -> bool:
+        return attribute in self._by_attribute
+
+    def under(self, given: RuleWeights) -> RuleWeights:
+        """The same weights, but those `given` for every attribute that has some there."""
+        raised = RuleWeights(None)
+        raised._by_attribute = {**self._by_attribute, **given._by_attribute}
+        return raised
+
     def of(self, attribute: str) -> float | ByValue:
         """The weight of an attribute's predicates, or the weights of its values; 1 where none is given."""
         return self._by_attribute.get(attribute, 1.0)

@@ -88,7 +88,7 @@ class UsesTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         index, kinds = self.settings.index(), dict(self.chosen.keys())
-        prepare = Preparation(index._encoder, index._matcher.normal).prepare
+        prepare = Preparation(index._encoder, index._matcher.normal, given=index._matcher.given).prepare
         firsts: dict[Use, Any] = {}
         for _, part in by_shard(batches):
             for rule in _rules(EachIdOnce(part, self.keeps_last)):
