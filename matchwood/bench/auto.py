@@ -15,8 +15,9 @@ import numpy as np
 from matchwood.bench.auto_cells import Outcome, Timed, measure, warm_up
 from matchwood.bench.auto_plan import SCALES, Cell, Scale, cells, table_cells
 from matchwood.bench.auto_run import Fared, fare
-from matchwood.choosing.model import Model, fit
+from matchwood.choosing.model import Model, fit, with_margins
 from matchwood.engines import engine_names
+from matchwood.indexing.auto import FIRST_ENGINE
 from matchwood.progress import Progress
 
 FITTED, HELD_OUT, TABLE = "fitted", "held out", "table"
@@ -51,10 +52,10 @@ def _measured(cell: Cell, size: Scale, advance: Callable[[], None]) -> Outcome:
 def fitted(outcomes: Sequence[Outcome]) -> Model:
     """Weights for all engines over conjunctions."""
     names = engine_names("conjunctions")
-    features = [outcome.by_events for outcome in outcomes]
+    features, by_rules = [found.by_events for found in outcomes], [found.by_rules for found in outcomes]
     match = {name: [_own_us(outcome, name) for outcome in outcomes] for name in names}
     build = {name: [_build_us(outcome, name) for outcome in outcomes] for name in names}
-    return fit(features, match, build)
+    return with_margins(fit(features, match, build), by_rules, match, FIRST_ENGINE)
 
 
 def _own_us(outcome: Outcome, name: str) -> float:
@@ -117,11 +118,12 @@ def _auto(fared: Fared, best: float, scan: float) -> dict[str, Any]:
 
 
 def summary(rows: Sequence[dict[str, Any]], half: str) -> list[dict[str, Any]]:
-    """Of each engine over one half: the geometric mean of its regret, the 95th percentile, the worst."""
+    """Of each engine over one half: the geometric mean of its times and of its regret, and the regret's upper end."""
     own = [row for row in rows if row["half"] == half]
     found = []
     for name in dict.fromkeys(row["engine"] for row in own):
-        regrets = [row["regret"] for row in own if row["engine"] == name and row.get("regret")]
+        mine = [row for row in own if row["engine"] == name and row.get("regret")]
+        regrets, times = [row["regret"] for row in mine], [row["us_per_event"] for row in mine]
         everywhere = len(regrets) == len({row["workload"] for row in own})
         found.append(
             {
@@ -129,13 +131,18 @@ def summary(rows: Sequence[dict[str, Any]], half: str) -> list[dict[str, Any]]:
                 "workload": f"all, {half}",
                 "half": half,
                 "cells": len(regrets),
-                "regret": round(float(np.exp(np.mean(np.log(regrets)))), 3) if everywhere else None,
+                "us_per_event": round(_geometric_mean(times), 3) if everywhere else None,
+                "regret": round(_geometric_mean(regrets), 3) if everywhere else None,
                 "regret_p95": round(float(np.percentile(regrets, 95)), 3) if everywhere else None,
                 "regret_worst": max(regrets) if everywhere else None,
                 "checked": True,
             }
         )
     return found
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
 
 
 def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -74,8 +74,17 @@ def cells(scale: str) -> list[Cell]:
     """The grid of a scale; both halves have cells of every family."""
     size = SCALES[scale]
     found = [*_begen(size), *_ads(size), *_hem(size), *_texts(size), *_trees(size)]
-    kept = found if size.share == 1 else found[:: max(1, round(1 / size.share))]
-    return [cell._replace(held_out=bool(place % 2)) for place, cell in enumerate(kept)]
+    seen: dict[str, int] = {}
+    for place, cell in enumerate(found):
+        seen[cell.family] = seen.get(cell.family, 0) + 1
+        found[place] = cell._replace(held_out=seen[cell.family] % 2 == 0)
+    return found if size.share == 1 else _some(found, size.share)
+
+
+def _some(grid: list[Cell], share: float) -> list[Cell]:
+    """A part of each half."""
+    step = max(1, round(1 / share))
+    return [cell for half in (False, True) for cell in [each for each in grid if each.held_out == half][::step]]
 
 
 def table_cells(scale: str) -> list[Cell]:
@@ -128,11 +137,10 @@ _NUMBERS = ("dimensions", "cardinality", "rule_size", "matching", "equality")
 def _ads(size: Scale) -> list[Cell]:
     found = []
     for rules in size.sizes:
-        for place, matching in enumerate((0.0003, 0.001, 0.0025)):
-            share = max(matching, 3 / rules)
-            make = partial(ads, rules=rules, events=size.events, matching=share, seed=SEED + place)
-            if share <= _MOST_ADS:
-                found.append(Cell("ads", f"ads {rules:,} match={share:.3g}", make, False))
+        shares = {min(_MOST_ADS, max(matching, 3 / rules)) for matching in (0.0003, 0.001, _MOST_ADS)}
+        for share in sorted(shares):
+            make = partial(ads, rules=rules, events=size.events, matching=share, seed=SEED)
+            found.append(Cell("ads", f"ads {rules:,} match={share:.3g}", make, False))
     return found
 
 

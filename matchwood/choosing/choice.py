@@ -10,17 +10,15 @@ from matchwood.choosing.model import Model
 from matchwood.choosing.trial import Measured, Trial
 
 BETTER = 0.9
-"""By the model alone, another engine is taken if it should need less than this share of the time: errors are larger."""
+"""Another engine is taken if it needs less than this share of the time in a trial, or should by what trials have shown;
+by the model alone, the model's own margins decide."""
 
-SURELY_BETTER = 0.95
-"""By a measurement, another engine is taken if it needs less than this share of the time."""
-
-WITHIN = 2.0
+WITHIN = 1.5
 """An engine is worth a trial if it should take less than so many times as long as the best."""
 
 MOST_TRIED = 3
 
-LEAST_GAIN, MOST_GAIN = 0.15, 0.5
+LEAST_GAIN, MOST_GAIN = 0.06, 0.5
 """The share of the time that a trial is expected to save: not nothing where the model sees no gain, since it errs; and
 not more than half, so that trials never take more than half of the time that matching took before."""
 
@@ -62,8 +60,12 @@ class Choice:
     def best_by_rules(self, features: Features) -> str:
         """The engine that should be the fastest; the present one if no other is clearly better."""
         predicted = self.predict(features)
-        best = min(predicted, key=lambda name: predicted[name])
-        return best if predicted[best] < BETTER * predicted[self.engine] else self.engine
+        better = [name for name in self._allowed if predicted[name] < self._margin(name) * predicted[self.engine]]
+        return min(better, key=lambda name: predicted[name], default=self.engine)
+
+    def _margin(self, name: str) -> float:
+        known = name in self.measured and self.engine in self.measured
+        return BETTER if known else self._model.margins[name]
 
     def take_by_rules(self, name: str) -> None:
         """Another engine is at work, because of what is known of the rules."""
@@ -101,7 +103,7 @@ class Choice:
         before = self.engine
         self.measured = {before: trial.now.us(), **{name: found.us() for name, found in trial.measured.items()}}
         self._correct(trial)
-        if now is None or now.ratio(trial.now) > SURELY_BETTER:
+        if now is None or now.ratio(trial.now) > BETTER:
             self.why = f"{before} took {trial.now.us():.3g} µs an event in a trial, and {_others(trial.measured)}"
             self.source = "trial"
             return False
@@ -152,11 +154,15 @@ class Choice:
         self.engine, self.why, self.source = str(saved["engine"]), str(saved["why"]), str(saved["source"])
         self.changes, self.trials = int(saved["changes"]), int(saved["trials"])
         self.trial_seconds = float(saved["trial_seconds"])
-        self.predicted, self.measured = dict(saved["predicted_us"]), dict(saved["measured_us"])
-        self.features = Features(**saved["features"]) if saved["features"] else None
-        self._corrections = {name: float(saved["corrections"][name]) for name in saved["corrections"]}
+        self.predicted, self.measured = _floats(saved["predicted_us"]), _floats(saved["measured_us"])
+        self.features = Features(**_floats(saved["features"])) if saved["features"] else None
+        self._corrections = _floats(saved["corrections"])
         if self.engine not in self._allowed:
             raise ValueError(f"{self.engine!r} is no engine that can be chosen")
+
+
+def _floats(saved: Mapping[str, Any]) -> dict[str, float]:
+    return {str(name): float(saved[name]) for name in saved}
 
 
 def _others(measured: Mapping[str, Measured]) -> str:

@@ -9,7 +9,7 @@ from matchwood.engines.base import Work
 FIRST_LOOK = 0.2
 """Seconds of matching before anybody thinks about it at all: looking takes some 20 ms."""
 
-LATER = 4.0
+LATER = 16.0
 """After a trial, the next is due when matching has taken so many times as long as until then."""
 
 WINDOW = 0.5

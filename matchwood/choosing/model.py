@@ -39,11 +39,20 @@ TERMS = (
 BUILD_TERMS = ("index", "units", "all_constraints", "far_constraints")
 
 
+MARGINS = (0.9, 0.7, 0.5, 0.35, 0.2, 0.0)
+"""Before any event is known, predictions err by a factor; by a larger one for some engines than for others."""
+
+
 class Model(NamedTuple):
-    """Weights by engine: microseconds for each of TERMS, and microseconds to build for each of BUILD_TERMS."""
+    """Weights by engine: microseconds for each of TERMS, and microseconds to build for each of BUILD_TERMS.
+
+    `margins`  by rules alone, an engine is taken if it should need less than this share of the present one's time;
+               never, if that is 0
+    """
 
     match: Mapping[str, Sequence[float]]
     build: Mapping[str, Sequence[float]]
+    margins: Mapping[str, float]
 
     @property
     def engines(self) -> list[str]:
@@ -100,12 +109,13 @@ def read_model(table: Mapping[str, Any]) -> Model:
     """A model from what `as_table` made; weights by name, so that a term that is new counts for nothing."""
     match = {engine: [weights.get(term, 0.0) for term in TERMS] for engine, weights in table["match"].items()}
     build = {engine: [weights.get(term, 0.0) for term in BUILD_TERMS] for engine, weights in table["build"].items()}
-    return Model(match, build)
+    return Model(match, build, dict(table["margins"]))
 
 
 def as_table(model: Model, **about: Any) -> dict[str, Any]:
     """A model as plain data, without the terms that count for nothing."""
-    return {**about, "match": _named(TERMS, model.match), "build": _named(BUILD_TERMS, model.build)}
+    weights = {"match": _named(TERMS, model.match), "build": _named(BUILD_TERMS, model.build)}
+    return {**about, "margins": dict(model.margins), **weights}
 
 
 def _named(names: Sequence[str], weights: Mapping[str, Sequence[float]]) -> dict[str, dict[str, float]]:
@@ -123,7 +133,25 @@ def fit(
     return Model(
         {engine: _fitted(matching, np.asarray(times)).tolist() for engine, times in match_us.items()},
         {engine: _fitted(building, np.asarray(times)).tolist() for engine, times in build_us.items()},
+        dict.fromkeys(match_us, MARGINS[0]),
     )
+
+
+def with_margins(
+    model: Model, by_rules: Sequence[Features], match_us: Mapping[str, Sequence[float]], first: str
+) -> Model:
+    """Margins at which leaving the engine `first` would have saved most over all cells, in logarithms of the time.
+
+    `by_rules` are the features of the same cells, as they were before any event was known.
+    """
+    predicted = [model.predict(features) for features in by_rules]
+    margins = {first: MARGINS[0]}
+    for engine in match_us.keys() - {first}:
+        ratios = np.array([found[engine] / found[first] for found in predicted])
+        gains = np.log(np.asarray(match_us[first]) / np.asarray(match_us[engine]))
+        saved = [float(np.nansum(gains[ratios < margin])) for margin in MARGINS]
+        margins[engine] = MARGINS[int(np.argmax(saved))]
+    return model._replace(margins=dict(sorted(margins.items())))
 
 
 def _fitted(terms: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:

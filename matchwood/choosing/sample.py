@@ -11,7 +11,7 @@ from matchwood.encoding.codes import EncodedEvents
 
 MOST_EVENTS = 1_024
 MOST_A_CALL = 256
-SKIPPED = 16
+SKIPPED = 64
 """Once there are enough events, one call in so many leaves some."""
 
 

@@ -39,12 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _lines(figures: Mapping[str, Any], indent: str = "") -> Iterator[str]:
     """Nested figures, one a line, numbers grouped."""
     for name, value in figures.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             yield f"{indent}{name}"
             yield from _lines(value, indent + "  ")
         elif isinstance(value, list) and name == "ids":
             yield f"{indent}{name:24} {', '.join(map(str, value)) or 'none'}"
-        elif isinstance(value, list):
+        elif isinstance(value, list | Mapping):
             yield f"{indent}{name:24} {'none' if not value else len(value)}"
             yield from (f"{indent}  {_entry(entry)}" for entry in value)
         else:

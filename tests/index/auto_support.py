@@ -76,7 +76,7 @@ def obey(monkeypatch: pytest.MonkeyPatch, wanted: list[str]) -> None:
 
     monkeypatch.setattr(Choice, "plan", plan)
     monkeypatch.setattr(Choice, "best_by_rules", keep)
-    monkeypatch.setattr(choice, "SURELY_BETTER", float("inf"))
+    monkeypatch.setattr(choice, "BETTER", float("inf"))
     monkeypatch.setattr(auto, "LEAST_UNITS", 1)
 
 

@@ -124,3 +124,25 @@ def test_a_header_that_makes_no_sense_is_refused(tmp_path: Path, change: dict[st
     storage.save(tmp_path, dict(snapshot.parts), {**snapshot.header, **change})
     with pytest.raises(CorruptSnapshot):
         mw.open(tmp_path)
+
+
+def test_shards_may_have_chosen_different_engines(tmp_path: Path) -> None:
+    wide = {n: f"a between {n} and {n + 2_000} and b between {2 * n} and {2 * n + 3_000}" for n in range(1_500)}
+    few = {2_000 + n: f"a = {n} and c is null" for n in range(20)}
+    write_shards(tmp_path, [wide, few])
+    sharded, whole = mw.open(tmp_path), mw.Index("scan")
+    whole.insert_many({**wide, **few})
+    assert sharded.engine == "counting, pstbloom"
+    stats = sharded.stats()
+    assert {name: told["engine"] for name, told in stats["choice"].items()} == {
+        "base-0": "counting",
+        "base-1": "pstbloom",
+    }
+    assert stats["health"]["base-1"]["skew"]["attributes"][0] == {"attribute": "a", "share": 1.0}
+    assert (stats["units"], stats["engine"]) == (1_520, "counting, pstbloom")
+    events = [{"a": 10 * n, "b": 20 * n} for n in range(40)]
+    assert sharded.match_many(events).equals(whole.match_many(events))
+    sharded[5_000] = "a >= 0"
+    whole[5_000] = "a >= 0"
+    assert sharded.engine == "counting"
+    assert sharded.match_many(events).equals(whole.match_many(events))
