@@ -8,6 +8,7 @@ the definitions among some of the rules, set by set, is held against every answe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from matchwood.bench.betree_plan import Scale
@@ -35,7 +36,7 @@ def finding(size: Scale) -> list[dict[str, Any]]:
         workload = begen(**settings, distribution=distribution)
         texts = workload.rules_text()
         index, sample = Index("betree"), Index("oracle")
-        build_s, _ = timed(lambda index=index, texts=texts: insert_all(index, texts))
+        build_s, _ = timed(partial(insert_all, index, texts))
         insert_all(sample, texts[:SAMPLE])
         asked = [("stabbing_subscription", expressive(workload), f"{distribution}, expressive events")]
         if distribution == "uniform":

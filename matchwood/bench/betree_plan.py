@@ -19,7 +19,7 @@ PROFILES: dict[str, tuple[dict[str, Any], ...]] = {
     "equality": tuple({"rules": 1_000_000, "equality": share} for share in (0.2, 0.6, 1.0)),
     "matching": tuple({"rules": 1_000_000, "matching": share} for share in (0.0001, 0.1, 0.5)),
     "expressiveness": tuple({"expressiveness": level} for level in EXPRESSIVENESS),
-    "Bloom filter": ({"rule_size": 5, "event_size": 7, "matching": 0.001},),
+    "Bloom filter": ({"rule_size": 5, "event_size": 7, "matching": 0.005},),
 }
 """Table III, a column a profile, and the levels of Table IV; what a profile does not name is as in `COMMON`."""
 
