@@ -10,35 +10,48 @@ from collections.abc import Mapping
 from typing import Any
 
 from matchwood.bench.betree_changes import changing
-from matchwood.bench.betree_plan import PAPER, SIZES, VARIANTS, Case, Scale, cases
+from matchwood.bench.betree_find import finding
+from matchwood.bench.betree_plan import BASELINE, GAINS, PAPER, SIZES, VARIANTS, Case, cases, engines_of
 from matchwood.bench.encoded_rules import Encoded, check, encoded
 from matchwood.bench.measure import Measured, check_agreement, measure_engine, timed
 from matchwood.engines import Engine, Workspace, engine_class
 from matchwood.engines.registry import engine_names
 from matchwood.progress import Progress
+from matchwood.workloads.ads import ads
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
 from matchwood.workloads.qgrams import qgrams
 
 OWN = "betree"
 MOST_NAMES = 27_000
-COMPARED = ("workload size", "Bloom filter")
-"""Profiles on which the variants are measured too."""
+_CHECKED_EVENTS = 5
 
 
 def run(scale: str) -> dict[str, Any]:
     warm_up()
-    planned, rows = list(cases(scale)), []
-    with Progress("bench betree", "workloads", len(planned) + 2) as progress:
+    size, rows = SIZES[scale], list[dict[str, Any]]()
+    planned = list(cases(scale))
+    with Progress("bench betree", "workloads", len(planned) + 4) as progress:
         for case in planned:
-            rows += measure(case, begen(**case.settings), SIZES[scale])
+            rows += measure(case, begen(**case.settings), scale)
             progress.advance()
-        names = qgrams(min(MOST_NAMES, SIZES[scale].most_rules), SIZES[scale].events, seed=7)
-        rows += measure(Case("q-grams", f"names {names.rules.count:,}", {"distribution": "names"}), names, SIZES[scale])
+        names = qgrams(min(MOST_NAMES, size.most_rules), size.events, seed=7)
+        rows += measure(Case("q-grams", f"names {names.rules.count:,}", {"distribution": "names"}), names, scale)
         progress.advance()
-        rows += changing(SIZES[scale])
+        rows += _advertisements(scale)
+        progress.advance()
+        rows += finding(size)
+        progress.advance()
+        rows += changing(size)
         progress.advance()
     return {"experiment": "betree", "scale": scale, "rows": rows}
+
+
+def _advertisements(scale: str) -> list[dict[str, Any]]:
+    """Ads, on which another paper measured a BE-Tree."""
+    size = SIZES[scale]
+    workload = ads(rules=size.ads_rules, events=size.events, matching=0.001, seed=7)
+    return measure(Case("Ads", f"ads {size.ads_rules:,}", {"distribution": "ads"}), workload, scale)
 
 
 def warm_up() -> None:
@@ -50,17 +63,15 @@ def warm_up() -> None:
         _built(OWN, given, options)[0].match(given.events, 0, Workspace())
 
 
-def measure(case: Case, workload: Workload, size: Scale) -> list[dict[str, Any]]:
+def measure(case: Case, workload: Workload, scale: str) -> list[dict[str, Any]]:
     """A row for each engine on one workload, and one for each variant of the BE-Tree where they are compared."""
     given = encoded(workload)
-    chosen: dict[str, tuple[str, Mapping[str, Any]]] = {name: (name, {}) for name in engine_names("conjunctions")}
-    if case.profile in COMPARED:
-        chosen |= {f"{OWN}, {name}": (OWN, options) for name, options in VARIANTS.items()}
     rows, results = [], dict[str, Measured]()
+    chosen = engines_of(case.profile, workload.rules.count, scale, engine_names("conjunctions"))
     for label, (name, options) in chosen.items():
         engine, build_s = _built(name, given, options)
-        results[label] = measure_engine(engine, given.events, size.seconds)
-        check(label, engine, given)
+        results[label] = measure_engine(engine, given.events, SIZES[scale].seconds)
+        check(label, engine, given, _CHECKED_EVENTS)
         rows.append(_row(label, engine, given, build_s, results[label]))
     check_agreement(results)
     distribution = case.settings["distribution"]
@@ -71,11 +82,16 @@ def measure(case: Case, workload: Workload, size: Scale) -> list[dict[str, Any]]
     ]
 
 
-def compared(results: Mapping[str, Measured], label: str) -> dict[str, float]:
-    """How often a scan's time an engine's goes into it; of a variant, the share of the default's time that it saves."""
+def compared(results: Mapping[str, Measured], label: str) -> dict[str, Any]:
+    """How often a scan's time an engine's goes into it; of a variant, the share of time that it saves, and of whose."""
     own = results[label].seconds
-    found = {"ratio_to_scan": round(results["scan"].seconds / own, 2)}
-    return found if "," not in label else {**found, "saves_time": round(1 - own / results[OWN].seconds, 3)}
+    found: dict[str, Any] = {"ratio_to_scan": round(results["scan"].seconds / own, 2)}
+    if not label.startswith(f"{OWN}, "):
+        return found
+    variant = label.removeprefix(f"{OWN}, ")
+    other = f"{OWN}, {BASELINE}" if variant in GAINS else OWN
+    saved = {"saves_time": round(1 - own / results[other].seconds, 3), "of": other}
+    return {**found, **saved, **({"paper_saves": GAINS[variant]} if variant in GAINS else {})}
 
 
 def _built(name: str, given: Encoded, options: Mapping[str, Any]) -> tuple[Engine, float]:

@@ -54,13 +54,14 @@ def _calibrated(settings: Settings) -> tuple[int, float]:
     rates = _accidents(settings, settings.base_size) / settings.matching
     if rates[-1] <= _GOOD:
         return settings.base_size, float(rates[-1] * settings.matching)
-    if rates.min() > _TOLERABLE:
+    spread = int(np.flatnonzero(rates <= max(_GOOD, rates.min()))[-1])
+    accidents = float(_accidents(settings, spread)[-1]) if rates.min() <= _TOLERABLE else 1.0
+    if accidents >= settings.matching:
         raise InvalidArgument(
             f"matching={settings.matching} is too low: at least {rates.min():.0%} of it would be accidents "
             "(raise it, or ask for more dimensions or larger rules)"
         )
-    spread = int(np.flatnonzero(rates <= max(_GOOD, rates.min()))[-1])
-    return spread, float(_accidents(settings, spread)[-1])
+    return spread, accidents
 
 
 def _accidents(settings: Settings, spread: int) -> NDArray[np.float64]:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from matchwood.bench import betree, betree_changes
-from matchwood.bench.betree_plan import PROFILES, SIZES, VARIANTS, cases
+from matchwood.bench import betree, betree_changes, betree_find
+from matchwood.bench.betree_plan import BASELINE, GAINS, PROFILES, SIZES, VARIANTS, cases
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.engines.betree import BETree
 from matchwood.engines.registry import engine_names
+from matchwood.indexing.find_query import SEMANTICS
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,7 @@ def rows() -> list[dict[str, Any]]:
 
 def test_a_row_for_every_engine_and_variant(rows: list[dict[str, Any]]) -> None:
     first = [row["engine"] for row in rows if row.get("profile") == "Bloom filter"]
+    assert {row.get("profile") for row in rows} == {*PROFILES, "q-grams", "Ads", None}
     assert first == [*engine_names("conjunctions"), *(f"betree, {name}" for name in VARIANTS)]
     assert {row["engine"] for row in rows if row["workload"].startswith("names")} == set(engine_names("conjunctions"))
     assert all(row["checked"] is True and row["us_per_event"] > 0 for row in rows)
@@ -34,6 +36,23 @@ def test_all_profiles_are_planned() -> None:
     assert set(SCALES) < set(SIZES)
     for options in VARIANTS.values():
         assert set(options) <= set(BETree.options)
+    assert {BASELINE, *GAINS} <= set(VARIANTS)
+
+
+def test_every_semantics_is_searched_with(rows: list[dict[str, Any]]) -> None:
+    found = [(row["workload"], row["semantics"]) for row in rows if row["engine"] == "find"]
+    assert {semantics for _, semantics in found} == set(SEMANTICS)
+    assert [workload for workload, _ in found if "expressive" in workload] == [
+        "uniform, expressive events",
+        "zipf, expressive events",
+    ]
+
+
+def test_a_wrong_answer_to_an_expression_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = betree_find.Index.find
+    monkeypatch.setattr(betree_find.Index, "find", lambda index, *a, **k: real(index, *a, **k)[: len(index) // 200])
+    with pytest.raises(WrongAnswer):
+        betree_find.finding(SIZES[SMOKE])
 
 
 def test_the_first_workload_comes_back(rows: list[dict[str, Any]]) -> None:
