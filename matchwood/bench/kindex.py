@@ -23,7 +23,7 @@ from matchwood.workloads.base import Workload
 from matchwood.workloads.contracts import contracts
 
 OWN = "kindex"
-SIZES = {"smoke": (1_500, 25), "quick": (100_000, 100), "full": (300_000, 100), "paper": (1_000_000, 200)}
+SIZES = {"smoke": (1_500, 25), "quick": (100_000, 100), "full": (300_000, 50), "paper": (1_000_000, 200)}
 """Rules and events of the sweeps."""
 
 LARGEST = {"quick": 300_000, "full": 1_000_000, "paper": 1_000_000}
@@ -32,7 +32,7 @@ LARGEST = {"quick": 300_000, "full": 1_000_000, "paper": 1_000_000}
 FROM_TEXT = 20_000
 """Rules at most that are built from text, and held against the oracle; more are built from codes."""
 
-RANKED = {"smoke": (1_000, 10), "quick": (10_000, 100), "full": (50_000, 100), "paper": (400_000, 200)}
+RANKED = {"smoke": (1_000, 10), "quick": (10_000, 100), "full": (20_000, 100), "paper": (400_000, 200)}
 PAPER = {
     "propagation": "1.58 to 2.97",
     "counting": "11.2 to 20.9",

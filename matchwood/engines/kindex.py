@@ -1,4 +1,4 @@
-"""VLDB 2009: inverted lists over conjunctions (DNF) and conjunctions of clauses (CNF), by size, sorted, skippable."""
+"""VLDB 2009: conjunctions (DNF) and conjunctions of clauses (CNF) in inverted lists by size, or in clusters."""
 
 from __future__ import annotations
 
@@ -43,12 +43,13 @@ class KIndex(Engine):
     `merged` builds a new main run from all that is alive, while others match, and `adopt` puts it in the place of all.
 
     `form`        `dnf` or `cnf`, or `auto`: for each rule the smaller
+    `direct`      whether units stand in clusters, where one clause leads to each and all else is tested at once;
+                  otherwise in posting lists, which Algorithms 1 and 2 read
     `compressed`  whether posting lists are compressed
-    `direct`      whether conjunctions are verified one by one, of those whose rarest attribute's key the event has;
-                  otherwise lists alone are read, by Algorithm 1. Clauses are always matched by Algorithm 2
+    `bounds`      what no rule may weigh more than; the façade holds rules against it, and computes bounds by it
 
-    Work: candidates are the units that K lists agree on, or that the key of their rarest attribute selects; verified
-    are those whose constraints were tested, or whose clauses were counted.
+    Work: candidates are the units that K lists agree on, or whose access clause holds; verified are those whose other
+    clauses were tested, or counted.
     """
 
     name: ClassVar[str] = "kindex"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,3 +134,26 @@ def test_errors_are_reported_beside_ranks(spark: Any, built: dict[int, str]) -> 
     assert "'age' must be" in told[1]
     with pytest.raises(InvalidArgument, match="prefix="):
         mws.match(events.withColumnRenamed("country", "score"), built[1], top=1)
+
+
+def test_a_stream_ranks_as_a_table_does(spark: Any, built: dict[int, str], tmp_path: Path) -> None:
+    rows = [tuple(event.values()) for event in EVENTS]
+    source = str(tmp_path / "in")
+    for part in (rows[:20], rows[20:]):
+        spark.createDataFrame(part, EVENTS_DDL).coalesce(1).write.mode("append").parquet(source)
+    stream = spark.readStream.schema(EVENTS_DDL).option("maxFilesPerTrigger", 1).parquet(source)
+    found: dict[int, list[tuple[int, Any, float]]] = {}
+    batches: list[int] = []
+
+    def write(hits: Any, batch_id: int, version: int) -> None:
+        batches.append(batch_id)
+        found.update(arrays(hits))
+
+    version = int(min(getattr(each, "version", each) for each in mws.versions(built[1])))
+    query = mws.match_stream(
+        stream, built[1], write, checkpointLocation=str(tmp_path / "checkpoint"), queryName="ranks",
+        trigger={"availableNow": True}, output="array", keep=["id"], top=3, weights=WEIGHTS, version=version,
+    )  # fmt: skip
+    query.awaitTermination()
+    assert batches == [0, 1]
+    assert found == best(index_of(weighted(RULES, seed=5)), 3, WEIGHTS)

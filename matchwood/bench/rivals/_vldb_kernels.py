@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel
 from matchwood.engines._kindex_layout import EMPTY
 from matchwood.engines._kindex_match_kernels import find_lists
 from matchwood.engines._record_kernels import ALTERNATIVE, WIDTH, attribute_of, hash_records
 from matchwood.engines._verify_kernels import clear, passes, scatter
 
 
-@kernel
+@bare_kernel
 def hash_constraints(records: Any, intervals: Any, hashes: Any) -> None:
     """A hash of each constraint by itself."""
     for position in range(len(hashes)):
         hashes[position] = hash_records(records, intervals, position, position + 1)
 
 
-@kernel
+@bare_kernel
 def count_true(events: Any, positions: Any, records: Any, intervals: Any, labels: Any, counts: Any) -> None:
     """For how many events each of some constraints holds."""
     for event in range(len(events.offsets) - 1):
@@ -30,7 +30,7 @@ def count_true(events: Any, positions: Any, records: Any, intervals: Any, labels
         clear(events, event, labels)
 
 
-@kernel
+@bare_kernel
 def match_propagation(
     clusters: Any, records: Any, intervals: Any, events: Any, first: int, units: Any, offsets: Any, work: Any
 ) -> None:
@@ -80,7 +80,7 @@ def match_propagation(
     work[3] = used
 
 
-@kernel
+@bare_kernel
 def clauses_true(offsets: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
     """Whether each clause of a unit has a constraint that holds."""
     holds, start = True, offsets[unit]
@@ -96,7 +96,7 @@ def clauses_true(offsets: Any, records: Any, intervals: Any, unit: Any, labels: 
     return holds
 
 
-@kernel
+@bare_kernel
 def match_clauses(
     run: Any, conjunctions: Any, every: bool, events: Any, first: int, cursors: Any, labels: Any, stamps: Any,
     units: Any, offsets: Any, work: Any,
