@@ -4,8 +4,8 @@ Matchwood matches all events, on one core. A peer has as many of the first event
 holds an event against one rule after the other, as many of the first rules: `rules` and `events` of its row are its
 sample, and `us_per_event_all` is what an event would take with all rules, in proportion. Its answers on the sample are
 Matchwood's. What a peer is worth is `times_slower`, than Matchwood in batches, which reads events from a table of one
-column an attribute. Databases have them as pairs of numbers: for them `times_slower_encoded`, than Matchwood's engine on
-events as codes, compares like with like.
+column an attribute. Databases have them as pairs of numbers: for them `times_slower_encoded`, than Matchwood's engine
+on events as codes, compares like with like.
 """
 
 from __future__ import annotations
