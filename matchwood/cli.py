@@ -1,4 +1,4 @@
-"""The command line: `matchwood demo | check | build | match | explain | find | stats | draw | bench | spark`.
+"""`matchwood demo | check | build | match | explain | find | stats | draw | generate | bench | spark`: all commands.
 
 Whatever goes wrong is told in one line on standard error, and by the exit status: 1 for a failure, 2 for a wrong call.
 """
@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 import matchwood
-from matchwood.commands import bench, build, check, demo, draw, explain, find, match, spark, stats
+from matchwood.commands import bench, build, check, demo, draw, explain, find, generate, match, spark, stats
 from matchwood.commands.calls import WrongCall
 from matchwood.errors import MatchwoodError
 
-COMMANDS = (demo, check, build, match, explain, find, stats, draw, bench, spark)
+COMMANDS = (demo, check, build, match, explain, find, stats, draw, generate, bench, spark)
 
 FAILED, WRONG_CALL, INTERRUPTED = 1, 2, 130
 

@@ -190,6 +190,13 @@ _ALL = (
         log=False,
     ),
     Experiment(
+        "bandwidth",
+        "matchwood.bench.bandwidth",
+        "How far the hottest engines are from memory speed",
+        value="us_per_event",
+        label=("workload", "engine"),
+    ),
+    Experiment(
         "peers",
         "matchwood.bench.peers",
         "Next to what users might pick instead: rule engines, DuckDB, Polars, Spark SQL",

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.workloads.abegen_settings import AbeSettings, checked
-from matchwood.workloads.arbitrary import arbitrary_workload, zipf_ranks
+from matchwood.workloads.arbitrary import arbitrary_workload, joined_trees, zipf_ranks
 from matchwood.workloads.base import (
     AT_LEAST,
     AT_MOST,
@@ -30,11 +30,13 @@ from matchwood.workloads.base import (
     GREATER,
     IN,
     LESS,
+    NO_EVENTS,
     NOT_EQUAL,
     NOT_IN,
     Rules,
     Workload,
 )
+from matchwood.workloads.blocks import Block, blocks_of
 from matchwood.workloads.draws import offsets_of, weighted, zipf_weights
 from matchwood.workloads.sessions import distinct_events
 from matchwood.workloads.trees import NOT, XOR, Trees
@@ -55,16 +57,25 @@ def abegen(**settings: Any) -> Workload:
     (500, 5, 3)
     """
     chosen = checked(AbeSettings(**settings))
-    trees = _trees(chosen)
+    trees = joined_trees([_trees(chosen, block) for block in blocks_of(chosen.rules)])
     cardinality = np.full(chosen.dimensions, chosen.cardinality, dtype=np.int64)
     uniform = zipf_weights(chosen.dimensions, 0)
     events = distinct_events(chosen.random(2), uniform, chosen.event_size, chosen.events, cardinality)
     return arbitrary_workload("abegen", chosen.dimensions, trees, events, asdict(chosen))
 
 
-def _trees(settings: AbeSettings) -> Trees:
-    """From the roots down: the nodes that a level draws from the pool of the next one are that level's nodes."""
-    random, count = settings.random(0), settings.rules
+def abegen_block(settings: AbeSettings, block: Block) -> Workload:
+    """The rules of one block."""
+    return arbitrary_workload("abegen", settings.dimensions, _trees(settings, block), NO_EVENTS, {})
+
+
+def _trees(settings: AbeSettings, block: Block) -> Trees:
+    """From the roots down: the nodes that a level draws from the pool of the next one are that level's nodes.
+
+    Each block has pools of its own. They grow with the places, so what is shared how often, on average, is the same
+    whatever the number of blocks.
+    """
+    random, count = block.random(settings.seed, 0), block.count
     junctions, lengths, places = [], [], []
     for _ in range(settings.depth - 1):
         codes, operands = _inner_nodes(random, settings, count)
@@ -72,14 +83,14 @@ def _trees(settings: AbeSettings) -> Trees:
         junctions.append(codes)
         lengths.append(operands)
         places.append(members)
-    roots = np.arange(settings.rules)
+    roots = np.arange(block.count)
     if not places:
-        roots, count = _shared(random, settings.rules, settings.alpha)
+        roots, count = _shared(random, block.count, settings.alpha)
     counts = [count, *map(len, reversed(junctions))]
     starts = offsets_of(np.array(counts))
     children = [members + start for members, start in zip(reversed(places), starts, strict=False)]
     return Trees(
-        predicates=_predicates(settings, count),
+        predicates=_predicates(settings, count, block),
         junctions=np.concatenate([np.zeros(0, np.int8), *reversed(junctions)]),
         offsets=offsets_of(np.concatenate([np.zeros(0, np.int64), *reversed(lengths)])),
         children=np.concatenate([np.zeros(0, np.int64), *children]),
@@ -102,9 +113,9 @@ def _shared(random: np.random.Generator, slots: int, alpha: float) -> tuple[Inte
     return members, len(taken)
 
 
-def _predicates(settings: AbeSettings, count: int) -> Rules:
+def _predicates(settings: AbeSettings, count: int, block: Block) -> Rules:
     """Predicates of all operators; constants lie in 1 … cardinality."""
-    random, cardinality = settings.random(1), settings.cardinality
+    random, cardinality = block.random(settings.seed, 1), settings.cardinality
     attributes = weighted(random, zipf_weights(settings.dimensions, settings.dimension_alpha), count).astype(np.int32)
     operators = random.choice(_OPERATORS, count, p=_MIXTURE)
     listed, is_range = (operators == IN) | (operators == NOT_IN), operators == BETWEEN

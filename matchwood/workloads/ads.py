@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import Rules, Workload
+from matchwood.workloads.base import NO_EVENTS, Rules, Workload, joined_rules
+from matchwood.workloads.blocks import Block, blocks_of, pilot_block
 from matchwood.workloads.draws import distinct, offsets_of, row_sums, zipf_weights
 from matchwood.workloads.pool import Pool, coverage, draw_pool, pool_constants
 from matchwood.workloads.sessions import distinct_events, session_attributes
@@ -75,12 +77,29 @@ def ads(**settings: Any) -> Workload:
     (2000, 5, 122)
     """
     chosen = checked(AdsSettings(**settings))
-    pool = draw_pool(chosen.random(0), chosen.weights, int(chosen.rules * DISTINCT_PER_RULE * chosen.rule_size / 8) + 1)
-    choice = _choice(chosen, pool)
-    factor = _factor(chosen, pool, choice)
-    rules = _rules(pool, choice, factor)
+    pool, factor = _planned(chosen)
+    rules = joined_rules([_rules(pool, _choice(chosen, pool, block), factor) for block in blocks_of(chosen.rules)])
     events = distinct_events(chosen.random(3), chosen.weights, chosen.event_size, chosen.events, pool.cardinality)
     return Workload("ads", chosen.dimensions, rules, events, {**asdict(chosen), "factor": factor})
+
+
+def ads_block(settings: AdsSettings, block: Block) -> Workload:
+    """The rules of one block."""
+    pool, factor = _planned(settings)
+    return Workload("ads", settings.dimensions, _rules(pool, _choice(settings, pool, block), factor), NO_EVENTS)
+
+
+@lru_cache(maxsize=2)
+def _planned(settings: AdsSettings) -> tuple[Pool, float]:
+    """What all rules share: the pool, and the factor by which its predicates widen."""
+    pool = pool_of(settings)
+    return pool, _factor(settings, pool, _choice(settings, pool, pilot_block(settings.rules)))
+
+
+def pool_of(settings: AdsSettings) -> Pool:
+    """The predicates that rules pick from: so many that they are shared as often as printed."""
+    count = int(settings.rules * DISTINCT_PER_RULE * settings.rule_size / 8) + 1
+    return draw_pool(settings.random(0), settings.weights, count)
 
 
 def checked(settings: Chosen) -> Chosen:
@@ -98,10 +117,10 @@ def checked(settings: Chosen) -> Chosen:
     return settings
 
 
-def _choice(settings: AdsSettings, pool: Pool) -> Choice:
-    random = settings.random(1)
+def _choice(settings: AdsSettings, pool: Pool, block: Block) -> Choice:
+    random = block.random(settings.seed, 1)
     largest = min(LARGEST_RULE, settings.dimensions)
-    return choose(random, settings.weights, pool, rule_sizes(random, settings.rule_size, settings.rules, largest))
+    return choose(random, settings.weights, pool, rule_sizes(random, settings.rule_size, block.count, largest))
 
 
 def rule_sizes(random: np.random.Generator, mean: float, count: int, largest: int) -> Integers:
@@ -121,7 +140,7 @@ def choose(random: np.random.Generator, weights: NDArray[np.float64], pool: Pool
 
 def _factor(settings: AdsSettings, pool: Pool, choice: Choice) -> float:
     """The factor at which the expected matching probability of the first rules is the wanted one."""
-    count = min(settings.rules, _PILOT_RULES)
+    count = min(len(choice.offsets) - 1, _PILOT_RULES)
     offsets, members = choice.offsets[: count + 1], choice.members[: choice.offsets[count]]
     complete = _completeness(settings, offsets, choice.attributes)
 

@@ -13,7 +13,8 @@ rules and events of a pilot are evaluated, with a random number for each predica
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -21,12 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.ads import DISTINCT_PER_RULE, FACTORS, AdsSettings, checked, choose
+from matchwood.workloads.ads import FACTORS, AdsSettings, checked, choose, pool_of
 from matchwood.workloads.ads_shapes import ALPHA, Shapes, draw_shapes
-from matchwood.workloads.arbitrary import arbitrary_workload, zipf_ranks
-from matchwood.workloads.base import Rules, Workload
+from matchwood.workloads.arbitrary import arbitrary_workload, joined_trees, zipf_ranks
+from matchwood.workloads.base import NO_EVENTS, Rules, Workload
+from matchwood.workloads.blocks import Block, blocks_of, pilot_block
 from matchwood.workloads.draws import offsets_of
-from matchwood.workloads.pool import Pool, coverage, draw_pool, pool_constants
+from matchwood.workloads.pool import Pool, coverage, pool_constants
 from matchwood.workloads.sessions import distinct_events, session_attributes
 from matchwood.workloads.trees import FALSE, TRUE, UNKNOWN, Trees, restricted, truth
 
@@ -51,28 +53,48 @@ def ads_arbitrary(**settings: Any) -> Workload:
     >>> work.rules.count, work.events.count, work.dimensions
     (3000, 5, 122)
     """
-    chosen = checked(AdsTreeSettings(**settings))
-    if not chosen.repeats >= 1:
-        raise InvalidArgument("repeats must be at least 1")
-    pool = draw_pool(chosen.random(0), chosen.weights, int(chosen.rules * DISTINCT_PER_RULE * chosen.rule_size / 8) + 1)
-    trees, members = _trees(chosen, pool)
-    factor = _factor(chosen, pool, trees, members)
-    whole = Trees(_predicates(pool, members, factor), *list(vars(trees).values())[1:])
+    chosen = checked_trees(AdsTreeSettings(**settings))
+    pool, factor = _planned(chosen)
+    trees = joined_trees([_whole(chosen, block) for block in blocks_of(chosen.rules)])
     events = distinct_events(chosen.random(3), chosen.weights, chosen.event_size, chosen.events, pool.cardinality)
-    return arbitrary_workload("ads", chosen.dimensions, whole, events, {**asdict(chosen), "factor": factor})
+    return arbitrary_workload("ads", chosen.dimensions, trees, events, {**asdict(chosen), "factor": factor})
 
 
-def _trees(settings: AdsTreeSettings, pool: Pool) -> tuple[Trees, Integers]:
+def ads_arbitrary_block(settings: AdsTreeSettings, block: Block) -> Workload:
+    """The rules of one block, which share what they are made of with each other, and predicates with all."""
+    return arbitrary_workload("ads", settings.dimensions, _whole(settings, block), NO_EVENTS, {})
+
+
+def checked_trees(settings: AdsTreeSettings) -> AdsTreeSettings:
+    if not settings.repeats >= 1:
+        raise InvalidArgument("repeats must be at least 1")
+    return checked(settings)
+
+
+@lru_cache(maxsize=2)
+def _planned(settings: AdsTreeSettings) -> tuple[Pool, float]:
+    """What all rules share: the pool, and the factor by which its predicates widen."""
+    pool = pool_of(settings)
+    return pool, _factor(settings, pool, *_trees(settings, pool, pilot_block(settings.rules)))
+
+
+def _whole(settings: AdsTreeSettings, block: Block) -> Trees:
+    pool, factor = _planned(settings)
+    trees, members = _trees(settings, pool, block)
+    return replace(trees, predicates=_predicates(pool, members, factor))
+
+
+def _trees(settings: AdsTreeSettings, pool: Pool, block: Block) -> tuple[Trees, Integers]:
     """Trees whose predicates are still without constants, and the member of the pool that each predicate is."""
-    random = settings.random(1)
-    count = max(1, round(settings.rules / settings.repeats))
+    random = block.random(settings.seed, 1)
+    count = max(1, round(block.count / settings.repeats))
     shapes = draw_shapes(random, count, settings.rule_size)
     alone = np.flatnonzero(shapes.root < 0)
     choice = choose(random, settings.weights, pool, np.concatenate((shapes.direct, np.ones(len(alone), np.int64))))
     predicates, numbers = len(pool.operators), len(pool.operators) + shapes.root
     numbers[alone] = choice.members[choice.offsets[-1] - len(alone) :]
     offsets, children = _children(shapes, choice.offsets, choice.members, predicates)
-    repeated = zipf_ranks(random, settings.rules - count, count, ALPHA)
+    repeated = zipf_ranks(random, block.count - count, count, ALPHA)
     rule_of = np.concatenate((np.arange(count), repeated))
     random.shuffle(rule_of)
     levels = np.concatenate(([0], predicates + shapes.levels))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.workloads.base import Events, Rules, Workload
+from matchwood.workloads.base import Events, Rules, Workload, joined_rules
 from matchwood.workloads.draws import offsets_of
 from matchwood.workloads.trees import Trees, leaves
 
@@ -33,6 +34,36 @@ def picked(predicates: Rules, offsets: Integers, numbers: Integers) -> Rules:
         predicates.operators[numbers],
         starts,
         predicates.constants[positions],
+    )
+
+
+def joined_trees(parts: Sequence[Trees]) -> Trees:
+    """The trees of all parts, those of the first one first; what parts have in common is not shared between them."""
+    if len(parts) == 1:
+        return parts[0]
+    depth = max(part.depth for part in parts)
+    starts = np.array([[*part.levels[:-1], *[0] * (depth - part.depth)] for part in parts], np.int64)
+    sizes = np.array([[*np.diff(part.levels), *[0] * (depth - part.depth)] for part in parts], np.int64)
+    levels = offsets_of(sizes.sum(axis=0))
+    firsts = levels[:-1] + np.cumsum(sizes, axis=0) - sizes
+    renumbered = [
+        np.repeat(first - start, size) + np.arange(size.sum())
+        for first, start, size in zip(firsts, starts, sizes, strict=True)
+    ]
+    inner = [
+        (part, numbers, part.inner(level))
+        for level in range(2, depth + 1)
+        for part, numbers in zip(parts, renumbered, strict=True)
+        if level <= part.depth
+    ]
+    none = np.zeros(0, np.int64)
+    return Trees(
+        predicates=joined_rules([part.predicates for part in parts]),
+        junctions=np.concatenate([np.zeros(0, np.int8), *(part.junctions[nodes] for part, _, nodes in inner)]),
+        offsets=offsets_of(np.concatenate([none, *(np.diff(part.offsets)[nodes] for part, _, nodes in inner)])),
+        children=np.concatenate([none, *(numbers[part.children_of(nodes)[1]] for part, numbers, nodes in inner)]),
+        levels=levels,
+        roots=np.concatenate([numbers[part.roots] for part, numbers in zip(parts, renumbered, strict=True)]),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -42,6 +43,19 @@ class Rules:
         return len(self.offsets) - 1
 
 
+def joined_rules(parts: Sequence[Rules]) -> Rules:
+    """The rules of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    columns: dict[str, Any] = {}
+    for name in ("attributes", "operators", "constants"):
+        columns[name] = np.concatenate([getattr(part, name) for part in parts])
+    for name in ("offsets", "constant_offsets"):
+        lengths = [np.diff(getattr(part, name)) for part in parts]
+        columns[name] = np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64)
+    return Rules(**columns)
+
+
 @dataclass(frozen=True)
 class Events:
     """Event e has the pairs offsets[e] : offsets[e + 1], ordered by attribute; no two events are equal."""
@@ -53,6 +67,10 @@ class Events:
     @property
     def count(self) -> int:
         return len(self.offsets) - 1
+
+
+NO_EVENTS = Events(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+"""What a workload of one block of rules has."""
 
 
 @dataclass(frozen=True)

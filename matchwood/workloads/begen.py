@@ -18,15 +18,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import EQUAL, Events, Rules, Workload
+from matchwood.workloads.base import EQUAL, NO_EVENTS, Events, Rules, Workload, joined_rules
 from matchwood.workloads.bases import Bases, derive, draw_bases, noisy_events
 from matchwood.workloads.begen_settings import EXPRESSIVENESS, Settings, checked
+from matchwood.workloads.blocks import Block, blocks_of, pilot_block
 from matchwood.workloads.brute import dense_event, matched
 from matchwood.workloads.widen import widened
 
@@ -43,10 +45,33 @@ def begen(**settings: Any) -> Workload:
     (1000, 5, 1000)
     """
     chosen = checked(Settings(**settings))
-    spread, accidents = _calibrated(chosen)
-    built = _built(chosen, (chosen.matching - accidents) / (1 - accidents), spread)
-    parameters = {**asdict(chosen), "equality": chosen.equality_share, "size_spread": spread}
-    return Workload("begen", chosen.dimensions, built.rules, built.events, parameters)
+    plan = _planned(chosen)
+    rules = joined_rules([_rules(chosen, plan, block)[0] for block in blocks_of(chosen.rules)])
+    parameters = {**asdict(chosen), "equality": chosen.equality_share, "size_spread": plan.spread}
+    return Workload("begen", chosen.dimensions, rules, _events(chosen, plan)[0], parameters)
+
+
+def begen_block(settings: Settings, block: Block) -> Workload:
+    """The rules of one block."""
+    rules, _ = _rules(settings, _planned(settings), block)
+    return Workload("begen", settings.dimensions, rules, NO_EVENTS)
+
+
+class _Plan(NamedTuple):
+    """What all rules and events follow: bases, of which the first `with_rules` have rules, `family` of them each but
+    for the last one; the share of rules that an event matches through its base; how far sizes may be off their mean."""
+
+    bases: Bases
+    family: int
+    with_rules: int
+    planted: float
+    spread: int
+
+
+@lru_cache(maxsize=2)
+def _planned(settings: Settings) -> _Plan:
+    spread, accidents = _calibrated(settings)
+    return _plan(settings, (settings.matching - accidents) / (1 - accidents), spread)
 
 
 def _calibrated(settings: Settings) -> tuple[int, float]:
@@ -68,55 +93,55 @@ def _accidents(settings: Settings, spread: int) -> NDArray[np.float64]:
     """The probability that a rule matches an event of another base, for rules at most 0, 1, 2, … off the mean size."""
     count = min(settings.rules, int(_PILOT_PREDICATES / settings.rule_size))
     pilot = replace(settings, rules=count, events=_PILOT_EVENTS, seed=settings.seed + 2**40)
-    built = _built(pilot, settings.matching, spread)
-    distance = np.ceil(np.abs(np.diff(built.rules.offsets) - settings.rule_size)).astype(np.int64)
+    plan = _plan(pilot, settings.matching, spread)
+    rules, base_of_rule = _rules(pilot, plan, pilot_block(count))
+    events, base_of_event = _events(pilot, plan)
+    distance = np.ceil(np.abs(np.diff(rules.offsets) - settings.rule_size)).astype(np.int64)
     found, looked_at = np.zeros((2, settings.event_size + 1))
     for event in range(pilot.events):
-        others = built.base_of_rule != built.base_of_event[event]
-        hit = matched(built.rules, *dense_event(built.events, event, pilot.dimensions))
+        others = base_of_rule != base_of_event[event]
+        hit = matched(rules, *dense_event(events, event, pilot.dimensions))
         found += np.bincount(distance[hit & others], minlength=len(found))
         looked_at += np.bincount(distance[others], minlength=len(found))
     with np.errstate(invalid="ignore"):
         rates = np.cumsum(found) / np.cumsum(looked_at)
-    return np.where(np.cumsum(looked_at) > 0, rates, 1.0 if len(np.unique(built.base_of_rule)) > 1 else 0.0)
+    return np.where(np.cumsum(looked_at) > 0, rates, 1.0 if len(np.unique(base_of_rule)) > 1 else 0.0)
 
 
-class _Built(NamedTuple):
-    rules: Rules
-    events: Events
-    base_of_rule: NDArray[np.int64]
-    base_of_event: NDArray[np.int64]
-
-
-def _built(settings: Settings, planted: float, spread: int) -> _Built:
-    """Rules and events such that an event matches, on average, the share `planted` of the rules through its base.
-
-    Each base has `family` rules (the last one fewer, so no event fulfils it). When a family cannot be
-    small enough, some events fulfil a base that has no rules.
-    """
+def _plan(settings: Settings, planted: float, spread: int) -> _Plan:
+    """Bases such that an event matches, on average, the share `planted` of the rules through its base."""
     family = math.ceil(planted * settings.rules - 1e-9)
     with_rules = math.ceil(settings.rules / family)
     bases = draw_bases(
         settings.random(0), settings.weights, settings.base_size, with_rules + _BARREN, settings.cardinality
     )
-    base_of_rule = np.repeat(np.arange(with_rules), family)[: settings.rules]
-    settings.random(1).shuffle(base_of_rule)
+    return _Plan(bases, family, with_rules, planted, spread)
+
+
+def _events(settings: Settings, plan: _Plan) -> tuple[Events, NDArray[np.int64]]:
+    """Events, and the base that each fulfils.
+
+    The last base has fewer rules than the others, so no event fulfils it. When a family cannot be small enough, some
+    events fulfil a base that has no rules.
+    """
     random = settings.random(3)
-    fruitful = random.random(settings.events) < planted * settings.rules / family
-    fertile = random.integers(0, settings.rules // family, settings.events)
-    barren = random.integers(with_rules, with_rules + _BARREN, settings.events)
+    fruitful = random.random(settings.events) < plan.planted * settings.rules / plan.family
+    fertile = random.integers(0, settings.rules // plan.family, settings.events)
+    barren = random.integers(plan.with_rules, plan.with_rules + _BARREN, settings.events)
     base_of_event = np.where(fruitful, fertile, barren)
-    rules = _rules(settings, bases, base_of_rule, spread)
-    events = noisy_events(random, bases, base_of_event, settings.weights, settings.cardinality)
-    return _Built(rules, events, base_of_rule, base_of_event)
+    return noisy_events(random, plan.bases, base_of_event, settings.weights, settings.cardinality), base_of_event
 
 
-def _rules(settings: Settings, bases: Bases, base_of_rule: NDArray[np.int64], spread: int) -> Rules:
-    random = settings.random(2)
-    offsets, attributes, values = derive(random, bases, base_of_rule, settings.rule_size, spread)
+def _rules(settings: Settings, plan: _Plan, block: Block) -> tuple[Rules, NDArray[np.int64]]:
+    """The rules of a block, and the base of each: every block has its share of every family."""
+    base_of_rule = block.dealt(settings.rules) // plan.family
+    block.random(settings.seed, 1).shuffle(base_of_rule)
+    random = block.random(settings.seed, 2)
+    offsets, attributes, values = derive(random, plan.bases, base_of_rule, settings.rule_size, plan.spread)
     operators = np.full(len(values), EQUAL, dtype=np.int8)
     changed = random.random(len(values)) >= settings.equality_share
     others = np.array(EXPRESSIVENESS[settings.expressiveness], dtype=np.int8)
     operators[changed] = random.choice(others, int(changed.sum())) if changed.any() else EQUAL
     cardinality = np.full(len(values), settings.cardinality, dtype=np.int64)
-    return Rules(offsets, attributes, operators, *widened(random, operators, values, cardinality, settings.range_width))
+    constants = widened(random, operators, values, cardinality, settings.range_width)
+    return Rules(offsets, attributes, operators, *constants), base_of_rule

@@ -16,14 +16,17 @@ paper's 5.16% come out where they are spread over several months.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.workloads.arbitrary import arbitrary_workload
-from matchwood.workloads.base import EQUAL, IN, WEAK_NOT_IN, Events, Rules, Workload
+from matchwood.workloads.base import EQUAL, IN, NO_EVENTS, WEAK_NOT_IN, Events, Rules, Workload
+from matchwood.workloads.blocks import Block, blocks_of
 from matchwood.workloads.contract_settings import ContractSettings, checked
 from matchwood.workloads.draws import offsets_of, pair_hashes, repeated, row_sums, weighted, zipf_weights
 from matchwood.workloads.trees import AND, OR, Trees
@@ -59,14 +62,48 @@ def contracts(**settings: Any) -> Workload:
     (300, 5, 3)
     """
     chosen = checked(ContractSettings(**settings))
-    attributes = _attributes(chosen)
-    breadth = _calibrated(chosen, attributes)
-    members = _sets(chosen, attributes, breadth)
-    owners, counts, predicates = _parts(chosen, attributes, chosen.rules, 1)
-    trees = _trees(chosen, members, owners, counts, predicates)
+    attributes, members, breadth = _planned(chosen)
+    parts = _joined_parts([_block_parts(chosen, attributes, block) for block in blocks_of(chosen.rules)])
+    trees = _trees(chosen, members, parts)
     events = _events(chosen, attributes)
     parameters = {**asdict(chosen), "breadth": round(breadth, 4)}
     return arbitrary_workload(f"contracts {chosen.form}", chosen.dimensions, trees, events, parameters)
+
+
+def contracts_block(settings: ContractSettings, block: Block) -> Workload:
+    """The rules of one block."""
+    attributes, members, _ = _planned(settings)
+    trees = _trees(settings, members, _block_parts(settings, attributes, block))
+    return arbitrary_workload(f"contracts {settings.form}", settings.dimensions, trees, NO_EVENTS, {})
+
+
+class _Parts(NamedTuple):
+    """All conjunctions or disjunctions, by rule: the rule of each, its number of predicates, and these as numbers;
+    and the month of each rule."""
+
+    owners: Integers
+    counts: Integers
+    predicates: Integers
+    months: Integers
+
+
+def _joined_parts(parts: Sequence[_Parts]) -> _Parts:
+    firsts = offsets_of(np.array([len(part.months) for part in parts]))[:-1]
+    moved = [part._replace(owners=part.owners + first) for part, first in zip(parts, firsts, strict=True)]
+    return _Parts(*(np.concatenate(column) for column in zip(*moved, strict=True)))
+
+
+@lru_cache(maxsize=2)
+def _planned(settings: ContractSettings) -> tuple[_Attributes, NDArray[np.bool_], float]:
+    """What all rules share: attributes, sets of their values, and how large these are."""
+    attributes = _attributes(settings)
+    breadth = _calibrated(settings, attributes)
+    return attributes, _sets(settings, attributes, breadth), breadth
+
+
+def _block_parts(settings: ContractSettings, attributes: _Attributes, block: Block) -> _Parts:
+    found = _parts(settings, attributes, block.count, block.random(settings.seed, 1))
+    return _Parts(*found, block.random(settings.seed, 4).integers(0, settings.months, block.count))
 
 
 def _attributes(settings: ContractSettings) -> _Attributes:
@@ -104,13 +141,12 @@ def _sets(settings: ContractSettings, attributes: _Attributes, breadth: float) -
 
 
 def _parts(
-    settings: ContractSettings, attributes: _Attributes, rules: int, stream: int
+    settings: ContractSettings, attributes: _Attributes, rules: int, random: np.random.Generator
 ) -> tuple[Integers, Integers, Integers]:
     """All conjunctions or disjunctions, by rule: the rule of each, its number of predicates, and these as numbers.
 
     A predicate is (attribute * SETS + set) * 2, plus 1 for not-in.
     """
-    random = settings.random(stream)
     sizes = 1 + weighted(random, zipf_weights(_MOST_PARTS, settings.exponent - _EXPONENT_SHIFT), rules)
     owners, numbers = [], []
     before_owner, before = np.empty(0, np.int64), np.empty(0, np.int64)
@@ -158,7 +194,7 @@ def _without_repetition(owners: Integers, predicates: Integers) -> tuple[Integer
 
 def _calibrated(settings: ContractSettings, attributes: _Attributes) -> float:
     """How large sets of values must be for an event to match the share `matching` of rules of one month."""
-    owners, counts, predicates = _parts(settings, attributes, min(settings.rules, _PILOT), 3)
+    owners, counts, predicates = _parts(settings, attributes, min(settings.rules, _PILOT), settings.random(3))
     low, high = 0.0, 1.0
     for _ in range(20):
         middle = (low + high) / 2
@@ -186,33 +222,32 @@ def _matching(
     return float(np.mean(1 - np.multiply.reduceat(fails, rules)))
 
 
-def _trees(
-    settings: ContractSettings, members: NDArray[np.bool_], owners: Integers, counts: Integers, predicates: Integers
-) -> Trees:
+def _trees(settings: ContractSettings, members: NDArray[np.bool_], drawn: _Parts) -> Trees:
     """Predicates, then parts, then rules. The month is one more predicate of a conjunction, or one more disjunction."""
+    owners, counts, predicates, months = drawn
+    rules = len(months)
     distinct, numbers = np.unique(predicates, return_inverse=True)
-    months = settings.random(4).integers(0, settings.months, settings.rules)
     month_of_rule, first = len(distinct) + months, len(distinct) + settings.months
     starts = offsets_of(counts)
     if settings.form == "dnf":
         offsets, children = _with_one_more(starts, numbers.ravel(), month_of_rule[owners])
-        parts, part_starts = np.arange(len(counts)), offsets_of(np.bincount(owners, minlength=settings.rules))
+        parts, part_starts = np.arange(len(counts)), offsets_of(np.bincount(owners, minlength=rules))
         inner, outer = AND, OR
     else:
         offsets = np.concatenate((starts, starts[-1] + np.arange(1, settings.months + 1)))
         children = np.concatenate((numbers.ravel(), len(distinct) + np.arange(settings.months)))
-        by_rule = offsets_of(np.bincount(owners, minlength=settings.rules))
+        by_rule = offsets_of(np.bincount(owners, minlength=rules))
         part_starts, parts = _with_one_more(by_rule, np.arange(len(counts)), len(counts) + months)
         inner, outer = OR, AND
-    junctions = np.repeat(np.array([inner, outer], np.int8), [len(offsets) - 1, settings.rules])
+    junctions = np.repeat(np.array([inner, outer], np.int8), [len(offsets) - 1, rules])
     second = first + len(offsets) - 1
     return Trees(
         predicates=_predicates(settings, members, distinct),
         junctions=junctions,
         offsets=np.concatenate((offsets, offsets[-1] + part_starts[1:])),
         children=np.concatenate((children, first + parts)),
-        levels=np.array([0, first, second, second + settings.rules]),
-        roots=second + np.arange(settings.rules),
+        levels=np.array([0, first, second, second + rules]),
+        roots=second + np.arange(rules),
     )
 
 

@@ -10,6 +10,8 @@ around it.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
 from matchwood.workloads.base import BETWEEN, Events, Rules, Workload
+from matchwood.workloads.blocks import Block, blocks_of
 
 SPAN = 1_000_000
 LOW_OPERATORS, HIGH_OPERATORS = (">", ">="), ("<", "<=")
@@ -69,30 +72,58 @@ def hem(rules: int = 900_000, events: int = 500, attributes: int = 10, width: fl
     >>> hem(rules=1, events=1, attributes=1, seed=1).rules_text()
     ['a0 >= 295634 and a0 <= 795634']
     """
-    settings = HemSettings(rules, events, attributes, width, seed)
-    if not 0 < width < 1 or not 1 <= events <= rules or attributes < 1:
+    settings = checked(HemSettings(rules, events, attributes, width, seed))
+    drawn = [_drawn(settings, block) for block in blocks_of(rules)]
+    low, ends = (np.concatenate(column) for column in zip(*drawn, strict=True))
+    return _workload(settings, low, ends, _planned(settings).values)
+
+
+def hem_block(settings: HemSettings, block: Block) -> Intervals:
+    """The rules of one block."""
+    return _workload(settings, *_drawn(settings, block), np.zeros((0, settings.attributes), np.int64))
+
+
+def checked(settings: HemSettings) -> HemSettings:
+    if not 0 < settings.width < 1 or not 1 <= settings.events <= settings.rules or settings.attributes < 1:
         raise InvalidArgument("width must be between 0 and 1, attributes and events at least 1, rules at least as many")
-    span = int(width * SPAN)
-    values = np.random.default_rng([seed, 1]).integers(0, SPAN + 1, (events, attributes))
-    random = np.random.default_rng([seed, 2])
-    low = random.integers(0, SPAN - span + 1, (rules, attributes))
-    around = np.random.default_rng([seed, 3])
-    planted = around.permutation(rules)[:events]
-    shift = around.integers(1, span, (events, attributes)) if span > 1 else np.ones((events, attributes), np.int64)
-    low[planted] = np.clip(values - shift, 0, SPAN - span)
-    ends = random.integers(0, 4, (rules, attributes)).astype(np.int8)
-    ends[planted] = 3
-    return _workload(settings, low, low + span, ends, values)
+    return settings
+
+
+class _Plan(NamedTuple):
+    """The values of the events, and the rule around each of them with its lower ends."""
+
+    values: NDArray[np.int64]
+    rules: NDArray[np.int64]
+    low: NDArray[np.int64]
+
+
+@lru_cache(maxsize=2)
+def _planned(settings: HemSettings) -> _Plan:
+    shape, span = (settings.events, settings.attributes), int(settings.width * SPAN)
+    values = np.random.default_rng([settings.seed, 1]).integers(0, SPAN + 1, shape)
+    around = np.random.default_rng([settings.seed, 3])
+    planted = around.permutation(settings.rules)[: settings.events]
+    shift = around.integers(1, span, shape) if span > 1 else np.ones(shape, np.int64)
+    return _Plan(values, planted, np.clip(values - shift, 0, SPAN - span))
+
+
+def _drawn(settings: HemSettings, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """The lower ends of a block's rules, and which ends are inclusive."""
+    random, shape, plan = block.random(settings.seed, 2), (block.count, settings.attributes), _planned(settings)
+    low = random.integers(0, SPAN - int(settings.width * SPAN) + 1, shape)
+    ends = random.integers(0, 4, shape).astype(np.int8)
+    ours = (plan.rules >= block.first) & (plan.rules < block.first + block.count)
+    low[plan.rules[ours] - block.first], ends[plan.rules[ours] - block.first] = plan.low[ours], 3
+    return low, ends
 
 
 def _workload(
     settings: HemSettings,
     low: NDArray[np.int64],
-    high: NDArray[np.int64],
     ends: NDArray[np.int8],
     values: NDArray[np.int64],
 ) -> Intervals:
-    rules, attributes = low.shape
+    (rules, attributes), high = low.shape, low + int(settings.width * SPAN)
     # Between integers, an exclusive end is the inclusive one beside it.
     constants = np.stack((low + 1 - (ends & 1), high - 1 + (ends >> 1)), axis=2)
     every = np.arange(rules * attributes + 1)

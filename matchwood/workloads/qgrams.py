@@ -10,18 +10,27 @@ first follower.
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import EQUAL, Events, Rules, Workload
+from matchwood.workloads.base import EQUAL, NO_EVENTS, Events, Rules, Workload, joined_rules
+from matchwood.workloads.blocks import Block, blocks_of
 
 LETTERS = 27
 DIMENSIONS = LETTERS * LETTERS
 _RANGES = ((0x20, 0x3400), (0xA000, 0xAC00), (0xF900, 0xFB00), (0xFB00, 0x18000), (0x1B000, 0x20000))
 """Where names say more than a number; ideographs and Hangul are left out."""
+
+
+@dataclass(frozen=True)
+class GramSettings:
+    rules: int = 20_000
+    events: int = 1_000
+    seed: int = 0
 
 
 def qgrams(rules: int, events: int, seed: int = 0) -> Workload:
@@ -31,22 +40,39 @@ def qgrams(rules: int, events: int, seed: int = 0) -> Workload:
     >>> work.rules.count, work.events.count, work.dimensions
     (500, 5, 729)
     """
-    grams = _all_grams()
-    if not 1 <= rules <= len(grams) or events < 1:
-        raise InvalidArgument(f"rules must be from 1 to {len(grams):,}, and events at least 1 (got {rules}, {events})")
+    settings = checked(GramSettings(rules, events, seed))
+    grams, (random, order) = _all_grams(), _shuffled(seed)
+    made = joined_rules([_rules(settings, block) for block in blocks_of(rules)])
+    pairs = random.choice(rules, events, replace=events > rules), random.integers(0, len(grams), events)
+    texts = [_first(np.concatenate((grams[order[one]], grams[other]))) for one, other in zip(*pairs, strict=True)]
+    return Workload("qgrams", DIMENSIONS, made, Events(*_joined(texts)), {"seed": seed})
+
+
+def qgrams_block(settings: GramSettings, block: Block) -> Workload:
+    """The rules of one block."""
+    return Workload("qgrams", DIMENSIONS, _rules(settings, block), NO_EVENTS)
+
+
+def checked(settings: GramSettings) -> GramSettings:
+    most = len(_all_grams())
+    if not 1 <= settings.rules <= most or settings.events < 1:
+        got = f"(got {settings.rules}, {settings.events})"
+        raise InvalidArgument(f"rules must be from 1 to {most:,}, and events at least 1 {got}")
+    return settings
+
+
+def _shuffled(seed: int) -> tuple[np.random.Generator, NDArray[np.int64]]:
+    """All names in an order of their own, of which rules are the first ones."""
     random = np.random.default_rng(seed)
-    chosen = random.permutation(len(grams))[:rules]
+    return random, random.permutation(len(_all_grams()))
+
+
+def _rules(settings: GramSettings, block: Block) -> Rules:
+    grams, (_, order) = _all_grams(), _shuffled(settings.seed)
+    chosen = order[block.first : block.first + block.count]
     offsets, attributes, followers = _joined([grams[place] for place in chosen.tolist()])
     operators, constants = np.full(len(attributes), EQUAL, np.int8), np.arange(len(attributes) + 1, dtype=np.int64)
-    pairs = random.choice(rules, events, replace=events > rules), random.integers(0, len(grams), events)
-    texts = [_first(np.concatenate((grams[chosen[one]], grams[other]))) for one, other in zip(*pairs, strict=True)]
-    return Workload(
-        "qgrams",
-        DIMENSIONS,
-        Rules(offsets, attributes, operators, constants, followers),
-        Events(*_joined(texts)),
-        {"seed": seed},
-    )
+    return Rules(offsets, attributes, operators, constants, followers)
 
 
 @cache

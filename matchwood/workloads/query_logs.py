@@ -12,13 +12,15 @@ of the letters of its text, as the digits of a number.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import EQUAL, Events, Rules, Workload
+from matchwood.workloads.base import EQUAL, NO_EVENTS, Events, Rules, Workload, joined_rules
+from matchwood.workloads.blocks import Block, blocks_of
 from matchwood.workloads.draws import offsets_of, pair_hashes, repeated, row_sums, weighted, zipf_weights
 
 LETTERS = 26
@@ -68,9 +70,16 @@ def query_logs(**settings: Any) -> Workload:
     >>> work.rules.count, work.events.count, work.rules_text()[0].count("=") > 0
     (500, 4, True)
     """
-    chosen = _checked(LogSettings(**settings))
+    chosen = checked(LogSettings(**settings))
     words = _vocabulary(chosen)
-    return Workload("query logs", words.dimensions, _queries(chosen, words), _documents(chosen, words), asdict(chosen))
+    rules = joined_rules([_queries(chosen, words, block) for block in blocks_of(chosen.rules)])
+    return Workload("query logs", words.dimensions, rules, _documents(chosen, words), asdict(chosen))
+
+
+def query_logs_block(settings: LogSettings, block: Block) -> Workload:
+    """The rules of one block."""
+    words = _vocabulary(settings)
+    return Workload("query logs", words.dimensions, _queries(settings, words, block), NO_EVENTS)
 
 
 def cuts_of(length: int) -> tuple[int, int]:
@@ -82,7 +91,7 @@ def cuts_of(length: int) -> tuple[int, int]:
     return (3, 6) if length > LONG else (length // 2, length)
 
 
-def _checked(settings: LogSettings) -> LogSettings:
+def checked(settings: LogSettings) -> LogSettings:
     faults = {
         "rules and events must be at least 1": settings.rules < 1 or settings.events < 1,
         "event_size must be at least 5": settings.event_size < 5,
@@ -95,6 +104,7 @@ def _checked(settings: LogSettings) -> LogSettings:
     return settings
 
 
+@lru_cache(maxsize=2)
 def _vocabulary(settings: LogSettings) -> Words:
     random = settings.random(0)
     lengths = random.choice(np.arange(2, 2 + len(_LENGTHS)), settings.words, p=_LENGTHS / _LENGTHS.sum())
@@ -117,9 +127,9 @@ def _digits(letters: Integers, first: Integers, stop: Integers) -> Integers:
     return number
 
 
-def _queries(settings: LogSettings, words: Words) -> Rules:
-    random = settings.random(1)
-    sizes = random.choice(np.arange(1, 1 + len(_QUERY_SIZES)), settings.rules, p=_QUERY_SIZES)
+def _queries(settings: LogSettings, words: Words, block: Block) -> Rules:
+    random = block.random(settings.seed, 1)
+    sizes = random.choice(np.arange(1, 1 + len(_QUERY_SIZES)), block.count, p=_QUERY_SIZES)
     offsets, attributes, values = _drawn(random, words, sizes)
     ones = np.arange(len(values) + 1, dtype=np.int64)
     return Rules(offsets, attributes, np.full(len(values), EQUAL, np.int8), ones, values)

@@ -1,0 +1,105 @@
+"""`matchwood generate`: rules and events of the papers' generators as files, made here or by Spark's executors."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from matchwood.commands.calls import WrongCall, count, table_file
+from matchwood.commands.writing import open_sink
+from matchwood.progress import Progress
+from matchwood.workloads.blocks import blocks_of
+from matchwood.workloads.catalogue import GENERATORS, generate, rules_block, rules_on_spark, settings_of
+
+
+def add_arguments(commands: Any) -> None:
+    command = commands.add_parser("generate", help="rules and events of the papers' generators")
+    command.add_argument("workload", choices=GENERATORS, metavar="WORKLOAD", help=", ".join(GENERATORS))
+    command.add_argument("output", type=Path, metavar="RULES", help="where the rules go; on Spark a directory")
+    command.add_argument("--rules", type=count, metavar="N", help="how many rules")
+    command.add_argument("--events", type=count, metavar="N", help="how many events")
+    command.add_argument("--events-file", type=table_file, metavar="FILE", help="where the events go")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="another seed, other rules (default: 0)")
+    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the generator")
+    command.add_argument("--spark", action="store_true", help="rules are made by Spark's executors, as Parquet")
+    command.add_argument("--master", metavar="URL", help="Spark's master (default: all cores of this machine)")
+    command.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    settings = _settings(arguments)
+    if arguments.spark and arguments.events_file:
+        raise WrongCall("on Spark only rules are made; events come from a call without --spark, with the same settings")
+    if arguments.master and not arguments.spark:
+        raise WrongCall("--master goes with --spark")
+    if not arguments.spark:
+        table_file(str(arguments.output))
+    started = time.monotonic()
+    make = _on_spark if arguments.spark else _here
+    rules = make(arguments, settings)
+    if arguments.events_file:
+        _write(generate(arguments.workload, **settings).events_table(), arguments.events_file)
+    print(f"{arguments.output}: {rules:,} rules of {arguments.workload} in {time.monotonic() - started:.1f} s")
+    return 0
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Of the generator: numbers where they look like numbers."""
+    named = {name: getattr(arguments, name) for name in ("rules", "events") if getattr(arguments, name) is not None}
+    for text in arguments.set:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise WrongCall(f"--set takes NAME=VALUE (got {text!r})")
+        named[name] = _value(value)
+    return {**named, "seed": arguments.seed}
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _here(arguments: argparse.Namespace, settings: dict[str, Any]) -> int:
+    """Block by block, so that more rules can be made than memory holds."""
+    chosen = settings_of(arguments.workload, settings)
+    sink = open_sink(arguments.output, pa.schema({"id": pa.int64(), "expression": pa.string()}))
+    try:
+        with Progress("generating", "rules", chosen.rules) as progress:
+            for block in blocks_of(chosen.rules):
+                for batch in rules_block(arguments.workload, chosen, block).to_batches():
+                    sink.write(batch)
+                progress.advance(block.count)
+    except BaseException:
+        sink.abandon()
+        raise
+    sink.close()
+    return int(chosen.rules)
+
+
+def _on_spark(arguments: argparse.Namespace, settings: dict[str, Any]) -> int:
+    from matchwood import spark as mws
+
+    session = mws.session(**({"master": arguments.master} if arguments.master else {}))
+    frame = rules_on_spark(session, arguments.workload, **settings)
+    with Progress("generating on Spark"):
+        frame.write.mode("overwrite").parquet(str(arguments.output))
+    return int(session.read.parquet(str(arguments.output)).count())
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    sink = open_sink(path, table.schema)
+    try:
+        for batch in table.to_batches():
+            sink.write(batch)
+    except BaseException:
+        sink.abandon()
+        raise
+    sink.close()

@@ -1,0 +1,50 @@
+"""`bench bandwidth`: what an event touches follows from the engine's own counters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from matchwood.bench import bandwidth
+from matchwood.bench.encoded_rules import encoded
+from matchwood.bench.registry import SCALES, SMOKE, experiment
+from matchwood.engines import Workspace, engine_class
+from matchwood.workloads.begen import begen
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = experiment("bandwidth").run(SMOKE)["rows"]
+    return found
+
+
+def test_every_engine_has_its_share_on_every_workload(rows: list[dict[str, Any]]) -> None:
+    assert [(row["workload"], row["engine"]) for row in rows] == [
+        (workload, engine) for workload in ("begen 1%", "ads 0.1%") for engine in bandwidth.ENGINES
+    ]
+    for row in rows:
+        assert row["checked"] is True
+        assert row["bytes_per_hit"] * row["hits_per_event"] == pytest.approx(row["bytes_per_event"], rel=0.02)
+        assert row["memory_share"] == pytest.approx(row["floor_us"] / row["us_per_event"], rel=0.02, abs=0.002)
+        assert min(row["stream_gb_per_s"], row["gather_ns"], row["gb_per_s"]) > 0
+    assert set(bandwidth.SIZES) == set(bandwidth.STREAMED) == {SMOKE, *SCALES}
+
+
+def test_traffic_is_counted_event_by_event() -> None:
+    given = encoded(begen(rules=400, events=20, matching=0.05, seed=3))
+    for name in bandwidth.ENGINES:
+        engine = engine_class(name)(given.store)
+        engine.rebuild()
+        work = engine.match(given.events, 0, Workspace()).work
+        assert work.candidates > 0
+        pairs, events = len(given.events.attributes), given.events.count
+        found = bandwidth.traffic_of(engine, given)
+        if name == "counting":
+            assert found.gathers == pytest.approx(work.postings / events)
+            expected = 8 * pairs + 4 * work.matched + 4 * work.postings + 2 * given.store.live * events
+        else:
+            assert found.gathers >= work.verified / events
+            expected = 8 * pairs + 4 * work.matched + 16 * work.candidates
+        assert found.streamed == pytest.approx(expected / events)
+        assert found.touched == found.streamed + 64 * found.gathers
