@@ -123,10 +123,8 @@ def test_read_only(engine: str, tmp_path: Path) -> None:
         mw.open(tmp_path, read_only="yes")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", ["0", "1", "4242"])
+@pytest.mark.parametrize("seed", ["0", "1", "4242"] if SOAK else ["4242"])
 def test_another_process_with_another_hash_seed(seed: str, engine: str, tmp_path: Path) -> None:
-    if engine == "oracle" and seed != "1":
-        pytest.skip("one look is enough at an engine without arrays of its own")
     index = sample_index(engine)
     index.save(tmp_path)
     done = run_script("asking_script.py", tmp_path, PYTHONHASHSEED=seed)
@@ -240,7 +238,7 @@ def test_every_flipped_byte_is_detected_or_harmless(engine: str, tmp_path: Path)
     assert answers(mw.open(tmp_path), EVENTS) == expected
 
 
-@pytest.mark.parametrize("engine", ["oracle", "scan", "counting", "atree"] if SOAK else ["counting", "scan"])
+@pytest.mark.parametrize("engine", ["oracle", "scan", "counting", "atree"] if SOAK else ["counting"])
 def test_damage_that_no_checksum_shows(engine: str, pytestconfig: pytest.Config) -> None:
     """A forged snapshot is refused, now or later, or gives answers; it never leads a kernel out of its arrays."""
     assert pytestconfig.cache is not None
