@@ -45,7 +45,7 @@ class Given(NamedTuple):
     forms: ATree | None
     seen: EncodedEvents
     events: EncodedEvents
-    index: Index | None
+    whole: Index | None
     table: pa.Table | None
 
 
@@ -121,7 +121,7 @@ def measure(cell: Cell, size: Scale) -> Outcome:
     times = {name: found._replace(us=found.us + forms) for name, found in times.items()}
     results = {name: found.measured for name, found in times.items() if found.measured is not None}
     check_agreement(results)
-    if given.index is not None:
+    if given.whole is not None:
         times |= {name: _whole(given, name, size) for name in WHOLE}
     hits = next(iter(results.values())).hits / given.events.count
     history = SampleHistory(given.seen)
@@ -167,11 +167,11 @@ def _forms_us(given: Given, size: Scale) -> float:
 
 def _whole(given: Given, name: str, size: Scale) -> Timed:
     """An index of its own, whose hits must be those of the others."""
-    assert given.index is not None
+    assert given.whole is not None
     index = Index(name)
-    texts = list(given.index.values())
+    texts = list(given.whole.values())
     build_s, _ = timed(lambda: insert_all(index, texts))
-    if not index.match_many(given.table).equals(given.index.match_many(given.table)):
+    if not index.match_many(given.table).equals(given.whole.match_many(given.table)):
         raise WrongAnswer(f"{name}: other hits than scan on {given.cell.name}")
     matcher = index._matcher
     assert isinstance(matcher, CompiledMatcher)

@@ -63,7 +63,9 @@ def _us_now(matcher: AutoMatcher, outcome: Outcome, size: Scale) -> float:
     """What an event takes now. Of an engine that is laid out as in the table, what it took there; of one that was laid
     out by events, that time and the ratio of the two, measured in turns: the machine is not the same all the time."""
     given, plain_us = outcome.given, outcome.times[matcher.name].us - outcome.forms_us
-    if not matcher.engine.uses_history or not math.isfinite(plain_us):
+    if not math.isfinite(plain_us):
+        return 1e6 * measure_engine(matcher.engine, given.events, size.seconds).seconds / given.events.count
+    if not matcher.engine.uses_history:
         return plain_us
     plain = engine_class(matcher.name)(given.store)
     plain.rebuild()

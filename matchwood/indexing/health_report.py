@@ -194,8 +194,7 @@ def _shares(encoded: EncodedConjunctions, history: SampleHistory) -> NDArray[np.
     passing = history.shares(encoded.attributes[owners], encoded.low, encoded.high)
     bottom, top = np.full((2, count), [[BOTTOM_LABEL], [TOP_LABEL]], np.int32)
     absent = np.where(encoded.accepts_null, 1.0 - history.shares(encoded.attributes, bottom, top), 0.0)
-    found: NDArray[np.float64] = np.bincount(owners, passing, count) + absent
-    return found
+    return np.asarray(np.bincount(owners, passing, count), np.float64) + absent
 
 
 def _leaves(matcher: CompiledMatcher, row: int) -> Iterator[Leaf]:

@@ -107,7 +107,7 @@ class ShardedIndex(Index):
         if self._is_gathered:
             return super().stats()
         every = [index.stats() for index in self._shards.shards]
-        apart = {key: self._by_shard(every, key) for key in ("choice", "health") if key in every[0]}
+        apart: dict[str, Any] = {key: self._by_shard(every, key) for key in ("choice", "health") if key in every[0]}
         return {**_added(every), **apart, "rules": len(self), "shards": len(every)}
 
     def _by_shard(self, every: list[dict[str, Any]], key: str) -> dict[str, Any]:
