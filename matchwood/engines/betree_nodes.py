@@ -43,8 +43,8 @@ from matchwood.engines._betree_layout import (
 )
 from matchwood.engines._betree_node_kernels import enter_all, new_cluster
 from matchwood.engines._betree_row_kernels import LEAF_START, forget_rows, lay_out, plan_rows, row_width
-from matchwood.engines._record_kernels import WIDTH
-from matchwood.engines._tail_kernels import TAIL_START
+from matchwood.engines._record_kernels import SEVERAL, WIDTH
+from matchwood.engines._tail_kernels import MOST_INLINE, OTHER_START, TAIL_START
 from matchwood.engines._views import read_only, require, require_range, saved
 from matchwood.engines.betree_predicates import Known
 from matchwood.engines.conjunctions import Conjunctions
@@ -255,8 +255,12 @@ class Nodes:
 
 def _most_room(conjunctions: Conjunctions, form: Form) -> int:
     """Integers that the rows and tails of all units take at most, each constraint as `tail_words` has it."""
-    units, constraints = len(conjunctions.offsets) - 1, len(conjunctions.records) // WIDTH
-    inner = 4 * constraints + len(conjunctions.intervals) if form.kind == 0 else constraints
+    records = conjunctions.records.reshape(-1, WIDTH)
+    units, inner = len(conjunctions.offsets) - 1, len(records)
+    if form.kind == 0:
+        listed = records[records[:, 0] & SEVERAL != 0]
+        pieces = np.clip(listed[:, 2].astype(np.int64) - listed[:, 1], 0, MOST_INLINE)
+        inner = (OTHER_START + 2) * inner + 2 * int(pieces.sum())
     return units * (int(row_width(form)) + TAIL_START) + inner
 
 

@@ -131,6 +131,10 @@ def test_every_widened_predicate_holds_for_its_value() -> None:
         ({"range_width": 0.0}, "range_width"),
         ({"equality": 1.1}, "equality"),
         ({"matching": 1e-5, "dimensions": 20, "cardinality": 3, "rules": 2_000}, "accidents"),
+        (
+            {"matching": 0.001, "rule_size": 5, "event_size": 7, "distribution": "zipf", "rules": 50_000, "seed": 7},
+            "accidents",
+        ),
         ({"matching": 1.0, "dimensions": 20, "cardinality": 2, "events": 5_000, "rules": 10}, "different events"),
     ],
 )
