@@ -108,12 +108,15 @@ class ClauseScan:
     def __init__(self, store: ConjunctionStore, pruned: bool) -> None:
         self._store, self._pruned = store, pruned
         self._run = Run.build(store, store.live_units(), True, False, False)
+        # A scan takes the units in the order in which they lie in memory.
+        units = self._run.arrays.units if pruned else read_only(store.live_units(), np.int32)
+        self._arrays = self._run.arrays._replace(units=units)
         self._stamps = np.zeros(self._run.size + 1, np.int64)
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         output = Output(workspace, events, first, self._run.size)
         match_clauses(
-            self._run.arrays, self._store.view(), not self._pruned, events, first, self._run.cursors(workspace),
+            self._arrays, self._store.view(), not self._pruned, events, first, self._run.cursors(workspace),
             workspace.array("labels", self._store.attributes, np.int32, NULL_LABEL), self._stamps,
             output.units, output.offsets, output.work,
         )  # fmt: skip
