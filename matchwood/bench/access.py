@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.bench.measure import Measured, check_agreement, measure_engine, require_hits, timed
-from matchwood.bench.setup import concatenated, insert_all, sizes, warm_up
+from matchwood.bench.setup import concatenated, insert_all, refuse_repeated, sizes, warm_up
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import Engine, engine_class
 from matchwood.index import Index
@@ -49,6 +49,7 @@ def _prepared(rules: int, events: int) -> tuple[Index, EncodedEvents]:
     """An index that has matched the events, and so knows what they are like, and their codes."""
     random = np.random.default_rng(SEED)
     index, given = Index("scan"), _events(random, events)
+    refuse_repeated(given.to_pylist())
     insert_all(index, _texts(random, rules))
     require_hits(index.match_many(given).num_rows, "bench access")
     return index, concatenated([batch.events for batch in index._encoder.event_batches(given)])

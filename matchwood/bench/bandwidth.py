@@ -142,7 +142,7 @@ def stream_rate(nbytes: int) -> float:
     """Gigabytes a second in sequence, on one core: the best of some rounds."""
     words = _words(nbytes)
     stream(words)
-    return words.nbytes / min(timed(partial(stream, words))[0] for _ in range(ROUNDS)) / 1e9
+    return float(words.nbytes) / min(timed(partial(stream, words))[0] for _ in range(ROUNDS)) / 1e9
 
 
 def gather_time(nbytes: int) -> float:

@@ -6,7 +6,6 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
-from zlib import crc32
 
 from matchwood.bench.tables import shown
 
@@ -19,6 +18,7 @@ _COLOURS = (
 _FIRST = (
     "pstbloom", "scan", "counting", "psthash", "kindex", "hem", "betree", "atree", "auto", "REIN", "TAMA", "H-TREE",
 )  # fmt: skip
+_OTHER = "#7d8fa6"
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
@@ -36,13 +36,13 @@ def colours(names: Iterable[str]) -> dict[str, str]:
 
 
 def colour(name: str) -> str:
-    """The colour of an engine: the same on every page.
+    """The colour of an engine and of its variants, the same on every page; whatever else there is has one in common.
 
-    >>> colour("scan") == colour("scan") != colour("counting")
+    >>> colour("hem") == colour("hem, optimum") != colour("scan")
     True
     """
-    place = _FIRST.index(name) if name in _FIRST else crc32(name.encode())
-    return _COLOURS[place % len(_COLOURS)]
+    engine = name.split(",")[0]
+    return _COLOURS[_FIRST.index(engine)] if engine in _FIRST else _OTHER
 
 
 class Bar(NamedTuple):
@@ -76,7 +76,7 @@ def bar_chart(given: Sequence[Bar | tuple[str, float]], axis: str, log: bool = F
         drawn.append(_bar(top, bar, length, next(marks) if bar.paper is not None else None))
         top += _BAR + _GAP
     width, height = _LABELS + _WIDTH + _VALUES, round(top + _AXIS)
-    scale = f"{' (logarithmic)' if log else ''}{'; a diamond is the number that the paper prints' if papers else ''}"
+    scale = f"{' (logarithmic)' if log else ''}{'; diamonds: what the paper prints of its own data' if papers else ''}"
     caption = f"<text x='{_LABELS}' y='{height - 6}' font-size='12' fill='#555'>{html.escape(axis)}{scale}</text>"
     size = f"width='{width}' height='{height}' viewBox='0 0 {width} {height}'"
     body = "".join(drawn) + caption

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.bench.measure import WrongAnswer, timed
+from matchwood.bench.setup import refuse_repeated_events
 from matchwood.encoding import Encoder, Schema
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions, EncodedEvents
 from matchwood.encoding.key_columns import frozen
@@ -33,7 +34,8 @@ class Encoded(NamedTuple):
 
 
 def encoded(workload: Workload, spaces: str = "sorted") -> Encoded:
-    """Rules into a store, events into codes."""
+    """Rules into a store, events into codes; refused if an event occurs twice."""
+    refuse_repeated_events(workload)
     encoder = Encoder(Schema(dict.fromkeys(workload.attributes, "int")), spaces=spaces)
     store = ConjunctionStore()
     seconds, added = timed(lambda: store.add(encode_rules(encoder, workload)))

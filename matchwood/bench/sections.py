@@ -17,6 +17,7 @@ Row = dict[str, Any]
 
 _UNITS = {
     "us_per_event": "µs an event",
+    "us_per_event_all": "µs an event, with all rules",
     "build_s": "seconds to build",
     "bytes_index": "bytes of the index",
     "us_per_insert": "µs an insertion",

@@ -20,6 +20,7 @@ from matchwood.progress import Progress
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
 from matchwood.workloads.brute import hits as brute_force
+from matchwood.workloads.draws import pair_hashes, repeated, row_sums
 
 CHECKED_EVENTS = 20
 
@@ -56,6 +57,13 @@ def refuse_repeated(events: Sequence[dict[str, Any]]) -> None:
     """Caches would answer an event that occurs twice, and the benchmark would measure them."""
     texts = [json.dumps(event, sort_keys=True) for event in events]
     if len(set(texts)) != len(texts):
+        raise WrongAnswer("two measured events are equal")
+
+
+def refuse_repeated_events(workload: Workload) -> None:
+    """The same for the integer columns of a workload, of which there may be a million."""
+    events = workload.events
+    if len(repeated(row_sums(events.offsets, pair_hashes(events.attributes, events.values)))):
         raise WrongAnswer("two measured events are equal")
 
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from matchwood.bench.measure import WrongAnswer, require_hits, timed
-from matchwood.bench.setup import insert_all, sizes
+from matchwood.bench.setup import insert_all, refuse_repeated_events, sizes
 from matchwood.bench.spark_floor import first_use, kernel_seconds
 from matchwood.bench.spark_rivals import constant_hits, session_for, sql_hits
 from matchwood.index import Index
@@ -83,6 +83,7 @@ def _case(home: str, name: str, scale: str, hits: int, events: int | None = None
     rules, events = rules or RULES[scale], events or EVENTS[scale]
     matching = min(hits / rules, MOST_MATCHING[scale])
     workload = ads(rules=rules, events=events, dimensions=DIMENSIONS, matching=matching, seed=5)
+    refuse_repeated_events(workload)
     index, table = Index(), workload.events_table()
     build_s, _ = timed(lambda: insert_all(index, workload.rules_text()))
     index.save(f"{home}/index")

@@ -23,7 +23,7 @@ class Block(NamedTuple):
     number: int
     blocks: int
     first: int
-    count: int
+    count: int  # type: ignore[assignment]
 
     def random(self, seed: int, stream: int) -> np.random.Generator:
         """Independent streams for each block; a trailing 0 does not change a seed, so the first one has the plain one.

@@ -11,10 +11,25 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from matchwood.bench import core, linting, peer_engines, peer_joins, peers, ranges, setup, single
+from matchwood.bench import (
+    access,
+    bandwidth,
+    core,
+    linting,
+    peer_engines,
+    peer_joins,
+    peers,
+    pstree_workloads,
+    ranges,
+    setup,
+    single,
+    spark,
+)
+from matchwood.bench.encoded_rules import encoded
 from matchwood.bench.measure import Measured, WrongAnswer, check_agreement, measure_engine, time_box
 from matchwood.bench.setup import check_with_brute_force, check_with_oracle, insert_all, prepare, refuse_repeated
 from matchwood.engines import Hits, engine_class
+from matchwood.engines.registry import engine_names
 from matchwood.index import Index
 from matchwood.workloads.base import Events, Workload
 from matchwood.workloads.begen import begen
@@ -113,6 +128,46 @@ def test_a_repeated_event_fails_the_run(workload: Workload) -> None:
     twice = Events(np.array([0, end, 2 * end]), np.tile(events.attributes[:end], 2), np.tile(events.values[:end], 2))
     with pytest.raises(WrongAnswer, match="two measured events are equal"):
         prepare(replace(workload, events=twice), "counting")
+
+
+def test_a_repeated_event_fails_every_experiment_on_columns(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pstree, betree, hem and bandwidth take workloads by `encoded`, spark by `_case`, access makes its own events."""
+    events, end = workload.events, int(workload.events.offsets[1])
+    twice = Events(np.array([0, end, 2 * end]), np.tile(events.attributes[:end], 2), np.tile(events.values[:end], 2))
+    again = replace(workload, events=twice)
+    with pytest.raises(WrongAnswer, match="two measured events are equal"):
+        encoded(again)
+    monkeypatch.setattr(spark, "ads", lambda **settings: again)
+    with pytest.raises(WrongAnswer, match="two measured events are equal"):
+        spark._case("nowhere", "20 hits", "smoke", 20)
+    monkeypatch.setattr(access, "_events", lambda random, count: pa.table({"a0": [1, 1]}))
+    with pytest.raises(WrongAnswer, match="two measured events are equal"):
+        access._prepared(10, 2)
+
+
+def test_experiments_on_columns_fail_without_hits_or_with_wrong_ones(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = list(map(engine_class, engine_names("conjunctions")))
+    for kind in kinds:
+        monkeypatch.setattr(kind, "match", _without_any_hit(kind.match))
+    for module in (pstree_workloads, bandwidth):
+        monkeypatch.setattr(module, "check", lambda *arguments: None)
+    with pytest.raises(WrongAnswer, match="no event matched any rule"):
+        pstree_workloads.measure("small", workload, 0)
+    with pytest.raises(WrongAnswer, match="no event matched any rule"):
+        bandwidth.measure("small", workload, "smoke")
+    monkeypatch.undo()
+    wrong = engine_class("counting")
+    monkeypatch.setattr(wrong, "match", _without_one_hit(wrong.match))
+    for call in (
+        lambda: pstree_workloads.measure("small", workload, 0),
+        lambda: bandwidth.measure("s", workload, "smoke"),
+    ):
+        with pytest.raises(WrongAnswer, match=r"counting: event \d+ has"):
+            call()
 
 
 def test_events_that_match_nothing_fail_single(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from matchwood.cli import main
+from matchwood.errors import InvalidArgument
 from matchwood.workloads import GENERATORS, blocks, generate, rules_on_spark
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -16,7 +17,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "hem": {"rules": 250, "events": 40, "attributes": 3},
     "contracts": {"rules": 250, "dimensions": 200},
     "ads": {"rules": 700},
-    "ads_arbitrary": {"rules": 700, "matching": 0.01},
+    "ads_arbitrary": {"rules": 700, "matching": 0.005},
     "query_logs": {"rules": 250, "words": 2_000},
     "qgrams": {"rules": 250},
 }
@@ -33,6 +34,11 @@ def test_executors_make_the_same_rules(spark: Any, name: str) -> None:
     settings = {"events": 20, "seed": 3, **SIZES[name]}
     rows = rules_on_spark(spark, name, **settings).orderBy("id").collect()
     assert [tuple(row) for row in rows] == list(enumerate(generate(name, **settings).rules_text()))
+
+
+def test_what_cannot_be_made_is_refused_before_spark_is_asked() -> None:
+    with pytest.raises(InvalidArgument, match=r"matching=0\.9 cannot be reached"):
+        rules_on_spark(None, "ads", rules=700, matching=0.9)  # type: ignore[arg-type]
 
 
 def test_the_command_lets_executors_write(spark: Any, tmp_path: Path) -> None:
