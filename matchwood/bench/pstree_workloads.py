@@ -143,7 +143,8 @@ def measure(name: str, workload: Workload, seconds: float) -> list[dict[str, Any
 def _row(name: str, engine: Engine, given: Encoded, own_s: float, found: Measured) -> dict[str, Any]:
     rules, spaces = given.workload.rules.count, given.encoder.stats()
     encode_s = min(timed(lambda: encode_events(given.encoder, given.workload))[0] for _ in range(3))
-    bytes_index = engine.stats()["bytes_index"]
+    stats = engine.stats()
+    bytes_index, copies = stats["bytes_index"], stats.get("bytes_tails")
     return {
         "engine": name,
         "rules": rules,
@@ -155,6 +156,7 @@ def _row(name: str, engine: Engine, given: Encoded, own_s: float, found: Measure
         "bytes_index": bytes_index,
         "bytes_verify": given.store.bytes_verify,
         "index_bytes_per_rule": round(bytes_index / rules, 1),
+        "copied_bytes_per_rule": None if copies is None else round(copies / rules, 1),
         "encode_s": round(given.encode_s, 3),
         "encode_us_per_event": round(1e6 * encode_s / given.events.count, 2),
         "boundaries": spaces["boundaries"],
