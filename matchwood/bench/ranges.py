@@ -13,6 +13,7 @@ import resource
 import subprocess
 import sys
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import matchwood
+from matchwood.bench import setup
+from matchwood.bench.frame import Part, Place
 from matchwood.bench.measure import WrongAnswer, require_hits, timed
-from matchwood.bench.setup import insert_all, sizes, warm_up
+from matchwood.bench.setup import insert_all, sizes
 from matchwood.index import Index
-from matchwood.progress import Progress
 
 ENGINES = ("scan", "counting", "kindex", "pstbloom", "psthash", "hem", "betree", "atree")
 WAYS = ("bulk", "one by one")
@@ -33,17 +35,21 @@ VALUES = 20
 SEED = 5
 
 
-def run(scale: str) -> dict[str, Any]:
-    rows = []
-    with Progress("bench ranges", "cells", len(ENGINES) * len(WAYS)) as progress:
-        for engine in ENGINES:
-            for way in WAYS:
-                rows.append(_in_own_process(engine, way, RULES[scale]))
-                progress.advance()
-    for row in rows:
-        scan = next(other for other in rows if (other["engine"], other["workload"]) == ("scan", row["workload"]))
-        row["ratio_to_scan"] = round(scan["us_per_event"] / row["us_per_event"], 2)
-    return {"experiment": "ranges", "scale": scale, "rows": rows}
+def parts(scale: str) -> list[Part]:
+    """A part for each engine and way: a million rules one by one take some minutes."""
+    return [
+        Part(f"{engine}, {way}", partial(_cell, engine, way, RULES[scale]), (Place(way),))
+        for way in WAYS
+        for engine in ENGINES
+    ]
+
+
+def warm_up() -> None:
+    """Each cell warms itself up, in its own process."""
+
+
+def _cell(engine: str, way: str, rules: int) -> list[dict[str, Any]]:
+    return [_in_own_process(engine, way, rules)]
 
 
 def _in_own_process(engine: str, way: str, rules: int) -> dict[str, Any]:
@@ -61,7 +67,7 @@ def _in_own_process(engine: str, way: str, rules: int) -> dict[str, Any]:
 
 def measure(engine: str, way: str, rules: int) -> dict[str, Any]:
     """Build, match some values, hold every hit against NumPy, and tell time and peak memory."""
-    warm_up([engine])
+    setup.warm_up([engine])
     constants = np.random.default_rng(SEED).permutation(rules)
     texts = [f"x {'<' if constant % 2 else '>='} {constant}" for constant in constants.tolist()]
     index = Index(engine)
@@ -73,7 +79,7 @@ def measure(engine: str, way: str, rules: int) -> dict[str, Any]:
     candidates = index.stats()["matching"]["candidates"] / (VALUES + 1)
     return {
         "engine": engine,
-        "workload": f"ranges, {way}",
+        "workload": f"{engine}, {way}",
         "rules": rules,
         "events": VALUES,
         "build_s": round(build_s, 2),

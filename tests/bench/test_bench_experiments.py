@@ -77,7 +77,7 @@ def test_single_tells_the_tail(results: dict[str, Any]) -> None:
 
 def test_ranges_run_in_processes_of_their_own(results: dict[str, Any]) -> None:
     bulk, single = results["ranges"]["rows"]
-    assert (bulk["workload"], single["workload"]) == ("ranges, bulk", "ranges, one by one")
+    assert (bulk["workload"], single["workload"]) == ("scan, bulk", "scan, one by one")
     assert bulk["core_us_last_tenth"] is None
     assert single["core_us_first_tenth"] > 0
     assert bulk["peak_mb"] > 50
