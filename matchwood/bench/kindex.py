@@ -3,7 +3,7 @@
 Up to FROM_TEXT rules are built from text and held against the oracle, more from codes. All rivals run over the same
 store, so that rules that say the same are one unit for all of them, which in the paper only its own algorithms have.
 SIFT is our `counting`. The hits of all are equal. `ratio` is what a rival takes over what `kindex` takes; the paper's
-stands beside it. `kindex, lists` is Algorithms 1 and 2 as they are printed, over posting lists alone.
+stands beside it. `kindex, lists` is Algorithms 1 and 2, over posting lists alone.
 """
 
 from __future__ import annotations
