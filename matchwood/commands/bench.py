@@ -19,6 +19,14 @@ ALL = "all"
 _WIDEST = 7
 """Rows with more figures than this are printed as columns."""
 
+_MOST_ROWS = 40
+"""More rows than this are printed with their main figures only: as columns no terminal would be wide enough."""
+
+_MAIN = (
+    "workload", "engine", "semantics", "build_s", "us_per_event", "hits_per_event", "candidates_per_event", "bytes_index",
+    "ratio_to_scan", "saves_time", "of", "paper_saves",
+)  # fmt: skip
+
 
 def add_arguments(commands: Any) -> None:
     bench = commands.add_parser("bench", help="run experiments that check their own answers")
@@ -77,7 +85,18 @@ def _run(name: str, scale: str, path: Path) -> None:
     result = experiment(name).run(scale)
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     rows = result["rows"]
-    print(f"\n{text_table(rows) if len(filled_columns(rows)) <= _WIDEST else transposed(rows)}\n\nwritten to {path}\n")
+    print(f"\n{_table(rows)}\n\nwritten to {path}\n")
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    """All figures, if a terminal can show them, else those that compare engines; the file has all."""
+    if len(filled_columns(rows)) <= _WIDEST:
+        return text_table(rows)
+    return transposed(rows) if len(rows) <= _MOST_ROWS else text_table([_main_figures(row) for row in rows])
+
+
+def _main_figures(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row.get(name) for name in _MAIN}
 
 
 def run_report(arguments: argparse.Namespace) -> int:
