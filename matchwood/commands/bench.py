@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,14 @@ RESULTS = Path("bench-results")
 ALL = "all"
 _WIDEST = 7
 """Rows with more figures than this are printed as columns."""
+
+_MOST_ROWS = 40
+"""More rows than this are printed with their main figures only: as columns no terminal would be wide enough."""
+
+_MAIN = (
+    "workload", "engine", "semantics", "build_s", "us_per_event", "hits_per_event", "candidates_per_event",
+    "bytes_index", "ratio_to_scan", "saves_time", "of", "paper_saves",
+)  # fmt: skip
 
 
 def add_arguments(commands: Any) -> None:
@@ -87,12 +96,22 @@ def _run(name: str, arguments: argparse.Namespace, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     print(f"{name} ({arguments.scale}): {experiment(name).title}", flush=True)
     result = experiment(name).run(arguments.scale, arguments.only, arguments.time_box)
-    rows = experiment(name).table(result["rows"])
-    wide = rows is result["rows"] and len(filled_columns(rows)) > _WIDEST
+    rows, shorter = result["rows"], experiment(name).table(result["rows"])
     if arguments.only and path.is_file():
         result = merged(read_result(path), result)
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(f"\n{transposed(rows) if wide else text_table(rows)}\n\nwritten to {path}\n")
+    print(f"\n{_table(rows) if shorter is rows else text_table(shorter)}\n\nwritten to {path}\n")
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> str:
+    """All figures, if a terminal can show them, else those that compare engines; the file has all."""
+    if len(filled_columns(rows)) <= _WIDEST:
+        return text_table(rows)
+    return transposed(rows) if len(rows) <= _MOST_ROWS else text_table([_main_figures(row) for row in rows])
+
+
+def _main_figures(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row.get(name) for name in _MAIN}
 
 
 def run_report(arguments: argparse.Namespace) -> int:
