@@ -42,7 +42,11 @@ LEAST_SAMPLE = 64
 
 def engines_for(options: Mapping[str, Any]) -> list[str]:
     """The engines that have all of these options; InvalidArgument if there is none, or if a value is wrong."""
-    found = [name for name in engine_names() if set(options) <= set(engine_class(name).options)]
+    known = {name: set(engine_class(name).options) for name in engine_names()}
+    unknown = sorted(set(options) - set().union(*known.values()))
+    if unknown:
+        raise InvalidArgument(f"engine 'auto' has no option {unknown[0]!r} (it has those of all engines, and no other)")
+    found = [name for name, own in known.items() if set(options) <= own]
     if not found:
         raise InvalidArgument(f"no engine has all of the options {', '.join(map(repr, sorted(options)))}")
     for name in found:

@@ -353,7 +353,7 @@ def test_options_restrict_the_choice_to_the_engines_that_have_them() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"speed": 1}, "no engine has all of the options 'speed'"),
+        ({"speed": 1}, "engine 'auto' has no option 'speed'"),
         ({"access": 2, "form": "cnf"}, "no engine has all of the options 'access', 'form'"),
         ({"access": 9}, "option 'access' of engine 'psthash' must be from 1 to 4"),
     ],
