@@ -49,7 +49,7 @@ def _prepared(rules: int, events: int) -> tuple[Index, EncodedEvents]:
     """An index that has matched the events, and so knows what they are like, and their codes."""
     random = np.random.default_rng(SEED)
     index, given = Index("scan"), _events(random, events)
-    refuse_repeated(given.to_pylist())
+    refuse_repeated(given)
     insert_all(index, _texts(random, rules))
     require_hits(index.match_many(given).num_rows, "bench access")
     return index, concatenated([batch.events for batch in index._encoder.event_batches(given)])
