@@ -142,7 +142,7 @@ def test_a_repeated_event_fails_every_experiment_on_columns(
     monkeypatch.setattr(spark, "ads", lambda **settings: again)
     with pytest.raises(WrongAnswer, match="two measured events are equal"):
         spark._case("nowhere", "20 hits", "smoke", 20)
-    monkeypatch.setattr(access, "_events", lambda random, count: pa.table({"a0": [1, 1]}))
+    monkeypatch.setattr(access, "_events", lambda random, count: [{"a0": 1}, {"a0": 1}])
     with pytest.raises(WrongAnswer, match="two measured events are equal"):
         access._prepared(10, 2)
 
