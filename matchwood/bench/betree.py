@@ -7,16 +7,17 @@ engines of a workload have the same hits, and those of the first events are held
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from matchwood.bench.betree_changes import changing
 from matchwood.bench.betree_find import finding
 from matchwood.bench.betree_plan import BASELINE, GAINS, PAPER, SIZES, VARIANTS, Case, cases, engines_of
 from matchwood.bench.encoded_rules import Encoded, check, encoded
+from matchwood.bench.frame import Part, Place
 from matchwood.bench.measure import Measured, check_agreement, measure_engine, timed
 from matchwood.engines import Engine, Workspace, engine_class
 from matchwood.engines.registry import engine_names
-from matchwood.progress import Progress
 from matchwood.workloads.ads import ads
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
@@ -27,24 +28,25 @@ MOST_NAMES = 27_000
 _CHECKED_EVENTS = 5
 
 
-def run(scale: str) -> dict[str, Any]:
-    warm_up()
-    size, rows = SIZES[scale], list[dict[str, Any]]()
-    planned = list(cases(scale))
-    with Progress("bench betree", "workloads", len(planned) + 4) as progress:
-        for case in planned:
-            rows += measure(case, begen(**case.settings), scale)
-            progress.advance()
-        names = qgrams(min(MOST_NAMES, size.most_rules), size.events, seed=7)
-        rows += measure(Case("q-grams", f"names {names.rules.count:,}", {"distribution": "names"}), names, scale)
-        progress.advance()
-        rows += _advertisements(scale)
-        progress.advance()
-        rows += finding(size)
-        progress.advance()
-        rows += changing(size)
-        progress.advance()
-    return {"experiment": "betree", "scale": scale, "rows": rows}
+def parts(scale: str) -> list[Part]:
+    size = SIZES[scale]
+    profiles = [Part(case.name, partial(_profile, case, scale), (Place(case.profile),)) for case in cases(scale)]
+    return [
+        *profiles,
+        Part("names", partial(_names, scale), (Place("q-grams"),)),
+        Part("ads", partial(_advertisements, scale), (Place("ads"),)),
+        Part("find", partial(finding, size), (Place("expressive events"),)),
+        Part("changes", partial(changing, size), (Place("changes"),)),
+    ]
+
+
+def _profile(case: Case, scale: str) -> list[dict[str, Any]]:
+    return measure(case, begen(**case.settings), scale)
+
+
+def _names(scale: str) -> list[dict[str, Any]]:
+    names = qgrams(min(MOST_NAMES, SIZES[scale].most_rules), SIZES[scale].events, seed=7)
+    return measure(Case("q-grams", f"names {names.rules.count:,}", {"distribution": "names"}), names, scale)
 
 
 def _advertisements(scale: str) -> list[dict[str, Any]]:
@@ -70,7 +72,7 @@ def measure(case: Case, workload: Workload, scale: str) -> list[dict[str, Any]]:
     chosen = engines_of(case.profile, workload.rules.count, scale, engine_names("conjunctions"))
     for label, (name, options) in chosen.items():
         engine, build_s = _built(name, given, options)
-        results[label] = measure_engine(engine, given.events, SIZES[scale].seconds)
+        results[label] = measure_engine(engine, given.events, SIZES[scale].seconds, build_s)
         check(label, engine, given, _CHECKED_EVENTS)
         rows.append(_row(label, engine, given, build_s, results[label]))
     check_agreement(results)
@@ -84,13 +86,13 @@ def measure(case: Case, workload: Workload, scale: str) -> list[dict[str, Any]]:
 
 def compared(results: Mapping[str, Measured], label: str) -> dict[str, Any]:
     """How often a scan's time an engine's goes into it; of a variant, the share of time that it saves, and of whose."""
-    own = results[label].seconds
-    found: dict[str, Any] = {"ratio_to_scan": round(results["scan"].seconds / own, 2)}
+    own = results[label].us_per_event
+    found: dict[str, Any] = {"ratio_to_scan": round(results["scan"].us_per_event / own, 2)}
     if not label.startswith(f"{OWN}, "):
         return found
     variant = label.removeprefix(f"{OWN}, ")
     other = f"{OWN}, {BASELINE}" if variant in GAINS else OWN
-    saved = {"saves_time": round(1 - own / results[other].seconds, 3), "of": other}
+    saved = {"saves_time": round(1 - own / results[other].us_per_event, 3), "of": other}
     return {**found, **saved, **({"paper_saves": GAINS[variant]} if variant in GAINS else {})}
 
 
@@ -108,9 +110,10 @@ def _row(label: str, engine: Engine, given: Encoded, build_s: float, found: Meas
         "rules": given.workload.rules.count,
         "events": found.events,
         "build_s": round(build_s, 3),
-        "us_per_event": round(1e6 * found.seconds / found.events, 2),
+        "us_per_event": round(found.us_per_event, 2),
         "hits_per_event": found.hits / found.events,
         "candidates_per_event": found.candidates / found.events,
+        **found.marks(),
         "bytes_index": stats["bytes_index"],
         "bytes_verify": given.store.bytes_verify,
         **({name: stats[name] for name in shape} if engine.name == OWN else {}),

@@ -8,8 +8,10 @@ stands beside it. `kindex, lists` is Algorithms 1 and 2, over posting lists alon
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
+from matchwood.bench.frame import Part, Place
 from matchwood.bench.kindex_encoded import encoded_contracts
 from matchwood.bench.kindex_ranking import CNF_MONTHS, ranked_rows
 from matchwood.bench.measure import check_agreement, measure_engine, timed
@@ -18,7 +20,6 @@ from matchwood.bench.setup import check_with_oracle, concatenated, insert_all, r
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import ConjunctionStore, Workspace, engine_class
 from matchwood.index import Index
-from matchwood.progress import Progress
 from matchwood.workloads.base import Workload
 from matchwood.workloads.contracts import contracts
 
@@ -71,19 +72,41 @@ def cases(scale: str) -> list[Case]:
     return found + [Case("rules", count, {**as_clauses, "rules": count}) for count in counts]
 
 
-def run(scale: str) -> dict[str, Any]:
-    planned, rows = cases(scale), []
-    rankings = [(form, weights) for form in ("dnf", "cnf") for weights in ("paper", "pareto")]
-    with Progress("bench kindex", "workloads", len(planned) + len(rankings)) as progress:
-        for form in ("dnf", "cnf"):
-            measure(Case("warm-up", None, {"rules": 200, "events": 5, "dimensions": 200, "seed": 1, "form": form}))
-        for case in planned:
-            rows += measure(case)
-            progress.advance()
-        for form, weights in rankings:
-            rows += ranked_rows(form, weights, *RANKED[scale])
-            progress.advance()
-    return {"experiment": "kindex", "scale": scale, "rows": rows}
+RANKED_PLACE = (Place("ranking"),)
+RANKINGS = tuple((form, weights) for form in ("dnf", "cnf") for weights in ("paper", "pareto"))
+
+
+def parts(scale: str) -> list[Part]:
+    return [
+        *(Part(_name(case), partial(measure, case), (_place(case),)) for case in cases(scale)),
+        *(
+            Part(
+                f"{form} ranking, {weights} weights", partial(ranked_rows, form, weights, *RANKED[scale]), RANKED_PLACE
+            )
+            for form, weights in RANKINGS
+        ),
+    ]
+
+
+def warm_up() -> None:
+    """Compile every kernel that a run needs, or load it, so that no measurement pays for it."""
+    for form in ("dnf", "cnf"):
+        measure(Case("warm-up", None, {"rules": 200, "events": 5, "dimensions": 200, "seed": 1, "form": form}))
+        ranked_rows(form, "paper", 200, 5)
+
+
+def _form(case: Case) -> str:
+    return str(case.settings.get("form", "dnf"))
+
+
+def _name(case: Case) -> str:
+    return f"{_form(case)}, {case.sweep}" + ("" if case.value is None else f" {case.value}")
+
+
+def _place(case: Case) -> Place:
+    if case.value is None:
+        return Place(f"{_form(case)}, usual")
+    return Place(f"{_form(case)}, {case.sweep}", case.sweep, float(case.value))
 
 
 class Built(NamedTuple):
@@ -98,24 +121,25 @@ class Built(NamedTuple):
 
 def measure(case: Case) -> list[dict[str, Any]]:
     """A row for the K-index, for its lists, plain and compressed, and for each rival, on one workload."""
-    workload, form = contracts(**case.settings), case.settings.get("form", "dnf")
+    workload, form = contracts(**case.settings), _form(case)
     built = (_from_text if workload.rules.count <= FROM_TEXT else _from_codes)(workload, form)
     engines = _engines(built, form)
     results = {name: measure_engine(engine, built.events, 0.3) for name, engine in engines.items()}
     check_agreement(results)
-    own, count = results[OWN].seconds, built.events.count
+    own, count = results[OWN].us_per_event, built.events.count
     shared = _shared(case, form, workload, built)
     return [
         {
             **shared,
             "engine": name,
-            "us_per_event": round(1e6 * results[name].seconds / count, 2),
-            "candidates_per_event": results[name].candidates / count,
+            "us_per_event": round(results[name].us_per_event, 2),
+            "candidates_per_event": results[name].candidates / results[name].events,
             "postings_per_event": _postings(engine, built.events) / count,
             "bytes_index": engine.stats()["bytes_index"],
-            "ratio_to_scan": round(results[_scan(form)].seconds / results[name].seconds, 2),
-            "ratio": round(results[name].seconds / own, 2),
+            "ratio_to_scan": round(results[_scan(form)].us_per_event / results[name].us_per_event, 2),
+            "ratio": round(results[name].us_per_event / own, 2),
             "paper_ratio": PAPER.get(name),
+            **results[name].marks(),
         }
         for name, engine in engines.items()
     ]
@@ -176,7 +200,7 @@ def _postings(engine: Any, events: EncodedEvents) -> int:
 def _shared(case: Case, form: str, workload: Workload, built: Built) -> dict[str, Any]:
     rules = workload.rules.count
     return {
-        "workload": f"{form}, {case.sweep}" + ("" if case.value is None else f" {case.value}"),
+        "workload": _name(case),
         "rules": rules,
         "events": built.events.count,
         "hits_per_event": built.hits_per_event,

@@ -17,8 +17,7 @@ from matchwood.indexing.find_query import SEMANTICS
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
-    result: list[dict[str, Any]] = betree.run(SMOKE)["rows"]
-    return result
+    return [row for part in betree.parts(SMOKE) for row in part.measure()]
 
 
 def test_a_row_for_every_engine_and_variant(rows: list[dict[str, Any]]) -> None:
