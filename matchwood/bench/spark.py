@@ -153,7 +153,7 @@ def _against_sql(session: Any, case: Case, events: int, ours: dict[str, Any]) ->
     """
     first = max(1, events // 10)
     (fixed_s, _), (seconds, found) = (_sql_run(session, case, count) for count in (first, events))
-    marginal = max(0.0, seconds - fixed_s) / (events - first)
+    marginal = (seconds - fixed_s) / (events - first) if seconds > fixed_s else seconds / events
     row = _row(case, "spark sql", marginal * events, found, events=events)
     slower = round(row["us_per_event"] / ours["us_per_event"], 1)
     return [
