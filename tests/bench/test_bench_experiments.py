@@ -32,10 +32,14 @@ def test_an_experiment_gives_checked_rows(results: dict[str, Any], name: str) ->
     assert list(result) == ["experiment", "scale", "rows", "runs"]
     assert result["runs"][0]["machine"]["cores"] >= 1
     assert (result["experiment"], result["scale"]) == (name, SMOKE)
+    most = max(row.get("cells", 0) for row in result["rows"])
     for row in result["rows"]:
         assert list(row)[: len(FIELDS)] == INTERFACE
         assert row["checked"] is True
-        assert row[experiment(name).value] > 0
+        if not (
+            row.get("timed_out") or row.get("cells", most) < most
+        ):  # `auto` has no mean where a workload is missing
+            assert row[experiment(name).value] > 0
 
 
 def test_core_measures_every_figure(results: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -211,6 +212,10 @@ def test_one_by_one_and_in_bulk_are_the_same(name: str) -> None:
     assert engine.audit() == []
 
 
+def _without(stats: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: value for key, value in stats.items() if key not in keys}
+
+
 def test_a_restored_engine_answers_and_changes_alike(name: str) -> None:
     rng = np.random.default_rng(11)
     store, contents = stored(random_conjunctions(rng, SIZE))
@@ -226,7 +231,9 @@ def test_a_restored_engine_answers_and_changes_alike(name: str) -> None:
     events = random_events(rng, EVENTS)
     live = {unit: conjunction for unit, conjunction in contents.items() if unit not in set(gone.tolist())}
     assert found(again, encode_events(events)) == expected(live, events)
-    assert again.stats() == engine.stats()
+    # The rows of a BE-Tree's leaves are not saved: they are written anew, without the gaps of what was removed.
+    gaps = ("bytes_index", "bytes_rows") if name == "betree" else ()
+    assert _without(again.stats(), gaps) == _without(engine.stats(), gaps)
     added = again_store.add(encode([(Constraint(2, ((0, 5),)),)]))
     again.insert(added.new_units)
     again.remove(units_of(next(iter(live))))
