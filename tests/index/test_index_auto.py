@@ -16,6 +16,7 @@ from matchwood.choosing import clock
 from matchwood.choosing.trial import Trial
 from matchwood.errors import CorruptSnapshot, InvalidArgument, LimitExceeded
 from matchwood.indexing import auto, trials
+from matchwood.workloads.ads import ads
 from matchwood.workloads.begen import begen
 from matchwood.workloads.hem import hem
 
@@ -58,11 +59,11 @@ def test_wide_ranges_on_few_attributes_are_counted() -> None:
 
 def test_selective_rules_stay_with_access_predicates() -> None:
     index = mw.Index()
-    index.insert_many(begen(rules=3_000, events=5, matching=0.001, seed=1).rules_table())
+    index.insert_many(ads(rules=3_000, events=5, matching=0.001, seed=1).rules_table())
     told = choice_of(index)
     assert index.engine in ("pstbloom", "psthash")
-    assert (told["features"]["units"], told["features"]["attributes"]) == (3_000, 400)
-    assert told["features"]["constraints"] == pytest.approx(7, abs=0.3)
+    assert (told["features"]["units"], told["features"]["attributes"]) == (3_000, 122)
+    assert told["features"]["constraints"] == pytest.approx(8, abs=0.3)
     assert set(told["predicted_us"]) == set(CHOOSABLE)
     assert json.loads(json.dumps(told)) == told
 
