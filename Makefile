@@ -29,15 +29,18 @@ lint: $(VENV)/.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-# The Spark tests start and stop whole clusters, the others keep one core busy: side by side they take half the time.
-SPARK_LOG := $(VENV)/spark-tests.log
+# The tests of Spark start and stop whole clusters, those of the benchmarks many processes: beside all others, on a
+# second core, they make the whole take half the time.
+BESIDE := tests/spark tests/bench
+BESIDE_LOG := $(VENV)/tests-beside.log
 
 test: lint
-	@$(BIN)/python -m pytest tests/spark > $(SPARK_LOG) 2>&1 & spark=$$!; \
-	$(BIN)/python -m pytest --ignore=tests/spark; others=$$?; \
-	echo "tests/spark, which ran beside (waiting for the last of them):"; \
-	wait $$spark; spark=$$?; cat $(SPARK_LOG); \
-	exit $$((others ? others : spark))
+	@(failed=0; for tests in $(BESIDE); do $(BIN)/python -m pytest $$tests || failed=1; done; exit $$failed) \
+	    > $(BESIDE_LOG) 2>&1 & beside=$$!; \
+	$(BIN)/python -m pytest $(addprefix --ignore=,$(BESIDE)); others=$$?; \
+	echo "$(BESIDE), which ran beside (waiting for the last of them):"; \
+	wait $$beside; beside=$$?; cat $(BESIDE_LOG); \
+	exit $$((others ? others : beside))
 
 bench: $(VENV)/.ready
 	@$(BIN)/matchwood bench run all --scale quick
