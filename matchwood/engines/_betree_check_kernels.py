@@ -42,7 +42,8 @@ from matchwood.engines._betree_layout import (
     WHOLE,
 )
 from matchwood.engines._betree_node_kernels import bucket_key, find, partition_key
-from matchwood.engines._betree_place_kernels import fits_a_half, hull, is_exact, locate, usable
+from matchwood.engines._betree_place_kernels import fits_a_half, is_exact, locate, usable
+from matchwood.engines._record_kernels import hull
 
 (SAFE, BAD_BUCKET, BAD_LEAF, BAD_PARTITION, BAD_TABLE, BAD_CHAIN) = range(6)
 PROBLEMS = (

@@ -52,7 +52,6 @@ from matchwood.engines._betree_place_kernels import (
     half_of,
     has_free_equality,
     has_usable,
-    hull,
     insert_below,
     is_exact,
     locate,
@@ -61,7 +60,7 @@ from matchwood.engines._betree_place_kernels import (
     usable,
     widen,
 )
-from matchwood.engines._record_kernels import FLAG_BITS, WIDTH
+from matchwood.engines._record_kernels import FLAG_BITS, WIDTH, hull
 
 _CELLS = 64
 """Cells of the histogram over an attribute's labels."""

@@ -13,7 +13,7 @@ import numpy as np
 from matchwood._jit import bare_kernel
 from matchwood.engines._betree_row_kernels import BARE, BIT, TEST
 from matchwood.engines._record_kernels import FLAG_BITS, WIDTH
-from matchwood.engines._tail_kernels import TAIL_START
+from matchwood.engines._tail_kernels import LINE, TAIL_START
 from matchwood.engines._verify_kernels import passes, verify
 
 EVALUATED, REUSED, COVERED, COVERED_FALSE, NOTED, TALLY = range(6)
@@ -23,26 +23,13 @@ notes for the ranking; how many numbers there are."""
 PASSING = 4096
 """Candidates that are verified together, after their tails have been touched."""
 
-_LINE = 16
-"""Integers in a cache line."""
-
 
 @bare_kernel
 def touch(pool: Any, start: Any, stop: Any) -> Any:
     """Read one integer of every cache line of some rows. The loads are independent, so their cache misses overlap."""
     touched = np.int32(0)
-    for at in range(np.uint64(start), np.uint64(stop), np.uint64(_LINE)):
+    for at in range(np.uint64(start), np.uint64(stop), np.uint64(LINE)):
         touched ^= pool[at]
-    return touched
-
-
-@bare_kernel
-def touch_tails(pool: Any, passing: Any, count: Any) -> Any:
-    """The same for tails, which mostly take two cache lines."""
-    touched, last = np.int32(0), np.uint32(len(pool) - 1)
-    for place in range(np.uint64(count)):
-        tail = np.uint32(passing[place])
-        touched ^= pool[tail] ^ pool[min(tail + np.uint32(_LINE), last)]
     return touched
 
 

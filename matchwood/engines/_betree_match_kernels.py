@@ -36,7 +36,6 @@ from matchwood.engines._betree_leaf_kernels import (
     pass_filtered,
     pass_tests,
     touch,
-    touch_tails,
     verify_known,
     verify_references,
     verify_stored,
@@ -44,7 +43,7 @@ from matchwood.engines._betree_leaf_kernels import (
 from matchwood.engines._betree_node_kernels import bucket_key, find, partition_key
 from matchwood.engines._betree_predicate_kernels import restore_nulls, select_rows
 from matchwood.engines._betree_row_kernels import LEAF_START, attribute_bit, row_width
-from matchwood.engines._tail_kernels import verify_tails
+from matchwood.engines._tail_kernels import touch_tails, verify_tails
 from matchwood.engines._verify_kernels import clear, scatter
 
 

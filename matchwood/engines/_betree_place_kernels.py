@@ -41,18 +41,7 @@ from matchwood.engines._betree_layout import (
 )
 from matchwood.engines._betree_layout import ATTRIBUTE as ATTRIBUTE_OF
 from matchwood.engines._betree_node_kernels import bucket_key, enter, find, link, new_cluster, partition_key, unlink
-from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
-
-
-@bare_kernel
-def hull(records: Any, intervals: Any, at: Any) -> Any:
-    """The interval that a predicate becomes (Table I): from its first label to its last; (0, 0) if it has none."""
-    low, high = records[at + 1], records[at + 2]
-    if records[at] & SEVERAL == 0:
-        return low, high
-    if low >= high:
-        return np.int32(0), np.int32(0)
-    return intervals[2 * low], intervals[2 * high - 1]
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
 
 
 @bare_kernel

@@ -41,8 +41,7 @@ from matchwood.engines._betree_layout import (
     UNCLEAN,
     WASTE,
 )
-from matchwood.engines._betree_place_kernels import hull
-from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, WIDTH
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, WIDTH, hull
 from matchwood.engines._tail_kernels import TAIL_START, tail_words, write_tail
 
 ALWAYS_LOW, ALWAYS_WIDTH = -1, -(2**31) + 1

@@ -13,14 +13,11 @@ from matchwood.engines._candidate_kernels import HEAD
 from matchwood.engines._posting_kernels import EMPTY, key_of, slot_of
 from matchwood.engines._signature_kernels import keep_signed
 from matchwood.engines._space_list_kernels import attribute_bit, combined_key, filter_bit
-from matchwood.engines._tail_kernels import LIVE, verify_tails
+from matchwood.engines._tail_kernels import LINE, LIVE, touch_tails, verify_tails
 from matchwood.engines._verify_kernels import clear, scatter, verify
 
 BLOCK = 4096
 """Candidates that are verified together, after their tails have been touched."""
-
-_LINE = 16
-"""Integers in a cache line."""
 
 
 @kernel
@@ -88,7 +85,7 @@ def _touch(heads: Any, starts: Any, counts: Any, found: Any, count: int) -> Any:
     touched = np.int32(0)
     for place in range(count):
         start = np.uint64(HEAD * starts[found[place]])
-        for at in range(start, start + np.uint64(HEAD * counts[found[place]]), np.uint64(_LINE)):
+        for at in range(start, start + np.uint64(HEAD * counts[found[place]]), np.uint64(LINE)):
             touched ^= heads[at]
     return touched
 
@@ -105,22 +102,12 @@ def _passing(heads: Any, start: Any, stop: Any, labels: Any, passing: Any, count
 
 
 @kernel
-def _touch_tails(tails: Any, passing: Any, count: int) -> Any:
-    """The same for tails, which mostly take two cache lines."""
-    touched, last = np.int32(0), np.uint32(len(tails) - 1)
-    for place in range(np.uint64(count)):
-        tail = np.uint32(passing[place])
-        touched ^= tails[tail] ^ tails[min(tail + np.uint32(_LINE), last)]
-    return touched
-
-
-@kernel
 def _hits(
     tails: Any, intervals: Any, signatures: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any,
     units: Any, used: Any, work: Any,
 ) -> Any:  # fmt: skip
     """Verify the candidates that passed their heads; returns the end of the hits."""
-    touched = _touch_tails(tails, passing, count)
+    touched = touch_tails(tails, passing, count)
     if len(signatures.words) > 0:
         count = keep_signed(signatures, tails, passing, count, labels)
     used = verify_tails(tails, intervals, passing, count, labels, states, stale, units, used)

@@ -35,6 +35,17 @@ def attribute_of(code: Any) -> Any:
 
 
 @bare_kernel
+def hull(records: Any, intervals: Any, at: Any) -> Any:
+    """The interval from the first label of a record to its last, whatever lies between; (0, 0) if it has none."""
+    low, high = records[at + 1], records[at + 2]
+    if records[at] & SEVERAL == 0:
+        return low, high
+    if low >= high:
+        return np.int32(0), np.int32(0)
+    return intervals[2 * low], intervals[2 * high - 1]
+
+
+@bare_kernel
 def pack(source: Any, constraint: int, records: Any, position: int, intervals: Any, used: int) -> int:
     """Write a constraint as the record at `position`; returns how many intervals are then in use."""
     start, stop = source.pieces[constraint], source.pieces[constraint + 1]

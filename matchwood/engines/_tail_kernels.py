@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel, kernel
 from matchwood.encoding.codes import NULL_LABEL
 from matchwood.encoding.dyadic import block_end
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
@@ -24,6 +24,9 @@ from matchwood.engines._verify_kernels import inside
 LIVE = 1
 STALE = 2
 """States of a unit; 0 is one that is in no list."""
+
+LINE = 16
+"""Integers in a cache line."""
 
 TAIL_START = 2
 MASKED_WIDTH = 4
@@ -247,3 +250,13 @@ def tail_is_safe(tails: Any, tail: int, units: int, attributes: int, intervals: 
             count = 1
         at += 2 * count
     return at <= len(tails)
+
+
+@bare_kernel
+def touch_tails(tails: Any, passing: Any, count: Any) -> Any:
+    """Read one integer of each tail's first two cache lines. The loads are independent, so their misses overlap."""
+    touched, last = np.int32(0), np.uint32(len(tails) - 1)
+    for place in range(np.uint64(count)):
+        tail = np.uint32(passing[place])
+        touched ^= tails[tail] ^ tails[min(tail + np.uint32(LINE), last)]
+    return touched

@@ -12,7 +12,7 @@ import numpy as np
 
 from matchwood._jit import kernel
 from matchwood.encoding.codes import TOP_LABEL
-from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
 
 MASKED = 64
 """Attributes that have a bit for every unit: those with lower numbers."""
@@ -44,17 +44,6 @@ def value_column(label: Any, tau: Any) -> Any:
 @kernel
 def square_number(row: Any, column: Any, tau: Any) -> Any:
     return row * (2 * np.int64(tau) + 1 - row) + column - row
-
-
-@kernel
-def hull(records: Any, intervals: Any, at: Any) -> Any:
-    """The interval of a record, or that which encloses all its intervals."""
-    low, high = records[at + 1], records[at + 2]
-    if records[at] & SEVERAL == 0:
-        return low, high
-    if low >= high:
-        return np.int32(0), np.int32(0)
-    return intervals[2 * low], intervals[2 * high - 1]
 
 
 @kernel
