@@ -24,7 +24,7 @@ if config.DISABLE_JIT:
 
 else:
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def lowest_bit(typing: Any, word: Any) -> Any:
         """The number of the lowest bit that is set, from 0; of 0 it is 64."""
 
@@ -33,7 +33,7 @@ else:
 
         return types.int64(types.uint64), generate
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def bit_count(typing: Any, word: Any) -> Any:
         """How many bits are set."""
 

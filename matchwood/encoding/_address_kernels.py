@@ -21,7 +21,7 @@ def _load(kind: Any, plain: Any, numpy_type: Any) -> Any:
     if config.DISABLE_JIT:
         return lambda address: numpy_type(plain.from_address(int(address)).value)
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def load(typing: Any, address: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             pointer = builder.inttoptr(arguments[0], context.get_value_type(kind).as_pointer())
@@ -51,7 +51,7 @@ if config.DISABLE_JIT:
 
 else:
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def bits_of(typing: Any, value: Any) -> Any:
         """The bits of a double."""
 
@@ -60,7 +60,7 @@ else:
 
         return types.int64(types.float64), generate
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def double_of(typing: Any, bits: Any) -> Any:
         """The double that has these bits."""
 

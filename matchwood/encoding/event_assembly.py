@@ -91,7 +91,7 @@ class Assembly:
         return pairs_of_matrix(matrix, self._count, lines)
 
     def _from_triples(self) -> Any:
-        begins, *plain = self._plain.located()
+        begins, plain = self._plain.located()
         if not self._labels:
             return pairs_of_triples(self._count, *plain)
         every, done = np.arange(self._count), 0

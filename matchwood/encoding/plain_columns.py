@@ -1,8 +1,8 @@
 """Plain columns of a chunk, collected for kernels that read all of them in one call.
 
 A column is plain if its values have a fixed width and need no conversion, and its attribute has one number: then
-`_plain_kernels.py` finds its labels without NumPy or Arrow touching it. The columns of a table are taken all at once, by
-Arrow's C data interface; others one by one, as they are found.
+`_plain_kernels.py` finds its labels without NumPy or Arrow touching it. The columns of a table are taken all at once,
+by Arrow's C data interface; others one by one, as they are found.
 """
 
 from __future__ import annotations
@@ -111,10 +111,10 @@ class PlainColumns:
         """How many values there are that are not NULL."""
         return int(kernels.count_valid(self._columns[1], self._rows)) if len(self) else 0
 
-    def located(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-        """Row, attribute and label of each value that is not NULL, by attribute; before them, where each one begins."""
-        found: tuple[Any, Any, Any, Any] = kernels.located(self._columns[1], self.numbers, self._rows, self.cells)
-        return found
+    def located(self) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:
+        """Where the values of each attribute begin; rows, attributes and labels of all that are not NULL."""
+        begins, *found = kernels.located(self._columns[1], self.numbers, self._rows, self.cells)
+        return begins, found
 
     def fill(self, matrix: NDArray[np.int32], lines: NDArray[np.int64]) -> None:
         """Write the labels of each column to its line."""
