@@ -28,6 +28,7 @@ from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
 from matchwood.indexing.settings import checked_flag, checked_limit, checked_options, checked_rank, checked_text
+from matchwood.indexing.threads import checked_threads
 from matchwood.indexing.triangle_drawing import ENGINE as TRIANGLES
 from matchwood.indexing.triangle_drawing import triangle_picture
 from matchwood.rules import RuleTable
@@ -181,26 +182,29 @@ class Index(MutableMapping[Any, str]):
         self._reconsider_if_due()
         return found
 
-    def match_many(self, events: Any, missing: str = "null") -> pa.Table:
+    def match_many(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.Table:
         """A table (event: int64 row position, rule) for many events, by event and then rule order.
 
         `missing`  `null` takes a column that rules name and events lack for NULL, `error` refuses such events
+        `threads`  how many threads match, each a part of the events; None for one a core. The answer is the same
         """
+        threads = checked_threads(threads)
         with self._lock.reading():
-            schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing)
-            batches = results.record_batches(self._table, schema, asked, contextlib.nullcontext)
-            found = pa.Table.from_batches(list(batches), schema=schema)
+            schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing, threads)
+            found = pa.Table.from_batches(results.all_batches(self._table, schema, asked, threads), schema=schema)
         self._reconsider_if_due()
         return found
 
-    def match_batches(self, events: Any, missing: str = "null") -> pa.RecordBatchReader:
+    def match_batches(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.RecordBatchReader:
         """What `match_many` returns, batch by batch in bounded memory.
 
-        Each batch is the answer of one moment; rules changed between two batches show in the later one.
+        Each batch is the answer of one moment; rules changed between two batches show in the later one. With several
+        threads, parts of the events are matched at the same moment, before the first of their batches is returned.
         """
+        threads = checked_threads(threads)
         with self._lock.reading():
-            schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing)
-        batches = results.record_batches(self._table, schema, asked, self._matching)
+            schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing, threads)
+        batches = results.record_batches(self._table, schema, asked, self._matching, threads)
         return pa.RecordBatchReader.from_batches(schema, batches)
 
     def top(
@@ -222,18 +226,21 @@ class Index(MutableMapping[Any, str]):
         self._reconsider_if_due()
         return best
 
-    def top_many(self, events: Any, n: int = 5, weights: Any = None, missing: str = "null") -> pa.Table:
+    def top_many(
+        self, events: Any, n: int = 5, weights: Any = None, missing: str = "null", threads: int | None = 1
+    ) -> pa.Table:
         """A table (event, rank from 1, rule, score) with the `n` best rules of each of many events.
 
         `weights`  what events weigh: a mapping by attribute for all of them; or one for each event, as a list of
                    mappings or an Arrow array of structs or maps
-        `missing`  as in `match_many`
+        `missing`  as in `match_many`, and so `threads`
         """
+        threads = checked_threads(threads)
         with self._lock.reading():
             wanted, schema = self._wanted(n, weights), results.ranks_schema(self._table)
-            asked = self._matcher.ask_top(events, missing, wanted)
-            batches = results.ranked_batches(self._table, schema, asked, wanted)
-            found = pa.Table.from_batches(list(batches), schema=schema)
+            asked = self._matcher.ask_top(events, missing, wanted, threads)
+            batches = results.ranked_batches(self._table, schema, asked, wanted, threads)
+            found = pa.Table.from_batches(batches, schema=schema)
         self._reconsider_if_due()
         return found
 

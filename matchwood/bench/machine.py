@@ -9,6 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from matchwood.indexing.threads import usable_cores
+
 _PACKAGES = ("matchwood", "numpy", "numba", "pyarrow")
 
 
@@ -18,7 +20,7 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "usable_cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "usable_cores": usable_cores(),
         "memory_gib": _memory_gib(),
         "python": platform.python_version(),
         **{name: found for name in _PACKAGES if (found := installed(name))},

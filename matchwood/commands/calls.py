@@ -11,6 +11,7 @@ from matchwood.commands.formats import format_of
 from matchwood.encoding.declared import read_schema
 from matchwood.encoding.timezones import Zone
 from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.indexing.threads import MOST_THREADS, checked_threads
 
 
 class WrongCall(InvalidArgument):
@@ -53,3 +54,14 @@ def count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1 (got {text!r})")
     return number
+
+
+def thread_count(text: str) -> int | None:
+    """How many threads; None, for one a core, is `all`."""
+    if text == "all":
+        return None
+    try:
+        return checked_threads(count(text))
+    except (MatchwoodError, argparse.ArgumentTypeError):
+        told = f"must be a whole number from 1 to {MOST_THREADS:,}, or `all` (got {text!r})"
+        raise argparse.ArgumentTypeError(told) from None

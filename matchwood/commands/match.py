@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from matchwood.commands.calls import WrongCall, count, table_file
+from matchwood.commands.calls import WrongCall, count, table_file, thread_count
 from matchwood.commands.event_files import EventBatch, EventFile
 from matchwood.commands.formats import CSV, format_of
 from matchwood.commands.reading import row_count
@@ -51,6 +51,13 @@ def add_arguments(commands: Any) -> None:
     )
     match.add_argument(
         "--list-separator", metavar="TEXT", help="what separates the elements of a list in CSV (default: JSON arrays)"
+    )
+    match.add_argument(
+        "--threads",
+        type=thread_count,
+        default=1,
+        metavar="N",
+        help="how many threads match (default: 1); `all` for one a core",
     )
     match.set_defaults(run=run)
 
@@ -134,9 +141,10 @@ def _hits(
 
 def _found(index: Index, events: Any, arguments: argparse.Namespace) -> Iterator[pa.RecordBatch]:
     if arguments.top is None:
-        yield from index.match_batches(events, missing=arguments.missing)
+        yield from index.match_batches(events, arguments.missing, arguments.threads)
     else:
-        yield from index.top_many(events, arguments.top, arguments.weights, arguments.missing).to_batches()
+        best = index.top_many(events, arguments.top, arguments.weights, arguments.missing, arguments.threads)
+        yield from best.to_batches()
 
 
 def _warn(absences: list[str]) -> None:

@@ -210,9 +210,11 @@ class Encoder:
         """Many events' codes, in batches of bounded size."""
         return events.event_batches(self, given, missing, on_error)
 
-    def event_chunks(self, given: Any, missing: str = "null", on_error: str = "raise") -> Iterator[events.EventChunk]:
+    def event_chunks(
+        self, given: Any, missing: str = "null", on_error: str = "raise", threads: int = 1
+    ) -> Iterator[events.EventChunk]:
         """Many events in chunks of bounded size; each is encoded when asked, and again when the rules have changed."""
-        return events.event_chunks(self, given, missing, on_error)
+        return events.event_chunks(self, given, missing, on_error, threads)
 
     # ------------------------------------------------------------------ state
 

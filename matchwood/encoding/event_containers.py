@@ -144,6 +144,15 @@ class MappingContainer:
             yield key, np.array(rows, np.int64), values
 
 
+def positions_of(names: Sequence[Any]) -> dict[str, list[int]]:
+    """Where each name stands; a column whose name is not text can be no attribute."""
+    positions: dict[str, list[int]] = {}
+    for position, name in enumerate(names):
+        if isinstance(name, str):
+            positions.setdefault(name, []).append(position)
+    return positions
+
+
 class ColumnContainer:
     """Columns by name, made only when they are asked for; a name may occur more than once."""
 

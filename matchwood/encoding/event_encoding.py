@@ -81,12 +81,12 @@ def _without_plain(plan: EventPlan, chunk: Chunk, plain: PlainColumns) -> Contai
     """What a chunk holds but plain columns, which are taken all at once where they lie as they should."""
     if chunk.table is None or not chunk.size:
         return chunk.rows
-    layout = plan.layouts.of(chunk.table.schema, chunk.table.positions)
+    layout = plan.layouts.of(chunk.table.schema)
     batch = chunk.table.batch(layout.positions) if layout.positions else None
     if batch is None:
         return chunk.rows
     plain.add_batch(layout.targets, layout.kinds, batch)
-    return chunk.table.container(layout.others)
+    return chunk.table.some(layout.others)
 
 
 def _one_by_one(plan: EventPlan, events: Sequence[Mapping[Any, Any]], first_row: int, on_error: str) -> EncodedBatch:

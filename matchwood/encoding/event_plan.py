@@ -22,6 +22,9 @@ LABELS = 8 * 2**20
 FIRST_ROWS = 64
 """Rows of the first chunk where nobody can say beforehand how many labels a row has."""
 
+CHUNKS_A_THREAD, LEAST_ROWS = 4, 32
+"""What each of several threads gets of the events, so that all end at about the same time; and no smaller chunks."""
+
 LABEL_BITS = 32
 """A pair as one integer: the attribute above that many bits of label."""
 
@@ -74,10 +77,12 @@ class Pace:
     Sources may be many while events hold few of them, and any number of derived attributes may hold of a value.
     """
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: Encoder, threads: int = 1, count: int | None = None) -> None:
+        """For so many threads, and so many rows if that is known."""
         sources = event_plan(encoder).sources
         unclear = len(sources) > LABELS // ROWS or any(source.derived is not None for source in sources)
-        self._rows = FIRST_ROWS if unclear else ROWS
+        self._most = ROWS if threads == 1 else _shared(ROWS if count is None else count, threads)
+        self._rows = min(self._most, FIRST_ROWS if unclear else ROWS)
 
     def __call__(self) -> int:
         return self._rows
@@ -85,7 +90,12 @@ class Pace:
     def note(self, rows: int, labels: int) -> None:
         """A chunk of so many rows became so many labels."""
         if rows:
-            self._rows = max(1, min(ROWS, 4 * self._rows, LABELS * rows // max(labels, 1)))
+            self._rows = max(1, min(self._most, 4 * self._rows, LABELS * rows // max(labels, 1)))
+
+
+def _shared(count: int, threads: int) -> int:
+    """Rows of a chunk, so that each of some threads gets several."""
+    return min(ROWS, max(LEAST_ROWS, -(-count // (CHUNKS_A_THREAD * threads))))
 
 
 def _quick_keys(trie: Node, sources: list[Source]) -> dict[str, Quick]:

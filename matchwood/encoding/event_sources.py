@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from matchwood.encoding.column_validity import check_column
-from matchwood.encoding.event_containers import ColumnContainer, Container, MappingContainer
+from matchwood.encoding.event_containers import ColumnContainer, Container, Entry, MappingContainer, positions_of
 from matchwood.encoding.event_frames import PandasRows, PolarsRows, is_frame
+from matchwood.encoding.event_paths import Node
 from matchwood.encoding.event_plain import describe
 from matchwood.errors import EventError, InvalidArgument
 
@@ -59,6 +60,13 @@ def chunks(events: Any, limit: RowLimit, presence: bool = False) -> Iterator[Chu
     )
 
 
+def row_count(events: Any) -> int | None:
+    """How many events there are, if that can be told without taking them."""
+    if isinstance(events, Mapping):
+        return 1
+    return len(events) if hasattr(events, "__len__") else None
+
+
 def _as_table(events: Any) -> pa.Table | None:
     """Arrow's own objects that hold all rows, and a Series of structs; None for anything else."""
     if isinstance(events, pa.Table):
@@ -90,7 +98,7 @@ def _table_chunks(table: pa.Table, first_row: int, limit: RowLimit) -> Iterator[
     columns = _TableColumns(table)
     for start, size in _spans(len(table), limit):
         part = TableRows(columns, start, size)
-        yield Chunk(first_row + start, size, part.container(columns.positions), table=part)
+        yield Chunk(first_row + start, size, part, table=part)
 
 
 def _spans(total: int, limit: RowLimit) -> Iterator[tuple[int, int]]:
@@ -108,7 +116,7 @@ class _TableColumns:
     """The columns of a table, each of them checked once before anything reads it."""
 
     def __init__(self, table: pa.Table) -> None:
-        self.table, self.positions = table, _positions(table.column_names)
+        self.table = table
         self._checked: set[int] = set()
         self._selected: dict[tuple[int, ...], pa.Table | None] = {}
 
@@ -132,7 +140,7 @@ class _TableColumns:
 
 
 class TableRows:
-    """Some rows of a table."""
+    """Some rows of a table, a container of all its columns."""
 
     def __init__(self, columns: _TableColumns, start: int, size: int) -> None:
         self._columns, self._start, self._size = columns, start, size
@@ -141,12 +149,17 @@ class TableRows:
     def schema(self) -> pa.Schema:
         return self._columns.table.schema
 
-    @property
-    def positions(self) -> dict[str, list[int]]:
-        """Where each name stands."""
-        return self._columns.positions
+    def names(self) -> list[str]:
+        return self._every().names()
 
-    def container(self, positions: Mapping[str, list[int]]) -> Container:
+    def entries(self, node: Node) -> Iterator[Entry]:
+        return self._every().entries(node)
+
+    def _every(self) -> Container:
+        """All columns; most tables are never asked for more than some of them."""
+        return self.some(positions_of(self._columns.table.column_names))
+
+    def some(self, positions: Mapping[str, list[int]]) -> Container:
         """Some of the columns, by name."""
         return ColumnContainer(positions, self._column)
 
@@ -161,15 +174,6 @@ class TableRows:
         chosen = self._columns.selected(positions)
         parts = [] if chosen is None else chosen.slice(self._start, self._size).to_batches()
         return parts[0] if len(parts) == 1 and len(parts[0]) == self._size else None
-
-
-def _positions(names: Sequence[Any]) -> dict[str, list[int]]:
-    """Where each name stands; a column whose name is not text can be no attribute."""
-    positions: dict[str, list[int]] = {}
-    for position, name in enumerate(names):
-        if isinstance(name, str):
-            positions.setdefault(name, []).append(position)
-    return positions
 
 
 def _reader(events: Any) -> pa.RecordBatchReader:
@@ -195,7 +199,7 @@ def _stream_chunks(reader: pa.RecordBatchReader, limit: RowLimit) -> Iterator[Ch
 def _frame_chunks(frame: Any, limit: RowLimit) -> Iterator[Chunk]:
     """DataFrames of pandas and polars: a column that cannot be converted only matters if a rule names it."""
     is_pandas = is_frame(frame, "pandas")
-    positions = _positions(list(frame.columns))
+    positions = positions_of(list(frame.columns))
     for start, size in _spans(len(frame), limit):
         part = PandasRows(frame, start, size) if is_pandas else PolarsRows(frame, start, size)
         yield Chunk(start, size, ColumnContainer(positions, part.column), nan_is_null=is_pandas)

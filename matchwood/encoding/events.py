@@ -17,7 +17,7 @@ from matchwood.encoding.event_encoding import EncodedBatch, encode_chunk, encode
 from matchwood.encoding.event_plain import describe
 from matchwood.encoding.event_plan import Pace, event_plan
 from matchwood.encoding.event_single import encode_plain
-from matchwood.encoding.event_sources import Chunk, chunks
+from matchwood.encoding.event_sources import Chunk, chunks, row_count
 from matchwood.errors import EventError, InvalidArgument
 
 if TYPE_CHECKING:
@@ -42,14 +42,18 @@ def event_batches(
     return (part.encode() for part in parts if part.size or part.check())
 
 
-def event_chunks(encoder: Encoder, events: Any, missing: str = "null", on_error: str = "raise") -> Iterator[EventChunk]:
+def event_chunks(
+    encoder: Encoder, events: Any, missing: str = "null", on_error: str = "raise", threads: int = 1
+) -> Iterator[EventChunk]:
     """The events in chunks of bounded size, none of them encoded yet; the options are those of `event_batches`.
+
+    `threads` says how many threads there should be chunks for.
 
     Taking the next chunk may wait for the events' source, and reads nothing of the encoder.
     """
     _check_choice("missing", missing, MISSING)
     _check_choice("on_error", on_error, ON_ERROR)
-    pace = Pace(encoder)
+    pace = Pace(encoder, threads, row_count(events))
     parts = chunks(events, pace, presence=missing == "error")
     return (EventChunk(encoder, part, pace, missing, on_error) for part in parts)
 

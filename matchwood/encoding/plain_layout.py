@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from matchwood.encoding.attribute import Source, Target
+from matchwood.encoding.event_containers import positions_of
 from matchwood.encoding.event_paths import Node
 from matchwood.encoding.plain_columns import plain_kind, plain_target
 
@@ -29,17 +30,17 @@ class Layouts:
         self._trie, self._sources = trie, sources
         self._last: Layout | None = None
 
-    def of(self, schema: pa.Schema, positions: Mapping[str, list[int]]) -> Layout:
-        """The layout of a schema whose columns have these positions by name."""
+    def of(self, schema: pa.Schema) -> Layout:
+        """The layout of tables with a schema."""
         layout = self._last
         if layout is None or not layout.schema.equals(schema):
-            layout = self._last = self._made(schema, positions)
+            layout = self._last = self._made(schema)
         return layout
 
-    def _made(self, schema: pa.Schema, positions: Mapping[str, list[int]]) -> Layout:
+    def _made(self, schema: pa.Schema) -> Layout:
         types, layout = schema.types, Layout(schema, (), [], [], {})
         plain = []
-        for name, places in positions.items():
+        for name, places in positions_of(schema.names).items():
             found = self._plain(name, types[places[0]]) if len(places) == 1 else None
             if found is None:
                 layout.others[name] = places

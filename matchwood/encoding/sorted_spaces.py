@@ -93,9 +93,9 @@ class SortedSpaces(LabelledSpaces):
         return tail
 
     def lookup(self) -> Lookup | None:
-        main, tail, known = self._main, self._tail_column(), self._lookup
-        if known is None or known.main is not main.labels or known.tail is not tail[1]:
-            known = self._lookup = lookup_of((main.keys, main.labels), tail)
+        main, known = self._main, self._lookup
+        if known is None or known.main is not main.labels or self._tail is None or known.tail is not self._tail[1]:
+            known = self._lookup = lookup_of((main.keys, main.labels), self._tail_column())
         return known
 
     # --------------------------------------------------------------- addition

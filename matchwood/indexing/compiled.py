@@ -259,15 +259,15 @@ class CompiledMatcher:
     def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
         return rows_of_event(self, event)
 
-    def ask(self, events: Any, missing: str) -> Iterator[CompiledEvents]:
-        chunks = self.encoder.event_chunks(events, missing=missing)
+    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[CompiledEvents]:
+        chunks = self.encoder.event_chunks(events, missing=missing, threads=threads)
         return (CompiledEvents(self, chunk) for chunk in chunks)
 
     def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
         return top_of_event(self, event, wanted)
 
-    def ask_top(self, events: Any, missing: str, wanted: Wanted) -> Iterator[RankedEvents]:
-        chunks = self.encoder.event_chunks(events, missing=missing)
+    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[RankedEvents]:
+        chunks = self.encoder.event_chunks(events, missing=missing, threads=threads)
         return (RankedEvents(self, chunk, wanted) for chunk in chunks)
 
     def observe(self, events: EncodedEvents) -> None:

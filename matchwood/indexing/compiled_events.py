@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,7 +84,9 @@ class _Found:
 
 
 def _match(matcher: CompiledMatcher, engine: Structure, events: EncodedEvents, first: int) -> Hits:
-    started = perf_counter()
+    # Threads that share a core do not slow each other down by this clock, but asking it takes half a microsecond.
+    clock = thread_time if events.count > 1 else perf_counter
+    started = clock()
     hits = engine.match(events, first, matcher.workspace)
-    matcher.note(engine, hits.count, hits.work, perf_counter() - started)
+    matcher.note(engine, hits.count, hits.work, clock() - started)
     return hits

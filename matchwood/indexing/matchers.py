@@ -93,8 +93,11 @@ class Matcher(Protocol):
     def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
         """The rows of the rules that are true of one event, in rule order."""
 
-    def ask(self, events: Any, missing: str) -> Iterator[EventsAsked]:
-        """Many events, in parts of bounded size. Needs no lock: the next part may wait for the events' source."""
+    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[EventsAsked]:
+        """Many events, in parts of bounded size, enough of them for so many threads.
+
+        Needs no lock: the next part may wait for the events' source.
+        """
 
     def find(self, query: Query) -> NDArray[np.int32]:
         """The rows of the rules that answer a query, in rule order. Nothing that `stats` or `save` tell changes."""
@@ -102,7 +105,7 @@ class Matcher(Protocol):
     def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
         """The best rules of one event."""
 
-    def ask_top(self, events: Any, missing: str, wanted: Wanted) -> Iterator[EventsRanked]:
+    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[EventsRanked]:
         """The best rules of many events, as `ask`."""
 
     def stats(self) -> dict[str, Any]:

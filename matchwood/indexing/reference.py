@@ -94,7 +94,7 @@ class OracleMatcher:
         self.work.fold(1, Work(len(self._trees), len(self._trees), len(rows)))
         return np.array(rows, dtype=np.int32)
 
-    def ask(self, events: Any, missing: str) -> Iterator[OracleEvents]:
+    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[OracleEvents]:
         return (OracleEvents(self, chunk) for chunk in row_chunks(events, missing))
 
     def find(self, query: Query) -> NDArray[np.int32]:
@@ -125,7 +125,7 @@ class OracleMatcher:
         ends = np.array([0, len(best)], np.int64)
         return Ranked(position, ends, np.array([row for _, row in best], np.int32), scores, NO_WORK, len(rows))
 
-    def ask_top(self, events: Any, missing: str, wanted: Wanted) -> Iterator[OracleRanked]:
+    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[OracleRanked]:
         return (OracleRanked(self, chunk, wanted) for chunk in row_chunks(events, missing))
 
     def stats(self) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from matchwood.errors import MatchwoodError
 from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.matchers import EventsAsked, EventsRanked
+from matchwood.indexing.threads import in_order, in_turns
 from matchwood.rules import Rows, RuleTable
 
 
@@ -21,26 +24,44 @@ def hits_schema(table: RuleTable) -> pa.Schema:
     return pa.schema([pa.field("event", pa.int64(), False), pa.field("rule", table.id_type, False)])
 
 
+Turn: TypeAlias = Callable[[], AbstractContextManager[Any]]
+
+
 def record_batches(
-    table: RuleTable,
-    schema: pa.Schema,
-    asked: Iterator[EventsAsked],
-    turn: Callable[[], AbstractContextManager[Any]],
+    table: RuleTable, schema: pa.Schema, asked: Iterator[EventsAsked], turn: Turn, threads: int = 1
 ) -> Iterator[pa.RecordBatch]:
     """One record batch for each stretch of events that has hits; each is made within a `turn` of its own.
 
-    Between two turns, while the events' source or the consumer takes its time, the rules may change.
+    Between two turns, while the events' source or the consumer takes its time, the rules may change. Several threads
+    have one turn for a part of the events each.
     """
-    for events in asked:
-        first, done = 0, False
-        while not done:
-            with turn():
-                rows = events.rows(first)
-                batch = _batch(table, schema, rows) if len(rows.rows) else None
-            if batch is not None:
-                yield batch
-            first += rows.count
-            done = first >= events.size
+    if threads == 1:
+        return chain.from_iterable(_batches(table, schema, events, turn) for events in asked)
+    return in_turns(asked, partial(_all_batches, table, schema), threads, turn)
+
+
+def all_batches(
+    table: RuleTable, schema: pa.Schema, asked: Iterator[EventsAsked], threads: int = 1
+) -> list[pa.RecordBatch]:
+    """The same in one turn, which is the caller's."""
+    found = in_order(asked, partial(_all_batches, table, schema), threads)
+    return list(chain.from_iterable(found))
+
+
+def _all_batches(table: RuleTable, schema: pa.Schema, events: EventsAsked) -> list[pa.RecordBatch]:
+    return list(_batches(table, schema, events, nullcontext))
+
+
+def _batches(table: RuleTable, schema: pa.Schema, events: EventsAsked, turn: Turn) -> Iterator[pa.RecordBatch]:
+    first, done = 0, False
+    while not done:
+        with turn():
+            rows = events.rows(first)
+            batch = _batch(table, schema, rows) if len(rows.rows) else None
+        if batch is not None:
+            yield batch
+        first += rows.count
+        done = first >= events.size
 
 
 def ranks_schema(table: RuleTable) -> pa.Schema:
@@ -55,24 +76,28 @@ def ranks_schema_of(id_type: pa.DataType) -> pa.Schema:
 
 
 def ranked_batches(
-    table: RuleTable,
-    schema: pa.Schema,
-    asked: Iterator[EventsRanked],
-    wanted: Wanted,
-) -> Iterator[pa.RecordBatch]:
+    table: RuleTable, schema: pa.Schema, asked: Iterator[EventsRanked], wanted: Wanted, threads: int = 1
+) -> list[pa.RecordBatch]:
     """One record batch for each stretch of events that has hits."""
-    count = 0
-    for events in asked:
-        first, done = 0, False
-        while not done:
-            ranked = events.ranked(first)
-            if len(ranked.rows):
-                ids = table.ids(ranked.rows)
-                yield ranked_batch(schema, ranked.first, ranked.offsets, ids, ranked.scores)
-            first += ranked.count
-            done = first >= events.size
-        count += events.size
+    count, batches = 0, list[pa.RecordBatch]()
+    for size, found in in_order(asked, partial(_ranked, table, schema), threads):
+        count += size
+        batches += found
     wanted.weights.check_all_used(count)
+    return batches
+
+
+def _ranked(table: RuleTable, schema: pa.Schema, events: EventsRanked) -> tuple[int, list[pa.RecordBatch]]:
+    """How many events these are, and their best rules."""
+    first, done, batches = 0, False, []
+    while not done:
+        ranked = events.ranked(first)
+        if len(ranked.rows):
+            ids = table.ids(ranked.rows)
+            batches.append(ranked_batch(schema, ranked.first, ranked.offsets, ids, ranked.scores))
+        first += ranked.count
+        done = first >= events.size
+    return events.size, batches
 
 
 def ranked_batch(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +13,16 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.encoder import AskingEncoder
 from matchwood.encoding.event_plan import Pace
-from matchwood.encoding.event_sources import Chunk, chunks
+from matchwood.encoding.event_sources import Chunk, chunks, row_count
 from matchwood.encoding.events import EventChunk
 from matchwood.indexing.compiled_events import CompiledEvents
 from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.ranking import RankedEvents
+from matchwood.indexing.threads import in_order
 from matchwood.sharding.merging import Found, best_in_order, ids_in_order
 from matchwood.sharding.shard import Shard
+
+Part = TypeVar("Part")
 
 
 class Answered(NamedTuple):
@@ -34,20 +39,31 @@ class Answered(NamedTuple):
 
 
 def answers_of_one(
-    shard: Shard, events: Any, missing: str, on_error: str, wanted: Wanted | None = None
+    shard: Shard, events: Any, missing: str, on_error: str, wanted: Wanted | None = None, threads: int = 1
 ) -> Iterator[Answered]:
     """The answers of a single shard, whose own order of rules is kept."""
-    for chunk in shard.matcher.encoder.event_chunks(events, missing, on_error):
-        asked = _asked(shard, chunk, wanted)
-        first = 0
-        if not chunk.size:
-            chunk.check()
-        while first < chunk.size:
-            found = _piece(shard, asked, first)
-            count = len(found.offsets) - 1
-            told = _told(asked.errors, chunk.first_row + first, count)
-            yield Answered(found.offsets, shard.table.ids(found.rows), told, found.scores)
-            first += count
+    parts = shard.matcher.encoder.event_chunks(events, missing, on_error, threads)
+    return _flat(parts, lambda chunk: _of_one(shard, chunk, wanted), threads)
+
+
+def _of_one(shard: Shard, chunk: EventChunk, wanted: Wanted | None) -> Iterator[Answered]:
+    asked = _asked(shard, chunk, wanted)
+    first = 0
+    if not chunk.size:
+        chunk.check()
+    while first < chunk.size:
+        found = _piece(shard, asked, first)
+        count = len(found.offsets) - 1
+        told = _told(asked.errors, chunk.first_row + first, count)
+        yield Answered(found.offsets, shard.table.ids(found.rows), told, found.scores)
+        first += count
+
+
+def _flat(parts: Iterator[Part], answer: Callable[[Part], Iterator[Answered]], threads: int) -> Iterator[Answered]:
+    """The answers to all parts, piece by piece; with several threads, those to a part at once."""
+    if threads == 1:
+        return chain.from_iterable(map(answer, parts))
+    return chain.from_iterable(in_order(parts, lambda part: list(answer(part)), threads))
 
 
 class Walk:
@@ -62,17 +78,22 @@ class Walk:
         self._shards, self._keep = shards, keep
         self._attributes, self._timezone = attributes, timezone
 
-    def answers(self, events: Any, missing: str, on_error: str, wanted: Wanted | None = None) -> Iterator[Answered]:
+    def answers(
+        self, events: Any, missing: str, on_error: str, wanted: Wanted | None = None, threads: int = 1
+    ) -> Iterator[Answered]:
         asking = AskingEncoder(self._attributes, self._timezone)
+        check = partial(EventChunk, asking, pace=Pace(asking), missing=missing, on_error=on_error)
         checks = missing == "error" or on_error != "null"
-        pace = Pace(next(iter(self._shards())).matcher.encoder)
-        for chunk in chunks(events, pace, presence=missing == "error"):
-            told = EventChunk(asking, chunk, Pace(asking), missing, on_error).encode().errors if checks else []
-            yield from self._of_chunk(chunk, pace, told, wanted)
+        # Several threads must not open the same shard each for itself.
+        opened = iter(list(self._shards()) if threads > 1 else self._shards())
+        pace = Pace(next(opened).matcher.encoder, threads, row_count(events))
+        parts = chunks(events, pace, presence=missing == "error")
+        return _flat(parts, lambda chunk: self._of_chunk(chunk, pace, check if checks else None, wanted), threads)
 
     def _of_chunk(
-        self, chunk: Chunk, pace: Pace, told: list[tuple[int, str]], wanted: Wanted | None
+        self, chunk: Chunk, pace: Pace, check: Callable[[Chunk], EventChunk] | None, wanted: Wanted | None
     ) -> Iterator[Answered]:
+        told = [] if check is None else check(chunk).encode().errors
         first, asked = 0, dict[str, CompiledEvents]()
         while first < chunk.size:
             found: list[Found] = []

@@ -22,6 +22,7 @@ from matchwood.indexing import explaining, results
 from matchwood.indexing.event_weights import check_one
 from matchwood.indexing.find_query import prepared
 from matchwood.indexing.settings import checked_flag
+from matchwood.indexing.threads import checked_threads
 from matchwood.sharding.answers import Answered
 from matchwood.sharding.layout import KIND
 from matchwood.sharding.shards import ShardSet, check_kind
@@ -121,15 +122,15 @@ class ShardedIndex(Index):
             return super().match(event)
         return [rule_id for answered in self._shards.answers([event]) for rule_id in answered.ids.to_pylist()]
 
-    def match_many(self, events: Any, missing: str = "null") -> pa.Table:
+    def match_many(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.Table:
         if self._is_gathered:
-            return super().match_many(events, missing)
-        return pa.Table.from_batches(self._batches(events, missing), schema=self._hits_schema())
+            return super().match_many(events, missing, threads)
+        return pa.Table.from_batches(self._batches(events, missing, threads), schema=self._hits_schema())
 
-    def match_batches(self, events: Any, missing: str = "null") -> pa.RecordBatchReader:
+    def match_batches(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.RecordBatchReader:
         if self._is_gathered:
-            return super().match_batches(events, missing)
-        return pa.RecordBatchReader.from_batches(self._hits_schema(), self._batches(events, missing))
+            return super().match_batches(events, missing, threads)
+        return pa.RecordBatchReader.from_batches(self._hits_schema(), self._batches(events, missing, threads))
 
     def top(
         self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
@@ -140,12 +141,14 @@ class ShardedIndex(Index):
         answered = list(self._shards.answers([event], wanted=self._shards.wanted(n, weights)))
         return [pair for each in answered for pair in zip(each.ids.to_pylist(), _scores(each).tolist(), strict=True)]
 
-    def top_many(self, events: Any, n: int = 5, weights: Any = None, missing: str = "null") -> pa.Table:
+    def top_many(
+        self, events: Any, n: int = 5, weights: Any = None, missing: str = "null", threads: int | None = 1
+    ) -> pa.Table:
         if self._is_gathered:
-            return super().top_many(events, n, weights, missing)
+            return super().top_many(events, n, weights, missing, threads)
         wanted, schema = self._shards.wanted(n, weights), results.ranks_schema_of(self._shards.id_type)
         batches, first = [], 0
-        for each in self._shards.answers(events, missing, wanted=wanted):
+        for each in self._shards.answers(events, missing, wanted=wanted, threads=checked_threads(threads)):
             batches.append(results.ranked_batch(schema, first, each.offsets, each.ids, _scores(each)))
             first += len(each.offsets) - 1
         wanted.weights.check_all_used(first)
@@ -167,9 +170,13 @@ class ShardedIndex(Index):
     def _hits_schema(self) -> pa.Schema:
         return pa.schema([pa.field("event", pa.int64(), False), pa.field("rule", self._shards.id_type, False)])
 
-    def _batches(self, events: Any, missing: str) -> Iterator[pa.RecordBatch]:
+    def _batches(self, events: Any, missing: str, threads: int | None) -> Iterator[pa.RecordBatch]:
+        """What is wrong with the call shows at once, and not when the first batch is asked for."""
+        return self._numbered(self._shards.answers(events, missing, threads=checked_threads(threads)))
+
+    def _numbered(self, answers: Iterator[Answered]) -> Iterator[pa.RecordBatch]:
         first = 0
-        for answered in self._shards.answers(events, missing):
+        for answered in answers:
             if len(answered.ids):
                 yield pa.record_batch([_positions(answered, first), answered.ids], schema=self._hits_schema())
             first += len(answered.offsets) - 1

@@ -124,7 +124,12 @@ class ShardSet:
         return Wanted(checked_rank(n), GivenWeights(weights, names, strict))
 
     def answers(
-        self, events: Any, missing: str = "null", on_error: str = "raise", wanted: Wanted | None = None
+        self,
+        events: Any,
+        missing: str = "null",
+        on_error: str = "raise",
+        wanted: Wanted | None = None,
+        threads: int = 1,
     ) -> Iterator[Answered]:
         """The rules of events of any kind that `Index.match_many` takes, in pieces of bounded size.
 
@@ -132,10 +137,12 @@ class ShardSet:
         `on_error`  a value that does not fit is an EventError with `raise`; it counts as missing with `null`, and
                     with `report`, which also tells of it
         `wanted`    the best rules alone, and their scores
+        `threads`   how many threads match, for a set whose shards stay open
         """
         if len(self.layout.shards) == 1:
-            return answers_of_one(self.shard(self.layout.bases[0]), events, missing, on_error, wanted)
-        return Walk(self.walk, self.attributes, self.timezone, self._keep).answers(events, missing, on_error, wanted)
+            return answers_of_one(self.shard(self.layout.bases[0]), events, missing, on_error, wanted, threads)
+        walk = Walk(self.walk, self.attributes, self.timezone, self._keep)
+        return walk.answers(events, missing, on_error, wanted, threads)
 
     def match_lists(self, events: Any, missing: str = "null", on_error: str = "raise") -> pa.ListArray:
         """For each event the ids of the rules that are true of it, in rule order."""
