@@ -97,7 +97,8 @@ def test_ranges_with_the_other_engine(way: str) -> None:
 def test_all_peers_have_rows_and_say_their_samples(results: dict[str, Any]) -> None:
     rows = {row["engine"]: row for row in results["peers"]["rows"]}
     assert list(rows) == [
-        "matchwood, batch", "matchwood, encoded events", "matchwood, one by one", "matchwood, scan",
+        "matchwood, batch", "matchwood, batch, all cores", "matchwood, encoded events",
+        "matchwood, one by one", "matchwood, scan",
         "DuckDB, counting join", "DuckDB, access join", "Polars, counting join", "Polars, access join",
         "Spark SQL, counting join",
         "rule-engine", "zen-engine", "zen-engine, one array", "common-expression-language",
@@ -107,6 +108,9 @@ def test_all_peers_have_rows_and_say_their_samples(results: dict[str, Any]) -> N
         assert row["rules"] <= 300
         assert row["us_per_event_all"] == pytest.approx(row["us_per_event"] * 300 / row["rules"], rel=0.01)
     assert rows["matchwood, batch"]["times_slower"] == rows["matchwood, encoded events"]["times_slower_encoded"] == 1
+    assert rows["matchwood, batch, all cores"]["times_slower_all_cores"] == 1
+    assert rows["matchwood, batch"]["cores"] == 1
+    assert rows["matchwood, batch, all cores"]["cores"] == rows["DuckDB, access join"]["cores"]
 
 
 def test_every_module_knows_every_scale() -> None:

@@ -196,3 +196,18 @@ def test_rankings_that_cannot_be_made(built: Path, run: Any, options: list[str],
     done = run("match", "rules.matchwood", "events.jsonl", *options)
     assert done.status != 0
     assert told in done.err
+
+
+@pytest.mark.parametrize("threads", ["1", "3", "all"])
+def test_threads_give_the_same_hits(built: Path, run: Any, threads: str) -> None:
+    done = run("match", "rules.matchwood", "events.csv", "--key", "who", "--threads", threads)
+    assert _rows(done.out) == [("who", "rule"), *HITS]
+    best = run("match", "rules.matchwood", "events.csv", "--top", "1", "--threads", threads)
+    assert best.out == run("match", "rules.matchwood", "events.csv", "--top", "1").out
+
+
+@pytest.mark.parametrize("threads", ["0", "2000", "some", "-1"])
+def test_what_is_no_number_of_threads(built: Path, run: Any, threads: str) -> None:
+    done = run("match", "rules.matchwood", "events.csv", f"--threads={threads}")
+    assert done.status == 2
+    assert "must be a whole number from 1 to 1,024, or `all`" in done.err

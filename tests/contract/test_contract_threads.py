@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pyarrow as pa
+
 import matchwood
 
 
@@ -29,3 +31,15 @@ def test_every_answer_is_a_prefix_of_the_writes(engine: str) -> None:
         reader.join()
     assert broken == []
     assert index.match({"x": 1}) == list(range(rules))
+
+
+def test_several_threads_answer_as_one(engine: str) -> None:
+    index = matchwood.Index(engine=engine)
+    index.insert_many((rule, f"x > {rule} or (y < {rule % 7} and z = {rule % 3})") for rule in range(40))
+    table = pa.table({"x": list(range(100)), "y": [None, 3] * 50, "z": [0, 1, 2, None] * 25})
+    expected, best = index.match_many(table), index.top_many(table, n=3)
+    assert expected.num_rows > 1_000
+    for threads in (2, 3, 8, None):
+        assert index.match_many(table, threads=threads).equals(expected)
+        assert index.match_batches(table, threads=threads).read_all().equals(expected)
+        assert index.top_many(table, n=3, threads=threads).equals(best)

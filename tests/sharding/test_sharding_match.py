@@ -149,3 +149,20 @@ def test_a_name_that_no_live_rule_asks_for_is_not_asked(tmp_path: Path) -> None:
     storage.save(tmp_path, {name: snapshot.parts[name] for name in snapshot.parts}, header)
     events = pa.table({"age": [6, 8], "x": [1, 2]})
     assert open_shards(tmp_path).match_lists(events, missing="error").to_pylist() == [[2], [1, 2]]
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_several_threads_answer_as_one(tmp_path: Path, shards: int) -> None:
+    rules, events = _rules(120, 3), _events(300, 4)
+    write_shards(tmp_path, _grouped(rules, shards))
+    index = mw.open(tmp_path)
+    expected, best = index.match_many(events), index.top_many(events, n=2)
+    for threads in (2, 5, None):
+        again = mw.open(tmp_path)
+        assert again.match_many(events, threads=threads).equals(expected)
+        assert again.match_batches(events, threads=threads).read_all().equals(expected)
+        assert again.top_many(events, n=2, threads=threads).equals(best)
+    with pytest.raises(mw.InvalidArgument, match="threads must be an integer"):
+        index.match_batches(events, threads=0)
+    with pytest.raises(EventError, match="event 250: 'age' must be"):
+        index.match_many([*events.slice(0, 250).to_pylist(), {"age": "old"}], threads=3)
