@@ -16,7 +16,7 @@ from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
 from matchwood.workloads.contracts import contracts
 from matchwood.workloads.hem import hem
-from matchwood.workloads.qgrams import qgrams
+from matchwood.workloads.qgrams import most_names, qgrams
 from matchwood.workloads.query_logs import query_logs
 
 SEED = 7
@@ -27,8 +27,7 @@ AMORTISED = 1_000_000
 class Scale(NamedTuple):
     """Of one scale: rules of small, middling and large cells, of arbitrary expressions, of all in the big table.
 
-    `events` are measured, each engine for so many `seconds`, and for at most `box` seconds altogether: it then counts
-    as timed out. `share` is the part of the grid that is run.
+    Half of the `events` are measured, each engine for so many `seconds`. `share` is the part of the grid that is run.
     """
 
     sizes: tuple[int, ...]
@@ -36,15 +35,14 @@ class Scale(NamedTuple):
     table: int
     events: int
     seconds: float
-    box: float
     share: float = 1.0
 
 
 SCALES = {
-    "smoke": Scale((600,), 150, 0, 160, 0.005, 20, 0.12),
-    "quick": Scale((3_000, 10_000, 30_000, 60_000), 2_000, 0, 512, 0.04, 20),
-    "full": Scale((10_000, 100_000, 300_000), 10_000, 1_000_000, 512, 0.3, 180),
-    "paper": Scale((10_000, 100_000, 300_000), 10_000, 1_000_000, 512, 0.3, 180),
+    "smoke": Scale((600,), 150, 200, 160, 0.005, 0.12),
+    "quick": Scale((3_000, 10_000, 30_000, 60_000), 2_000, 0, 512, 0.04),
+    "full": Scale((10_000, 100_000, 300_000), 10_000, 1_000_000, 512, 0.3),
+    "paper": Scale((10_000, 100_000, 300_000), 10_000, 1_000_000, 512, 0.3),
 }
 
 _BEGEN: dict[str, tuple[Any, ...]] = {
@@ -60,6 +58,10 @@ _MOST_ADS = 0.0025
 """More of the rules of Ads cannot match: most have too many predicates."""
 
 
+_LEAST_ADS = 3_000
+"""Of fewer expressions of Ads no share can be told."""
+
+
 class Cell(NamedTuple):
     """One workload: its family, its name, how it is made, and whether it is held out when weights are fitted."""
 
@@ -67,7 +69,6 @@ class Cell(NamedTuple):
     name: str
     make: Callable[[], Workload]
     held_out: bool
-    trees: bool = False
 
 
 def cells(scale: str) -> list[Cell]:
@@ -92,17 +93,24 @@ def table_cells(scale: str) -> list[Cell]:
     rules, common = SCALES[scale].table, {"events": SCALES[scale].events, "seed": SEED}
     if not rules:
         return []
+    plain = {"rules": rules, **common}
+    names, many = min(rules, most_names()), max(rules, _LEAST_ADS)
     made: dict[str, Callable[[], Workload]] = {
-        "begen 0.01%": partial(begen, rules=rules, matching=0.0001, **common),
-        "begen 1%": partial(begen, rules=rules, matching=0.01, **common),
-        "begen 10%": partial(begen, rules=rules, matching=0.1, **common),
-        "begen zipf": partial(begen, rules=rules, distribution="zipf", **common),
-        "begen equalities": partial(begen, rules=rules, equality=1.0, **common),
-        "ads": partial(ads, rules=rules, matching=0.001, **common),
-        "hem": partial(hem, rules=rules, attributes=10, width=0.5, **common),
-        "query logs": partial(query_logs, rules=rules, **common),
+        f"begen 0.01% {rules:,}": partial(_reachable, begen, matching=0.0001, **plain),
+        f"begen 1% {rules:,}": partial(begen, matching=0.01, **plain),
+        f"begen 10% {rules:,}": partial(begen, matching=0.1, **plain),
+        f"begen zipf {rules:,}": partial(begen, distribution="zipf", **plain),
+        f"begen equalities {rules:,}": partial(begen, equality=1.0, **plain),
+        f"ads {rules:,}": partial(_reachable, ads, matching=0.001, **plain),
+        f"hem {rules:,}": partial(hem, attributes=10, width=0.5, **plain),
+        f"query logs {rules:,}": partial(query_logs, **plain),
+        f"q-grams {names:,}": partial(qgrams, names, **common),
+        f"contracts dnf {rules:,}": partial(contracts, form="dnf", **plain),
+        f"contracts cnf {rules:,}": partial(contracts, form="cnf", months=4, **plain),
+        f"ads, expressions {many:,}": partial(ads_arbitrary, rules=many, matching=0.001, **common),
+        f"abegen {rules:,}": partial(abegen, **plain),
     }
-    return [Cell("table", f"{name} {rules:,}", make, False) for name, make in made.items()]
+    return [Cell("table", name, make, False) for name, make in made.items()]
 
 
 def _begen(size: Scale) -> list[Cell]:
@@ -177,4 +185,4 @@ def _trees(size: Scale) -> list[Cell]:
         "abegen children=2": partial(abegen, rules=rules, children=2, **common),
         "abegen dimensions=100": partial(abegen, rules=rules // 2, dimensions=100, **common),
     }
-    return [Cell("trees", f"{name} {rules:,}", make, False, trees=True) for name, make in made.items()]
+    return [Cell("trees", f"{name} {rules:,}", make, False) for name, make in made.items()]

@@ -54,11 +54,16 @@ def qgrams_block(settings: GramSettings, block: Block) -> Workload:
 
 
 def checked(settings: GramSettings) -> GramSettings:
-    most = len(_all_grams())
+    most = most_names()
     if not 1 <= settings.rules <= most or settings.events < 1:
         got = f"(got {settings.rules}, {settings.events})"
         raise InvalidArgument(f"rules must be from 1 to {most:,}, and events at least 1 {got}")
     return settings
+
+
+def most_names() -> int:
+    """How many names there are, no two alike."""
+    return len(_all_grams())
 
 
 def _shuffled(seed: int) -> tuple[np.random.Generator, NDArray[np.int64]]:
