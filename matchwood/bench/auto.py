@@ -1,5 +1,5 @@
 """Every engine on every workload, and how `auto` fares: on a grid, weights are fitted on one half and judged on the
-other; in the table of large workloads, `auto` has the weights that come with the package.
+other; on fresh workloads and in the table of large ones, `auto` has the weights that come with the package.
 
 Regret is what `auto` takes for an event, with everything that choosing costs spread over `AMORTISED` events, divided
 by what the best engine takes that was there from the beginning.
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.bench.auto_cells import Outcome, Timed, measure, warm_up
-from matchwood.bench.auto_plan import SCALES, Cell, Scale, cells, table_cells
+from matchwood.bench.auto_plan import SCALES, Cell, Scale, cells, fresh_cells, table_cells
 from matchwood.bench.auto_run import Fared, fare
 from matchwood.bench.boxed import Ended
 from matchwood.bench.frame import Part, Place, Row
@@ -25,29 +25,33 @@ from matchwood.engines import engine_names
 from matchwood.indexing.auto import FIRST_ENGINE
 from matchwood.progress import Progress
 
-__all__ = ["fitted", "judged", "parts", "summary", "table", "warm_up"]
+__all__ = ["fitted", "judged", "parts", "table", "warm_up", "with_summary"]
 
-FITTED, HELD_OUT, TABLE = "fitted", "held out", "table"
+FITTED, HELD_OUT, FRESH, TABLE = "fitted", "held out", "fresh", "table"
 GRID = "grid"
+SECTIONS = {FITTED: GRID, HELD_OUT: GRID, FRESH: FRESH, TABLE: TABLE}
 
 
 def parts(scale: str) -> list[Part]:
-    """The grid, which is one part since its second half is judged by weights from the first; each workload of the
-    table, and what these are together."""
-    rows: list[Row] = []
-    found = [Part(GRID, partial(_grid, scale), (Place(GRID),))]
-    for cell in table_cells(scale):
-        found.append(Part(cell.name, partial(_shipped, cell, scale, TABLE, rows), (Place(TABLE),)))
-    if len(found) > 1:
-        found.append(Part(f"all, {TABLE}", partial(summary, rows, TABLE), (Place(TABLE),)))
-    return found
+    """The grid, which is one part since its second half is judged by weights from the first; then each workload that
+    is judged by the weights of the package."""
+    planned = [(FRESH, cell) for cell in fresh_cells(scale)] + [(TABLE, cell) for cell in table_cells(scale)]
+    return [
+        Part(GRID, partial(_grid, scale), (Place(GRID),)),
+        *(Part(cell.name, partial(_shipped, cell, scale, half), (Place(half),)) for half, cell in planned),
+    ]
 
 
-def _shipped(cell: Cell, scale: str, half: str, rows: list[Row]) -> list[Row]:
-    """One workload, on which `auto` has the weights that come with the package; its rows are added to those of all."""
-    found = judged(measure(cell, SCALES[scale]), shipped(), SCALES[scale], half)
-    rows += found
-    return found
+def _shipped(cell: Cell, scale: str, half: str) -> list[Row]:
+    """One workload, on which `auto` has the weights that come with the package."""
+    return judged(measure(cell, SCALES[scale]), shipped(), SCALES[scale], half)
+
+
+def with_summary(rows: Sequence[Row]) -> list[Row]:
+    """All rows, and after them what they are together, for each half that is there completely or in part."""
+    own = [row for row in rows if "cells" not in row]
+    halves = [half for half in SECTIONS if any(row["half"] == half for row in own)]
+    return own + [{**row, "section": SECTIONS[half]} for half in halves for row in summary(own, half)]
 
 
 def _grid(scale: str) -> list[Row]:
@@ -66,7 +70,7 @@ def _grid(scale: str) -> list[Row]:
             if cell.held_out:
                 rows += judged(measure(cell, size), model, size, HELD_OUT)
                 progress.advance()
-    return rows + [row for half in (FITTED, HELD_OUT) for row in summary(rows, half)]
+    return rows
 
 
 def fitted(outcomes: Sequence[Outcome]) -> Model:

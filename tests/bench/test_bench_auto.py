@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from matchwood.bench import auto, auto_fit
-from matchwood.bench.auto_plan import cells, table_cells
+from matchwood.bench.auto_grid import FRESH, GRID
+from matchwood.bench.auto_plan import cells, fresh_cells, table_cells
 from matchwood.bench.auto_trees import encoded_trees
 from matchwood.bench.boxed import Ended, boxed
 from matchwood.bench.measure import WrongAnswer
@@ -38,7 +39,7 @@ def test_a_smoke_run_judges_every_engine_on_both_halves() -> None:
             assert row["chosen"] in engine_names("conjunctions")
     lines = experiment("auto").table(found)
     assert [line["workload"] for line in lines if line["workload"].startswith("all")] == [
-        "all, fitted", "all, held out", "all, table"
+        "all, fitted", "all, held out", "all, fresh", "all, table"
     ]  # fmt: skip
 
 
@@ -77,6 +78,23 @@ def test_both_halves_of_the_grid_have_cells_of_every_family() -> None:
     assert len({cell.name for cell in grid}) == len(grid)
     assert not table_cells("quick")
     assert "begen 1% 1,000,000" in {cell.name for cell in table_cells("full")}
+
+
+def test_fresh_cells_are_drawn_between_the_values_of_the_grid() -> None:
+    assert {cell.family for cell in fresh_cells("quick")} == {cell.family for cell in cells("quick")}
+    assert not {cell.name for cell in fresh_cells("quick")} & {cell.name for cell in cells("quick")}
+    for name, values in FRESH.begen.items():
+        known = GRID.begen[name]
+        assert min(known) <= min(values) <= max(values) < max(known)
+        assert not set(values) & set(known) - {0.0}
+
+
+def test_what_sums_up_follows_rows_that_were_measured_again() -> None:
+    row = {"half": "table", "workload": "w1", "engine": "scan", "regret": 1.0, "us_per_event": 8.0}
+    before = auto.with_summary([row])
+    assert [each["workload"] for each in before] == ["w1", "all, table"]
+    after = auto.with_summary([*before, {**row, "workload": "w2", "us_per_event": 2.0}])
+    assert [(each["workload"], each["us_per_event"]) for each in after][1:] == [("w2", 2.0), ("all, table", 4.0)]
 
 
 def test_the_summary_is_over_all_cells_of_a_half() -> None:
