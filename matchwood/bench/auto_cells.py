@@ -13,7 +13,7 @@ from matchwood.bench.auto_plan import SCALES, Cell, Scale
 from matchwood.bench.auto_trees import EncodedTrees, Links, encoded_trees, hits_of, require_equal
 from matchwood.bench.boxed import Ended, boxed
 from matchwood.bench.encoded_rules import check, encoded
-from matchwood.bench.measure import Measured, box_seconds, check_agreement, measure_engine, timed
+from matchwood.bench.measure import Measured, WrongAnswer, box_seconds, check_agreement, measure_engine, timed
 from matchwood.choosing.features import Features, features_of
 from matchwood.choosing.sample import SampleHistory, taken
 from matchwood.encoding import Encoder
@@ -56,12 +56,14 @@ class Timed(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """All engines on one cell; `forms_us` is what the A-Tree takes for the rules that have too many conjunctions."""
+    """All engines on one cell. `forms_us` is what the A-Tree takes for the rules that have too many conjunctions,
+    `fallback_us` what `auto` takes for them."""
 
     given: Given
     times: dict[str, Timed]
     hits: float
     forms_us: float
+    fallback_us: float
     by_rules: Features
     by_events: Features
 
@@ -115,7 +117,7 @@ def _engine(name: str, store: ConjunctionStore) -> Engine:
 def measure(cell: Cell, size: Scale) -> Outcome:
     """Every engine in its box; all that finished must agree."""
     given = prepare(cell)
-    forms = 0.0 if given.forms is None else _matched(given.forms, given.events, 0.0, size).us
+    forms, fallback = _beside_us(given, size)
     names = [name for name in engine_names("conjunctions") if given.trees is None or name not in OWN_WAYS]
     times = {name: _boxed(given, partial(_timed, given, name, size)) for name in names}
     times = _again(given, times, size)
@@ -128,7 +130,18 @@ def measure(cell: Cell, size: Scale) -> Outcome:
     hits = longest.hits / longest.events
     history = SampleHistory(given.seen)
     by_rules, by_events = features_of(given.store, None), features_of(given.store, history, hits)
-    return Outcome(given, times, hits, forms, by_rules, by_events)
+    return Outcome(given, times, hits, forms, fallback, by_rules, by_events)
+
+
+def _beside_us(given: Given, size: Scale) -> tuple[float, float]:
+    """What the A-Tree, and the fall-back of `auto`, take for rules that have too many conjunctions: the same hits."""
+    if given.forms is None or given.trees is None:
+        return 0.0, 0.0
+    found = [_matched(each, given.events, 0.0, size).measured for each in (given.forms, given.trees.fallback)]
+    forms, fallback = (each for each in found if isinstance(each, Measured))
+    if forms.events == fallback.events and forms.hits != fallback.hits:
+        raise WrongAnswer(f"the fall-back has {fallback.hits:,} hits, the A-Tree {forms.hits:,}")
+    return forms.us_per_event, fallback.us_per_event
 
 
 def _again(given: Given, times: dict[str, Timed], size: Scale) -> dict[str, Timed]:

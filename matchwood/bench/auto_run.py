@@ -54,9 +54,9 @@ def fare(outcome: Outcome, model: Model, size: Scale) -> Fared:
             beside += seconds
             if changed:
                 us = _us_now(matcher, outcome, size)
-    whole = 1e6 * (total + beside) / AMORTISED + outcome.forms_us
+    whole = 1e6 * (total + beside) / AMORTISED + outcome.fallback_us
     told = matcher.choice
-    return Fared(first, matcher.name, whole, us + outcome.forms_us, beside, told.trials, told.changes, told.why)
+    return Fared(first, matcher.name, whole, us + outcome.fallback_us, beside, told.trials, told.changes, told.why)
 
 
 def _us_now(matcher: AutoMatcher, outcome: Outcome, size: Scale) -> float:

@@ -6,7 +6,7 @@ boundaries come to be before the first rule is encoded, so that no label changes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -19,10 +19,11 @@ from matchwood.bench.setup import refuse_repeated_events
 from matchwood.encoding import Encoder, Schema
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
 from matchwood.engines import ATree, ConjunctionStore, Structure, Workspace
+from matchwood.engines.fallback import Fallback
 from matchwood.indexing.bulk import without_collecting
 from matchwood.indexing.sources import CHUNK_RULES
 from matchwood.language import parse
-from matchwood.logic import NEVER, Clauses, Conjunction, Form, dnf, form_of_rule, smaller_of_form
+from matchwood.logic import NEVER, Clauses, Conjunction, Form, clauses_of_form, dnf, form_of_rule, smaller_of_form
 from matchwood.progress import Progress
 from matchwood.workloads.base import Workload
 from matchwood.workloads.brute import hits as brute_force
@@ -90,12 +91,14 @@ def require_equal(name: str, event: int, found: Rows, wanted: Rows) -> None:
 
 class EncodedTrees(NamedTuple):
     """A workload for all engines: `plain` for those over conjunctions, `clauses` for `kindex`, and `whole` for the
-    A-Tree, as the rules of each chunk and their forms; `expected` are the rules that match the first events."""
+    A-Tree, as the rules of each chunk and their forms; `fallback` has what `auto` takes beside its conjunctions.
+    `expected` are the rules that match the first events."""
 
     encoder: Encoder
     events: EncodedEvents
     plain: Side
     clauses: Side
+    fallback: Fallback
     whole: list[tuple[Rows, EncodedForms]]
     expected: list[Rows]
 
@@ -106,7 +109,7 @@ def encoded_trees(workload: Workload) -> EncodedTrees:
     encoder = Encoder(Schema(dict.fromkeys(workload.attributes, "int")))
     assert workload.trees is not None
     add_cuts(encoder, workload, workload.trees.predicates)
-    found = EncodedTrees(encoder, encode_events(encoder, workload), Side(False), Side(True), [], [])
+    found = EncodedTrees(encoder, encode_events(encoder, workload), Side(False), Side(True), Fallback(), [], [])
     texts = workload.rules_table()["expression"]
     with Progress("reading", "rules", len(texts)) as progress:
         for first in range(0, len(texts), CHUNK_RULES):
@@ -129,6 +132,7 @@ def _take(trees: EncodedTrees, first: int, texts: Sequence[str]) -> None:
         other: Normals = {place: forms[place] if rows is None else rows for place, rows in expanded.items()}
         _add(encoder, (trees.plain, trees.clauses), first, same)
         _add(encoder, (trees.plain,), first, other)
+        _add_fallback(encoder, trees.fallback, [*same.values(), *other.values()])
         if clauses:
             trees.clauses.add_units(first + np.array(list(clauses)), encoder.encode_clauses(list(clauses.values())))
         possible = [place for place, form in enumerate(forms) if form != NEVER]
@@ -136,6 +140,17 @@ def _take(trees: EncodedTrees, first: int, texts: Sequence[str]) -> None:
             trees.whole.append((first + np.array(possible), encoder.encode_forms([forms[n] for n in possible])))
     if encoder.drain_relabelled():
         raise WrongAnswer("labels changed while rules were encoded")
+
+
+def _add_fallback(encoder: Encoder, fallback: Fallback, normals: Iterable[list[Conjunction] | Form]) -> None:
+    """What `auto` makes of rules that have too many conjunctions."""
+    over = [clauses_of_form(form, DNF_LIMIT) for form in normals if isinstance(form, Form)]
+    clauses = [found.rows for found in over if isinstance(found, Clauses)]
+    whole = [found for found in over if isinstance(found, Form)]
+    if clauses:
+        fallback.add_clauses(encoder.encode_clauses(clauses))
+    if whole:
+        fallback.add(encoder.encode_forms(whole))
 
 
 def _add(encoder: Encoder, sides: Sequence[Side], first: int, normals: Normals) -> None:

@@ -73,6 +73,12 @@ def smaller_of_form(form: Form, limit: int, clauses_only: bool = False) -> list[
     return form if conjunctions is None else conjunctions
 
 
+def clauses_of_form(form: Form, limit: int) -> list[Conjunction] | Clauses | Form:
+    """The clauses of a rule whose conjunctions are too many, or its form when these are over `limit` as well."""
+    rows = cnf(form, limit)
+    return form if rows is None else _with_constants(rows)
+
+
 def _with_constants(rows: list[Clause]) -> list[Conjunction] | Clauses:
     """Clauses, or conjunctions if the rule is constant, or if no clause leaves a choice."""
     if rows == [()]:
