@@ -70,7 +70,7 @@ def qgrams_block(settings: GramSettings, block: Block) -> Workload:
 
 
 def checked(settings: GramSettings) -> GramSettings:
-    most = len(_all_grams())
+    most = most_names()
     if not 1 <= settings.rules <= most or settings.events < 1:
         got = f"(got {settings.rules}, {settings.events})"
         raise InvalidArgument(f"rules must be from 1 to {most:,}, and events at least 1 {got}")
@@ -110,6 +110,11 @@ def _pilot(settings: GramSettings) -> tuple[NDArray[np.int64], NDArray[np.int64]
     offsets, numbers = offsets_of(np.array([len(each) for each in chosen])), np.concatenate(chosen)
     true = np.stack([row_sums(offsets, np.isin(numbers, text).astype(np.int64)) for text in _texts(settings)])
     return true.ravel(), (np.diff(offsets) - true).ravel()
+
+
+def most_names() -> int:
+    """How many names there are, no two alike."""
+    return len(_all_grams())
 
 
 def _shuffled(seed: int) -> tuple[np.random.Generator, NDArray[np.int64]]:
