@@ -216,6 +216,13 @@ _ALL = (
         label=("engine", "workload", "rules", "events", "partitions"),
     ),
     Experiment(
+        "generate",
+        "matchwood.bench.generating",
+        "How fast each generator makes rules, and the same ones on Spark",
+        value="rules_per_s",
+        label=("engine", "workload", "rules"),
+    ),
+    Experiment(
         "sharing",
         "matchwood.bench.sharing",
         "Whether the Python workers of a host share one copy of an index",
