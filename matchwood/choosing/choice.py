@@ -23,6 +23,11 @@ LEAST_GAIN, MOST_GAIN = 0.06, 0.5
 not more than half, so that trials never take more than half of the time that matching took before."""
 
 
+UNPROVEN_GAIN = 0.25
+"""The same while an engine is at work that was taken by the rules alone: how many attributes events have is not known
+then, and a wrong engine would be at work until six hundredths pay for the trial."""
+
+
 class Plan(NamedTuple):
     """Engines to try, the best first, the seconds that this should take, and what it may save of each second."""
 
@@ -93,7 +98,8 @@ class Choice:
         matching = sum(predicted[name] for name in (*names, self.engine)) * 1e-6
         cost = sum(self._model.build_seconds(features, name) for name in names) + 1000 * matching
         gain = 1 - predicted[names[0]] / self._own()
-        return Plan(tuple(names), cost, min(MOST_GAIN, max(LEAST_GAIN, gain)))
+        least = UNPROVEN_GAIN if self.changes and not self.trials else LEAST_GAIN
+        return Plan(tuple(names), cost, min(MOST_GAIN, max(least, gain)))
 
     def judge(self, trial: Trial, best: str | None) -> bool:
         """Note what a trial has shown; whether its best engine is to be taken."""

@@ -154,7 +154,7 @@ class KIndex(Engine):
         found: Hits | None = None
         for run in self._all():
             more = run.match(self.store, states, source, first, last, workspace)
-            found = more if found is None else _both(found, more)
+            found = more if found is None else joined(found, more)
             last = first + found.count
         return _none(workspace, source, first) if found is None else found
 
@@ -233,8 +233,8 @@ class KIndex(Engine):
         return problems + [problem for run in self._all() for problem in run.audit(self.store)]
 
 
-def _both(first: Hits, second: Hits) -> Hits:
-    """The hits of two runs, as far as both reach."""
+def joined(first: Hits, second: Hits) -> Hits:
+    """The hits of two runs, or of two structures, as far as both reach."""
     count = min(first.count, second.count)
     units = np.empty(int(first.offsets[count] + second.offsets[count]), np.int32)
     offsets = np.zeros(count + 1, np.int64)

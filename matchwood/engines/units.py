@@ -34,6 +34,11 @@ class UnitTable:
         return self._live
 
     @property
+    def dead(self) -> int:
+        """Numbers that no live unit has any more."""
+        return self.count - self.live
+
+    @property
     def alive(self) -> NDArray[np.bool_]:
         """Which units are alive, read-only."""
         return self._alive.view()

@@ -1,14 +1,15 @@
 """`engine="auto"`: a compiled matcher that takes another engine over its conjunctions when that should be faster.
 
 From the rules alone, whenever they have doubled or are laid out anew anyway; and from the events, by trials beside
-(`trials.py`). Its store is one that every engine over conjunctions can take, and it keeps no bounds for ranking.
+(`trials.py`). Its store is one that every engine over conjunctions can take: rules that have too many of them go to
+the fall-back, as clauses where those are few. It keeps no bounds for ranking.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,14 @@ from matchwood.choosing.model import shipped
 from matchwood.choosing.sample import SampleHistory
 from matchwood.choosing.trial import Trial, match_all
 from matchwood.encoding import Encoder
-from matchwood.encoding.codes import EncodedEvents
+from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents
 from matchwood.engines import Engine, Structure, Work, Workspace, engine_class, engine_names
+from matchwood.engines.fallback import Fallback
 from matchwood.errors import InvalidArgument
 from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.indexing.preparation import Normal, Prepared
+from matchwood.language import Expression
+from matchwood.logic import Form, clauses_of_form, dnf_of
 from matchwood.rules import RuleTable
 
 AUTO = "auto"
@@ -61,6 +66,8 @@ class AutoMatcher(CompiledMatcher):
         able = [name for name in engines_for(options) if engine_class(name).takes == "conjunctions"]
         super().__init__(FIRST_ENGINE if FIRST_ENGINE in able else able[0], encoder, table, options, dnf_limit)
         self.setting, self._options = AUTO, dict(options)
+        self.fallback = Fallback(encoder.history)
+        self.forms = cast(Any, self.fallback)
         model = shipped()
         self.choice = Choice(self.name, model, [name for name in able if name in model.engines])
         self.clock, self.trying = MatchingClock(), threading.Lock()
@@ -68,6 +75,25 @@ class AutoMatcher(CompiledMatcher):
         """Whether the engine at work has matched before: the first call may have to load or compile its kernels."""
         self._epoch = self._looked_at = 0
         """`_epoch` grows when units, attributes or labels get other numbers: no trial from before can be taken over."""
+
+    # --------------------------------------------------------------- fall-back
+
+    def normal(self, expression: Expression) -> Normal:
+        found = dnf_of(expression, self.encoder.bind, self.dnf_limit)
+        return clauses_of_form(found, self.dnf_limit) if isinstance(found, Form) else found
+
+    def _store_clauses(
+        self, rows: NDArray[np.int32], encoded: EncodedConjunctions, prepared: Sequence[Prepared]
+    ) -> None:
+        self._apply_relabelling()
+        added = self.fallback.add_clauses(encoded)
+        if added.repeated is not None:
+            self.encoder.release(added.repeated)
+        self.table.link(rows, added.units, "forms")
+
+    def _drop_forms(self, forms: NDArray[np.int32]) -> None:
+        for released in self.fallback.free(self.fallback.drop(forms)):
+            self.encoder.release(released)
 
     # ---------------------------------------------------------------- by rules
 

@@ -43,7 +43,7 @@ def _check(name: str, value: Any, known: tuple[str, ...]) -> None:
 
 
 @contextlib.contextmanager
-def _without_collecting() -> Iterator[None]:
+def without_collecting() -> Iterator[None]:
     """Trees of rules hold no cycles, and looking for them in 20,000 trees takes a quarter of the time."""
     enabled = gc.isenabled()
     gc.disable()
@@ -71,7 +71,7 @@ class _Rehearsal:
         self._some_id: Any = None
 
     def insert(self, chunk: list[RuleSource]) -> None:
-        with _without_collecting():
+        with without_collecting():
             for rule in chunk:
                 self._take(rule)
 

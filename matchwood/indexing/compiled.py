@@ -151,12 +151,17 @@ class CompiledMatcher:
             self._store_forms(rows[counts == _AS_FORM], forms)
         if clauses:
             chosen = [rule for rule in prepared if isinstance(rule.normal, Clauses)]
-            self._store_units(rows[counts == _AS_CLAUSES], self.encoder.encode_clauses(clauses), chosen)
+            self._store_clauses(rows[counts == _AS_CLAUSES], self.encoder.encode_clauses(clauses), chosen)
         if conjunctions:
             chosen = [rule for rule in prepared if isinstance(rule.normal, list)]
             self._store_units(np.repeat(rows, np.maximum(counts, 0)), self.encoder.encode(conjunctions), chosen)
         if self.bounds is not None:
             self.book.write(rows, [rule.tree for rule in prepared])
+
+    def _store_clauses(
+        self, rows: NDArray[np.int32], encoded: EncodedConjunctions, prepared: Sequence[Prepared]
+    ) -> None:
+        self._store_units(rows, encoded, prepared)
 
     def _store_units(self, rows: NDArray[np.int32], encoded: EncodedConjunctions, prepared: Sequence[Prepared]) -> None:
         self._apply_relabelling()
@@ -208,6 +213,9 @@ class CompiledMatcher:
             self.over.remove(freed)
             self.encoder.release(released)
             self.conjunctions.free(freed)
+        self._drop_forms(forms)
+
+    def _drop_forms(self, forms: NDArray[np.int32]) -> None:
         gone = self.forms.drop(forms)
         if len(gone):
             self.encoder.release(self.forms.free(gone))
@@ -237,10 +245,10 @@ class CompiledMatcher:
         self.watch.settle()
 
     def _compact_if_wasteful(self) -> None:
-        kept = (self.conjunctions.live, self.forms.live, len(self.table))
-        every = (self.conjunctions.count, self.forms.count, self.table.row_count)
-        dead = [(total - live, total) for live, total in zip(kept, every, strict=True)]
-        if any(gone > WASTE_LEAST and gone > WASTE_SHARE * total for gone, total in dead):
+        live = (self.conjunctions.live, self.forms.live, len(self.table))
+        dead = (self.conjunctions.dead, self.forms.dead, self.table.row_count - len(self.table))
+        shares = [(gone, gone + left) for gone, left in zip(dead, live, strict=True)]
+        if any(gone > WASTE_LEAST and gone > WASTE_SHARE * total for gone, total in shares):
             self.compact()
 
     def compact(self) -> None:

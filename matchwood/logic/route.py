@@ -59,7 +59,11 @@ def smaller_of(
         shape = _or_of_ands(expression, min(limit, MOST_ROWS))
         if shape is not None:
             return _rows(shape, bind)
-    form = normalise(expression, bind)
+    return smaller_of_form(normalise(expression, bind), limit, clauses_only)
+
+
+def smaller_of_form(form: Form, limit: int, clauses_only: bool = False) -> list[Conjunction] | Clauses | Form:
+    """The same of a rule whose form is known."""
     sums, products = expanded(form, OR), expanded(form, AND)
     if clauses_only or products.leaves < sums.leaves or sums.rows > limit:
         rows = cnf(form, limit)
@@ -67,6 +71,12 @@ def smaller_of(
             return _with_constants(rows)
     conjunctions = dnf(form, limit)
     return form if conjunctions is None else conjunctions
+
+
+def clauses_of_form(form: Form, limit: int) -> list[Conjunction] | Clauses | Form:
+    """The clauses of a rule whose conjunctions are too many, or its form when these are over `limit` as well."""
+    rows = cnf(form, limit)
+    return form if rows is None else _with_constants(rows)
 
 
 def _with_constants(rows: list[Clause]) -> list[Conjunction] | Clauses:

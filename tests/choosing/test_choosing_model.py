@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from matchwood.choosing.choice import LEAST_GAIN, UNPROVEN_GAIN, Choice
 from matchwood.choosing.features import Features
 from matchwood.choosing.model import (
     BUILD_TERMS,
@@ -112,6 +113,22 @@ def test_an_engine_whose_predictions_mislead_is_never_taken_by_rules_alone() -> 
 
 def _units(weight: float) -> list[float]:
     return [weight if term == "units" else 0.0 for term in TERMS]
+
+
+def test_a_choice_by_rules_alone_is_doubted_until_a_trial() -> None:
+    one = [1.0, *[0.0] * (len(TERMS) - 1)]
+    match = {"scan": [10.0 * value for value in one], "hem": [12.0 * value for value in one]}
+    build = {name: [1e6, *[0.0] * (len(BUILD_TERMS) - 1)] for name in match}
+    choice = Choice("hem", Model(match, build, dict.fromkeys(match, 0.9)), list(match))
+    given = features(np.random.default_rng(1))
+    kept, gains = Choice("scan", Model(match, build, dict.fromkeys(match, 0.9)), list(match)), []
+    choice.take_by_rules(choice.best_by_rules(given))
+    for each in (kept, choice):
+        plan = each.plan(given, again=False)
+        assert plan is not None
+        assert plan.names == ("hem",)
+        gains.append(plan.gain)
+    assert gains == [LEAST_GAIN, UNPROVEN_GAIN]
 
 
 @pytest.mark.parametrize("seed", range(5))
