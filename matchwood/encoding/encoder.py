@@ -131,8 +131,10 @@ class Encoder:
         values[:] = flat.values
         # Cuts stand before their value, except the one before NaN, which stands after infinity.
         values[np.flatnonzero(flat.sides)] = math.nan
+        counts = flat.value_counts()
         for place, positions in groups:
-            labels[positions] = self.vocabulary.add_values(int(numbers[place]), values[positions].tolist())
+            given = values[positions].tolist()
+            labels[positions] = self.vocabulary.add_values(int(numbers[place]), given, counts[positions])
         return labels
 
     def release(self, encoded: EncodedConjunctions) -> None:

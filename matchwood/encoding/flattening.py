@@ -1,8 +1,8 @@
 """Conjunctions laid out flat, and put together again from labels: the parts of encoding that are plain array work.
 
 A leaf's cuts become pieces `[low, high)`: cuts at even positions begin one, those at odd positions end it, and a
-piece that nothing ends reaches to TOP_LABEL. All work on single leaves is done by loops in C: a million conjunctions
-of seven leaves take some twenty seconds.
+piece that nothing ends reaches to TOP_LABEL. A leaf that many conjunctions share, as the same object, is taken apart
+once. All work on single leaves is done by loops in C.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from matchwood.logic.leaf import Leaf
 
 
 class Flat(NamedTuple):
-    """Leaves of many conjunctions one after the other, and the values in their cuts.
+    """The leaves of many conjunctions, each object once in the order in which they first come, and their cuts' values.
 
     `lengths`  leaves of each conjunction
+    `leaf_of`  for each of these leaves, one conjunction after the other, its place among the distinct ones
     `keys`     the distinct attribute keys
-    `key_of`   for each leaf, the position of its key
-    `nulls`    for each leaf, whether it accepts NULL
-    `sizes`    for each leaf, its number of cuts
+    `key_of`   for each distinct leaf, the position of its key
+    `nulls`    for each, whether it accepts NULL
+    `sizes`    for each, its number of cuts
     `starts`   for each cut, whether it is START (and has no value)
     `values`   for each other cut, its value; `sides` the side of it
     """
 
     lengths: NDArray[np.int64]
+    leaf_of: NDArray[np.int64]
     keys: list[str]
     key_of: NDArray[np.int64]
     nulls: NDArray[np.bool_]
@@ -46,11 +48,20 @@ class Flat(NamedTuple):
         keys, first = np.unique(key_of_value[order], return_index=True)
         return list(zip(keys.tolist(), np.split(order, first[1:]), strict=False))
 
+    def value_counts(self) -> NDArray[np.int64]:
+        """How many leaves of all conjunctions have each value."""
+        counts: NDArray[np.int64] = np.repeat(np.bincount(self.leaf_of, minlength=len(self.sizes)), self.sizes)
+        return counts[~self.starts]
+
 
 def flatten(conjunctions: Sequence[Sequence[Leaf]]) -> Flat:
     """Take conjunctions apart."""
     lengths = np.fromiter(map(len, conjunctions), np.int64, len(conjunctions))
-    leaves = list(chain.from_iterable(conjunctions))
+    every = list(chain.from_iterable(conjunctions))
+    identities = list(map(id, every))
+    leaf_by_id = dict(zip(identities, every, strict=True))
+    place_by_id = {identity: place for place, identity in enumerate(leaf_by_id)}
+    leaves = leaf_by_id.values()
     # Not zip(*leaves): a million iterators at once keep the garbage collector busy for most of the time.
     keys, cuts = [leaf[0] for leaf in leaves], [leaf[1] for leaf in leaves]
     distinct = {key: place for place, key in enumerate(dict.fromkeys(keys))}
@@ -58,6 +69,7 @@ def flatten(conjunctions: Sequence[Sequence[Leaf]]) -> Flat:
     parts = list(chain.from_iterable(points))
     return Flat(
         lengths,
+        np.fromiter(map(place_by_id.__getitem__, identities), np.int64, len(every)),
         list(distinct),
         np.fromiter(map(distinct.__getitem__, keys), np.int64, len(leaves)),
         np.fromiter([leaf[2] for leaf in leaves], np.bool_, len(leaves)),
@@ -78,10 +90,18 @@ def assemble(flat: Flat, numbers: NDArray[np.int32], labels: NDArray[np.int32], 
     ends = np.full(2 * int(pieces[-1]), TOP_LABEL, np.int32)
     ends[np.arange(len(cut_labels)) + np.repeat(2 * pieces[:-1] - first_cut, flat.sizes)] = cut_labels
     attributes = numbers[flat.key_of]
-    encoded = EncodedConjunctions(
-        _running(flat.lengths), attributes, flat.nulls, pieces, ends[::2].copy(), ends[1::2].copy()
+    leaf_of = _in_order(flat, attributes) if ordered else flat.leaf_of
+    taken_counts = counts[leaf_of]
+    taken_pieces = _running(taken_counts)
+    taken = np.arange(int(taken_pieces[-1])) + np.repeat(pieces[leaf_of] - taken_pieces[:-1], taken_counts)
+    return EncodedConjunctions(
+        _running(flat.lengths),
+        attributes[leaf_of],
+        flat.nulls[leaf_of],
+        taken_pieces,
+        ends[2 * taken],
+        ends[2 * taken + 1],
     )
-    return _ordered(encoded) if ordered else encoded
 
 
 def _running(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -90,21 +110,11 @@ def _running(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return offsets
 
 
-def _ordered(encoded: EncodedConjunctions) -> EncodedConjunctions:
-    """The constraints of each conjunction by attribute number."""
-    owner = np.repeat(np.arange(encoded.count), np.diff(encoded.offsets))
-    sorting = owner << 32 | encoded.attributes
+def _in_order(flat: Flat, attributes: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The leaves of each conjunction by attribute number."""
+    owner = np.repeat(np.arange(len(flat.lengths)), flat.lengths)
+    sorting = owner << 32 | attributes[flat.leaf_of]
     if (np.diff(sorting) > 0).all():
-        return encoded
-    order = np.argsort(sorting, kind="stable")
-    counts = np.diff(encoded.pieces)[order]
-    pieces = _running(counts)
-    taken = np.arange(int(pieces[-1])) + np.repeat(encoded.pieces[:-1][order] - pieces[:-1], counts)
-    return EncodedConjunctions(
-        encoded.offsets,
-        encoded.attributes[order],
-        encoded.accepts_null[order],
-        pieces,
-        encoded.low[taken],
-        encoded.high[taken],
-    )
+        return flat.leaf_of
+    in_order: NDArray[np.int64] = flat.leaf_of[np.argsort(sorting, kind="stable")]
+    return in_order

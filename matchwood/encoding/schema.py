@@ -97,6 +97,10 @@ class Schema:
                 uses[attribute] = kind
         return list(uses.items())
 
+    def has_all(self, uses: Iterable[Use]) -> bool:
+        """Whether live rules have all these uses already: then no other live rule can be against them."""
+        return all(map(self._counts.__contains__, uses))
+
     def add(self, uses: Iterable[Use], rule_id: Any = None) -> None:
         """Count the uses of a rule that is live from now on."""
         counts = self._counts

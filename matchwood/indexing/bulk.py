@@ -33,7 +33,8 @@ def insert_many(index: Index, rules: Any, on_error: str, on_duplicate: str) -> R
             rehearsal.insert(chunk)
     load = _Load(index, on_duplicate)
     for chunk in chunks:
-        load.insert(chunk)
+        with _without_collecting():
+            load.insert(chunk)
     return load.finish()
 
 
@@ -72,22 +73,31 @@ class _Rehearsal:
 
     def insert(self, chunk: list[RuleSource]) -> None:
         with _without_collecting():
-            for rule in chunk:
-                self._take(rule)
+            for rule, row in zip(chunk, self._rows_of(chunk), strict=True):
+                self._take(rule, row)
 
-    def _take(self, rule: RuleSource) -> None:
+    def _rows_of(self, chunk: list[RuleSource]) -> list[int]:
+        """The rows that the rules' ids have in the table, -1 for those that are not there."""
+        table = self._index._table
         try:
-            self._prepared(rule)
+            rows: list[int] = table.rows_of([rule.id for rule in chunk]).tolist()
+        except InvalidArgument:
+            rows = [table.find(rule.id) for rule in chunk]
+        return rows
+
+    def _take(self, rule: RuleSource, row: int) -> None:
+        try:
+            self._prepared(rule, row)
         except MatchwoodError as error:
             error.add_note(f"in rule {rule.id!r:.200}; nothing was inserted")
             raise
 
-    def _prepared(self, rule: RuleSource) -> tuple[Any, Prepared, bool]:
-        """A rule's id, what it becomes, and whether a rule has that id already."""
+    def _prepared(self, rule: RuleSource, row: int) -> tuple[Any, Prepared, bool]:
+        """A rule's id, what it becomes, and whether a rule has that id already: one in the chunk, or at `row`."""
         if rule.problem is not None:
             raise rule.problem
         rule_id = self._index._table.checked_id(rule.id, self._some_id)
-        old = self._uses_of(rule_id)
+        old = self._uses_of(rule_id, row)
         prepared = self._prepare(rule_id, rule.expression, rule.options, old or ())
         if old is not None:
             forget_types(self._schema, old)
@@ -96,15 +106,14 @@ class _Rehearsal:
         self._some_id = rule_id
         return rule_id, prepared, old is not None
 
-    def _uses_of(self, rule_id: Any) -> list[Use] | None:
+    def _uses_of(self, rule_id: Any, row: int) -> list[Use] | None:
         """The uses of the rule that has an id already; None if there is none."""
-        waiting, table = self._waiting.get(rule_id), self._index._table
-        row = table.find(rule_id) if waiting is None else -1
+        waiting = self._waiting.get(rule_id)
         if waiting is None and row < 0:
             return None
         if not self._replaces:
             raise InvalidArgument(f"a rule with the id {rule_id!r} exists already (on_duplicate='replace' replaces it)")
-        return stored_uses(self._schema, table.text(row)) if waiting is None else waiting
+        return stored_uses(self._schema, self._index._table.text(row)) if waiting is None else waiting
 
     def _find_witness(self, attribute: str, kind: str, passed_over: Collection[Any]) -> Any:
         for rule_id, uses in self._waiting.items():
@@ -127,9 +136,9 @@ class _Load(_Rehearsal):
         super().insert(chunk)
         self._store()
 
-    def _take(self, rule: RuleSource) -> None:
+    def _take(self, rule: RuleSource, row: int) -> None:
         try:
-            rule_id, prepared, known = self._prepared(rule)
+            rule_id, prepared, known = self._prepared(rule, row)
         except MatchwoodError as error:
             self._report.reject(rule.id, rule.expression, error)
             return

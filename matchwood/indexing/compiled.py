@@ -30,6 +30,7 @@ from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression
 from matchwood.logic import (
     NEVER,
+    Bind,
     Clause,
     Clauses,
     Conjunction,
@@ -87,18 +88,19 @@ class CompiledMatcher:
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
 
-    def normal(self, expression: Expression) -> Normal:
+    def normal(self, expression: Expression, bind: Bind | None = None) -> Normal:
         """What a rule becomes: conjunctions, or clauses where those are smaller and the engine takes them; or a form
         where all are too many, or where forms are all that counts."""
+        bind = bind or self.encoder.bind
         if self.over is not None:
             form = self.over.settings["form"] if self.conjunctions.clauses else "dnf"
             if form == "dnf":
-                return dnf_of(expression, self.encoder.bind, self.dnf_limit)
-            return smaller_of(expression, self.encoder.bind, self.dnf_limit, clauses_only=form == "cnf")
+                return dnf_of(expression, bind, self.dnf_limit)
+            return smaller_of(expression, bind, self.dnf_limit, clauses_only=form == "cnf")
         if not self.forms.settings["zero_suppression"]:
-            form = unsuppressed(expression, self.encoder.bind)
+            form = unsuppressed(expression, bind)
         else:
-            form = form_of_rule(expression, self.encoder.bind)
+            form = form_of_rule(expression, bind)
         if form == NEVER:
             return []
         return binary(form) if self.forms.settings["binary"] else form

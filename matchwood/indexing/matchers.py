@@ -17,6 +17,7 @@ from matchwood.indexing.find_query import Query
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.reference import OracleMatcher
 from matchwood.language import Expression
+from matchwood.logic import Bind
 from matchwood.ranking import RuleWeights
 from matchwood.rules import Rows, RuleTable
 
@@ -59,8 +60,11 @@ class Matcher(Protocol):
     def reconsider(self) -> None:
         """Lay the rules out by what is known of events by now; answers do not change."""
 
-    def normal(self, expression: Expression) -> Normal:
-        """What a rule becomes before it is stored; errors of its patterns and types show here."""
+    def normal(self, expression: Expression, bind: Bind | None = None) -> Normal:
+        """What a rule becomes before it is stored; errors of its patterns and types show here.
+
+        `bind` is asked for the encoder's own, where that is remembered.
+        """
 
     def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
         """Add new rules."""

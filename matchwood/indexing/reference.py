@@ -24,7 +24,7 @@ from matchwood.indexing.live_rules import insert_rules, remove_rules, replace_ru
 from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression, parse
-from matchwood.logic import Conjunction, Form, dnf_of
+from matchwood.logic import Bind, Conjunction, Form, dnf_of
 from matchwood.ranking import RuleWeights
 from matchwood.ranking.ranked import NO_WORK, joined, nothing_ranked
 from matchwood.rules import Rows, RuleTable
@@ -47,8 +47,8 @@ class OracleMatcher:
         self._trees: dict[int, Expression] = {}
         self._dnf_limit = dnf_limit
 
-    def normal(self, expression: Expression) -> list[Conjunction] | Form:
-        return dnf_of(expression, self.encoder.bind, self._dnf_limit)
+    def normal(self, expression: Expression, bind: Bind | None = None) -> list[Conjunction] | Form:
+        return dnf_of(expression, bind or self.encoder.bind, self._dnf_limit)
 
     def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
         self._plant(insert_rules(self.table, self.encoder.schema, ids, prepared), prepared)
