@@ -7,8 +7,12 @@ import gc
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from matchwood.encoding import Use
-from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.encoding.plain_rules import PlainReader, PlainRules
+from matchwood.errors import InvalidArgument, MatchwoodError, TypeConflict
+from matchwood.indexing.batches import Batch
 from matchwood.indexing.live_rules import forget_types
 from matchwood.indexing.preparation import Preparation, Prepared, stored_uses
 from matchwood.indexing.report import Report
@@ -16,6 +20,9 @@ from matchwood.indexing.sources import RuleSource, rule_chunks
 
 if TYPE_CHECKING:
     from matchwood.index import Index
+
+LEAST_PLAIN = 128
+"""Plain rules that make it worth to look at a chunk as columns."""
 
 ON_ERROR = ("collect", "raise")
 ON_DUPLICATE = ("error", "replace")
@@ -127,14 +134,66 @@ class _Load(_Rehearsal):
 
     def __init__(self, index: Index, on_duplicate: str) -> None:
         super().__init__(index, on_duplicate)
+        self._plain = PlainReader(index._encoder)
         self._report = Report()
         self._chunks = 0
         self._fresh: dict[Any, Prepared] = {}
         self._replacing: dict[Any, Prepared] = {}
 
     def insert(self, chunk: list[RuleSource]) -> None:
-        super().insert(chunk)
-        self._store()
+        if not self._insert_plain(chunk):
+            self._schema.follow(self._index._encoder.schema)
+            self._waiting = {}
+            super().insert(chunk)
+            self._store()
+
+    def _insert_plain(self, chunk: list[RuleSource]) -> bool:
+        """Insert a chunk whose rules are new and mostly plain; False, with nothing done, if it has to be taken in turn.
+
+        The others are prepared as if they came first. That makes no difference as long as no rule is against another
+        of the chunk, which shows when they are compared with the plain ones in the end.
+        """
+        ids = [rule.id for rule in chunk]
+        if not self._index._matcher.takes_plain or not self._all_new(ids):
+            return False
+        texts = [rule.expression if rule.options is None and type(rule.expression) is str else None for rule in chunk]
+        plain = self._plain.read(texts).undisputed(self._schema)
+        outcome = self._prepared_beside(chunk, plain) if len(plain) >= LEAST_PLAIN else None
+        if outcome is None or not plain.agree_with(self._schema):
+            return False
+        prepared, rejected = outcome
+        batch = Batch.with_plain(ids, texts, prepared, plain)
+        with self._index._storing():
+            self._index._matcher.insert(batch)
+        self._schema.follow(self._index._encoder.schema)
+        self._report.inserted += len(batch.ids)
+        for rule, error in rejected:
+            self._report.reject(rule.id, rule.expression, error)
+        self._chunks, self._waiting = self._chunks + 1, {}
+        return True
+
+    def _all_new(self, ids: list[Any]) -> bool:
+        """Whether these ids may be inserted, none of them names a rule, and none comes twice."""
+        try:
+            rows, firsts = self._index._table.locate(ids)
+        except InvalidArgument:
+            return False
+        return bool((rows < 0).all() and (firsts == np.arange(len(ids))).all())
+
+    def _prepared_beside(
+        self, chunk: list[RuleSource], plain: PlainRules
+    ) -> tuple[dict[int, Prepared], list[tuple[RuleSource, MatchwoodError]]] | None:
+        """The rules that are not plain by position, and those refused; None if types depend on who comes first."""
+        prepared: dict[int, Prepared] = {}
+        rejected: list[tuple[RuleSource, MatchwoodError]] = []
+        for position in sorted(set(range(len(chunk))).difference(plain.positions.tolist())):
+            try:
+                prepared[position] = self._prepared(chunk[position], -1)[1]
+            except MatchwoodError as error:
+                if isinstance(error, TypeConflict) and self._index._encoder.schema.kind(error.what) == "any":
+                    return None
+                rejected.append((chunk[position], error))
+        return prepared, rejected
 
     def _take(self, rule: RuleSource, row: int) -> None:
         try:
@@ -155,7 +214,7 @@ class _Load(_Rehearsal):
                 rows = table.rows_of(list(self._replacing))
                 index._matcher.replace(rows, list(self._replacing.values()))
             if self._fresh:
-                index._matcher.insert(list(self._fresh), list(self._fresh.values()))
+                index._matcher.insert(Batch.of(list(self._fresh), list(self._fresh.values())))
         self._chunks += 1
         self._fresh, self._replacing, self._waiting = {}, {}, {}
 

@@ -18,7 +18,8 @@ from matchwood.indexing.preparation import Preparation
 from matchwood.indexing.recompiled import as_compiled
 
 if TYPE_CHECKING:
-    from matchwood.indexing.compiled import CompiledMatcher
+    from matchwood.indexing.batches import Batch
+from matchwood.indexing.compiled import CompiledMatcher
 
 
 class Copy:
@@ -53,7 +54,7 @@ def _brought_up_to_date(held: CompiledMatcher, matcher: CompiledMatcher) -> Comp
     held.remove(held.table.rows_of(gone))
     fresh = [rule_id for rule_id, text in now.items() if then.get(rule_id) != text]
     prepare = Preparation(held.encoder, held.normal).prepare
-    held.insert(fresh, [prepare(rule_id, now[rule_id]) for rule_id in fresh])
+    held.insert(Batch.of(fresh, [prepare(rule_id, now[rule_id]) for rule_id in fresh]))
     return held
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from matchwood.encoding import Encoder
 from matchwood.engines.scoring import Ranked
 from matchwood.indexing.auto import AUTO, AutoMatcher, engines_for
+from matchwood.indexing.batches import Batch
 from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.find_query import Query
@@ -66,7 +67,11 @@ class Matcher(Protocol):
         `bind` is asked for the encoder's own, where that is remembered.
         """
 
-    def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
+    @property
+    def takes_plain(self) -> bool:
+        """Whether a batch may hold plain rules, which become nothing else than their conjunctions."""
+
+    def insert(self, batch: Batch) -> None:
         """Add new rules."""
 
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:

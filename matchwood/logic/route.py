@@ -14,7 +14,7 @@ from matchwood.logic.builder import NEVER_TRUE
 from matchwood.logic.cnf import cnf
 from matchwood.logic.conjunctions import canonical, of_leaves
 from matchwood.logic.dnf import dnf
-from matchwood.logic.form import ALWAYS, AND, LEAF, NEVER, OR, Form
+from matchwood.logic.form import ALWAYS, AND, NEVER, OR, Form, conjunction_form
 from matchwood.logic.leaf import Bind, Clause, Clauses, Conjunction, Leaf
 from matchwood.logic.normalise import answered, normalise
 from matchwood.logic.numbering import form_below
@@ -87,10 +87,7 @@ def form_of_rule(expression: Expression, bind: Bind) -> Form:
     if not rows:
         return NEVER
     (leaves,) = rows
-    if len(leaves) < 2:
-        return Form(leaves, (LEAF,), ((),)) if leaves else ALWAYS
-    count = len(leaves)
-    return Form(leaves, (*(LEAF,) * count, AND), (*((),) * count, tuple(range(count))))
+    return conjunction_form(leaves) if leaves else ALWAYS
 
 
 def _only_predicates(operands: Iterable[Expression]) -> bool:
