@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,10 +77,9 @@ def columns(prepared: Sequence[Prepared]) -> tuple[list[str], list[float], list[
 
 
 def _counted(prepared: Iterable[tuple[int, Prepared]]) -> list[CountedUse]:
-    counts: dict[Use, int] = {}
-    firsts: dict[Use, int] = {}
-    for position, rule in prepared:
-        for use in rule.uses:
-            counts[use] = counts.get(use, 0) + 1
-            firsts.setdefault(use, position)
-    return [(use, count, firsts[use]) for use, count in counts.items()]
+    held = [(position, rule.uses) for position, rule in prepared]
+    uses = list(chain.from_iterable([each for _, each in held]))
+    owners = list(chain.from_iterable([[position] * len(each) for position, each in held]))
+    # The last one given stays.
+    firsts = dict(zip(reversed(uses), reversed(owners), strict=True))
+    return [(use, count, firsts[use]) for use, count in Counter(uses).items()]
