@@ -64,7 +64,7 @@ class Builder:
         leaves: list[Leaf] = []
         numbers: set[int] = set()
         for answer in answers:
-            if type(answer) is Leaf:
+            if isinstance(answer, Leaf):
                 leaves.append(answer)
             elif answer == absorbing:
                 return absorbing
