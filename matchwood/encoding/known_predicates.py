@@ -37,8 +37,8 @@ class KnownPredicates:
 
     >>> known = KnownPredicates(Encoder())
     >>> tree, uses = known.read("age > 18 and vip")
-    >>> str(tree), uses, known.read("vip or age > 18")[0].operands[1] is tree.operands[0]
-    ('age > 18 and vip', [('age', 'number'), ('vip', 'bool')], True)
+    >>> uses, known.read("vip or age > 18")[0].operands[1] is tree.operands[0]
+    ([('age', 'number'), ('vip', 'bool')], True)
     """
 
     def __init__(self, encoder: Encoder) -> None:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.indexing.batches import Batch
 from matchwood.indexing.find import find_rows
 from matchwood.indexing.find_query import FIND_LIMIT, Query
 from matchwood.indexing.preparation import Preparation
 from matchwood.indexing.recompiled import as_compiled
 
 if TYPE_CHECKING:
-    from matchwood.indexing.batches import Batch
-from matchwood.indexing.compiled import CompiledMatcher
+    from matchwood.indexing.compiled import CompiledMatcher
 
 
 class Copy:
