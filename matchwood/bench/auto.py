@@ -1,4 +1,5 @@
-"""Every engine on every workload, and how `auto` fares: weights are fitted on one half of a grid, judged on the other.
+"""Every engine on every workload, and how `auto` fares: on a grid, weights are fitted on one half and judged on the
+other; on fresh workloads and in the table of large ones, `auto` has the weights that come with the package.
 
 Regret is what `auto` takes for an event, with everything that choosing costs spread over `AMORTISED` events, divided
 by what the best engine takes that was there from the beginning.
@@ -7,66 +8,78 @@ by what the best engine takes that was there from the beginning.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from matchwood.bench.auto_cells import Outcome, Timed, measure, warm_up
-from matchwood.bench.auto_plan import SCALES, Cell, Scale, cells, table_cells
+from matchwood.bench.auto_plan import SCALES, Cell, Scale, cells, fresh_cells, table_cells
 from matchwood.bench.auto_run import Fared, fare
-from matchwood.choosing.model import Model, fit, with_margins
+from matchwood.bench.boxed import Ended
+from matchwood.bench.frame import Part, Place, Row
+from matchwood.bench.measure import box_seconds
+from matchwood.choosing.model import Model, fit, shipped, with_margins
 from matchwood.engines import engine_names
 from matchwood.indexing.auto import FIRST_ENGINE
 from matchwood.progress import Progress
 
-FITTED, HELD_OUT, TABLE = "fitted", "held out", "table"
+__all__ = ["fitted", "judged", "parts", "table", "warm_up", "with_summary"]
+
+FITTED, HELD_OUT, FRESH, TABLE = "fitted", "held out", "fresh", "table"
+GRID = "grid"
+SECTIONS = {FITTED: GRID, HELD_OUT: GRID, FRESH: FRESH, TABLE: TABLE}
 
 
-def run(scale: str) -> dict[str, Any]:
+def parts(scale: str) -> list[Part]:
+    """The grid, which is one part since its second half is judged by weights from the first; then each workload that
+    is judged by the weights of the package."""
+    planned = [(FRESH, cell) for cell in fresh_cells(scale)] + [(TABLE, cell) for cell in table_cells(scale)]
+    return [
+        Part(GRID, partial(_grid, scale), (Place(GRID),)),
+        *(Part(cell.name, partial(_shipped, cell, scale, half), (Place(half),)) for half, cell in planned),
+    ]
+
+
+def _shipped(cell: Cell, scale: str, half: str) -> list[Row]:
+    """One workload, on which `auto` has the weights that come with the package."""
+    return judged(measure(cell, SCALES[scale]), shipped(), SCALES[scale], half)
+
+
+def with_summary(rows: Sequence[Row]) -> list[Row]:
+    """All rows, and after them what they are together, for each half that is there completely or in part."""
+    own = [row for row in rows if "cells" not in row]
+    halves = [half for half in SECTIONS if any(row["half"] == half for row in own)]
+    return own + [{**row, "section": SECTIONS[half]} for half in halves for row in summary(own, half)]
+
+
+def _grid(scale: str) -> list[Row]:
     size, planned = SCALES[scale], cells(scale)
-    warm_up()
-    rows: list[dict[str, Any]] = []
-    with Progress("bench auto", "workloads", len(planned) + len(table_cells(scale))) as progress:
-        outcomes = [_measured(cell, size, progress.advance) for cell in planned if not cell.held_out]
+    rows: list[Row] = []
+    with Progress("bench auto, grid", "workloads", len(planned)) as progress:
+        outcomes = []
+        for cell in planned:
+            if not cell.held_out:
+                outcomes.append(measure(cell, size))
+                progress.advance()
         model = fitted(outcomes)
         rows += [row for outcome in outcomes for row in judged(outcome, model, size, FITTED)]
         del outcomes
-        for half, chosen in ((HELD_OUT, [cell for cell in planned if cell.held_out]), (TABLE, table_cells(scale))):
-            for cell in chosen:
-                rows += judged(_measured(cell, size, progress.advance), model, size, half)
-    halves = [half for half in (FITTED, HELD_OUT, TABLE) if any(row["half"] == half for row in rows)]
-    return {
-        "experiment": "auto",
-        "scale": scale,
-        "rows": rows + [row for half in halves for row in summary(rows, half)],
-    }
-
-
-def _measured(cell: Cell, size: Scale, advance: Callable[[], None]) -> Outcome:
-    found = measure(cell, size)
-    advance()
-    return found
+        for cell in planned:
+            if cell.held_out:
+                rows += judged(measure(cell, size), model, size, HELD_OUT)
+                progress.advance()
+    return rows
 
 
 def fitted(outcomes: Sequence[Outcome]) -> Model:
     """Weights for all engines over conjunctions."""
     names = engine_names("conjunctions")
     features, by_rules = [found.by_events for found in outcomes], [found.by_rules for found in outcomes]
-    match = {name: [_own_us(outcome, name) for outcome in outcomes] for name in names}
-    build = {name: [_build_us(outcome, name) for outcome in outcomes] for name in names}
+    match = {name: [outcome.own_us(name) for outcome in outcomes] for name in names}
+    build = {name: [outcome.build_us(name) for outcome in outcomes] for name in names}
     return with_margins(fit(features, match, build), by_rules, match, FIRST_ENGINE)
-
-
-def _own_us(outcome: Outcome, name: str) -> float:
-    """What an engine takes without the A-Tree beside it; an index of its own says nothing about that."""
-    if outcome.given.cell.trees and name == "kindex":
-        return math.nan
-    return outcome.times[name].us - outcome.forms_us
-
-
-def _build_us(outcome: Outcome, name: str) -> float:
-    return math.nan if outcome.given.cell.trees and name == "kindex" else 1e6 * outcome.times[name].build_s
 
 
 def judged(outcome: Outcome, model: Model, size: Scale, half: str) -> list[dict[str, Any]]:
@@ -89,17 +102,17 @@ def judged(outcome: Outcome, model: Model, size: Scale, half: str) -> list[dict[
 
 
 def _figures(found: Timed, best: float, scan: float) -> dict[str, Any]:
-    if not math.isfinite(found.us):
-        return {"timed_out": True}
-    candidates = None if found.measured is None else found.measured.candidates / found.measured.events
+    if isinstance(found.measured, Ended):
+        return {"timeout": box_seconds(), "ended": found.measured.value}
     return {
+        "events": found.measured.events,
         "us_per_event": round(found.us, 3),
         "build_s": round(found.build_s, 4),
         "bytes_index": found.bytes_index,
-        "candidates_per_event": candidates,
+        "candidates_per_event": found.measured.candidates / found.measured.events,
         "ratio_to_scan": round(scan / found.us, 2) if math.isfinite(scan) else None,
         "regret": round(found.us / best, 3),
-        "timed_out": found.measured is None,
+        **found.measured.marks(),
     }
 
 
@@ -150,7 +163,7 @@ def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     lines: dict[str, dict[str, Any]] = {}
     for row in rows:
         line = lines.setdefault(row["workload"], {"workload": row["workload"], "half": row.get("half")})
-        shown = row.get("regret") if "cells" in row else "timed out" if row.get("timed_out") else row["us_per_event"]
+        shown = row.get("regret") if "cells" in row else row.get("us_per_event") or row.get("ended")
         line[row["engine"]] = shown
         if row["engine"] == "auto" and "chosen" in row:
             line |= {"chosen": row["chosen"], "regret": row["regret"]}

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from matchwood.bench.atree_cells import encoded as encoded_table
-from matchwood.bench.auto_plan import Cell, Scale
-from matchwood.bench.boxed import boxed
+from matchwood.bench.auto_plan import SCALES, Cell, Scale
+from matchwood.bench.auto_trees import EncodedTrees, Links, encoded_trees, hits_of, require_equal
+from matchwood.bench.boxed import Ended, boxed
 from matchwood.bench.encoded_rules import check, encoded
-from matchwood.bench.measure import Measured, WrongAnswer, check_agreement, measure_engine, timed
-from matchwood.bench.setup import insert_all
+from matchwood.bench.measure import Measured, box_seconds, check_agreement, measure_engine, timed
 from matchwood.choosing.features import Features, features_of
 from matchwood.choosing.sample import SampleHistory, taken
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Workspace, engine_class, engine_names
-from matchwood.index import Index
-from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.workloads.begen import begen
+from matchwood.workloads.contracts import contracts
 
 LARGE = 200_000
 """From so many units on, engines are measured in processes of their own, which can be ended."""
 
 CLOSE = 3.0
 
-FIRST_EVENTS = 8
-"""An engine that could not match all events in its time is judged by these."""
+CHECKED_EVENTS = 5
 
-WHOLE = ("atree", "kindex")
-"""Engines that take arbitrary expressions in their own way, and are measured as indexes of their own."""
+OWN_WAYS = ("kindex", "atree")
+"""Engines that take arbitrary expressions in their own way: as clauses where these are smaller, and whole."""
 
 
 class Given(NamedTuple):
@@ -45,21 +43,20 @@ class Given(NamedTuple):
     forms: ATree | None
     seen: EncodedEvents
     events: EncodedEvents
-    whole: Index | None
-    table: pa.Table | None
+    trees: EncodedTrees | None
 
 
 class Timed(NamedTuple):
-    """What one engine did: microseconds an event, the A-Tree beside it included; None where its time was over."""
+    """What one engine did: microseconds an event, the A-Tree beside it included, or why there are none."""
 
     us: float
     build_s: float
     bytes_index: int
-    measured: Measured | None
+    measured: Measured | Ended
 
 
 class Outcome(NamedTuple):
-    """All engines on one cell."""
+    """All engines on one cell; `forms_us` is what the A-Tree takes for the rules that have too many conjunctions."""
 
     given: Given
     times: dict[str, Timed]
@@ -68,36 +65,40 @@ class Outcome(NamedTuple):
     by_rules: Features
     by_events: Features
 
+    def own_us(self, name: str) -> float:
+        """What an engine takes over conjunctions alone; nan where that was not measured."""
+        own_way = self.given.trees is not None and name in OWN_WAYS
+        return math.nan if own_way else self.times[name].us - self.forms_us
+
+    def build_us(self, name: str) -> float:
+        return math.nan if math.isnan(self.own_us(name)) else 1e6 * self.times[name].build_s
+
 
 def warm_up() -> None:
     """Compile every kernel that a run needs, or load it, so that no measurement pays for it."""
-    from matchwood.workloads.begen import begen
-
     given = encoded(begen(rules=300, events=5, matching=0.05, seed=1))
     for name in engine_names("conjunctions"):
         _engine(name, given.store).match(given.events, 0, Workspace())
     features_of(given.store, SampleHistory(given.events))
+    trees = partial(contracts, rules=200, form="cnf", dimensions=200, events=20, seed=1)
+    measure(Cell("warm-up", "contracts", trees, False), SCALES["smoke"])
 
 
 def prepare(cell: Cell) -> Given:
     """Rules into a store, events into codes, half of them to learn from."""
     workload = cell.make()
-    if not cell.trees:
-        plain = encoded(workload)
-        _check_brute(plain)
-        halves = _halves(plain.events)
-        return Given(cell, workload.rules.count, plain.encoder, plain.store, None, *halves, None, None)
-    index, table = Index("scan"), workload.events_table()
-    insert_all(index, workload.rules_text())
-    matcher = index._matcher
-    assert isinstance(matcher, CompiledMatcher)
-    forms = matcher.forms if matcher.forms.live else None
-    halves = _halves(encoded_table(index, table))
-    return Given(cell, len(index), index._encoder, matcher.conjunctions, forms, *halves, index, table)
+    if workload.trees is not None:
+        return _prepared_trees(cell, encoded_trees(workload), workload.rules.count)
+    plain = encoded(workload)
+    check("scan", _engine("scan", plain.store), plain, CHECKED_EVENTS)
+    return Given(cell, workload.rules.count, plain.encoder, plain.store, None, *_halves(plain.events), None)
 
 
-def _check_brute(plain: Any) -> None:
-    check("scan", _engine("scan", plain.store), plain, events=5)
+def _prepared_trees(cell: Cell, trees: EncodedTrees, rules: int) -> Given:
+    plain = trees.plain
+    plain.check("scan", _engine("scan", plain.store), trees.events, trees.expected)
+    forms = plain.forms if plain.forms.live else None
+    return Given(cell, rules, trees.encoder, plain.store, forms, *_halves(trees.events), trees)
 
 
 def _halves(events: EncodedEvents) -> tuple[EncodedEvents, EncodedEvents]:
@@ -114,16 +115,17 @@ def _engine(name: str, store: ConjunctionStore) -> Engine:
 def measure(cell: Cell, size: Scale) -> Outcome:
     """Every engine in its box; all that finished must agree."""
     given = prepare(cell)
-    forms = 0.0 if given.forms is None else _forms_us(given, size)
-    names = [name for name in engine_names("conjunctions") if not (cell.trees and name in WHOLE)]
-    times = {name: _boxed(given, partial(_timed, given, name, size), size) for name in names}
+    forms = 0.0 if given.forms is None else _matched(given.forms, given.events, 0.0, size).us
+    names = [name for name in engine_names("conjunctions") if given.trees is None or name not in OWN_WAYS]
+    times = {name: _boxed(given, partial(_timed, given, name, size)) for name in names}
     times = _again(given, times, size)
     times = {name: found._replace(us=found.us + forms) for name, found in times.items()}
-    results = {name: found.measured for name, found in times.items() if found.measured is not None}
+    results = {name: found.measured for name, found in times.items() if isinstance(found.measured, Measured)}
     check_agreement(results)
-    if given.whole is not None:
-        times |= {name: _whole(given, name, size) for name in WHOLE}
-    hits = next(iter(results.values())).hits / given.events.count
+    if given.trees is not None:
+        times |= {name: _boxed(given, partial(_own_way, given.trees, given, name, size)) for name in OWN_WAYS}
+    longest = max(results.values(), key=lambda measured: measured.events)
+    hits = longest.hits / longest.events
     history = SampleHistory(given.seen)
     by_rules, by_events = features_of(given.store, None), features_of(given.store, history, hits)
     return Outcome(given, times, hits, forms, by_rules, by_events)
@@ -138,11 +140,11 @@ def _again(given: Given, times: dict[str, Timed], size: Scale) -> dict[str, Time
     return {name: before._replace(us=min(before.us, found.get(name, before).us)) for name, before in times.items()}
 
 
-def _boxed(given: Given, action: Callable[[], Timed], size: Scale) -> Timed:
+def _boxed(given: Given, action: Callable[[], Timed]) -> Timed:
     if given.store.live < LARGE:
         return action()
-    found = boxed(action, size.box)
-    return found or Timed(float("nan"), float("nan"), 0, None)
+    found = boxed(action, box_seconds())
+    return Timed(math.nan, math.nan, 0, found) if isinstance(found, Ended) else found
 
 
 def _timed(given: Given, name: str, size: Scale) -> Timed:
@@ -151,32 +153,29 @@ def _timed(given: Given, name: str, size: Scale) -> Timed:
 
 
 def _matched(engine: Structure, events: EncodedEvents, build_s: float, size: Scale) -> Timed:
-    first = taken(events, np.arange(min(FIRST_EVENTS, events.count)))
-    glimpse = measure_engine(engine, first, 0.0001)
-    bytes_index = engine.stats()["bytes_index"]
-    if glimpse.seconds / first.count * events.count > size.box / 4:
-        return Timed(1e6 * glimpse.seconds / first.count, build_s, bytes_index, None)
-    measured = measure_engine(engine, events, size.seconds)
-    return Timed(1e6 * measured.seconds / measured.events, build_s, bytes_index, measured)
+    measured = measure_engine(engine, events, size.seconds, spent_s=build_s)
+    return Timed(measured.us_per_event, build_s, engine.stats()["bytes_index"], measured)
 
 
-def _forms_us(given: Given, size: Scale) -> float:
-    assert given.forms is not None
-    return _matched(given.forms, given.events, 0.0, size).us
+def _own_way(trees: EncodedTrees, given: Given, name: str, size: Scale) -> Timed:
+    """`kindex` over clauses, or an A-Tree of all rules; rules that match the first events are held against NumPy's."""
+    if name == "atree":
+        return _whole(trees, given, size)
+    side = trees.clauses
+    build_s, engine = timed(lambda: _engine(name, side.store))
+    side.check(name, engine, trees.events, trees.expected)
+    found = _matched(engine, given.events, build_s, size)
+    if not side.forms.live:
+        return found
+    beside = _matched(side.forms, given.events, build_s, size)
+    return found._replace(us=found.us + beside.us, bytes_index=found.bytes_index + beside.bytes_index)
 
 
-def _whole(given: Given, name: str, size: Scale) -> Timed:
-    """An index of its own, whose hits must be those of the others."""
-    assert given.whole is not None
-    index = Index(name)
-    texts = list(given.whole.values())
-    build_s, _ = timed(lambda: insert_all(index, texts))
-    if not index.match_many(given.table).equals(given.whole.match_many(given.table)):
-        raise WrongAnswer(f"{name}: other hits than scan on {given.cell.name}")
-    matcher = index._matcher
-    assert isinstance(matcher, CompiledMatcher)
-    events = _halves(encoded_table(index, given.table))[1]
-    parts: list[Structure] = [] if matcher.over is None else [matcher.over]
-    parts += [matcher.forms] if matcher.forms.live else []
-    found = [_matched(part, events, build_s, size) for part in parts]
-    return Timed(sum(each.us for each in found), build_s, index.stats()["bytes_index"], found[0].measured)
+def _whole(trees: EncodedTrees, given: Given, size: Scale) -> Timed:
+    tree, links = ATree(), Links()
+    build_s, units = timed(lambda: [tree.add(forms).units for _, forms in trees.whole])
+    for (rules, _), own in zip(trees.whole, units, strict=True):
+        links.add(rules, own)
+    for event, wanted in enumerate(trees.expected):
+        require_equal(tree.name, event, links.rules_of(hits_of(tree, trees.events, event)), wanted)
+    return _matched(tree, given.events, build_s, size)

@@ -14,6 +14,8 @@ from pathlib import Path
 from matchwood.bench.auto import fitted
 from matchwood.bench.auto_cells import measure, warm_up
 from matchwood.bench.auto_plan import SCALES, cells
+from matchwood.bench.frame import TIME_BOXES
+from matchwood.bench.measure import time_box
 from matchwood.choosing import model
 from matchwood.progress import Progress
 
@@ -25,7 +27,7 @@ def write_weights(scale: str, path: Path) -> int:
     warm_up()
     chosen = [cell for cell in cells(scale) if not cell.held_out]
     outcomes = []
-    with Progress("fitting", "workloads", len(chosen)) as progress:
+    with Progress("fitting", "workloads", len(chosen)) as progress, time_box(TIME_BOXES[scale]):
         for cell in chosen:
             outcomes.append(measure(cell, SCALES[scale]))
             progress.advance()

@@ -41,7 +41,7 @@ def fare(outcome: Outcome, model: Model, size: Scale) -> Fared:
     first, given = matcher.name, outcome.given
     matcher.sample.observe(given.seen)
     given.encoder.history.observe(given.seen)
-    us, events, total = outcome.times[first].us - outcome.forms_us, 0.0, 0.0
+    us, events, total = _us_now(matcher, outcome, size), 0.0, 0.0
     while events < AMORTISED:
         wait = max(0.0, matcher.clock._look_at - matcher.clock.seconds) + 1e-9
         passed = min(AMORTISED - events, wait * 1e6 / max(1e-3, us))
@@ -62,10 +62,10 @@ def fare(outcome: Outcome, model: Model, size: Scale) -> Fared:
 def _us_now(matcher: AutoMatcher, outcome: Outcome, size: Scale) -> float:
     """What an event takes now. Of an engine that is laid out as in the table, what it took there; of one that was laid
     out by events, that time and the ratio of the two, measured in turns: the machine is not the same all the time."""
-    given, plain_us = outcome.given, outcome.times[matcher.name].us - outcome.forms_us
+    given, plain_us = outcome.given, outcome.own_us(matcher.name)
     if not math.isfinite(plain_us):
-        return 1e6 * measure_engine(matcher.engine, given.events, size.seconds).seconds / given.events.count
-    if not matcher.engine.uses_history:
+        return measure_engine(matcher.engine, given.events, size.seconds).us_per_event
+    if not matcher.engine.uses_history or not matcher.choice.trials:
         return plain_us
     plain = engine_class(matcher.name)(given.store)
     plain.rebuild()

@@ -44,13 +44,8 @@ def encoded(workload: Workload, spaces: str = "sorted") -> Encoded:
 
 def encode_rules(encoder: Encoder, workload: Workload) -> EncodedConjunctions:
     """All rules as conjunctions; boundaries come to be in the encoder."""
-    rules, vocabulary = workload.rules, encoder.vocabulary
-    numbers = np.array([vocabulary.number(name, "int") for name in workload.attributes], np.int32)
-    cuts, owners = _cuts(rules)
-    labels = np.empty(len(cuts), np.int32)
-    for attribute, places in _groups(rules.attributes[owners]):
-        elements: Any = cuts[places]
-        labels[places] = vocabulary.add_values(int(numbers[attribute]), elements)
+    rules, numbers = workload.rules, _numbers(encoder, workload)
+    labels, owners = add_cuts(encoder, workload, rules)
     pieces, ends = _ends(rules, np.bincount(owners, minlength=len(rules.operators)), labels)
     found = EncodedConjunctions(
         frozen(rules.offsets),
@@ -60,14 +55,29 @@ def encode_rules(encoder: Encoder, workload: Workload) -> EncodedConjunctions:
         frozen(ends[::2]),
         frozen(ends[1::2]),
     )
-    vocabulary.count(found, 1)
+    encoder.vocabulary.count(found, 1)
     return found
+
+
+def add_cuts(encoder: Encoder, workload: Workload, rules: Rules) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The labels of all boundaries of some predicates, which come to be, and the predicate of each."""
+    numbers, (cuts, owners) = _numbers(encoder, workload), _cuts(rules)
+    labels = np.empty(len(cuts), np.int32)
+    for attribute, places in _groups(rules.attributes[owners]):
+        elements: Any = cuts[places]
+        labels[places] = encoder.vocabulary.add_values(int(numbers[attribute]), elements)
+    return labels, owners
+
+
+def _numbers(encoder: Encoder, workload: Workload) -> NDArray[np.int32]:
+    """The number of each attribute."""
+    return np.array([encoder.vocabulary.number(name, "int") for name in workload.attributes], np.int32)
 
 
 def encode_events(encoder: Encoder, workload: Workload) -> EncodedEvents:
     """All events; every attribute of the workload must have rules."""
     events, vocabulary = workload.events, encoder.vocabulary
-    numbers = np.array([vocabulary.number(name, "int") for name in workload.attributes], np.int32)
+    numbers = _numbers(encoder, workload)
     labels = np.zeros(len(events.values), np.int32)
     for attribute, places in _groups(events.attributes):
         spaces = vocabulary.spaces.get(int(numbers[attribute]))

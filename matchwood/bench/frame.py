@@ -2,7 +2,8 @@
 
 A module of experiments has `parts(scale)`; what all of them share comes from here: `--only`, the progress that is
 shown, the time box of each cell, and the fields `section`, `x_name` and `x` of their rows, from which the report draws
-lines. A module that only has `run(scale)` is a single part, which is named after the experiment.
+lines. A module that only has `run(scale)` is a single part, which is named after the experiment. `with_summary(rows)`
+of a module adds rows that sum others up, also when some of them were measured again.
 """
 
 from __future__ import annotations

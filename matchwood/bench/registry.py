@@ -65,10 +65,15 @@ class Experiment(NamedTuple):
         parts, box = chosen(self.parts(scale), only), TIME_BOXES[scale] if box_s is None else box_s
         if hasattr(self._module(), "parts"):
             self._module().warm_up()
-        rows = [complete(row) for row in run_parts(self.name, parts, box)]
+        rows = self.summed(run_parts(self.name, parts, box))
         taken = datetime.now(UTC).isoformat(timespec="seconds")
         about = {"taken": taken, "only": only, "time_box_s": box, "machine": machine()}
         return {"experiment": self.name, "scale": scale, "rows": rows, "runs": [about]}
+
+    def summed(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Complete rows, and those that sum others up, if the experiment has such."""
+        with_summary = getattr(self._module(), "with_summary", list)
+        return [complete(row) for row in with_summary(rows)]
 
     def table(self, rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
         """What is printed of the rows: all of them, unless the experiment has a shorter way to say it."""
@@ -209,6 +214,13 @@ _ALL = (
         "Matching on Spark, next to its parts and to Spark SQL",
         value="us_per_event",
         label=("engine", "workload", "rules", "events", "partitions"),
+    ),
+    Experiment(
+        "generate",
+        "matchwood.bench.generating",
+        "How fast each generator makes rules, and the same ones on Spark",
+        value="rules_per_s",
+        label=("engine", "workload", "rules"),
     ),
     Experiment(
         "sharing",

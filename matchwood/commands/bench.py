@@ -99,6 +99,7 @@ def _run(name: str, arguments: argparse.Namespace, path: Path) -> None:
     rows, shorter = result["rows"], experiment(name).table(result["rows"])
     if arguments.only and path.is_file():
         result = merged(read_result(path), result)
+        result["rows"] = experiment(name).summed(result["rows"])
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(f"\n{_table(rows) if shorter is rows else text_table(shorter)}\n\nwritten to {path}\n")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
 from matchwood.encoding.column_parts import Part, Rows, codes_of, labels_of
 from matchwood.encoding.derived import Verdicts
 from matchwood.encoding.keys import arrow_strings
+from matchwood.encoding.plain_columns import PlainColumns
 from matchwood.encoding.spaces import Strings
 
 _SPARSE = 4
@@ -41,12 +43,15 @@ class _Found(NamedTuple):
 
 
 class Assembly:
-    """Collects what the values of one chunk are encoded to."""
+    """Collects what the values of one chunk are encoded to; `plain` columns are looked up at the end."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, plain: PlainColumns | None = None) -> None:
         self._count = count
+        self._plain = PlainColumns(count) if plain is None else plain
         self._labels: list[_Labels] = []
         self._found: list[_Found] = []
+        self.held = 0
+        """How many labels were held at once before they became pairs, those that mean NULL included."""
 
     def add(self, source: Source, part: Part) -> None:
         """Look up the values of one part of a source's column."""
@@ -59,37 +64,45 @@ class Assembly:
         if source.derived is not None:
             self._found.append(_Found(part.rows, codes_of(part), source.derived.evaluate(part.elements)))
 
-    @property
-    def cells(self) -> int:
-        """How many labels there are, those that mean NULL included."""
-        return sum(len(labels.labels) for labels in self._labels)
+    def _cells(self) -> int:
+        """How many labels there are; those that mean NULL included, but for plain columns."""
+        return sum(len(labels.labels) for labels in self._labels) + self._plain.cells
 
     def finish(self) -> EncodedEvents:
         """All pairs, event by event, ordered by attribute."""
         self._labels.sort(key=lambda labels: labels.number)
-        numbers = sorted({labels.number for labels in self._labels})
-        dense = self.cells * _SPARSE >= len(numbers) * self._count
+        numbers = sorted({*(labels.number for labels in self._labels), *self._plain.numbers.tolist()})
+        cells, matrix = self._cells(), len(numbers) * self._count
+        dense = cells * _SPARSE >= matrix
+        self.held = max(cells, matrix) if dense else cells
         direct = self._from_matrix(numbers) if dense else self._from_triples()
         return EncodedEvents(*(self._with_verdicts(*direct) if self._found else direct))
 
     def _from_matrix(self, numbers: list[int]) -> Any:
         matrix = np.empty((len(numbers), self._count + _SPARE), np.int32)
-        column, previous = -1, -1
+        lines = np.array(numbers, np.int32)
+        if len(self._plain):
+            self._plain.fill(matrix, np.searchsorted(lines, self._plain.numbers))
+        previous = -1
         for number, rows, labels in self._labels:
-            if number != previous:
-                column, previous = column + 1, number
-                _begin(matrix[column, : self._count], rows, labels)
-            else:
-                _add(matrix[column], rows, labels)
-        return pairs_of_matrix(matrix, self._count, np.array(numbers, np.int32))
+            line = matrix[bisect_left(numbers, number), : self._count]
+            (_add if number == previous else _begin)(line, rows, labels)
+            previous = number
+        return pairs_of_matrix(matrix, self._count, lines)
 
     def _from_triples(self) -> Any:
-        every = np.arange(self._count)
-        rows = [every if labels.rows is None else labels.rows for labels in self._labels]
-        numbers = np.array([labels.number for labels in self._labels], np.int32)
-        found = [labels.labels for labels in self._labels]
-        counts = [len(labels) for labels in found]
-        return pairs_of_triples(self._count, np.concatenate(rows), np.repeat(numbers, counts), np.concatenate(found))
+        begins, plain = self._plain.located()
+        if not self._labels:
+            return pairs_of_triples(self._count, *plain)
+        every, done = np.arange(self._count), 0
+        runs: list[list[NDArray[Any]]] = []
+        for number, rows, labels in self._labels:
+            end = int(begins[np.searchsorted(self._plain.numbers, number)])
+            runs.append([each[done:end] for each in plain])
+            runs.append([every if rows is None else rows, np.full(len(labels), number, np.int32), labels])
+            done = end
+        runs.append([each[done:] for each in plain])
+        return pairs_of_triples(self._count, *(np.concatenate(each) for each in zip(*runs, strict=True)))
 
     def _with_verdicts(self, offsets: Any, attributes: Any, labels: Any) -> Any:
         """The verdicts of all sources one after the other, so that a code names a value of one of them."""

@@ -9,13 +9,14 @@ import numpy as np
 
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.event_assembly import Assembly
-from matchwood.encoding.event_containers import MappingContainer
+from matchwood.encoding.event_containers import Container, MappingContainer
 from matchwood.encoding.event_errors import Faults
 from matchwood.encoding.event_missing import check_present
 from matchwood.encoding.event_pieces import Pieces
 from matchwood.encoding.event_plan import EventPlan
 from matchwood.encoding.event_single import events_of_pairs, packed_pairs, sorted_pairs
 from matchwood.encoding.event_sources import Chunk
+from matchwood.encoding.plain_columns import PlainColumns
 
 FEW_VALUES = 48
 """A column costs some 40 µs before its first value, a value alone less than 1: below that many, columns do not pay."""
@@ -54,13 +55,17 @@ def encode_mapping(plan: EventPlan, event: Mapping[Any, Any], row: int = 0, on_e
 
 
 def _by_columns(plan: EventPlan, chunk: Chunk, missing: str, on_error: str) -> tuple[EncodedBatch, int]:
-    pieces = Pieces(chunk.rows, plan.trie)
+    plain = PlainColumns(chunk.size)
+    pieces = Pieces(chunk.rows if missing == "error" else _without_plain(plan, chunk, plain), plan.trie)
     if missing == "error":
         check_present([source.name for source in plan.sources], pieces, chunk)
     reading = plan.reading._replace(nan_is_null=chunk.nan_is_null)
-    assembly, faults = Assembly(chunk.size), Faults(chunk.first_row, [])
+    assembly, faults = Assembly(chunk.size, plain), Faults(chunk.first_row, [])
     for position in sorted(pieces.found):
         source = plan.sources[position]
+        whole = pieces.whole(position)
+        if whole is not None and plain.add_array(source, whole):
+            continue
         for column in pieces.columns(position, source.kind, reading, chunk.size):
             faults.misfits.extend((source, misfits) for misfits in column.misfits)
             for part in column.parts:
@@ -69,7 +74,19 @@ def _by_columns(plan: EventPlan, chunk: Chunk, missing: str, on_error: str) -> t
         raise error
     errors = faults.report() if on_error == "report" else []
     batch = EncodedBatch(chunk.first_row, assembly.finish(), errors, faults.total)
-    return batch, max(assembly.cells, len(batch.events.labels))
+    return batch, max(assembly.held, len(batch.events.labels))
+
+
+def _without_plain(plan: EventPlan, chunk: Chunk, plain: PlainColumns) -> Container:
+    """What a chunk holds but plain columns, which are taken all at once where they lie as they should."""
+    if chunk.table is None or not chunk.size:
+        return chunk.rows
+    layout = plan.layouts.of(chunk.table.schema, chunk.table.positions)
+    batch = chunk.table.batch(layout.positions) if layout.positions else None
+    if batch is None:
+        return chunk.rows
+    plain.add_batch(layout.targets, layout.kinds, batch)
+    return chunk.table.container(layout.others)
 
 
 def _one_by_one(plan: EventPlan, events: Sequence[Mapping[Any, Any]], first_row: int, on_error: str) -> EncodedBatch:

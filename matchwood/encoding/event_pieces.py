@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple, cast
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.encoding.column_objects import read_objects
@@ -75,6 +76,11 @@ class Pieces:
         doubled: Rows = np.flatnonzero(places > 1)
         conflict = Misfits(doubled, lambda row: _both(pieces, int(doubled[row])), GIVEN_ONCE)
         return [*(without(column, places > 1) for column in columns), Column([], [conflict])]
+
+    def whole(self, position: int) -> pa.Array | None:
+        """The attribute's values if they stand in one place, an Arrow array of all rows."""
+        (values, rows, _), *others = self.found[position]
+        return values if rows is None and not others and isinstance(values, pa.Array) else None
 
     def names(self) -> list[str]:
         """The names that were seen on the way, for messages."""

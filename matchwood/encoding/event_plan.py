@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.event_paths import Node, key_trie
 from matchwood.encoding.event_plain import Reading
+from matchwood.encoding.plain_layout import Layouts
 
 if TYPE_CHECKING:
     from matchwood.encoding.encoder import Encoder
@@ -42,13 +43,14 @@ class Quick(NamedTuple):
 
 
 class EventPlan(NamedTuple):
-    """The sources of one version of an encoder, the trie of their names, and how values are read."""
+    """The sources of one version of an encoder, the trie of their names, how values are read, and what is plain."""
 
     version: int
     sources: list[Source]
     trie: Node
     reading: Reading
     quick: dict[str, Quick]
+    layouts: Layouts
 
 
 def event_plan(encoder: Encoder) -> EventPlan:
@@ -62,7 +64,8 @@ def event_plan(encoder: Encoder) -> EventPlan:
 def _made(encoder: Encoder) -> EventPlan:
     version, sources = encoder.version, list(encoder.sources())
     trie = key_trie([source.name for source in sources])
-    return EventPlan(version, sources, trie, Reading(encoder.zone), _quick_keys(trie, sources))
+    quick = _quick_keys(trie, sources)
+    return EventPlan(version, sources, trie, Reading(encoder.zone), quick, Layouts(trie, sources))
 
 
 class Pace:

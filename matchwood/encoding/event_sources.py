@@ -26,6 +26,7 @@ class Chunk(NamedTuple):
 
     `mappings`     the events themselves, if they are mappings; None for columns
     `nan_is_null`  as in pandas
+    `table`        the columns, if they are those of an Arrow table
     """
 
     first_row: int
@@ -33,6 +34,7 @@ class Chunk(NamedTuple):
     rows: Container
     mappings: Sequence[Mapping[Any, Any]] | None = None
     nan_is_null: bool = False
+    table: TableRows | None = None
 
 
 def chunks(events: Any, limit: RowLimit, presence: bool = False) -> Iterator[Chunk]:
@@ -85,10 +87,10 @@ def _table_of_structs(events: pa.StructArray | pa.ChunkedArray) -> pa.Table:
 
 
 def _table_chunks(table: pa.Table, first_row: int, limit: RowLimit) -> Iterator[Chunk]:
-    positions, checked = _positions(table.column_names), set[int]()
+    columns = _TableColumns(table)
     for start, size in _spans(len(table), limit):
-        part = _Slice(table, start, size, checked)
-        yield Chunk(first_row + start, size, ColumnContainer(positions, part.column))
+        part = TableRows(columns, start, size)
+        yield Chunk(first_row + start, size, part.container(columns.positions), table=part)
 
 
 def _spans(total: int, limit: RowLimit) -> Iterator[tuple[int, int]]:
@@ -102,21 +104,63 @@ def _spans(total: int, limit: RowLimit) -> Iterator[tuple[int, int]]:
             return
 
 
-class _Slice:
-    """Some rows of a table, as one array a column; `checked` are the columns that are known to be sound."""
+class _TableColumns:
+    """The columns of a table, each of them checked once before anything reads it."""
 
-    def __init__(self, table: pa.Table, start: int, size: int, checked: set[int]) -> None:
-        self._table, self._start, self._size, self._checked = table, start, size, checked
+    def __init__(self, table: pa.Table) -> None:
+        self.table, self.positions = table, _positions(table.column_names)
+        self._checked: set[int] = set()
+        self._selected: dict[tuple[int, ...], pa.Table | None] = {}
 
-    def column(self, position: int) -> pa.Array:
-        column = self._table.column(position)
+    def column(self, position: int) -> pa.ChunkedArray:
+        column = self.table.column(position)
         if position not in self._checked:
-            check_column(self._table.field(position).name, column)
+            check_column(self.table.field(position).name, column)
             self._checked.add(position)
-        column = column.slice(self._start, self._size)
+        return column
+
+    def selected(self, positions: tuple[int, ...]) -> pa.Table | None:
+        """Some columns of fixed width as a table; None if one of them is damaged."""
+        if positions not in self._selected:
+            chosen = self.table.select(positions)
+            try:
+                chosen.validate()
+            except (pa.ArrowInvalid, pa.ArrowIndexError):
+                chosen = None
+            self._selected[positions] = chosen
+        return self._selected[positions]
+
+
+class TableRows:
+    """Some rows of a table."""
+
+    def __init__(self, columns: _TableColumns, start: int, size: int) -> None:
+        self._columns, self._start, self._size = columns, start, size
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._columns.table.schema
+
+    @property
+    def positions(self) -> dict[str, list[int]]:
+        """Where each name stands."""
+        return self._columns.positions
+
+    def container(self, positions: Mapping[str, list[int]]) -> Container:
+        """Some of the columns, by name."""
+        return ColumnContainer(positions, self._column)
+
+    def _column(self, position: int) -> pa.Array:
+        column = self._columns.column(position).slice(self._start, self._size)
         if column.num_chunks == 1:
             return column.chunk(0)
         return column.combine_chunks() if column.num_chunks else pa.nulls(0, column.type)
+
+    def batch(self, positions: tuple[int, ...]) -> pa.RecordBatch | None:
+        """Some columns of fixed width as they lie in memory; None if they lie in pieces, or one is damaged."""
+        chosen = self._columns.selected(positions)
+        parts = [] if chosen is None else chosen.slice(self._start, self._size).to_batches()
+        return parts[0] if len(parts) == 1 and len(parts[0]) == self._size else None
 
 
 def _positions(names: Sequence[Any]) -> dict[str, list[int]]:

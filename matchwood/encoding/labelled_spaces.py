@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.event_counters import EventCounters, check_sizes
 from matchwood.encoding.key_columns import KeyColumn
+from matchwood.encoding.lookups import Lookup
 from matchwood.encoding.number_columns import IntegerKeys, NumberKeys
 from matchwood.encoding.spaces import Relabelling
 from matchwood.encoding.string_columns import StringKeys
@@ -58,6 +59,9 @@ class LabelledSpaces(ABC):
                 self._memo.clear()
             self._memo[element] = label
         return label
+
+    def lookup(self) -> Lookup | None:
+        return None
 
     def place(self, element: Any) -> tuple[int, bool]:
         key = self.columns.key(element)

@@ -22,6 +22,7 @@ from matchwood.encoding.boundaries import Boundaries
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.key_columns import KeyColumn, frozen
 from matchwood.encoding.labelled_spaces import LabelledSpaces
+from matchwood.encoding.lookups import Lookup, lookup_of
 from matchwood.encoding.spaces import Strings
 from matchwood.errors import CorruptSnapshot
 
@@ -45,6 +46,7 @@ class SortedSpaces(LabelledSpaces):
         self._tail_labels: list[int] = []
         self._tail_counts: list[int] = []
         self._tail: tuple[KeyColumn, NDArray[np.int32]] | None = None
+        self._lookup: Lookup | None = None
 
     def _empty(self) -> Boundaries:
         return Boundaries.fresh(self.columns.of_keys([]), np.empty(0, np.int32), np.empty(0, np.int32))
@@ -81,11 +83,20 @@ class SortedSpaces(LabelledSpaces):
         return in_tail or (known and self._main.counts.item(main - 1) > 0)
 
     def locate_many(self, elements: NDArray[Any] | Strings) -> NDArray[np.int32]:
+        return self._main.keys.locate(frozen(self._main.labels), *self._tail_column(), elements)
+
+    def _tail_column(self) -> tuple[KeyColumn, NDArray[np.int32]]:
         tail = self._tail
         if tail is None:
             tail = self.columns.of_keys(self._tail_keys), frozen(np.array(self._tail_labels, np.int32))
             self._tail = tail
-        return self._main.keys.locate(frozen(self._main.labels), *tail, elements)
+        return tail
+
+    def lookup(self) -> Lookup | None:
+        main, tail, known = self._main, self._tail_column(), self._lookup
+        if known is None or known.main is not main.labels or known.tail is not tail[1]:
+            known = self._lookup = lookup_of((main.keys, main.labels), tail)
+        return known
 
     # --------------------------------------------------------------- addition
 

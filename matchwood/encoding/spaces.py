@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.encoding.lookups import Lookup
 from matchwood.errors import InvalidArgument
 
 
@@ -55,6 +56,9 @@ class Spaces(Protocol):
 
     def locate_many(self, elements: NDArray[np.int64] | NDArray[np.float64] | Strings) -> NDArray[np.int32]:
         """The same for a column without NULLs: int64; int64 or float64 for number and double; Strings for string."""
+
+    def lookup(self) -> Lookup | None:
+        """Where the boundaries lie in memory, for kernels that look up many attributes at once; None if they cannot."""
 
     def place(self, element: Any) -> tuple[int, bool]:
         """The label of the space that holds one element, and whether the space begins with it. Remembers nothing."""

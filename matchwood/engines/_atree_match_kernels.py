@@ -2,11 +2,14 @@
 
 A mark is the signature of the event for which a node was last found true: a byte, so that the marks of a million leaves
 stay in the cache. Nothing is cleaned after an event; all marks are, when the signatures have gone round.
+
+The true nodes of a level lie in a row, the *wave*. What they lead to is not in any cache when a tree is large: so a
+block of them is read ahead, in loops whose loads do not wait for each other, before anything is decided by it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +32,28 @@ from matchwood.engines._verify_kernels import clear, scatter
 
 NOBODY = -1
 LAST_SIGNATURE = 255
+
+BLOCK = 512
+"""Nodes that are read ahead of their turn."""
+
+
+class Waves(NamedTuple):
+    """Where matching notes down what is next, for one thread.
+
+    `wave`     true nodes, level after level: no node is there twice, so it has room for every node
+    `nexts`    of nodes that wait for a level further up, the next one that does
+    `heads`    the first that waits at each level; NOBODY between the events
+    `block`    nodes that are to be decided, BLOCK of them, and one integer more that what was touched goes to
+    `starts`   where the parents of nodes begin, or the children of those in `block`
+    `counts`   how many parents are told
+    """
+
+    wave: Any
+    nexts: Any
+    heads: Any
+    block: Any
+    starts: Any
+    counts: Any
 
 
 @bare_kernel
@@ -55,143 +80,209 @@ def _all_true(nodes: Any, children: Any, node: Any, marks: Any, sign: Any) -> An
 
 
 @bare_kernel
-def _tell(
-    nodes: Any, children: Any, parents: Any, node: Any, level: Any, on_demand: bool,
-    marks: Any, queued: Any, sign: Any, nexts: Any, heads: Any, top: Any, work: Any,
-) -> Any:  # fmt: skip
-    """Pass the result of a true node on; returns the highest level at which somebody waits.
-
-    All nodes up to `level` are decided, so an AND node right above is evaluated at once, and waits only if it is true.
-    Those further up wait to be evaluated at their level. An OR node is true as soon as it is told.
-    """
-    at = WIDTH * node
-    start = nodes[at + PARENTS]
-    for place in range(start, start + nodes[at + ACTIVE]):
-        parent = parents[place]
-        if marks[parent] == sign:
-            continue
-        head = nodes[WIDTH * parent + KIND]
-        above = head >> KIND_BITS
-        if head & KIND_MASK == AND:
-            if not on_demand:
-                if queued[parent] == sign:
-                    continue
-                queued[parent] = sign
-            elif above == level + 1:
-                work[1] += 1
-                work[2] += 1
-                if not _all_true(nodes, children, parent, marks, sign):
-                    continue
-                marks[parent] = sign
-        else:
-            work[1] += 1
-            marks[parent] = sign
-        nexts[parent] = heads[above]
-        heads[above] = parent
-        top = max(top, above)
-    return top
+def _says_nothing(nodes: Any, node: Any) -> Any:
+    """Whether a true node needs no more than its mark: it is no rule, and its parents ask for it themselves."""
+    at = np.uint64(WIDTH) * np.uint64(np.uint32(node))
+    return (nodes[at + np.uint64(ACTIVE)] == 0) & (nodes[at + np.uint64(UNIT)] < 0)
 
 
 @bare_kernel
-def _climb(
-    nodes: Any, children: Any, parents: Any, on_demand: bool, marks: Any, queued: Any, sign: Any,
-    nexts: Any, heads: Any, top: Any, units: Any, used: Any, work: Any,
+def _touch(nodes: Any, children: Any, marks: Any, waves: Waves, count: Any) -> None:
+    """Read what deciding the nodes of the block will read: their rows, then their first children."""
+    block, starts = waves.block, waves.starts
+    touched = np.int32(0)
+    for place in range(count):
+        node = np.uint64(np.uint32(block[place]))
+        starts[place] = nodes[np.uint64(WIDTH) * node + np.uint64(FIRST)]
+        touched ^= np.int32(marks[node])
+    for place in range(count):
+        touched ^= children[np.uint32(starts[place])]
+    block[BLOCK] = touched
+
+
+@bare_kernel
+def _decide(
+    nodes: Any, children: Any, count: Any, level: Any, on_demand: bool, marks: Any, queued: Any, sign: Any,
+    waves: Waves, end: Any, top: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """Empty the queues from the second level up; returns the end of the hits."""
-    level = 2
-    while level <= top:
-        node = heads[level]
-        while node != NOBODY:
-            if marks[node] != sign:
+    """Tell the nodes of the block that a child of theirs is true; returns the end of the wave, and the highest level
+    at which somebody is or waits.
+
+    All nodes up to `level` are decided, so an AND node right above is evaluated at once. Those further up wait to be
+    evaluated at their level. An OR node is true as soon as it is told.
+    """
+    block, wave, nexts, heads = waves.block, waves.wave, waves.nexts, waves.heads
+    _touch(nodes, children, marks, waves, count)
+    for place in range(count):
+        node = block[place]
+        if marks[node] == sign:
+            continue
+        head = nodes[WIDTH * node + KIND]
+        above = head >> KIND_BITS
+        if head & KIND_MASK == AND:
+            if not on_demand:
+                if queued[node] == sign:
+                    continue
+                queued[node] = sign
+            elif above == level + 1:
                 work[1] += 1
                 work[2] += 1
-                if _all_true(nodes, children, node, marks, sign):
-                    marks[node] = sign
+                if not _all_true(nodes, children, node, marks, sign):
+                    continue
+                marks[node] = sign
+        else:
+            work[1] += 1
+            marks[node] = sign
+        if marks[node] == sign and _says_nothing(nodes, node):
+            continue
+        top = max(top, above)
+        if marks[node] == sign and above == level + 1:
+            wave[end] = node
+            end += 1
+        else:
+            nexts[node] = heads[above]
+            heads[above] = node
+    return end, top
+
+
+@bare_kernel
+def _tell(
+    nodes: Any, children: Any, parents: Any, start: Any, level: Any, on_demand: bool, marks: Any, queued: Any,
+    sign: Any, waves: Waves, end: Any, top: Any, units: Any, used: Any, work: Any,
+) -> Any:  # fmt: skip
+    """Collect the units of a level's true nodes, wave[start:end], and pass them on, block by block.
+
+    Returns the end of the wave, the highest level at which somebody is or waits, and the end of the hits.
+    """
+    wave, block, starts, counts = waves.wave, waves.block, waves.starts, waves.counts
+    stop, filled = end, 0
+    while start < stop:
+        last = min(stop, start + BLOCK)
+        for place in range(start, last):
+            at = np.uint64(WIDTH) * np.uint64(np.uint32(wave[place]))
+            unit = nodes[at + np.uint64(UNIT)]
+            starts[BLOCK + place - start] = nodes[at + np.uint64(PARENTS)]
+            counts[place - start] = nodes[at + np.uint64(ACTIVE)]
+            if unit >= 0 and used < len(units):
+                units[used] = unit
+                used += 1
+        for place in range(last - start):
+            at = np.uint64(np.uint32(starts[BLOCK + place]))
+            beyond = at + np.uint64(np.uint32(counts[place]))
+            while at < beyond:
+                block[filled] = parents[at]
+                filled += 1
+                at += np.uint64(1)
+                if filled == BLOCK:
+                    end, top = _decide(
+                        nodes, children, filled, level, on_demand, marks, queued, sign, waves, end, top, work
+                    )
+                    filled = 0
+        start = last
+    end, top = _decide(nodes, children, filled, level, on_demand, marks, queued, sign, waves, end, top, work)
+    return end, top, used
+
+
+@bare_kernel
+def _wake(
+    nodes: Any, children: Any, level: Any, marks: Any, sign: Any, waves: Waves, end: Any, work: Any
+) -> Any:  # fmt: skip
+    """Evaluate the nodes that wait at a level; returns the end of the wave with those that are true."""
+    wave, nexts, heads, block = waves.wave, waves.nexts, waves.heads, waves.block
+    node = heads[level]
+    heads[level] = NOBODY
+    while node != NOBODY:
+        count = 0
+        while node != NOBODY and count < BLOCK:
+            block[count] = node
+            count += 1
             node = nexts[node]
-        node = heads[level]
-        heads[level] = NOBODY
-        while node != NOBODY:
-            if marks[node] == sign:
-                unit = nodes[WIDTH * node + UNIT]
-                if unit >= 0 and used < len(units):
-                    units[used] = unit
-                    used += 1
-                top = _tell(
-                    nodes, children, parents, node, level, on_demand, marks, queued, sign, nexts, heads, top, work
-                )
-            node = nexts[node]
-        level += 1
-    return used
+        _touch(nodes, children, marks, waves, count)
+        for place in range(count):
+            waiting = block[place]
+            if marks[waiting] != sign:
+                work[1] += 1
+                work[2] += 1
+                if not _all_true(nodes, children, waiting, marks, sign):
+                    continue
+                marks[waiting] = sign
+                if _says_nothing(nodes, waiting):
+                    continue
+            wave[end] = waiting
+            end += 1
+    return end
 
 
 @bare_kernel
 def _true_leaves(
-    lists: Any, nulls: Any, events: Any, event: int, labels: Any, starts: Any, stops: Any,
-    marks: Any, sign: Any, true_nulls: Any,
-) -> tuple[int, int]:  # fmt: skip
-    """Mark all leaves that are true of an event; returns the stretches of postings, and leaves that accept NULL."""
+    lists: Any, nulls: Any, events: Any, event: int, labels: Any, starts: Any, stops: Any, marks: Any, sign: Any,
+    wave: Any,
+) -> Any:  # fmt: skip
+    """Mark all leaves that are true of an event; they are the first wave, whose end is returned."""
     found, _ = probe(lists, events, event, starts, stops)
-    pool = lists.pool
+    pool, end = lists.pool, 0
     for stretch in range(found):
         for posting in range(np.uint64(starts[stretch]), np.uint64(stops[stretch])):
-            marks[np.uint32(pool[posting])] = sign
+            leaf = np.uint32(pool[posting])
+            if marks[leaf] != sign:
+                marks[leaf] = sign
+                wave[end] = leaf
+                end += 1
     attributes, heads, chain = nulls.attributes, nulls.heads, nulls.chain
-    accepted = 0
     if len(attributes) == 0:
-        return found, accepted
+        return end
     scatter(events, event, labels)
     for attribute in attributes:
         if labels[attribute] != NULL_LABEL:
             continue
         link = heads[attribute]
-        while link >= 0 and accepted < len(true_nulls):
-            marks[chain[2 * link]] = sign
-            true_nulls[accepted] = chain[2 * link]
-            accepted += 1
+        while link >= 0:
+            leaf = np.uint32(chain[2 * link])
+            if marks[leaf] != sign:
+                marks[leaf] = sign
+                wave[end] = leaf
+                end += 1
             link = chain[2 * link + 1]
     clear(events, event, labels)
-    return found, accepted
+    return end
 
 
 @bare_kernel
 def match_true(
     tree: Any, lists: Any, nulls: Any, always: Any, live: int, on_demand: bool, events: Any, first: int,
-    labels: Any, marks: Any, queued: Any, signature: Any, nexts: Any, heads: Any, starts: Any, stops: Any,
-    true_nulls: Any, units: Any, offsets: Any, work: Any,
+    labels: Any, marks: Any, queued: Any, signature: Any, waves: Waves, starts: Any, stops: Any,
+    units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
-    `heads` is -1 everywhere between the calls; `starts` and `stops` have room for every level of every pair.
+    `starts` and `stops` have room for every level of every pair.
     """
     nodes, children, parents = tree.nodes, tree.children, tree.parents
-    pool, used = lists.pool, 0
+    used = 0
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < live:
             break
         sign = next_signature(signature, marks)
         if sign == 1:
             queued[:] = 0
-        found, accepted = _true_leaves(lists, nulls, events, event, labels, starts, stops, marks, sign, true_nulls)
         for unit in always:
             units[used] = unit
             used += 1
         work[1] += len(always)
-        top = 1
-        for stretch in range(found + 1):
-            start = starts[stretch] if stretch < found else 0
-            stop = stops[stretch] if stretch < found else accepted
-            for posting in range(start, stop):
-                leaf = pool[posting] if stretch < found else true_nulls[posting]
-                unit = nodes[WIDTH * leaf + UNIT]
-                if unit >= 0 and used < len(units):
-                    work[1] += 1
-                    units[used] = unit
-                    used += 1
-                if nodes[WIDTH * leaf + ACTIVE] > 0:
-                    top = _tell(
-                        nodes, children, parents, leaf, 1, on_demand, marks, queued, sign, nexts, heads, top, work
-                    )
-        used = _climb(nodes, children, parents, on_demand, marks, queued, sign, nexts, heads, top, units, used, work)
+        before = used
+        end = _true_leaves(lists, nulls, events, event, labels, starts, stops, marks, sign, waves.wave)
+        start, level, top = 0, 1, 1
+        while level <= top:
+            if level > 1:
+                end = _wake(nodes, children, level, marks, sign, waves, end, work)
+            stop = end
+            end, top, used = _tell(
+                nodes, children, parents, start, level, on_demand, marks, queued, sign, waves, end, top, units, used,
+                work,
+            )  # fmt: skip
+            if level == 1:
+                work[1] += used - before
+            start, level = stop, level + 1
         offsets[event - first + 1] = used
         work[0] += 1
     work[3] = used

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import pooled_copy
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines.base import Hits, Work
 from matchwood.engines.workspace import Workspace
@@ -33,4 +34,4 @@ class Output:
         """The hits as arrays of their own, which the caller may keep while the next call runs."""
         covered, *work = self.work.tolist()
         offsets = self.offsets[: covered + 1].copy()
-        return Hits(self.first, offsets, self.units[: offsets[-1]].copy(), Work(*work))
+        return Hits(self.first, offsets, pooled_copy(self.units[: offsets[-1]]), Work(*work))

@@ -9,7 +9,7 @@ import numpy as np
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
 from matchwood.encoding.dyadic import LEVELS
 from matchwood.engines._atree_layout import TOP
-from matchwood.engines._atree_match_kernels import NOBODY, match_true
+from matchwood.engines._atree_match_kernels import BLOCK, NOBODY, Waves, match_true
 from matchwood.engines._atree_three_kernels import match_three
 from matchwood.engines._output import Output
 from matchwood.engines._views import read_only, read_only_events
@@ -41,11 +41,15 @@ def match_events(tree: ATree, events: EncodedEvents, first: int, workspace: Work
         return output.hits()
     lists, nulls = tree.leaf_lists.postings.view(), tree.leaf_lists.nulls
     most = LEVELS * min(len(source.attributes), tree.attributes)
+    waves = Waves(
+        workspace.array("atree.wave", count, np.int32, None), nexts, heads,
+        workspace.array("atree.block", BLOCK + 1, np.int32, None),
+        workspace.array("atree.parents", 2 * BLOCK, np.int32, None),
+        workspace.array("atree.told", BLOCK, np.int32, None),
+    )  # fmt: skip
     match_true(
         tree.nodes.reading(), lists, nulls, always, tree.live, tree.on_demand, source, first, labels, marks, queued,
-        signature, nexts, heads, workspace.array("atree.starts", most, np.int64, None),
-        workspace.array("atree.stops", most, np.int64, None),
-        workspace.array("atree.nulls", len(nulls.chain) // 2, np.int32, None),
-        output.units, output.offsets, output.work,
+        signature, waves, workspace.array("atree.starts", most, np.int64, None),
+        workspace.array("atree.stops", most, np.int64, None), output.units, output.offsets, output.work,
     )  # fmt: skip
     return output.hits()

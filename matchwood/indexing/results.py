@@ -96,10 +96,4 @@ def _batch(table: RuleTable, schema: pa.Schema, rows: Rows) -> pa.RecordBatch:
         raise MatchwoodError(
             f"the ids of the index became {ids.type} while batches with ids of {schema.field('rule').type} were read"
         )
-    return pa.record_batch([pa.array(_events(rows)), ids], schema=schema)
-
-
-def _events(rows: Rows) -> NDArray[np.int64]:
-    """The row position of the event of each hit."""
-    positions = np.arange(rows.first, rows.first + rows.count, dtype=np.int64)
-    return np.repeat(positions, np.diff(rows.offsets))
+    return pa.record_batch([pa.array(rows.events()), ids], schema=schema)

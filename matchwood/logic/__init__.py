@@ -11,7 +11,7 @@ from matchwood.logic.key import form_key
 from matchwood.logic.leaf import Bind, Bound, Clause, Clauses, Conjunction, Leaf
 from matchwood.logic.negate import form_of, negate
 from matchwood.logic.normalise import normalise
-from matchwood.logic.route import dnf_of, form_of_rule, smaller_of
+from matchwood.logic.route import dnf_of, form_of_rule, smaller_of, smaller_of_form
 from matchwood.logic.unsuppressed import unsuppressed
 
 __all__ = [
@@ -46,5 +46,6 @@ __all__ = [
     "negate",
     "normalise",
     "smaller_of",
+    "smaller_of_form",
     "unsuppressed",
 ]

@@ -60,7 +60,11 @@ def smaller_of(
         shape = _or_of_ands(expression, min(limit, MOST_ROWS))
         if shape is not None:
             return _rows(shape, bind)
-    form = normalise(expression, bind)
+    return smaller_of_form(normalise(expression, bind), limit, clauses_only)
+
+
+def smaller_of_form(form: Form, limit: int, clauses_only: bool = False) -> list[Conjunction] | Clauses | Form:
+    """The same of a rule whose form is known."""
     sums, products = expanded(form, OR), expanded(form, AND)
     if clauses_only or products.leaves < sums.leaves or sums.rows > limit:
         rows = cnf(form, limit)

@@ -13,48 +13,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from matchwood._bits import bit_count, lowest_bit
 from matchwood._jit import kernel
 
 DAMAGED = -1
 _AT_ONCE = 2
 """So many rows of a word are written whether it has them or not; more are rare, unless an event has most of all."""
-_ONE = np.uint64(1)
-_PAIRS, _FOURS, _EIGHTS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-_EACH_BYTE = np.uint64(0x0101010101010101)
-_SPREAD = np.uint64(0x03F79D71B4CB0A89)
-
-
-def _lowest_table() -> NDArray[np.int64]:
-    """The number of the lowest bit, by the upper six bits of that bit times _SPREAD (a de Bruijn sequence)."""
-    table = np.zeros(64, np.int64)
-    for bit in range(64):
-        table[((int(_SPREAD) << bit) & (2**64 - 1)) >> 58] = bit
-    return table
-
-
-_LOWEST = _lowest_table()
-
-
-@kernel
-def _lowest(word: Any) -> Any:
-    return _LOWEST[((word ^ (word & (word - _ONE))) * _SPREAD) >> np.uint64(58)]
-
-
-@kernel
-def _bit_count(word: Any) -> Any:
-    word -= (word >> _ONE) & _PAIRS
-    word = (word & _FOURS) + ((word >> np.uint64(2)) & _FOURS)
-    word = (word + (word >> np.uint64(4))) & _EIGHTS
-    return np.int64((word * _EACH_BYTE) >> np.uint64(56))
+_MANY = 4
+"""With so many times fewer units than words of the bit set it pays to know which words are empty."""
+_ONE, _LOW = np.uint64(1), np.uint64(63)
 
 
 @kernel
 def _mark(row: Any, bits: Any, summary: Any) -> Any:
-    word = row >> 6
-    summary[word >> 6] |= _ONE << np.uint64(word & 63)
-    bits[word] |= _ONE << np.uint64(row & 63)
+    word = np.uint64(row) >> np.uint64(6)
+    summary[word >> np.uint64(6)] |= _ONE << (word & _LOW)
+    bits[word] |= _ONE << (np.uint64(row) & _LOW)
 
 
 @kernel
@@ -62,9 +37,9 @@ def _gather(
     units: Any, start: Any, stop: Any, heads: Any, chain: Any, rows: Any, few: Any, seen: Any, bits: Any, summary: Any
 ) -> Any:
     """Put the rows of units[start:stop] into `few` while it has room, then into the bit set; returns how many."""
-    for i in range(start, stop):
-        unit = units[i]
-        if unit < 0 or unit >= len(heads):
+    for i in range(np.uint64(start), np.uint64(stop)):
+        unit = np.uint64(units[i])  # one below 0 is beyond all
+        if unit >= np.uint64(len(heads)):
             return DAMAGED
         row = np.int64(heads[unit])
         node = np.int64(-2) - row  # -1 for a unit that no row uses, below for one that names its only row
@@ -86,6 +61,43 @@ def _gather(
             node = following
             if node < 0:
                 break
+    return seen
+
+
+@kernel
+def _mark_chain(node: Any, chain: Any, rows: Any, bits: Any) -> Any:
+    """Mark the rows of a unit that several use; returns how many, or DAMAGED."""
+    seen = np.int64(0)
+    while node >= 0:
+        if 2 * node + 1 >= len(chain):
+            return np.int64(DAMAGED)
+        row, following = np.int64(chain[2 * node]), np.int64(chain[2 * node + 1])
+        if row < 0 or row >= rows or following >= node:
+            return np.int64(DAMAGED)
+        bits[row >> 6] |= _ONE << (np.uint64(row) & _LOW)
+        seen, node = seen + 1, following
+    return seen
+
+
+@kernel
+def _mark_all(units: Any, start: Any, stop: Any, heads: Any, chain: Any, rows: Any, bits: Any) -> Any:
+    """Mark the rows of units[start:stop] in the bit set alone; returns how many, or DAMAGED."""
+    seen = np.int64(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        unit = np.uint64(units[i])
+        if unit >= np.uint64(len(heads)):
+            return np.int64(DAMAGED)
+        row = np.int64(heads[unit])
+        if row >= 0:
+            if row >= rows:
+                return np.int64(DAMAGED)
+            bits[np.uint64(row) >> np.uint64(6)] |= _ONE << (np.uint64(row) & _LOW)
+            seen += 1
+        elif row < -1:
+            more = _mark_chain(np.int64(-2) - row, chain, rows, bits)
+            if more == DAMAGED:
+                return np.int64(DAMAGED)
+            seen += more
     return seen
 
 
@@ -113,7 +125,7 @@ def _walk_bits(bits: Any, summary: Any, out: Any, filled: Any) -> Any:
         marked = summary[upper]
         summary[upper] = 0
         while marked != 0:
-            word = upper * 64 + _lowest(marked)
+            word = upper * 64 + lowest_bit(marked)
             marked &= marked - _ONE
             filled = _write_rows(word * 64, bits[word], out, filled)
             bits[word] = 0
@@ -123,18 +135,47 @@ def _walk_bits(bits: Any, summary: Any, out: Any, filled: Any) -> Any:
 @kernel
 def _write_rows(first: Any, word: Any, out: Any, filled: Any) -> Any:
     """Write first + each bit's number to out[filled:]; returns where they would end, room or not."""
-    end = filled + _bit_count(word)
+    end = filled + bit_count(word)
     if filled + _AT_ONCE <= len(out):
         for _ in range(_AT_ONCE):
-            out[filled] = first + _lowest(word)
+            out[filled] = first + lowest_bit(word)
             word &= word - _ONE
             filled += 1
     while filled < end:
         if filled < len(out):
-            out[filled] = first + _lowest(word)
+            out[filled] = first + lowest_bit(word)
         word &= word - _ONE
         filled += 1
     return end
+
+
+@kernel
+def _walk_all(bits: Any, out: Any, filled: Any) -> Any:
+    """The same as `_walk_bits`, word after word, where out has room for all rows and _AT_ONCE more."""
+    end, first = np.uint64(filled), np.uint64(0)
+    for place in range(np.uint64(len(bits))):
+        word, at = bits[place], end
+        bits[place] = 0
+        end += np.uint64(bit_count(word))
+        for _ in range(_AT_ONCE):
+            out[at] = first + np.uint64(lowest_bit(word))
+            word &= word - _ONE
+            at += _ONE
+        while at < end:
+            out[at] = first + np.uint64(lowest_bit(word))
+            word &= word - _ONE
+            at += _ONE
+        first += np.uint64(64)
+    return np.int64(end)
+
+
+@kernel
+def _walk_each(bits: Any, out: Any, filled: Any) -> Any:
+    """The same where there may not be so much room."""
+    for place in range(len(bits)):
+        filled = _write_rows(place * 64, bits[place], out, filled)
+        bits[place] = 0
+    return filled
 
 
 @kernel
@@ -162,13 +203,24 @@ def collect(
     """
     filled = np.int64(0)
     for event in range(count):
-        seen = _gather(units, offsets[event], offsets[event + 1], heads, chain, rows, few, 0, bits, summary)
-        if seen != DAMAGED and len(form_offsets) > event + 1:
-            start, stop = form_offsets[event], form_offsets[event + 1]
-            seen = _gather(form_units, start, stop, form_heads, form_chain, rows, few, seen, bits, summary)
+        start, stop, form_first, form_end = offsets[event], offsets[event + 1], np.int64(0), np.int64(0)
+        if len(form_offsets) > event + 1:
+            form_first, form_end = form_offsets[event], form_offsets[event + 1]
+        many = _MANY * (stop - start + form_end - form_first) >= len(bits)
+        if many:
+            seen = _mark_all(units, start, stop, heads, chain, rows, bits)
+            more = _mark_all(form_units, form_first, form_end, form_heads, form_chain, rows, bits)
+            seen = np.int64(DAMAGED) if seen == DAMAGED or more == DAMAGED else seen + more
+        else:
+            seen = _gather(units, start, stop, heads, chain, rows, few, np.int64(0), bits, summary)
+            if seen != DAMAGED:
+                seen = _gather(form_units, form_first, form_end, form_heads, form_chain, rows, few, seen, bits, summary)
         if seen == DAMAGED:
             return np.int64(DAMAGED), np.int64(0)
-        if seen <= len(few):
+        if many:
+            roomy = filled + seen + _AT_ONCE <= len(out)
+            end = _walk_all(bits, out, filled) if roomy else _walk_each(bits, out, filled)
+        elif seen <= len(few):
             end = _sort_few(few, seen, out, filled)
         else:
             for i in range(len(few)):

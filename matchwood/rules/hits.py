@@ -8,9 +8,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import pooled, pooled_copy
+from matchwood.engines._views import read_only
 from matchwood.engines.base import Hits
 from matchwood.engines.workspace import Workspace
 from matchwood.errors import CorruptSnapshot
+from matchwood.rules._hit_kernels import repeat_positions
 from matchwood.rules._row_kernels import DAMAGED, collect
 from matchwood.rules.links import Links
 
@@ -31,6 +34,12 @@ class Rows(NamedTuple):
     @property
     def count(self) -> int:  # type: ignore[override]
         return len(self.offsets) - 1
+
+    def events(self) -> NDArray[np.int64]:
+        """The event of each row."""
+        found = pooled(len(self.rows), np.int64)
+        repeat_positions(self.first, read_only(self.offsets, np.int64), found)
+        return found
 
     def without(self, dead: NDArray[np.bool_]) -> Rows:
         """The same without the rows that are dead."""
@@ -91,7 +100,7 @@ def _collected(first: int, count: int, rows: int, sides: list[_Side], workspace:
             scratch.bits[:], scratch.summary[:] = 0, 0
             raise CorruptSnapshot("a unit that matched leads to a rule that does not exist: the snapshot is damaged")
         if done:
-            return Rows(first, offsets[: done + 1], out[: offsets[done]].copy())
+            return Rows(first, offsets[: done + 1], pooled_copy(out[: offsets[done]]))
 
 
 def _scratch(rows: int, workspace: Workspace) -> _Scratch:

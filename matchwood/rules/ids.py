@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood._arrays import Growable
+from matchwood._arrays import Growable, pooled
+from matchwood.engines._views import read_only
 from matchwood.errors import CorruptSnapshot, InvalidArgument
+from matchwood.rules._hit_kernels import take_integers
 from matchwood.rules._id_kernels import EMPTY, TOMBSTONE, claim_many, drop_many, find_many, rehash
 from matchwood.rules.heap import ByteHeap
 from matchwood.rules.keys import INT, STR, Id, Ids, Keys, integer_keys, key_of, keys_of, kind_of, mixture, plain_id
@@ -136,9 +138,12 @@ class IdColumn:
 
     def take(self, rows: NDArray[Any]) -> pa.Array:
         """The ids of many rows, as an Arrow array of int64 or string."""
-        if self.kind == INT:
-            return pa.array(self._integers.view()[rows])
-        return self._strings.take(rows)
+        if self.kind != INT:
+            return self._strings.take(rows)
+        found = pooled(len(rows), np.int64)
+        if not take_integers(self._integers.view(), read_only(rows, np.int32), found):
+            raise IndexError("a row has no id")
+        return pa.array(found)
 
     def to_list(self, rows: NDArray[Any]) -> list[int] | list[str]:
         """The ids of many rows, as Python objects."""

@@ -9,17 +9,22 @@ as there are places: at alpha 0 every place has its own, at 0.6 a subexpression 
 predicate, through two such levels, 4.33 ** 2 = 18.7 times, where the paper has 18.35. Lists have two to four
 values and ranges two to ten, whatever the cardinality: only then do fewer predicates match when it grows, as in its
 Fig. 12 (f). Events draw attributes uniformly, which is why Fig. 12 (g) is flat.
+
+How many rules match an event follows from all that. Who wants another share of them gets more roots that are `or`, or
+more that are `and`; what is below the roots stays as it is.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.errors import InvalidArgument
 from matchwood.workloads.abegen_settings import AbeSettings, checked
 from matchwood.workloads.arbitrary import arbitrary_workload, joined_trees, zipf_ranks
 from matchwood.workloads.base import (
@@ -36,15 +41,17 @@ from matchwood.workloads.base import (
     Rules,
     Workload,
 )
-from matchwood.workloads.blocks import Block, blocks_of
+from matchwood.workloads.blocks import Block, blocks_of, pilot_block
+from matchwood.workloads.brute import hits
 from matchwood.workloads.draws import offsets_of, weighted, zipf_weights
 from matchwood.workloads.sessions import distinct_events
-from matchwood.workloads.trees import NOT, XOR, Trees
+from matchwood.workloads.trees import AND, NOT, OR, XOR, Trees
 
 _POOL_DECAY = 2.29
 _OPERATORS = np.array([EQUAL, IN, BETWEEN, LESS, AT_MOST, GREATER, AT_LEAST, NOT_EQUAL, NOT_IN], dtype=np.int8)
 _MIXTURE = (0.2, 0.35, 0.35, 0.02, 0.02, 0.02, 0.02, 0.01, 0.01)
 _LONGEST_LIST, _WIDEST_RANGE = 4, 10
+_PILOT_RULES, _PILOT_EVENTS = 20_000, 100
 
 Integers = NDArray[np.int64]
 
@@ -57,11 +64,14 @@ def abegen(**settings: Any) -> Workload:
     (500, 5, 3)
     """
     chosen = checked(AbeSettings(**settings))
-    trees = joined_trees([_trees(chosen, block) for block in blocks_of(chosen.rules)])
-    cardinality = np.full(chosen.dimensions, chosen.cardinality, dtype=np.int64)
-    uniform = zipf_weights(chosen.dimensions, 0)
-    events = distinct_events(chosen.random(2), uniform, chosen.event_size, chosen.events, cardinality)
-    return arbitrary_workload("abegen", chosen.dimensions, trees, events, asdict(chosen))
+    return _workload(chosen, joined_trees([_trees(chosen, block) for block in blocks_of(chosen.rules)]))
+
+
+def _workload(settings: AbeSettings, trees: Trees) -> Workload:
+    cardinality = np.full(settings.dimensions, settings.cardinality, dtype=np.int64)
+    uniform = zipf_weights(settings.dimensions, 0)
+    events = distinct_events(settings.random(2), uniform, settings.event_size, settings.events, cardinality)
+    return arbitrary_workload("abegen", settings.dimensions, trees, events, asdict(settings))
 
 
 def abegen_block(settings: AbeSettings, block: Block) -> Workload:
@@ -69,23 +79,63 @@ def abegen_block(settings: AbeSettings, block: Block) -> Workload:
     return arbitrary_workload("abegen", settings.dimensions, _trees(settings, block), NO_EVENTS, {})
 
 
-def _trees(settings: AbeSettings, block: Block) -> Trees:
+@lru_cache(maxsize=2)
+def _root_shares(settings: AbeSettings) -> tuple[float, ...]:
+    """The shares of operators among roots with which the wanted share of the rules matches an event.
+
+    A pilot tells how often a rule of each operator matches. The usual shares are mixed with as many `or`, or `and`, as
+    it takes.
+    """
+    usual = np.array(settings.junctions)
+    if settings.matching is None:
+        return settings.junctions
+    rates = _matching_by_root(settings)
+    present, ends = float(usual @ rates), (float(rates[AND]), float(rates[OR]))
+    towards = OR if (settings.matching > present) == (rates[OR] > present) else AND
+    share = (settings.matching - present) / (rates[towards] - present) if rates[towards] != present else 2.0
+    if not 0 <= share <= 1:
+        raise InvalidArgument(
+            f"matching={settings.matching} is out of reach: from {min(ends):.2g} to {max(ends):.2g} is "
+            "(other children, depth, dimensions, cardinality or event_size change that)"
+        )
+    mixed = (1 - share) * usual
+    mixed[towards] += share
+    return tuple(mixed.tolist())
+
+
+def _matching_by_root(settings: AbeSettings) -> NDArray[np.float64]:
+    """The share of events that a rule matches, by the operator of its root."""
+    count = min(settings.rules, _PILOT_RULES)
+    pilot = replace(settings, rules=count, events=_PILOT_EVENTS, seed=settings.seed + 2**40, matching=None)
+    both = np.array(settings.junctions) / 2
+    both[[AND, OR]] += 0.25
+    trees = _trees(pilot, pilot_block(count), tuple(both.tolist()))
+    found = np.concatenate(hits(_workload(pilot, trees), range(pilot.events)))
+    roots = trees.junctions[-count:]
+    matched = np.bincount(roots[found], minlength=len(both))
+    rates: NDArray[np.float64] = matched / np.maximum(1, np.bincount(roots, minlength=len(both))) / pilot.events
+    return rates
+
+
+def _trees(settings: AbeSettings, block: Block, roots: tuple[float, ...] | None = None) -> Trees:
     """From the roots down: the nodes that a level draws from the pool of the next one are that level's nodes.
 
     Each block has pools of its own. They grow with the places, so what is shared how often, on average, is the same
-    whatever the number of blocks.
+    whatever the number of blocks. `roots` are the shares of operators among roots, if they are not to be found out.
     """
+    shares = (settings.junctions if settings.depth < 2 else _root_shares(settings)) if roots is None else roots
     random, count = block.random(settings.seed, 0), block.count
     junctions, lengths, places = [], [], []
     for _ in range(settings.depth - 1):
-        codes, operands = _inner_nodes(random, settings, count)
+        codes, operands = _inner_nodes(random, shares, settings.children, count)
+        shares = settings.junctions
         members, count = _shared(random, int(operands.sum()), settings.alpha)
         junctions.append(codes)
         lengths.append(operands)
         places.append(members)
-    roots = np.arange(block.count)
+    tops = np.arange(block.count)
     if not places:
-        roots, count = _shared(random, block.count, settings.alpha)
+        tops, count = _shared(random, block.count, settings.alpha)
     counts = [count, *map(len, reversed(junctions))]
     starts = offsets_of(np.array(counts))
     children = [members + start for members, start in zip(reversed(places), starts, strict=False)]
@@ -95,13 +145,15 @@ def _trees(settings: AbeSettings, block: Block) -> Trees:
         offsets=offsets_of(np.concatenate([np.zeros(0, np.int64), *reversed(lengths)])),
         children=np.concatenate([np.zeros(0, np.int64), *children]),
         levels=starts,
-        roots=roots + starts[-2],
+        roots=tops + starts[-2],
     )
 
 
-def _inner_nodes(random: np.random.Generator, settings: AbeSettings, count: int) -> tuple[NDArray[np.int8], Integers]:
-    codes = weighted(random, np.array(settings.junctions), count).astype(np.int8)
-    return codes, np.select([codes == NOT, codes >= XOR], [1, 2], settings.children).astype(np.int64)
+def _inner_nodes(
+    random: np.random.Generator, shares: tuple[float, ...], children: int, count: int
+) -> tuple[NDArray[np.int8], Integers]:
+    codes = weighted(random, np.array(shares), count).astype(np.int8)
+    return codes, np.select([codes == NOT, codes >= XOR], [1, 2], children).astype(np.int64)
 
 
 def _shared(random: np.random.Generator, slots: int, alpha: float) -> tuple[Integers, int]:

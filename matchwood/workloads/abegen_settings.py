@@ -23,6 +23,7 @@ class AbeSettings:
     `alpha`             Zipf exponent by which subexpressions and predicates are shared; at 0 none is
     `dimension_alpha`   Zipf exponent of the predicates' attributes (Fig. 12 (g)); the paper names no default
     `junctions`         shares of and, or, not, xor, xnor
+    `matching`          how many of the rules match an event; None leaves it to the operators, as the paper does
     """
 
     rules: int = 1_000_000
@@ -36,6 +37,7 @@ class AbeSettings:
     dimension_alpha: float = 0.6
     junctions: tuple[float, ...] = (0.4, 0.4, 0.1, 0.05, 0.05)
     seed: int = 0
+    matching: float | None = None
 
     @property
     def mean_children(self) -> float:
@@ -63,6 +65,8 @@ def checked(settings: AbeSettings) -> AbeSettings:
         "cardinality must be at least 2": settings.cardinality < 2,
         "event_size must be at least 1": settings.event_size < 1,
         "dimensions must be at least 1.2 times event_size": settings.dimensions < 1.2 * settings.event_size,
+        "matching must be between 0 and 1": settings.matching is not None and not 0 < settings.matching < 1,
+        "matching needs rules of depth 2 or more": settings.matching is not None and settings.depth < 2,
         f"junctions must be {len(JUNCTIONS)} shares that add up to 1": len(shares) != len(JUNCTIONS)
         or min(shares, default=0) < 0
         or not math.isclose(sum(shares), 1),

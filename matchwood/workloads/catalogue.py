@@ -80,10 +80,9 @@ def rules_block(name: str, settings: Any, block: Block) -> pa.Table:
 def rules_on_spark(spark: SparkSession, name: str, **settings: Any) -> DataFrame:
     """The rules of a generator as a DataFrame of id and expression, made by the executors: those of `generate`."""
     chosen = settings_of(name, settings)
-    GENERATORS[name].block(chosen, Block(0, 1, 0, 1))  # what cannot be reached is told here, not by an executor
-    return made_on_spark(
-        spark, blocks_of(chosen.rules), lambda block: rules_block(name, chosen, block), "id bigint, expression string"
-    )
+    blocks = blocks_of(chosen.rules)
+    GENERATORS[name].block(chosen, blocks[0])  # what cannot be reached is told here, not by an executor
+    return made_on_spark(spark, blocks, lambda block: rules_block(name, chosen, block), "id bigint, expression string")
 
 
 def settings_of(name: str, settings: dict[str, Any]) -> Any:

@@ -3,7 +3,8 @@
 The paper splits each keyword into an attribute and a value: the first three characters and the next three, or the two
 halves of a word of up to six. A query is the conjunction of such equalities. The log itself (SIGMOD 2013 contest:
 2.1 million queries of 2.78 keywords, documents of 93.07 pairs, 17,577 dimensions) is not ours to give; this generates
-one with these figures: random words, used as often as Zipf says, without the most frequent ones, which mean little.
+one with these figures: random words, used as often as Zipf says, without the most frequent ones, which mean little. The
+more of all use goes to a few words, the more queries match a document: the exponent decides how many.
 
 Columns are integers, as those of all workloads: an attribute is the rank of its text among all of them, a value is made
 of the letters of its text, as the digits of a number.
@@ -11,7 +12,7 @@ of the letters of its text, as the digits of a number.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -34,13 +35,18 @@ _QUERY_SIZES = np.array([0.15, 0.28, 0.30, 0.18, 0.09])
 """How many queries have 1, 2, … 5 keywords: 2.78 on average."""
 
 _ROUNDS = 100
+_EXPONENTS, _EXPONENT = (0.0, 1.5), 1.0
+_PILOT_EVENTS, _HALVINGS = 200, 20
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class LogSettings:
-    """`skipped` of the most frequent words are left out; a document has `event_size` pairs on average."""
+    """`skipped` of the most frequent words are left out; a document has `event_size` pairs on average.
+
+    Words are used as Zipf says with `exponent`: 1, or that with which the share `matching` of the queries match.
+    """
 
     rules: int = 2_100_000
     events: int = 1_000
@@ -48,6 +54,8 @@ class LogSettings:
     skipped: int = 50
     event_size: int = 93
     seed: int = 0
+    exponent: float | None = None
+    matching: float | None = None
 
     def random(self, stream: int) -> np.random.Generator:
         """Independent streams, so that more events do not change the rules."""
@@ -97,11 +105,46 @@ def checked(settings: LogSettings) -> LogSettings:
         "event_size must be at least 5": settings.event_size < 5,
         "words must be at least 20 times event_size": settings.words < 20 * settings.event_size,
         "skipped must be at least 0": settings.skipped < 0,
+        "exponent must be from {} to {}".format(*_EXPONENTS): settings.exponent is not None
+        and not _EXPONENTS[0] <= settings.exponent <= _EXPONENTS[1],
+        "matching must be between 0 and 1": settings.matching is not None and not 0 < settings.matching < 1,
     }
     for message, present in faults.items():
         if present:
             raise InvalidArgument(message)
-    return settings
+    return replace(settings, exponent=_exponent(settings))
+
+
+@lru_cache(maxsize=8)
+def _exponent(settings: LogSettings) -> float:
+    """The exponent that is given, or with which the wanted share of queries matches, found by halving."""
+    wanted = settings.matching
+    if wanted is None:
+        return _EXPONENT if settings.exponent is None else settings.exponent
+    if settings.exponent is not None:
+        found = _matching(settings, settings.exponent)
+        if not 0.99 < found / wanted < 1.01:
+            raise InvalidArgument(f"exponent={settings.exponent} makes {found:.3g} match (give exponent or matching)")
+        return settings.exponent
+    low, high = _EXPONENTS
+    least, most = _matching(settings, low), _matching(settings, high)
+    if not least <= wanted <= most:
+        raise InvalidArgument(f"matching={wanted} is out of reach: from {least:.2g} to {most:.2g} is")
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _matching(settings, middle) < wanted else (low, middle)
+    return high
+
+
+def _matching(settings: LogSettings, exponent: float) -> float:
+    """The share of queries that match a document: it has each of their words with the probability that a word drawn
+    is one of the document's."""
+    pilot = replace(settings, rules=1, events=_PILOT_EVENTS, exponent=exponent, matching=None)
+    words = _vocabulary(pilot)
+    offsets, drawn = _drawn(pilot.random(3), words, np.full(_PILOT_EVENTS, settings.event_size))
+    inside = row_sums(offsets, words.weights[drawn])
+    powers = inside[:, None] ** np.arange(1, 1 + len(_QUERY_SIZES))
+    return float((powers @ _QUERY_SIZES).mean())
 
 
 @lru_cache(maxsize=2)
@@ -113,7 +156,8 @@ def _vocabulary(settings: LogSettings) -> Words:
     names = _digits(letters, np.zeros_like(lengths), ends[lengths])
     _, attributes = np.unique(names, return_inverse=True)
     values = _digits(letters, ends[lengths], lasts[lengths])
-    weights = zipf_weights(settings.words + settings.skipped, 1.0)[settings.skipped :]
+    exponent = _EXPONENT if settings.exponent is None else settings.exponent
+    weights = zipf_weights(settings.words + settings.skipped, exponent)[settings.skipped :]
     dimensions = int(attributes.max()) + 1
     return Words(attributes.astype(np.int32), values, weights / weights.sum(), dimensions)
 
@@ -130,22 +174,26 @@ def _digits(letters: Integers, first: Integers, stop: Integers) -> Integers:
 def _queries(settings: LogSettings, words: Words, block: Block) -> Rules:
     random = block.random(settings.seed, 1)
     sizes = random.choice(np.arange(1, 1 + len(_QUERY_SIZES)), block.count, p=_QUERY_SIZES)
-    offsets, attributes, values = _drawn(random, words, sizes)
-    ones = np.arange(len(values) + 1, dtype=np.int64)
-    return Rules(offsets, attributes, np.full(len(values), EQUAL, np.int8), ones, values)
+    offsets, drawn = _drawn(random, words, sizes)
+    ones = np.arange(len(drawn) + 1, dtype=np.int64)
+    return Rules(offsets, words.attributes[drawn], np.full(len(drawn), EQUAL, np.int8), ones, words.values[drawn])
 
 
 def _documents(settings: LogSettings, words: Words) -> Events:
     random, spread = settings.random(2), settings.event_size // 3
     sizes = settings.event_size + random.integers(-spread, spread + 1, settings.events)
-    offsets, attributes, values = _drawn(random, words, sizes)
+    offsets, drawn = _drawn(random, words, sizes)
+    attributes, values = words.attributes[drawn], words.values[drawn]
     if len(repeated(row_sums(offsets, pair_hashes(attributes, values)))):
         raise InvalidArgument(f"there are not {settings.events} different documents (ask for fewer)")
     return Events(offsets, attributes, values)
 
 
-def _drawn(random: np.random.Generator, words: Words, sizes: Integers) -> tuple[Integers, NDArray[np.int32], Integers]:
-    """For each size that many words, ordered by attribute; a word whose attribute is taken is drawn again."""
+def _drawn(random: np.random.Generator, words: Words, sizes: Integers) -> tuple[Integers, Integers]:
+    """For each size that many words, ordered by attribute: offsets, and numbers of words.
+
+    A word whose attribute is taken is drawn again.
+    """
     owners = np.repeat(np.arange(len(sizes)), sizes)
     drawn = weighted(random, words.weights, len(owners))
     suspect = np.arange(len(owners))
@@ -159,4 +207,4 @@ def _drawn(random: np.random.Generator, words: Words, sizes: Integers) -> tuple[
     else:
         raise InvalidArgument("words have too few different attributes (ask for more words, or smaller documents)")
     order = np.lexsort((words.attributes[drawn], owners))
-    return offsets_of(sizes), words.attributes[drawn[order]], words.values[drawn[order]]
+    return offsets_of(sizes), drawn[order]

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 
 import pytest
 
 from matchwood.bench import auto, auto_fit
-from matchwood.bench.auto_plan import SCALES, cells, table_cells
-from matchwood.bench.boxed import boxed
+from matchwood.bench.auto_grid import FRESH, GRID
+from matchwood.bench.auto_plan import cells, fresh_cells, table_cells
+from matchwood.bench.auto_trees import encoded_trees
+from matchwood.bench.boxed import Ended, boxed
+from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import experiment
+from matchwood.bench.setup import insert_all
 from matchwood.choosing.model import read_model
-from matchwood.engines import engine_names
+from matchwood.engines import ATree, engine_names
 from matchwood.errors import InvalidArgument
+from matchwood.index import Index
+from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.workloads.contracts import contracts
 
 
 def test_a_smoke_run_judges_every_engine_on_both_halves() -> None:
@@ -30,7 +38,37 @@ def test_a_smoke_run_judges_every_engine_on_both_halves() -> None:
             assert row["regret"] == pytest.approx(row["us_per_event"] / best, rel=0.02)
             assert row["chosen"] in engine_names("conjunctions")
     lines = experiment("auto").table(found)
-    assert [line["workload"] for line in lines][-2:] == ["all, fitted", "all, held out"]
+    assert [line["workload"] for line in lines if line["workload"].startswith("all")] == [
+        "all, fitted", "all, held out", "all, fresh", "all, table"
+    ]  # fmt: skip
+
+
+def test_the_table_has_every_workload_and_can_be_run_alone() -> None:
+    found = experiment("auto").run("smoke", only="table")["rows"]
+    assert {row["section"] for row in found} == {"table"}
+    assert {row["workload"] for row in found} == {cell.name for cell in table_cells("smoke")} | {"all, table"}
+    kinds = {name.rsplit(" ", 1)[0] for name in (row["workload"] for row in found)}
+    begen = {f"begen {kind}" for kind in ("0.01%", "1%", "10%", "zipf", "equalities")}
+    trees = {"contracts dnf", "contracts cnf", "ads, expressions", "abegen"}
+    assert kinds == {*begen, "ads", "hem", "query logs", "q-grams", *trees, "all,"}
+    for kind in kinds - {"all,"}:
+        engines = [row["engine"] for row in found if row["workload"].rsplit(" ", 1)[0] == kind]
+        assert set(engines) == {*engine_names("conjunctions"), "auto", *(("atree",) if kind in trees else ())}
+        assert len(engines) == len(set(engines))
+
+
+def test_expressions_are_read_once_and_are_what_each_index_makes_of_them() -> None:
+    workload = contracts(rules=400, events=12, form="cnf", dimensions=200, seed=3)
+    trees = encoded_trees(workload)
+    for engine, side in (("scan", trees.plain), ("kindex", trees.clauses)):
+        index = Index(engine)
+        insert_all(index, workload.rules_text())
+        matcher = index._matcher
+        assert isinstance(matcher, CompiledMatcher)
+        assert (side.store.live, side.forms.live) == (matcher.conjunctions.live, matcher.forms.live)
+    assert trees.plain.forms.live > 0 == trees.clauses.forms.live
+    with pytest.raises(WrongAnswer, match="event 0 has"):
+        trees.plain.check("scan", ATree(), trees.events, trees.expected)
 
 
 def test_both_halves_of_the_grid_have_cells_of_every_family() -> None:
@@ -39,7 +77,24 @@ def test_both_halves_of_the_grid_have_cells_of_every_family() -> None:
     assert halves[0] == halves[1] == {"begen", "ads", "hem", "qgrams", "query logs", "trees"}
     assert len({cell.name for cell in grid}) == len(grid)
     assert not table_cells("quick")
-    assert len(table_cells("full")) == 8
+    assert "begen 1% 1,000,000" in {cell.name for cell in table_cells("full")}
+
+
+def test_fresh_cells_are_drawn_between_the_values_of_the_grid() -> None:
+    assert {cell.family for cell in fresh_cells("quick")} == {cell.family for cell in cells("quick")}
+    assert not {cell.name for cell in fresh_cells("quick")} & {cell.name for cell in cells("quick")}
+    for name, values in FRESH.begen.items():
+        known = GRID.begen[name]
+        assert min(known) <= min(values) <= max(values) < max(known)
+        assert not set(values) & set(known) - {0.0}
+
+
+def test_what_sums_up_follows_rows_that_were_measured_again() -> None:
+    row = {"half": "table", "workload": "w1", "engine": "scan", "regret": 1.0, "us_per_event": 8.0}
+    before = auto.with_summary([row])
+    assert [each["workload"] for each in before] == ["w1", "all, table"]
+    after = auto.with_summary([*before, {**row, "workload": "w2", "us_per_event": 2.0}])
+    assert [(each["workload"], each["us_per_event"]) for each in after][1:] == [("w2", 2.0), ("all, table", 4.0)]
 
 
 def test_the_summary_is_over_all_cells_of_a_half() -> None:
@@ -47,7 +102,7 @@ def test_the_summary_is_over_all_cells_of_a_half() -> None:
         {"half": "held out", "workload": "w1", "engine": "scan", "regret": 4.0, "us_per_event": 8.0},
         {"half": "held out", "workload": "w2", "engine": "scan", "regret": 1.0, "us_per_event": 2.0},
         {"half": "held out", "workload": "w1", "engine": "hem", "regret": 1.0, "us_per_event": 2.0},
-        {"half": "held out", "workload": "w2", "engine": "hem", "timed_out": True},
+        {"half": "held out", "workload": "w2", "engine": "hem", "timeout": 30.0},
         {"half": "fitted", "workload": "w3", "engine": "scan", "regret": 9.0, "us_per_event": 1.0},
     ]
     scan, hem = auto.summary(rows, "held out")
@@ -65,8 +120,13 @@ def test_weights_can_be_fitted_anew_by_one_command(tmp_path: Path) -> None:
 def test_a_box_returns_what_is_done_in_time_and_ends_what_is_not() -> None:
     assert boxed(lambda: [1, 2], 20) == [1, 2]
     started = time.monotonic()
-    assert boxed(lambda: time.sleep(60), 0.2) is None
+    assert boxed(lambda: time.sleep(60), 0.2) is Ended.TIME
     assert time.monotonic() - started < 30
+
+
+def test_a_box_ends_what_takes_more_memory_than_there_is() -> None:
+    assert boxed(lambda: len(bytearray(2**50)), 20) is Ended.MEMORY
+    assert boxed(lambda: os._exit(9), 20) is Ended.MEMORY
 
 
 def test_an_error_in_a_box_is_an_error_outside() -> None:
@@ -75,7 +135,3 @@ def test_an_error_in_a_box_is_an_error_outside() -> None:
 
     with pytest.raises(InvalidArgument, match="no such thing"):
         boxed(fail, 20)
-
-
-def test_scales_have_time_boxes() -> None:
-    assert all(size.box > 0 for size in SCALES.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ENGINES = ["oracle", "scan", "counting", "kindex", "pstbloom", "psthash", "hem", "betree", "atree"]
+ENGINES = ["oracle", "scan", "counting", "kindex", "pstbloom", "psthash", "hem", "betree", "atree", "auto"]
 
 EXHAUSTIVE = {"oracle", "scan"}
 """Engines that look at every rule by design; all others must not."""

@@ -15,8 +15,10 @@ from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines import engine_class
 from matchwood.engines.atree_leaves import LeafLists
 from matchwood.engines.base import Hits
+from matchwood.indexing.auto import AutoMatcher
 from matchwood.language.tree import Predicate
 from tests.contract.engines import ENGINES
+from tests.contract.restless import TURNS, make_restless
 from tests.contract.twin import Twin, script
 
 Patch = pytest.MonkeyPatch
@@ -95,6 +97,9 @@ def test_a_planted_bug_is_found(planted: tuple[str, str], monkeypatch: pytest.Mo
     engine, bug = planted
     if engine == "oracle":
         ORACLE[bug](monkeypatch, reference.OracleMatcher)
+    elif engine == "auto":
+        make_restless(monkeypatch)
+        COMPILED[bug](monkeypatch, engine_class(TURNS[-1]))
     else:
         COMPILED[bug](monkeypatch, engine_class(engine))
     with pytest.raises(AssertionError):
@@ -104,6 +109,16 @@ def test_a_planted_bug_is_found(planted: tuple[str, str], monkeypatch: pytest.Mo
 def test_without_a_bug_none_is_found() -> None:
     for engine in ENGINES:
         assert script(Twin(engine), random.Random("planted"), steps=60) > 100
+
+
+def test_engines_change_in_the_middle_of_a_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_restless(monkeypatch)
+    seen: set[str] = set()
+    _wrap(monkeypatch, AutoMatcher, "adopt", lambda adopt, self, built: (adopt(self, built), seen.add(self.name)))
+    twin = Twin("auto")
+    script(twin, random.Random("planted"), steps=60)
+    assert seen >= set(TURNS)
+    assert twin.index.stats()["choice"]["changes"] > len(TURNS)
 
 
 def test_the_checker_tells_order_apart() -> None:

@@ -20,6 +20,8 @@ from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.derived import Verdicts
 from matchwood.encoding.event_plan import EventPlan
 from matchwood.encoding.events import EncodedBatch, encode_event, event_batches
+from matchwood.encoding.lookups import lookup_of
+from matchwood.encoding.number_columns import NumberKeys
 from matchwood.encoding.spaces import Strings
 from matchwood.encoding.timezones import Zone
 from matchwood.errors import EventError
@@ -40,6 +42,13 @@ class PlainSpaces:
 
     def locate(self, element: Any) -> int:
         return 10 * bisect_right(self.boundaries, order(element))
+
+    def lookup(self) -> Any:
+        if any(isinstance(boundary, bytes) for boundary in self.boundaries):
+            return None
+        keys, _ = NumberKeys.of_elements([math.nan if beyond else value for beyond, value in self.boundaries])
+        labels = 10 * np.arange(1, len(keys) + 1, dtype=np.int32)
+        return lookup_of((keys, labels), (NumberKeys.of_keys([]), labels[:0]))
 
     def locate_many(self, elements: Any) -> Any:
         if isinstance(elements, Strings):

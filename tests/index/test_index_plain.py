@@ -151,7 +151,7 @@ SCHEMAS: tuple[Any, ...] = (
 )
 
 
-@pytest.mark.parametrize("engine", ["scan", "counting", "atree"])
+@pytest.mark.parametrize("engine", ["scan", "counting", "atree", "auto"])
 @pytest.mark.parametrize("schema", SCHEMAS, ids=["inferred", "declared"])
 def test_columns_give_what_single_rules_give(engine: str, schema: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "CHUNK_RULES", 700)

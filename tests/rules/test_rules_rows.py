@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from matchwood.engines.base import Hits, Work
 from matchwood.engines.workspace import Workspace
 from matchwood.errors import CorruptSnapshot
-from matchwood.rules._row_kernels import _LOWEST, _SPREAD
 from matchwood.rules.hits import Rows, rows_of_hits
 from matchwood.rules.links import Links
 
@@ -158,9 +157,26 @@ def test_a_number_that_leads_outside_is_an_error_and_leaves_the_workspace_clean(
     assert lists(again) == [[*range(300), 600, 601]]
 
 
-def test_the_lowest_bit_of_every_word() -> None:
-    bits: list[int] = [int(_LOWEST[((1 << bit) * int(_SPREAD) % 2**64) >> 58]) for bit in range(64)]
-    assert bits == list(range(64))
+@pytest.mark.parametrize("density", [0.001, 0.01, 0.3, 1.0])
+@pytest.mark.parametrize("room", [1, 70, 10_000])
+def test_few_and_many_of_all_rows(density: float, room: int) -> None:
+    """Whether the words of the bit set are walked one after the other or by what is known of them."""
+    random, count = np.random.default_rng(7), 600 if SLOW else 20_000
+    links, rows = Links(), random.permutation(count)
+    links.link(rows, np.arange(count) // 3 * 3)  # three rows use the same unit
+    links.link(rows[: count // 5], np.arange(count // 5) + count)
+    chosen = [np.flatnonzero(random.random(count * 6 // 5) < density) for _ in range(6)]
+    events = [[unit for unit in units.tolist() if unit >= count or unit % 3 == 0] for units in chosen]
+    expected = [_rows_of(units, rows, count) for units in events]
+    found: list[list[int]] = []
+    while len(found) < len(events):
+        found += lists(rows_of_hits((hits_of(events), links), None, len(found), count, Workspace(), room))
+    assert found == expected
+
+
+def _rows_of(units: list[int], rows: NDArray[np.int64], count: int) -> list[int]:
+    own = [rows[unit : unit + 3] if unit < count else rows[[unit - count]] for unit in units]
+    return sorted({row for some in own for row in some.tolist()})
 
 
 def test_hits_may_be_read_only_or_not() -> None:

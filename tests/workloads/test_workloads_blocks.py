@@ -51,11 +51,55 @@ def test_a_workload_is_its_blocks(name: str, small_blocks: None) -> None:
     assert sum(map(len, hits(whole, range(10)))) > 0
 
 
-@pytest.mark.parametrize(("name", "share"), [("begen", 0.05), ("ads", 0.002), ("ads_arbitrary", 0.01)])
-def test_blocks_match_as_often_as_asked_for(name: str, share: float, small_blocks: None) -> None:
-    work = generate(name, seed=3, **SETTINGS[name])
+SHARES: dict[str, dict[str, Any]] = {
+    "begen": {"matching": 0.05},
+    "abegen": {"matching": 0.004, "rules": 4_000, "dimensions": 200},
+    "hem": {"matching": 0.02, "rules": 2_000},
+    "contracts": {"matching": 0.3},
+    "ads": {"matching": 0.002},
+    "ads_arbitrary": {"matching": 0.01},
+    "query_logs": {"matching": 0.02, "rules": 4_000, "events": 40},
+    "qgrams": {"matching": 0.01, "rules": 2_000, "events": 40},
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_as_many_rules_match_as_asked_for(name: str, small_blocks: None) -> None:
+    """Also in blocks, each of which knows the settings alone; and another share makes other rules."""
+    given = {**SETTINGS[name], **SHARES[name], "seed": 3}
+    work, chosen = generate(name, **given), settings_of(name, given)
     found = sum(map(len, hits(work, range(work.events.count))))
-    assert 0.5 < found / work.events.count / work.rules.count / share < 1.6
+    assert 0.5 < found / work.events.count / work.rules.count / given["matching"] < 1.6
+    part = blocks_of(given["rules"])[1]
+    texts = work.rules_text()[part.first : part.first + part.count]
+    assert rules_block(name, chosen, part)["expression"].to_pylist() == texts
+    given["matching"] *= 0.6
+    assert generate(name, **given).rules_text() != work.rules_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("abegen", {"matching": 0.5}, "matching=0.5 is out of reach: from .* to .* is .other children"),
+        ("abegen", {"matching": 0.01, "depth": 1}, "matching needs rules of depth 2 or more"),
+        ("query_logs", {"matching": 0.9}, "matching=0.9 is out of reach: from"),
+        ("query_logs", {"matching": 0.01, "exponent": 0.2}, "exponent=0.2 makes .* match .give exponent or matching"),
+        ("query_logs", {"exponent": 3}, "exponent must be from 0.0 to 1.5"),
+        ("qgrams", {"matching": 0.9}, "matching=0.9 is out of reach: from"),
+        ("qgrams", {"matching": 2}, "matching must be between 0 and 1"),
+        ("hem", {"matching": 1}, "matching must be between 0 and 1"),
+        ("hem", {"matching": 0.1, "width": 0.5}, "match with probability 0.125, not 0.1 .give width or matching"),
+    ],
+)
+def test_a_share_out_of_reach_is_told(name: str, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        generate(name, **{**SETTINGS[name], **settings})
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_no_event_occurs_twice(name: str) -> None:
+    work = generate(name, seed=3, **SETTINGS[name])
+    assert len({tuple(sorted(event.items())) for event in work.events_dicts()}) == work.events.count
 
 
 def test_joined_trees_mean_what_their_texts_say(small_blocks: None) -> None:

@@ -1,0 +1,28 @@
+"""Compiled writing of the columns that users get: each hit's event, and the id of its rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood._jit import kernel
+
+
+@kernel
+def take_integers(ids: Any, rows: Any, out: Any) -> Any:
+    """Write the ids of rows to out; False, and some of them, if a row lies outside."""
+    for place in range(np.uint64(len(rows))):
+        row = np.uint64(rows[place])  # one below 0 is beyond all
+        if row >= np.uint64(len(ids)):
+            return False
+        out[place] = ids[row]
+    return True
+
+
+@kernel
+def repeat_positions(first: Any, offsets: Any, out: Any) -> None:
+    """Write first + i to out[offsets[i] : offsets[i + 1]], for every i."""
+    for event in range(len(offsets) - 1):
+        for place in range(np.uint64(offsets[event]), np.uint64(offsets[event + 1])):
+            out[place] = first + event

@@ -1,0 +1,25 @@
+"""Instructions of the processor, held against Python's integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood._bits import bit_count, lowest_bit
+from matchwood._jit import kernel
+
+
+@kernel
+def _both(words: Any, lowest: Any, counts: Any) -> None:
+    for place in range(len(words)):
+        lowest[place], counts[place] = lowest_bit(words[place]), bit_count(words[place])
+
+
+def test_lowest_bits_and_counts() -> None:
+    held = [0, *(1 << bit for bit in range(64)), *(2**64 - (1 << bit) for bit in range(64))]
+    words = np.concatenate((np.array(held, np.uint64), np.random.default_rng(3).integers(0, 2**64, 1_000, np.uint64)))
+    lowest, counts = np.empty((2, len(words)), np.int64)
+    _both(words, lowest, counts)
+    assert counts.tolist() == [word.bit_count() for word in words.tolist()]
+    assert lowest.tolist() == [(word & -word).bit_length() - 1 if word else 64 for word in words.tolist()]
