@@ -19,6 +19,7 @@ from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
 from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes, trials
 from matchwood.indexing.auto import AutoMatcher
+from matchwood.indexing.batches import Batch
 from matchwood.indexing.betree_drawing import betree_drawing
 from matchwood.indexing.drawing import FORMATS, MOST_NODES, drawing
 from matchwood.indexing.entries import Items, Values
@@ -95,7 +96,7 @@ class Index(MutableMapping[Any, str]):
                 if row >= 0:
                     self._matcher.replace(np.array([row], np.int32), [prepared])
                 else:
-                    self._matcher.insert([rule_id], [prepared])
+                    self._matcher.insert(Batch.of([rule_id], [prepared]))
 
     def insert_many(self, rules: Any, on_error: str = "collect", on_duplicate: str = "error") -> Report:
         """Insert many rules: (id, expression[, options]) tuples, a mapping, or a table.

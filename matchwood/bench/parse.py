@@ -44,7 +44,7 @@ def run(scale: str = "quick") -> dict[str, Any]:
 
 
 def _token_by_token(rule: str) -> Expression:
-    return parse_text(rule, shortcut=False)
+    return parse_text(rule, simple=None)
 
 
 def _row(name: str, reader: Reader, rules: list[str]) -> dict[str, Any]:

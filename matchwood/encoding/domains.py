@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from matchwood.logic.cuts import EMPTY, START, Cut, CutSet, complement
 
@@ -26,11 +27,23 @@ _EXACT = 2**53
 _BEFORE_NAN: Cut = (math.inf, 1)
 
 
-class Domain(NamedTuple):
-    """Where the cuts before and after a constant stand, whether or not the constant is an element."""
+POINTS_KEPT = 16_384
+"""Constants whose sets are remembered: rules compare with the same few numbers over and over."""
 
-    before: Callable[[Any], Edge]
-    after: Callable[[Any], Edge]
+
+class Domain:
+    """Where the cuts before and after a constant stand, whether or not the constant is an element.
+
+    `point`  the set of values that equal a constant
+    """
+
+    __slots__ = ("after", "before", "point")
+
+    def __init__(
+        self, before: Callable[[Any], Edge], after: Callable[[Any], Edge], points_kept: int = POINTS_KEPT
+    ) -> None:
+        self.before, self.after = before, after
+        self.point = lru_cache(points_kept, typed=True)(lambda value: _span(before(value), after(value)))
 
 
 def compare(domain: Domain, op: str, value: Any) -> CutSet:
@@ -40,7 +53,7 @@ def compare(domain: Domain, op: str, value: Any) -> CutSet:
     (((6, 0),), (), ((), (1, 0), (3, 0), (4, 0), (5, 0)))
     """
     if op == "=":
-        return _span(domain.before(value), domain.after(value))
+        return domain.point(value)
     if op == "in":
         return _points(domain, value)
     return _COMPARISONS[op](domain, value)
@@ -56,7 +69,7 @@ def _span(low: Edge, high: Edge) -> CutSet:
 
 def _points(domain: Domain, values: Iterable[Any]) -> CutSet:
     """Single elements; neighbours run together."""
-    spans = sorted({span for value in values if (span := _span(domain.before(value), domain.after(value)))})
+    spans = sorted({span for span in map(domain.point, values) if span})
     cuts: list[Cut] = []
     for span in spans:
         if cuts and cuts[-1] == span[0]:
@@ -67,7 +80,7 @@ def _points(domain: Domain, values: Iterable[Any]) -> CutSet:
 
 
 _COMPARISONS: dict[str, Callable[[Domain, Any], CutSet]] = {
-    "!=": lambda domain, value: complement(_span(domain.before(value), domain.after(value))),
+    "!=": lambda domain, value: complement(domain.point(value)),
     "<": lambda domain, value: _span(START, domain.before(value)),
     "<=": lambda domain, value: _span(START, domain.after(value)),
     ">": lambda domain, value: _span(domain.after(value), None),
@@ -132,7 +145,7 @@ def _string_before(value: str) -> Edge:
 BOOL = Domain(_bool_before, lambda value: _bool_before(int(value) + 1))
 INT = Domain(_integer_before, lambda value: _integer_before(int(value) + 1))
 NUMBER = Domain(_number_before, _number_after)
-STRING = Domain(_string_before, lambda value: (value + "\0", 0))
+STRING = Domain(_string_before, lambda value: (value + "\0", 0), points_kept=0)
 
 
 def prefix(text: str) -> CutSet:

@@ -19,7 +19,7 @@ from matchwood.encoding.attribute import Source, Target
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
 from matchwood.encoding.derived import DerivedSource
 from matchwood.encoding.derived_keys import is_derived
-from matchwood.encoding.flattening import Flat, assemble, flatten
+from matchwood.encoding.flattening import Flat, LeafRows, assemble, flatten
 from matchwood.encoding.history import History
 from matchwood.encoding.joined_forms import joined
 from matchwood.encoding.labels import is_inner
@@ -78,7 +78,7 @@ class Encoder:
         """The predicate as a set of values of an attribute; TypeConflict if it contradicts itself or the schema."""
         return self._binder.bind(predicate)
 
-    def encode(self, conjunctions: Sequence[Conjunction]) -> EncodedConjunctions:
+    def encode(self, conjunctions: Sequence[Conjunction] | LeafRows) -> EncodedConjunctions:
         """Conjunctions as integers; their boundaries come to be, and are referred to until `release`."""
         return self._encode(conjunctions, ordered=True)
 
@@ -100,9 +100,11 @@ class Encoder:
         constraints = self._encode([(leaf,) for leaf in dag.leaves], ordered=False)
         return EncodedForms(constraints, dag.leaf_kinds, dag.kinds, dag.child_offsets, dag.children, dag.roots)
 
-    def _encode(self, conjunctions: Sequence[Sequence[Leaf]], ordered: bool) -> EncodedConjunctions:
-        if len(conjunctions) <= FEW_LEAVES and sum(map(len, conjunctions)) <= FEW_LEAVES:
-            return encode_few(self.vocabulary, self._kind, conjunctions, ordered)
+    def _encode(self, conjunctions: Sequence[Sequence[Leaf]] | LeafRows, ordered: bool) -> EncodedConjunctions:
+        if not isinstance(conjunctions, LeafRows):
+            if len(conjunctions) <= FEW_LEAVES and sum(map(len, conjunctions)) <= FEW_LEAVES:
+                return encode_few(self.vocabulary, self._kind, conjunctions, ordered)
+            conjunctions = LeafRows.of(conjunctions)
         flat = flatten(conjunctions)
         groups = flat.value_groups()
         with_values = {place for place, _ in groups}
@@ -131,8 +133,10 @@ class Encoder:
         values[:] = flat.values
         # Cuts stand before their value, except the one before NaN, which stands after infinity.
         values[np.flatnonzero(flat.sides)] = math.nan
+        counts = flat.value_counts()
         for place, positions in groups:
-            labels[positions] = self.vocabulary.add_values(int(numbers[place]), values[positions].tolist())
+            given = values[positions].tolist()
+            labels[positions] = self.vocabulary.add_values(int(numbers[place]), given, counts[positions])
         return labels
 
     def release(self, encoded: EncodedConjunctions) -> None:

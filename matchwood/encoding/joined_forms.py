@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +46,16 @@ def joined(forms: Sequence[Form], shared: bool = True) -> Joined:
     sizes: list[int] = []
     children: list[int] = []
     roots: list[int] = []
+    objects: dict[int, int] = {}
     # Inner nodes are numbered from -2 down until all leaves are known.
     for form in forms:
         if not shared:
             leaves += known
             known.clear()
-        before = len(leaves)
-        places = [known.setdefault(each, before + len(known)) for each in zip(form.kinds, form.leaves, strict=False)]
+            objects.clear()
+        places: list[Any] = list(map(objects.get, map(id, form.leaves)))
+        if None in places:
+            _number_leaves(form, places, known, objects, len(leaves))
         if form.kinds[-1] == TRUE:
             roots.append(codes.ALWAYS_TRUE)
             continue
@@ -71,6 +74,17 @@ def joined(forms: Sequence[Form], shared: bool = True) -> Joined:
         _numbered(children, len(leaves)),
         _numbered(roots, len(leaves)),
     )
+
+
+def _number_leaves(
+    form: Form, places: list[Any], known: dict[tuple[int, Leaf], int], objects: dict[int, int], before: int
+) -> None:
+    """Fill in the places of leaves that are new objects, not always new leaves; rules share most of the objects."""
+    for position, each in enumerate(zip(form.kinds, form.leaves, strict=False)):
+        if places[position] is None:
+            place = places[position] = known.setdefault(each, before + len(known))
+            if each[0] == forms_of_logic.LEAF:
+                objects[id(each[1])] = place
 
 
 def _numbered(places: list[int], leaves: int) -> NDArray[np.int32]:

@@ -77,15 +77,17 @@ class LabelledSpaces(ABC):
 
     # --------------------------------------------------------------- addition
 
-    def add_many(self, elements: Sequence[Any]) -> NDArray[np.int32]:
-        if len(elements) <= FEW:
-            return self._add_few([self.columns.key(element) for element in elements], [1] * len(elements))
+    def add_many(self, elements: Sequence[Any], counts: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+        references = len(elements) if counts is None else int(counts.sum())
+        if references <= FEW:
+            each_counts = [1] * len(elements) if counts is None else counts.tolist()
+            return self._add_few([self.columns.key(element) for element in elements], each_counts)
         keys, inverse = self.columns.of_elements(elements)
-        counts = np.bincount(inverse, minlength=len(keys)).astype(np.int32)
+        summed = np.bincount(inverse, counts, minlength=len(keys)).astype(np.int32)
         if len(keys) <= max(FEW, len(self) // 256):
-            labels = self._add_few([keys.at(place) for place in range(len(keys))], counts.tolist())
+            labels = self._add_few([keys.at(place) for place in range(len(keys))], summed.tolist())
         else:
-            labels = self._add_column(keys, counts)
+            labels = self._add_column(keys, summed)
         each: NDArray[np.int32] = labels[inverse]
         return each
 

@@ -74,6 +74,8 @@ def shown(predicate: Predicate) -> str:
 
 
 def _kinds_of(predicate: Predicate, values: tuple[Any, ...], where: str) -> str:
+    if len(set(map(type, values))) == 1:
+        return literal_kind(values[0])
     kinds = sorted({literal_kind(value) for value in values})
     if len(kinds) > 1:
         got = f"both {kinds[0]} and {kinds[1]}: {shown(predicate)}"

@@ -97,6 +97,14 @@ class Schema:
                 uses[attribute] = kind
         return list(uses.items())
 
+    def allows(self, use: Use) -> bool:
+        """Whether no live rule is against a use."""
+        return use[1] == "any" or self._kinds.get(use[0], use[1]) == use[1]
+
+    def has_all(self, uses: Iterable[Use]) -> bool:
+        """Whether live rules have all these uses already: then no other live rule can be against them."""
+        return all(map(self._counts.__contains__, uses))
+
     def add(self, uses: Iterable[Use], rule_id: Any = None) -> None:
         """Count the uses of a rule that is live from now on."""
         counts = self._counts
@@ -109,6 +117,12 @@ class Schema:
                     self.version += 1
                 if rule_id is not None:
                     self._witnesses[use] = rule_id
+
+    def add_all(self, uses: Iterable[tuple[Use, int, Any]]) -> None:
+        """Count uses so many times each, and note the rule that is the first to have them."""
+        for use, count, rule_id in uses:
+            self.add((use,), rule_id)
+            self._counts[use] += count - 1
 
     def remove(self, uses: Iterable[Use], rule_id: Any = None) -> None:
         """Count the uses of a rule that is no longer live."""
@@ -131,6 +145,11 @@ class Schema:
         copied.declared, copied.find_witness, copied.version = self.declared, self.find_witness, self.version
         copied._counts, copied._kinds, copied._witnesses = dict(self._counts), dict(self._kinds), dict(self._witnesses)
         return copied
+
+    def follow(self, other: Schema) -> None:
+        """Know what the other one does by now."""
+        self._counts, self._kinds, self._witnesses = dict(other._counts), dict(other._kinds), dict(other._witnesses)
+        self.version += 1
 
     def counts(self) -> dict[Use, int]:
         """How many live rules have each use, to be saved."""

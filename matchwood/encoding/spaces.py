@@ -44,8 +44,9 @@ class Spaces(Protocol):
     def __len__(self) -> int:
         """The number of live boundaries; there is one more space than that."""
 
-    def add_many(self, elements: Sequence[Any]) -> NDArray[np.int32]:
-        """The labels of boundaries before these elements, each counted once more; makes those that are new."""
+    def add_many(self, elements: Sequence[Any], counts: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+        """The labels of boundaries before these elements, each counted once more, or as many times as `counts` says;
+        makes those that are new."""
 
     def release_many(self, labels: NDArray[np.int32]) -> None:
         """Count one reference less for each label but bottom and top; a boundary without any disappears."""

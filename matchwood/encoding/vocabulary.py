@@ -75,8 +75,10 @@ class Vocabulary:
 
     # ----------------------------------------------------------------- labels
 
-    def add_values(self, number: int, elements: Sequence[Any]) -> NDArray[np.int32]:
-        """The labels of boundaries before these elements, each referred to once more."""
+    def add_values(
+        self, number: int, elements: Sequence[Any], counts: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int32]:
+        """The labels of boundaries before these elements, each referred to once more, or so many times more."""
         if self.table.kinds.view()[number] == DERIVED:
             return np.full(len(elements), TRUE_LABEL, np.int32)
         spaces = self.spaces.get(number)
@@ -84,7 +86,7 @@ class Vocabulary:
             self.history.begin(number)
             spaces = self.spaces.made(number)
             self.version += 1
-        labels = spaces.add_many(elements)
+        labels = spaces.add_many(elements, counts)
         if spaces.relabellings:
             self.relabelled.extend((number, old, new) for old, new in spaces.relabellings)
             for old, new in spaces.relabellings:

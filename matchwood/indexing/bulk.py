@@ -7,8 +7,12 @@ import gc
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from matchwood.encoding import Use
-from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.encoding.plain_rules import PlainReader, PlainRules
+from matchwood.errors import InvalidArgument, MatchwoodError, TypeConflict
+from matchwood.indexing.batches import Batch
 from matchwood.indexing.live_rules import forget_types
 from matchwood.indexing.preparation import Preparation, Prepared, stored_uses
 from matchwood.indexing.report import Report
@@ -16,6 +20,9 @@ from matchwood.indexing.sources import RuleSource, rule_chunks
 
 if TYPE_CHECKING:
     from matchwood.index import Index
+
+LEAST_PLAIN = 128
+"""Plain rules that make it worth to look at a chunk as columns."""
 
 ON_ERROR = ("collect", "raise")
 ON_DUPLICATE = ("error", "replace")
@@ -33,7 +40,8 @@ def insert_many(index: Index, rules: Any, on_error: str, on_duplicate: str) -> R
             rehearsal.insert(chunk)
     load = _Load(index, on_duplicate)
     for chunk in chunks:
-        load.insert(chunk)
+        with without_collecting():
+            load.insert(chunk)
     return load.finish()
 
 
@@ -72,22 +80,31 @@ class _Rehearsal:
 
     def insert(self, chunk: list[RuleSource]) -> None:
         with without_collecting():
-            for rule in chunk:
-                self._take(rule)
+            for rule, row in zip(chunk, self._rows_of(chunk), strict=True):
+                self._take(rule, row)
 
-    def _take(self, rule: RuleSource) -> None:
+    def _rows_of(self, chunk: list[RuleSource]) -> list[int]:
+        """The rows that the rules' ids have in the table, -1 for those that are not there."""
+        table = self._index._table
         try:
-            self._prepared(rule)
+            rows: list[int] = table.rows_of([rule.id for rule in chunk]).tolist()
+        except InvalidArgument:
+            rows = [table.find(rule.id) for rule in chunk]
+        return rows
+
+    def _take(self, rule: RuleSource, row: int) -> None:
+        try:
+            self._prepared(rule, row)
         except MatchwoodError as error:
             error.add_note(f"in rule {rule.id!r:.200}; nothing was inserted")
             raise
 
-    def _prepared(self, rule: RuleSource) -> tuple[Any, Prepared, bool]:
-        """A rule's id, what it becomes, and whether a rule has that id already."""
+    def _prepared(self, rule: RuleSource, row: int) -> tuple[Any, Prepared, bool]:
+        """A rule's id, what it becomes, and whether a rule has that id already: one in the chunk, or at `row`."""
         if rule.problem is not None:
             raise rule.problem
         rule_id = self._index._table.checked_id(rule.id, self._some_id)
-        old = self._uses_of(rule_id)
+        old = self._uses_of(rule_id, row)
         prepared = self._prepare(rule_id, rule.expression, rule.options, old or ())
         if old is not None:
             forget_types(self._schema, old)
@@ -96,15 +113,14 @@ class _Rehearsal:
         self._some_id = rule_id
         return rule_id, prepared, old is not None
 
-    def _uses_of(self, rule_id: Any) -> list[Use] | None:
+    def _uses_of(self, rule_id: Any, row: int) -> list[Use] | None:
         """The uses of the rule that has an id already; None if there is none."""
-        waiting, table = self._waiting.get(rule_id), self._index._table
-        row = table.find(rule_id) if waiting is None else -1
+        waiting = self._waiting.get(rule_id)
         if waiting is None and row < 0:
             return None
         if not self._replaces:
             raise InvalidArgument(f"a rule with the id {rule_id!r} exists already (on_duplicate='replace' replaces it)")
-        return stored_uses(self._schema, table.text(row)) if waiting is None else waiting
+        return stored_uses(self._schema, self._index._table.text(row)) if waiting is None else waiting
 
     def _find_witness(self, attribute: str, kind: str, passed_over: Collection[Any]) -> Any:
         for rule_id, uses in self._waiting.items():
@@ -118,18 +134,70 @@ class _Load(_Rehearsal):
 
     def __init__(self, index: Index, on_duplicate: str) -> None:
         super().__init__(index, on_duplicate)
+        self._plain = PlainReader(index._encoder)
         self._report = Report()
         self._chunks = 0
         self._fresh: dict[Any, Prepared] = {}
         self._replacing: dict[Any, Prepared] = {}
 
     def insert(self, chunk: list[RuleSource]) -> None:
-        super().insert(chunk)
-        self._store()
+        if not self._insert_plain(chunk):
+            self._schema.follow(self._index._encoder.schema)
+            self._waiting = {}
+            super().insert(chunk)
+            self._store()
 
-    def _take(self, rule: RuleSource) -> None:
+    def _insert_plain(self, chunk: list[RuleSource]) -> bool:
+        """Insert a chunk whose rules are new and mostly plain; False, with nothing done, if it has to be taken in turn.
+
+        The others are prepared as if they came first. That makes no difference as long as no rule is against another
+        of the chunk, which shows when they are compared with the plain ones in the end.
+        """
+        ids = [rule.id for rule in chunk]
+        if not self._index._matcher.takes_plain or not self._all_new(ids):
+            return False
+        texts = [rule.expression if rule.options is None and type(rule.expression) is str else None for rule in chunk]
+        plain = self._plain.read(texts).undisputed(self._schema)
+        outcome = self._prepared_beside(chunk, plain) if len(plain) >= LEAST_PLAIN else None
+        if outcome is None or not plain.agree_with(self._schema):
+            return False
+        prepared, rejected = outcome
+        batch = Batch.with_plain(ids, texts, prepared, plain)
+        with self._index._storing():
+            self._index._matcher.insert(batch)
+        self._schema.follow(self._index._encoder.schema)
+        self._report.inserted += len(batch.ids)
+        for rule, error in rejected:
+            self._report.reject(rule.id, rule.expression, error)
+        self._chunks, self._waiting = self._chunks + 1, {}
+        return True
+
+    def _all_new(self, ids: list[Any]) -> bool:
+        """Whether these ids may be inserted, none of them names a rule, and none comes twice."""
         try:
-            rule_id, prepared, known = self._prepared(rule)
+            rows, firsts = self._index._table.locate(ids)
+        except InvalidArgument:
+            return False
+        return bool((rows < 0).all() and (firsts == np.arange(len(ids))).all())
+
+    def _prepared_beside(
+        self, chunk: list[RuleSource], plain: PlainRules
+    ) -> tuple[dict[int, Prepared], list[tuple[RuleSource, MatchwoodError]]] | None:
+        """The rules that are not plain by position, and those refused; None if types depend on who comes first."""
+        prepared: dict[int, Prepared] = {}
+        rejected: list[tuple[RuleSource, MatchwoodError]] = []
+        for position in sorted(set(range(len(chunk))).difference(plain.positions.tolist())):
+            try:
+                prepared[position] = self._prepared(chunk[position], -1)[1]
+            except MatchwoodError as error:
+                if isinstance(error, TypeConflict) and self._index._encoder.schema.kind(error.what) == "any":
+                    return None
+                rejected.append((chunk[position], error))
+        return prepared, rejected
+
+    def _take(self, rule: RuleSource, row: int) -> None:
+        try:
+            rule_id, prepared, known = self._prepared(rule, row)
         except MatchwoodError as error:
             self._report.reject(rule.id, rule.expression, error)
             return
@@ -146,7 +214,7 @@ class _Load(_Rehearsal):
                 rows = table.rows_of(list(self._replacing))
                 index._matcher.replace(rows, list(self._replacing.values()))
             if self._fresh:
-                index._matcher.insert(list(self._fresh), list(self._fresh.values()))
+                index._matcher.insert(Batch.of(list(self._fresh), list(self._fresh.values())))
         self._chunks += 1
         self._fresh, self._replacing, self._waiting = {}, {}, {}
 

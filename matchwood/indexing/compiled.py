@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from matchwood.choosing.sample import EventSample
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents
+from matchwood.encoding.flattening import LeafRows
+from matchwood.encoding.plain_rules import PlainRules
 from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Work, Workspace, engine_class
 from matchwood.engines.bounds import BoundTable
 from matchwood.engines.scoring import Ranked
+from matchwood.indexing.batches import Batch
 from matchwood.indexing.bounding import batch_bounds
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
 from matchwood.indexing.event_weights import Wanted
@@ -30,6 +33,7 @@ from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression
 from matchwood.logic import (
     NEVER,
+    Bind,
     Clause,
     Clauses,
     Conjunction,
@@ -87,28 +91,37 @@ class CompiledMatcher:
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
 
-    def normal(self, expression: Expression) -> Normal:
+    def normal(self, expression: Expression, bind: Bind | None = None) -> Normal:
         """What a rule becomes: conjunctions, or clauses where those are smaller and the engine takes them; or a form
         where all are too many, or where forms are all that counts."""
+        bind = bind or self.encoder.bind
         if self.over is not None:
             form = self.over.settings["form"] if self.conjunctions.clauses else "dnf"
             if form == "dnf":
-                return dnf_of(expression, self.encoder.bind, self.dnf_limit)
-            return smaller_of(expression, self.encoder.bind, self.dnf_limit, clauses_only=form == "cnf")
+                return dnf_of(expression, bind, self.dnf_limit)
+            return smaller_of(expression, bind, self.dnf_limit, clauses_only=form == "cnf")
         if not self.forms.settings["zero_suppression"]:
-            form = unsuppressed(expression, self.encoder.bind)
+            form = unsuppressed(expression, bind)
         else:
-            form = form_of_rule(expression, self.encoder.bind)
+            form = form_of_rule(expression, bind)
         if form == NEVER:
             return []
         return binary(form) if self.forms.settings["binary"] else form
 
     # ---------------------------------------------------------------- changes
 
-    def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
+    @property
+    def takes_plain(self) -> bool:
+        """Bounds are told by trees, and some forms of rules are chosen by them."""
+        if self.over is None:
+            return bool(self.forms.settings["zero_suppression"] and not self.forms.settings["binary"])
+        clauses_only = self.conjunctions.clauses and self.over.settings["form"] == "cnf"
+        return self.bounds is None and not self.given and not clauses_only and self.dnf_limit > 0
+
+    def insert(self, batch: Batch) -> None:
         self.generation += 1
-        rows = insert_rules(self.table, self.encoder.schema, ids, prepared)
-        self._store(rows, prepared)
+        rows = insert_rules(self.table, self.encoder.schema, batch)
+        self._store(rows, batch.prepared, batch.places, batch.plain)
 
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
         self.generation += 1
@@ -116,7 +129,7 @@ class CompiledMatcher:
         replace_rules(self.table, self.encoder.schema, rows, prepared)
         # The old conjunctions go first: the new ones may use an attribute with another type.
         self._drop(*self.table.unlink_many(rows))
-        self._store(rows, prepared)
+        self._store(rows, prepared, np.arange(len(prepared)))
         self._compact_if_wasteful()
 
     def remove(self, rows: NDArray[np.int32]) -> None:
@@ -132,7 +145,14 @@ class CompiledMatcher:
         self.encoder.schema.restore({})
         self.compact()
 
-    def _store(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
+    def _store(
+        self,
+        rows: NDArray[np.int32],
+        prepared: Sequence[Prepared],
+        places: NDArray[np.int64],
+        plain: PlainRules | None = None,
+    ) -> None:
+        """Store what prepared rules became, and plain ones; `rows` are those of all, in their order."""
         conjunctions: list[Conjunction] = []
         clauses: list[list[Clause]] = []
         forms: list[Form] = []
@@ -147,14 +167,23 @@ class CompiledMatcher:
             else:
                 counts[position] = len(rule.normal)
                 conjunctions.extend(rule.normal)
+        owners = places[counts == _AS_FORM]
+        if plain is not None and self.over is None:
+            owners, order = _in_order(owners, plain.positions)
+            forms = list(map((forms + plain.forms()).__getitem__, order.tolist()))
         if forms:
-            self._store_forms(rows[counts == _AS_FORM], forms)
+            self._store_forms(rows[owners], forms)
         if clauses:
             chosen = [rule for rule in prepared if isinstance(rule.normal, Clauses)]
-            self._store_clauses(rows[counts == _AS_CLAUSES], self.encoder.encode_clauses(clauses), chosen)
-        if conjunctions:
+            self._store_clauses(rows[places[counts == _AS_CLAUSES]], self.encoder.encode_clauses(clauses), chosen)
+        owners = np.repeat(places, np.maximum(counts, 0))
+        leaves: list[Conjunction] | LeafRows = conjunctions
+        if plain is not None and self.over is not None:
+            owners, order = _in_order(owners, plain.positions)
+            leaves = LeafRows.of(conjunctions).joined(plain.rows(), order) if conjunctions else plain.rows()
+        if len(owners):
             chosen = [rule for rule in prepared if isinstance(rule.normal, list)]
-            self._store_units(np.repeat(rows, np.maximum(counts, 0)), self.encoder.encode(conjunctions), chosen)
+            self._store_units(rows[owners], self.encoder.encode(leaves), chosen)
         if self.bounds is not None:
             self.book.write(rows, [rule.tree for rule in prepared])
 
@@ -355,3 +384,10 @@ class CompiledMatcher:
 
     def audit(self) -> list[str]:
         return [problem for state in self._rooms().values() for problem in state.audit()]
+
+
+def _in_order(places: NDArray[np.int64], others: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two columns of places as one that increases, and where each of its elements stands if they lie end to end."""
+    both = np.concatenate((places, others))
+    order = np.argsort(both, kind="stable")
+    return both[order], order

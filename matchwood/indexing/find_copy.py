@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.indexing.batches import Batch
 from matchwood.indexing.find import find_rows
 from matchwood.indexing.find_query import FIND_LIMIT, Query
 from matchwood.indexing.preparation import Preparation
@@ -53,7 +54,7 @@ def _brought_up_to_date(held: CompiledMatcher, matcher: CompiledMatcher) -> Comp
     held.remove(held.table.rows_of(gone))
     fresh = [rule_id for rule_id, text in now.items() if then.get(rule_id) != text]
     prepare = Preparation(held.encoder, held.normal).prepare
-    held.insert(fresh, [prepare(rule_id, now[rule_id]) for rule_id in fresh])
+    held.insert(Batch.of(fresh, [prepare(rule_id, now[rule_id]) for rule_id in fresh]))
     return held
 
 

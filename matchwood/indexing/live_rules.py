@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from matchwood.encoding import Schema, Use
 from matchwood.engines.units import UnitTable
 from matchwood.errors import CorruptSnapshot
+from matchwood.indexing.batches import Batch, columns
 from matchwood.indexing.preparation import Prepared, stored_uses
 from matchwood.rules import RuleTable
 from matchwood.rules.table import UnitKind
@@ -18,11 +19,10 @@ from matchwood.rules.table import UnitKind
 Rows: TypeAlias = NDArray[np.int32]
 
 
-def insert_rules(table: RuleTable, schema: Schema, ids: Sequence[Any], prepared: Sequence[Prepared]) -> Rows:
+def insert_rules(table: RuleTable, schema: Schema, batch: Batch) -> Rows:
     """Put new rules into the table, which takes all or none, and count their types."""
-    rows = table.insert_many(ids, *_columns(prepared))
-    for rule_id, rule in zip(ids, prepared, strict=True):
-        schema.add(rule.uses, rule_id)
+    rows = table.insert_many(batch.ids, batch.texts, batch.constants, batch.by_attribute)
+    schema.add_all(batch.uses)
     return rows
 
 
@@ -35,7 +35,7 @@ def replace_rules(table: RuleTable, schema: Schema, rows: Rows, prepared: Sequen
         schema.add(rule.uses, rule_id)
     for uses in old:
         forget_types(schema, uses)
-    table.replace_many(rows, *_columns(prepared))
+    table.replace_many(rows, *columns(prepared))
 
 
 def remove_rules(table: RuleTable, schema: Schema, rows: Rows) -> tuple[Rows, Rows]:
@@ -59,12 +59,3 @@ def check_links(table: RuleTable, store: UnitTable, kind: UnitKind) -> None:
     uses = np.bincount(units, minlength=store.count) if len(units) else np.zeros(store.count, np.int64)
     if len(uses) != store.count or (uses != store.uses).any():
         raise CorruptSnapshot(f"{kind}: rules are not linked with them as often as they are used")
-
-
-def _columns(prepared: Sequence[Prepared]) -> tuple[list[str], list[float], list[str]]:
-    """Texts, constant weights, and weights by attribute."""
-    return (
-        [rule.text for rule in prepared],
-        [rule.weights.constant for rule in prepared],
-        [rule.weights.by_attribute for rule in prepared],
-    )

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from matchwood.encoding import Encoder
 from matchwood.engines.scoring import Ranked
 from matchwood.indexing.auto import AUTO, AutoMatcher, engines_for
+from matchwood.indexing.batches import Batch
 from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.find_query import Query
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.reference import OracleMatcher
 from matchwood.language import Expression
+from matchwood.logic import Bind
 from matchwood.ranking import RuleWeights
 from matchwood.rules import Rows, RuleTable
 
@@ -59,10 +61,17 @@ class Matcher(Protocol):
     def reconsider(self) -> None:
         """Lay the rules out by what is known of events by now; answers do not change."""
 
-    def normal(self, expression: Expression) -> Normal:
-        """What a rule becomes before it is stored; errors of its patterns and types show here."""
+    def normal(self, expression: Expression, bind: Bind | None = None) -> Normal:
+        """What a rule becomes before it is stored; errors of its patterns and types show here.
 
-    def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
+        `bind` is asked for the encoder's own, where that is remembered.
+        """
+
+    @property
+    def takes_plain(self) -> bool:
+        """Whether a batch may hold plain rules, which become nothing else than their conjunctions."""
+
+    def insert(self, batch: Batch) -> None:
         """Add new rules."""
 
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:

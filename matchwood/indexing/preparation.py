@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from matchwood.encoding import Encoder, Schema, Use
+from matchwood.encoding.known_predicates import KnownPredicates
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, ParseError
 from matchwood.indexing.weights import Weights, checked_weights
 from matchwood.language import Attribute, Expression, in_source, parse
 from matchwood.language.names import has_surrogate
-from matchwood.logic import Clauses, Conjunction, Form
+from matchwood.logic import Bind, Clauses, Conjunction, Form
 from matchwood.ranking import RuleWeights, check_bounds, check_values
 
 Normal: TypeAlias = list[Conjunction] | Clauses | Form
@@ -38,23 +39,26 @@ class Preparation:
     def __init__(
         self,
         encoder: Encoder,
-        normal: Callable[[Expression], Normal],
+        normal: Callable[[Expression, Bind], Normal],
         schema: Schema | None = None,
         given: RuleWeights | None = None,
     ) -> None:
         self.schema = encoder.schema if schema is None else schema
-        self._normal, self._bind, self._given = normal, encoder.bind, given
+        self._normal, self._given = normal, given
+        self._known = KnownPredicates(encoder)
+        self._bind = self._known.bind
 
     def prepare(
         self, rule_id: Any, source: Any, options: Mapping[str, Any] | None = None, replaced: Iterable[Use] = ()
     ) -> Prepared:
         """A rule that agrees with all others; `replaced` are the uses of the rule that gives way to it."""
         weights = checked_weights(options)
-        expression = as_expression(source)
+        expression, uses = self._read(source)
         text = _as_text(source, expression)
-        uses = self.schema.check(expression, rule_id, replaced)
+        if uses is None or not self.schema.has_all(uses):
+            uses = self.schema.check(expression, rule_id, replaced)
         try:
-            normal = self._normal(expression)
+            normal = self._normal(expression, self._bind)
         except ParseError as error:
             # A pattern is read only now; its errors point at the rule's text where there is one.
             raise (in_source(error, expression, source) if isinstance(source, str) else error) from None
@@ -63,6 +67,9 @@ class Preparation:
         if self._given:
             check_bounds(expression, RuleWeights(weights.by_attribute), self._given, self._bind)
         return Prepared(text, uses, normal, weights, expression)
+
+    def _read(self, source: Any) -> tuple[Expression, list[Use] | None]:
+        return self._known.read(source) if isinstance(source, str) else (as_expression(source), None)
 
 
 def as_expression(source: Any) -> Expression:

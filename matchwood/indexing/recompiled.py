@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from matchwood.encoding import Encoder
+from matchwood.indexing.batches import Batch
 from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.indexing.matchers import Matcher
 from matchwood.indexing.preparation import Preparation
@@ -28,7 +29,8 @@ def as_compiled(
         rows = live[start : start + CHUNK_RULES]
         ids = table.id_list(rows)
         texts = zip(ids, rows.tolist(), strict=True)
-        own.insert(ids, [prepare(rule_id, table.text(row), _options(table, row)) for rule_id, row in texts])
+        prepared = [prepare(rule_id, table.text(row), _options(table, row)) for rule_id, row in texts]
+        own.insert(Batch.of(ids, prepared))
     return own_table, own_encoder, own
 
 

@@ -16,6 +16,7 @@ from matchwood.engines.oracle import evaluate
 from matchwood.engines.oracle_scores import score
 from matchwood.engines.scoring import Ranked
 from matchwood.errors import EventError, InvalidArgument, LimitExceeded
+from matchwood.indexing.batches import Batch
 from matchwood.indexing.event_rows import RowChunk, row_chunks
 from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.find import decided
@@ -24,7 +25,7 @@ from matchwood.indexing.live_rules import insert_rules, remove_rules, replace_ru
 from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression, parse
-from matchwood.logic import Conjunction, Form, dnf_of
+from matchwood.logic import Bind, Conjunction, Form, dnf_of
 from matchwood.ranking import RuleWeights
 from matchwood.ranking.ranked import NO_WORK, joined, nothing_ranked
 from matchwood.rules import Rows, RuleTable
@@ -47,11 +48,13 @@ class OracleMatcher:
         self._trees: dict[int, Expression] = {}
         self._dnf_limit = dnf_limit
 
-    def normal(self, expression: Expression) -> list[Conjunction] | Form:
-        return dnf_of(expression, self.encoder.bind, self._dnf_limit)
+    def normal(self, expression: Expression, bind: Bind | None = None) -> list[Conjunction] | Form:
+        return dnf_of(expression, bind or self.encoder.bind, self._dnf_limit)
 
-    def insert(self, ids: Sequence[Any], prepared: Sequence[Prepared]) -> None:
-        self._plant(insert_rules(self.table, self.encoder.schema, ids, prepared), prepared)
+    takes_plain = False
+
+    def insert(self, batch: Batch) -> None:
+        self._plant(insert_rules(self.table, self.encoder.schema, batch), batch.prepared)
 
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[Prepared]) -> None:
         replace_rules(self.table, self.encoder.schema, rows, prepared)

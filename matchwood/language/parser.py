@@ -16,7 +16,7 @@ from matchwood.language.lexer import Cursor, Token, error_at, place_of, read_tok
 from matchwood.language.limits import MAX_DEPTH, MAX_TEXT
 from matchwood.language.names import has_surrogate
 from matchwood.language.predicates import read_predicate
-from matchwood.language.simple import CONNECTIVE, PREFIX, SIMPLE, read_simple
+from matchwood.language.simple import CONNECTIVE, PREFIX, SIMPLE, ReadSimple, read_simple
 from matchwood.language.tree import (
     TESTS,
     And,
@@ -39,9 +39,7 @@ def parse(source: str | Mapping[str, Any] | Expression) -> Expression:
     '>='
     """
     if isinstance(source, str):
-        if source[:1] == "{" or (source[:1].isspace() and source.lstrip()[:1] == "{"):
-            return from_json(source)
-        return parse_text(source)
+        return from_json(source) if is_json(source) else parse_text(source)
     if isinstance(source, Mapping):
         return from_json(source)
     if hasattr(source, "as_expression"):
@@ -49,13 +47,18 @@ def parse(source: str | Mapping[str, Any] | Expression) -> Expression:
     raise InvalidArgument(f"a rule must be text, JSON or an Expression (got {source!r}, a {type(source).__name__})")
 
 
-def parse_text(text: str, *, limit: int = MAX_TEXT, shortcut: bool = True) -> Expression:
-    """The expression that a text says. Without the shortcut every predicate is read token by token."""
+def is_json(text: str) -> bool:
+    """Whether a rule's text is its JSON form: no expression begins with a brace."""
+    return text[:1] == "{" or (text[:1].isspace() and text.lstrip()[:1] == "{")
+
+
+def parse_text(text: str, *, limit: int = MAX_TEXT, simple: ReadSimple | None = read_simple) -> Expression:
+    """The expression that a text says. `simple` reads the common predicates; without, all are read token by token."""
     if len(text) > limit:
         raise LimitExceeded(f"the text has {len(text):,} characters; the limit is {limit:,}")
     if not text.isascii() and has_surrogate(text):
         _refuse_surrogate(text)
-    root = _Parser(text).run(shortcut)
+    root = _Parser(text).run(simple)
     if len(text) > MAX_DEPTH:
         _check_depth(root)
     return root
@@ -143,11 +146,11 @@ class _Parser:
         self.group = _Group(opening=-1, base=0)
         self.groups: list[_Group] = []
 
-    def run(self, shortcut: bool) -> Expression:
+    def run(self, simple: ReadSimple | None) -> Expression:
         """Whole predicates while there are simple ones, otherwise one token at a time."""
         while True:
-            if shortcut:
-                self._simple_predicates()
+            if simple is not None:
+                self._simple_predicates(simple)
             if self.position == len(self.text) and self.node is not None and not self.groups:
                 return self.group.close(self.node)
             token = read_token(self.text, self.position)
@@ -156,7 +159,7 @@ class _Parser:
             else:
                 self._after_operand(token)
 
-    def _simple_predicates(self) -> None:
+    def _simple_predicates(self, read: ReadSimple) -> None:
         """As many simple predicates as follow each other: the loop in which rules spend their time."""
         text, node, position, match = self.text, self.node, self.position, SIMPLE.match
         group, groups = self.group, self.groups
@@ -165,7 +168,7 @@ class _Parser:
             # A connective stands before this predicate exactly when an operand stands before that.
             if (word is None) is not (node is None):
                 break
-            predicate = read_simple(found)
+            predicate = read(found)
             if predicate is None:
                 break
             if node is not None:

@@ -9,7 +9,8 @@ faster to read. Every repetition is possessive and the prefix is short, so faile
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from matchwood.language.names import known_names, plain_name
 from matchwood.language.predicates import CANONICAL
@@ -35,8 +36,8 @@ SIMPLE = re.compile(
     )""",
     re.VERBOSE,
 )
-CONNECTIVE, PREFIX = 1, 2
-_NAME, _SYMBOL, _WHOLE, _FRACTION, _STRING = 3, 4, 5, 6, 7
+CONNECTIVE, PREFIX, NAME = 1, 2, 3
+_SYMBOL, _WHOLE, _FRACTION, _STRING = 4, 5, 6, 7
 _IN, _INTEGERS, _STRINGS, _BETWEEN, _LOW, _HIGH, _LIKE, _PATTERN, _NULL, _BARE = range(8, 18)
 
 _STRING_ITEM = re.compile(r"'([^']*+)'")
@@ -49,23 +50,30 @@ _PHRASES = {
 }
 
 
+ReadSimple: TypeAlias = Callable[[re.Match[str]], Predicate | None]
+"""What makes a predicate of a match of SIMPLE; None leaves the match to the grammar."""
+
+
 def read_simple(found: re.Match[str]) -> Predicate | None:
     """The predicate in a match of SIMPLE; None if its name is a keyword."""
-    name = found[_NAME]
+    name = found[NAME]
     attr = known_names.get(name) or plain_name(name)
     if attr is None:
         return None
+    op, value = read_test(found)
+    return make_predicate(attr, op, value, None, found.start(NAME))
+
+
+def read_test(found: re.Match[str]) -> tuple[str, Any]:
+    """The operator and value in a match of SIMPLE."""
     shape = found.lastindex
-    position = found.start(_NAME)
     if shape == _WHOLE:
-        return make_predicate(attr, CANONICAL[found[_SYMBOL]], int(found[_WHOLE]), None, position)
+        return CANONICAL[found[_SYMBOL]], int(found[_WHOLE])
     if shape == _STRING:
-        return make_predicate(attr, CANONICAL[found[_SYMBOL]], found[_STRING], None, position)
+        return CANONICAL[found[_SYMBOL]], found[_STRING]
     if shape == _FRACTION:
-        value = float(found[_WHOLE] + found[_FRACTION])
-        return make_predicate(attr, CANONICAL[found[_SYMBOL]], value, None, position)
-    op, constant = _worded(found, shape)
-    return make_predicate(attr, op, constant, None, position)
+        return CANONICAL[found[_SYMBOL]], float(found[_WHOLE] + found[_FRACTION])
+    return _worded(found, shape)
 
 
 def _worded(found: re.Match[str], shape: int | None) -> tuple[str, Any]:
@@ -90,3 +98,23 @@ def _phrase(words: str) -> str:
 
 def _number(text: str) -> int | float:
     return float(text) if "." in text else int(text)
+
+
+_CUT = re.compile(r" and (?![-+.0-9])")
+
+
+def pieces_of(text: str) -> list[str]:
+    """A text cut at its ` and `, but not before a number, where it may belong to `between`.
+
+    If each piece is a simple predicate and nothing else, the text says that all of them hold: quotes pair up within
+    each, so that no cut lies in a constant.
+    """
+    return _CUT.split(text) if "between" in text else text.split(" and ")
+
+
+def match_whole(piece: str) -> re.Match[str] | None:
+    """A match of SIMPLE that is one predicate from end to end, with no connective, `not` or parenthesis."""
+    found = SIMPLE.match(piece)
+    if found is None or found.end() != len(piece) or found[CONNECTIVE] is not None or found[PREFIX]:
+        return None
+    return found

@@ -89,11 +89,11 @@ class Builder:
 
     def _merged(self, kind: int, leaves: list[Leaf]) -> list[Leaf] | None:
         """One leaf an attribute; None when one of them decides the whole junction."""
+        if len({leaf[0] for leaf in leaves}) == len(leaves):
+            return leaves
         groups: dict[str, list[Leaf]] = {}
         for leaf in leaves:
             groups.setdefault(leaf.attribute, []).append(leaf)
-        if len(groups) == len(leaves):
-            return leaves
         merged: list[Leaf] = []
         for group in groups.values():
             if len(group) > 1 and self._affordable(group):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.logic.cuts import FULL
 from matchwood.logic.leaf import Conjunction, Leaf, accepts_only, is_full, join_all, meet_all
@@ -13,6 +16,9 @@ COMPARISON_BUDGET = 1 << 21
 
 FEW = 8
 """Up to this many conjunctions are compared without looking at their attributes first."""
+
+PAIRS_AT_ONCE = 1 << 20
+"""Pairs whose attributes are looked at together."""
 
 
 def narrows(narrow: Conjunction, wide: Conjunction) -> bool:
@@ -82,26 +88,30 @@ def _singles_joined(conjunctions: list[Conjunction]) -> list[Conjunction]:
 def _absorbed(conjunctions: list[Conjunction]) -> list[Conjunction]:
     """Without those that imply another one; no two imply each other, since each has a single spelling."""
     ordered = sorted(conjunctions, key=lambda conjunction: (len(conjunction), conjunction))
-    masks = _attribute_masks(ordered) if len(ordered) > FEW else [0] * len(ordered)
     reach = COMPARISON_BUDGET // (1 + sum(map(len, ordered)))
-    candidates = list(zip(masks[:reach], ordered[:reach], strict=True))
-    kept = []
-    for mask, conjunction in zip(masks, ordered, strict=True):
-        outside = ~mask
-        if not any(
-            not other & outside and wide is not conjunction and narrows(conjunction, wide) for other, wide in candidates
-        ):
-            kept.append(conjunction)
-    return kept
+    if len(ordered) <= FEW:
+        candidates = ordered[:reach]
+        return [each for each in ordered if not any(each is not wide and narrows(each, wide) for wide in candidates)]
+    covered = bytearray(len(ordered))
+    for narrow, wide in _comparable(_attribute_masks(ordered), reach):
+        covered[narrow] = covered[narrow] or narrows(ordered[narrow], ordered[wide])
+    return [each for each, is_covered in zip(ordered, covered, strict=True) if not is_covered]
 
 
-def _attribute_masks(conjunctions: Sequence[Conjunction]) -> list[int]:
-    """The attributes of each conjunction as bits, so that most pairs are told apart by one operation."""
-    bits: dict[str, int] = {}
-    masks = []
-    for conjunction in conjunctions:
-        mask = 0
-        for leaf in conjunction:
-            mask |= 1 << bits.setdefault(leaf.attribute, len(bits))
-        masks.append(mask)
-    return masks
+def _comparable(masks: NDArray[np.uint64], reach: int) -> Iterator[tuple[int, int]]:
+    """The pairs of which the second, among the first `reach`, may cover the first: it has none but its attributes."""
+    rows = max(1, PAIRS_AT_ONCE // len(masks))
+    for start in range(0, len(masks), rows):
+        outside = ~masks[start : start + rows, None, :]
+        narrow, wide = np.nonzero(~(masks[None, :reach] & outside).any(axis=2))
+        narrow += start
+        yield from ((left, right) for left, right in zip(narrow.tolist(), wide.tolist(), strict=True) if left != right)
+
+
+def _attribute_masks(conjunctions: Sequence[Conjunction]) -> NDArray[np.uint64]:
+    """The attributes of each conjunction as bits, 64 to a word, so that most pairs are told apart by one operation."""
+    places: dict[str, int] = {}
+    numbers = [[places.setdefault(leaf[0], len(places)) for leaf in each] for each in conjunctions]
+    words = 1 + len(places) // 64
+    masks = [sum([1 << number for number in each]).to_bytes(8 * words, "little") for each in numbers]
+    return np.frombuffer(b"".join(masks), np.uint64).reshape(len(masks), words)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from matchwood.logic.conjunctions import canonical, of_leaves
 from matchwood.logic.form import AND, LEAF, OR, TRUE, Nodes
 from matchwood.logic.leaf import Conjunction, Leaf
+from matchwood.logic.masks import masked
 from matchwood.logic.sizes import expanded
 
 LENGTH = 1_024
@@ -29,6 +30,9 @@ def dnf(form: Nodes, limit: int) -> list[Conjunction] | None:
         return None
     if not form.leaves:
         return [()] if form.kinds[-1] == TRUE else []
+    conjunctions = masked(form)
+    if conjunctions is not None:
+        return conjunctions
     rows = map(of_leaves, choices(form))
     return canonical(row for row in rows if row is not None)
 

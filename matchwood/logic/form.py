@@ -8,6 +8,7 @@ in which their operands were written.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from matchwood.logic.leaf import Leaf
@@ -43,6 +44,19 @@ class Form(NamedTuple):
     @property
     def root(self) -> int:
         return len(self.kinds) - 1
+
+
+def conjunction_form(leaves: tuple[Leaf, ...]) -> Form:
+    """The form of one or more leaves in order, of different attributes, that must all hold."""
+    return Form(leaves, *_shape(len(leaves)))
+
+
+@lru_cache(256)
+def _shape(count: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """The kinds and children of a conjunction of so many leaves: forms of one length share them."""
+    if count == 1:
+        return (LEAF,), ((),)
+    return (*(LEAF,) * count, AND), (*((),) * count, tuple(range(count)))
 
 
 ALWAYS = Form((), (TRUE,), ((),))

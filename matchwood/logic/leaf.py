@@ -7,6 +7,7 @@ value is accepted or not. So leaves can be negated, intersected and united witho
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from matchwood.language.tree import Predicate
@@ -31,17 +32,20 @@ class Leaf(NamedTuple):
     null: bool
 
 
-class Bound(NamedTuple):
+@dataclass(slots=True)
+class Bound:
     """A predicate as the encoding understands it.
 
     `attribute`  the attribute's key; derived attributes begin with a NUL character
     `cuts`       the values for which the predicate is TRUE; it is FALSE for all others
     `on_null`    its verdict for NULL: None, but True or False for null tests
+    `answers`    kept by `questions.of_predicate`: rules that share what a predicate is bound to share its leaves
     """
 
     attribute: str
     cuts: CutSet
     on_null: bool | None
+    answers: dict[int, Leaf | int] | None = field(default=None, init=False, repr=False, compare=False)
 
 
 Bind: TypeAlias = Callable[[Predicate], Bound]

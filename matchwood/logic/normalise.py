@@ -142,11 +142,16 @@ class _Walk:
         known: list[Answer] = []
         members: list[Asked] = []
         pending = about_operands(node, question)
+        bound = self._bound
         while pending:
-            asked, alone = self._resolved(*pending.pop())
+            node, question = asked = pending.pop()
+            if type(node) is Predicate:
+                known.append(of_predicate(bound[id(node)], question))
+                continue
+            asked, alone = self._resolved(node, question)
             node, question = asked
             if type(node) is Predicate:
-                known.append(of_predicate(self._bound[id(node)], question))
+                known.append(of_predicate(bound[id(node)], question))
             elif alone and type(node) is not Truth and junction_of(node, question) == junction:
                 pending.extend(about_operands(node, question))
             else:

@@ -56,13 +56,13 @@ def _inner(nodes: Rough, reached: list[int], places: dict[int, int]) -> list[tup
 
 def _levels(nodes: Rough, reached: list[int]) -> list[list[int]]:
     """The inner nodes by height above the leaves."""
-    heights: dict[int, int] = {}
+    heights = [0] * len(nodes.kinds)
     levels: list[list[int]] = []
     for number in reached:
         children = nodes.children[number]
-        heights[number] = height = 1 + max([heights[child] for child in children], default=-1)
-        if height > len(levels):
-            levels.append([])
-        if height:
+        if children:
+            heights[number] = height = 1 + max([heights[child] for child in children])
+            if height > len(levels):
+                levels.append([])
             levels[height - 1].append(number)
     return levels

@@ -67,7 +67,7 @@ def _is_affirmed(node: Expression, question: int) -> bool:
 
 def leaf_of(bound: Bound, question: int) -> Leaf:
     """The leaf that answers a question about a predicate; it may be empty or full."""
-    attribute, cuts, on_null = bound
+    attribute, cuts, on_null = bound.attribute, bound.cuts, bound.on_null
     if question == IS_TRUE:
         return Leaf(attribute, cuts, on_null is True)
     if question == IS_FALSE:
@@ -79,10 +79,14 @@ def leaf_of(bound: Bound, question: int) -> Leaf:
 
 def of_predicate(bound: Bound, question: int) -> Answer:
     """The answer to a question about a predicate."""
+    answers = bound.answers
+    if answers is None:
+        answers = bound.answers = {}
+    elif question in answers:
+        return answers[question]
     leaf = leaf_of(bound, question)
-    if is_empty(leaf):
-        return NEVER_TRUE
-    return ALWAYS_TRUE if is_full(leaf) else leaf
+    answer = answers[question] = NEVER_TRUE if is_empty(leaf) else ALWAYS_TRUE if is_full(leaf) else leaf
+    return answer
 
 
 def of_constant(node: Constant, question: int) -> Answer:

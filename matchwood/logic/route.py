@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from matchwood.language.tree import And, Expression, Predicate, Truth
+from matchwood.logic.builder import NEVER_TRUE
 from matchwood.logic.cnf import cnf
 from matchwood.logic.conjunctions import canonical, of_leaves
 from matchwood.logic.dnf import dnf
-from matchwood.logic.form import ALWAYS, AND, LEAF, NEVER, OR, Form
+from matchwood.logic.form import ALWAYS, AND, NEVER, OR, Form, conjunction_form
 from matchwood.logic.leaf import Bind, Clause, Clauses, Conjunction, Leaf
 from matchwood.logic.normalise import answered, normalise
 from matchwood.logic.numbering import form_below
-from matchwood.logic.questions import IS_TRUE, Asked, about_operand, junction_of, leaf_of
+from matchwood.logic.questions import IS_TRUE, Asked, about_operand, junction_of, leaf_of, of_predicate
 from matchwood.logic.sizes import expanded
 
 MOST_ROWS = 64
@@ -96,10 +97,7 @@ def form_of_rule(expression: Expression, bind: Bind) -> Form:
     if not rows:
         return NEVER
     (leaves,) = rows
-    if len(leaves) < 2:
-        return Form(leaves, (LEAF,), ((),)) if leaves else ALWAYS
-    count = len(leaves)
-    return Form(leaves, (*(LEAF,) * count, AND), (*((),) * count, tuple(range(count))))
+    return conjunction_form(leaves) if leaves else ALWAYS
 
 
 def _only_predicates(operands: Iterable[Expression]) -> bool:
@@ -108,11 +106,11 @@ def _only_predicates(operands: Iterable[Expression]) -> bool:
 
 def _plain_conjunction(predicates: Iterable[Expression], bind: Bind) -> list[Conjunction]:
     """The AND of some predicates; `_rows` gives the same at three times the cost."""
-    leaves = []
-    for predicate in predicates:
-        attribute, cuts, on_null = bind(predicate)  # type: ignore[arg-type]
-        leaves.append(Leaf(attribute, cuts, on_null is True))
-    row = of_leaves(leaves)
+    answers = [of_predicate(bind(predicate), IS_TRUE) for predicate in predicates]  # type: ignore[arg-type]
+    leaves = [answer for answer in answers if type(answer) is Leaf]
+    if len({leaf[0] for leaf in leaves}) == len(answers):
+        return [tuple(sorted(leaves))]
+    row = None if NEVER_TRUE in answers else of_leaves(leaves)
     return [] if row is None else [row]
 
 

@@ -48,10 +48,9 @@ class _Draft:
 
     def number(self, node: Expression, operands: list[int], bind: Bind) -> int:
         if type(node) is Predicate:
-            attribute, cuts, on_null = bind(node)
-            if on_null is None:
-                return self._node(PREDICATE, Leaf(attribute, cuts, False), ())
-            return self._leaf(Leaf(attribute, cuts, on_null))
+            bound = bind(node)
+            leaf = Leaf(bound.attribute, bound.cuts, bound.on_null is True)
+            return self._node(PREDICATE, leaf, ()) if bound.on_null is None else self._leaf(leaf)
         if type(node) is Constant:
             return ALWAYS_TRUE if node.value else NEVER_TRUE
         if type(node) is Truth:

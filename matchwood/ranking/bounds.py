@@ -84,8 +84,9 @@ class _Weighing:
         return found
 
     def _made(self, predicate: Predicate) -> _Weighed:
-        attribute, cuts, on_null = self._bind(predicate)
-        leaf = Leaf(attribute, cuts, on_null is True)
+        bound = self._bind(predicate)
+        attribute, cuts = bound.attribute, bound.cuts
+        leaf = Leaf(attribute, cuts, bound.on_null is True)
         if predicate.op not in SCORING:
             return _Weighed(leaf, [])
         weight = self._weights.of(predicate.attr)

@@ -34,8 +34,9 @@ def _pairs(
     predicate: Predicate, weight: float | ByValue, bound: float | ByValue, bind: Bind
 ) -> Iterator[tuple[float, float]]:
     """What the predicate may weigh, and the bound there."""
-    attribute, accepted, _ = bind(predicate)
-    if attribute == predicate.attr:
+    bound_to = bind(predicate)
+    accepted = bound_to.cuts
+    if bound_to.attribute == predicate.attr:
         sides = [
             classes_of(accepted, values_of(predicate, side, bind)) if isinstance(side, Mapping) else [(accepted, side)]
             for side in (weight, bound)

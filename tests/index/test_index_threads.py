@@ -165,8 +165,8 @@ def test_types_of_rules_to_come_do_not_show_early(engine: str, monkeypatch: pyte
     seen: list[Any] = []
     real = bulk._Load._take
 
-    def take(load: Any, rule: Any) -> None:
-        real(load, rule)
+    def take(load: Any, rule: Any, row: int) -> None:
+        real(load, rule, row)
         seen.append((index.match({"x": 5}), index.match({"x": "five"}), index.types(), len(index)))
         assert index.explain({"x": 5}, "null").verdict is True
 

@@ -30,7 +30,10 @@ from matchwood.logic import (
 )
 from matchwood.logic import cuts as sets
 from matchwood.logic.builder import Rough
+from matchwood.logic.dnf import choices
 from matchwood.logic.evaluate import leaf_holds
+from matchwood.logic.form import Nodes
+from matchwood.logic.masks import masked
 from matchwood.logic.sizes import SATURATED, expanded
 
 GENEROUS = 4_096
@@ -122,6 +125,49 @@ def test_conjunctions_survive_the_way_through_a_form(tree: Expression) -> None:
     rows = dnf(normalise(tree, bind), 128)
     if rows is not None:
         assert dnf(form_of(rows), 128) == rows
+
+
+def plainly(form: Nodes) -> list[Conjunction]:
+    """The conjunctions, each written out leaf by leaf."""
+    rows = map(conjunctions.of_leaves, choices(form))
+    return conjunctions.canonical(row for row in rows if row is not None)
+
+
+@given(trees)
+def test_bits_give_what_leaves_give(tree: Expression) -> None:
+    form = normalise(tree, bind)
+    if form.leaves and dnf_size(form) <= GENEROUS:
+        assert masked(form) in (None, plainly(form))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bits_give_what_leaves_give_for_larger_forms(seed: int) -> None:
+    rng = random.Random(seed)
+    names = [f"a{place}" for place in range(rng.choice((4, 9, 30)))]
+
+    def text(depth: int) -> str:
+        if not depth:
+            return f"{rng.choice(names)} {rng.choice(('<', '>=', '='))} {rng.randrange(3)}"
+        return "(" + rng.choice((" and ", " or ", " or ", " xor ")).join(text(depth - 1) for _ in range(2)) + ")"
+
+    form = normalise(parse(text(rng.choice((2, 3, 4)))), bind)
+    if form.leaves and dnf_size(form) <= GENEROUS:
+        assert masked(form) in (None, plainly(form))
+
+
+def test_bits_are_used() -> None:
+    """Otherwise the comparisons above would compare nothing; and left alone where two leaves of an attribute meet."""
+    form = normalise(parse("(a = 1 or b = 2) and (c = 3 or not d = 4) or (a = 1 xor e = 5)"), bind)
+    assert masked(form) == plainly(form)
+    assert masked(normalise(parse("(a > 1 or b = 2) and (a < 3 or c = 2)"), bind)) is None
+
+
+def test_absorption_looks_at_more_than_64_attributes() -> None:
+    alone = [(Leaf(f"a{place:03}", sets.at_least(place), False),) for place in range(0, 200, 2)]
+    pairs = [
+        (Leaf(f"a{place:03}", sets.exactly(place + 5), False), Leaf("b", sets.FULL, False)) for place in range(200)
+    ]
+    assert conjunctions.canonical(alone + pairs) == sorted(alone + pairs[1::2])
 
 
 def test_a_chain_of_xor_is_over_any_limit() -> None:
