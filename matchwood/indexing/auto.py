@@ -28,7 +28,7 @@ from matchwood.errors import InvalidArgument
 from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.language import Expression
-from matchwood.logic import Form, clauses_of_form, dnf_of
+from matchwood.logic import Bind, Form, clauses_of_form, dnf_of
 from matchwood.rules import RuleTable
 
 AUTO = "auto"
@@ -78,8 +78,8 @@ class AutoMatcher(CompiledMatcher):
 
     # --------------------------------------------------------------- fall-back
 
-    def normal(self, expression: Expression) -> Normal:
-        found = dnf_of(expression, self.encoder.bind, self.dnf_limit)
+    def normal(self, expression: Expression, bind: Bind | None = None) -> Normal:
+        found = dnf_of(expression, bind or self.encoder.bind, self.dnf_limit)
         return clauses_of_form(found, self.dnf_limit) if isinstance(found, Form) else found
 
     def _store_clauses(
