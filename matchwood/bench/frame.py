@@ -48,10 +48,12 @@ def swept(usual: dict[str, float], sweeps: Iterable[str]) -> tuple[Place, ...]:
 
 
 def chosen(parts: Sequence[Part], only: str | None) -> list[Part]:
-    """The parts whose names, or sections, contain a text; all of them without one."""
+    """The part of a name; else the parts whose names, or sections, contain that text; all of them without one."""
     if only is None:
         return list(parts)
-    found = [part for part in parts if only in part.name or any(only in place.section for place in part.places)]
+    found = [part for part in parts if part.name == only] or [
+        part for part in parts if only in part.name or any(only in place.section for place in part.places)
+    ]
     if not found:
         names = ", ".join(repr(part.name) for part in parts)
         raise InvalidArgument(f"no workload's name contains {only!r} (there are: {names})")

@@ -46,6 +46,7 @@ def test_only_picks_by_name_and_by_section() -> None:
     assert chosen(PARTS, None) == PARTS
     assert [each.name for each in chosen(PARTS, "depth")] == ["usual", "depth 5"]
     assert [each.name for each in chosen(PARTS, "alpha 1")] == ["alpha 1"]
+    assert [each.name for each in chosen([*PARTS, part("depth 50", Place("depth"))], "depth 5")] == ["depth 5"]
     with pytest.raises(InvalidArgument, match=r"contains 'width' \(there are: 'usual', 'depth 5', 'alpha 1'\)"):
         chosen(PARTS, "width")
 
