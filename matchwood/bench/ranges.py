@@ -30,7 +30,7 @@ from matchwood.index import Index
 
 ENGINES = ("scan", "counting", "kindex", "pstbloom", "psthash", "hem", "betree", "atree")
 WAYS = ("bulk", "one by one")
-RULES = {"smoke": 1_000, "quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
+RULES = {"smoke": 1_000, "quick": 20_000, "full": 1_000_000, "paper": 1_000_000}
 VALUES = 20
 SEED = 5
 
