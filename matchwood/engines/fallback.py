@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
+from matchwood.engines._rooms import arrays_of, headers_of, restore_rooms
 from matchwood.engines.atree import AddedForms, ATree
 from matchwood.engines.base import History, Hits, Structure
 from matchwood.engines.conjunctions import Added, ConjunctionStore
@@ -141,17 +142,13 @@ class Fallback(Structure):
         return {"tree": self.tree, "store": self.store, "clauses": self.clauses}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        rooms = self._rooms().items()
-        return {f"{room}.{name}": array for room, state in rooms for name, array in state.arrays().items()}
+        return arrays_of(self._rooms())
 
     def header(self) -> dict[str, Any]:
-        return {room: state.header() for room, state in self._rooms().items()}
+        return headers_of(self._rooms())
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        for room, state in self._rooms().items():
-            prefix = f"{room}."
-            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            state.restore(own, header[room])
+        restore_rooms(self._rooms(), arrays, header)
 
     def check(self) -> None:
         """Refuse a restored state that could lead a kernel out of its arrays."""

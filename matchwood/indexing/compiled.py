@@ -16,6 +16,7 @@ from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents
 from matchwood.encoding.flattening import LeafRows
 from matchwood.encoding.plain_rules import PlainRules
 from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Work, Workspace, engine_class
+from matchwood.engines._rooms import arrays_of, headers_of, restore_rooms
 from matchwood.engines.bounds import BoundTable
 from matchwood.engines.scoring import Ranked
 from matchwood.indexing.batches import Batch
@@ -349,17 +350,13 @@ class CompiledMatcher:
         return rooms if self.over is None else {**rooms, "engine": self.over}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        rooms = self._rooms().items()
-        return {f"{room}.{name}": array for room, state in rooms for name, array in state.arrays().items()}
+        return arrays_of(self._rooms())
 
     def header(self) -> dict[str, Any]:
-        return {room: state.header() for room, state in self._rooms().items()}
+        return headers_of(self._rooms())
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        for room, state in self._rooms().items():
-            prefix = f"{room}."
-            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            state.restore(own, header[room])
+        restore_rooms(self._rooms(), arrays, header)
 
     def stats(self) -> dict[str, Any]:
         own, forms = self.engine.stats(), self.forms.stats()

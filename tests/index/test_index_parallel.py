@@ -67,9 +67,12 @@ def test_what_is_no_number_of_threads(threads: Any) -> None:
             ask([{}], threads=threads)
 
 
-def test_numbers_of_threads() -> None:
+def test_numbers_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert checked_threads(np.int32(3)) == 3
-    assert 1 <= checked_threads(None) == pools.usable_cores()
+    assert checked_threads(None) == pools.usable_cores() >= 1
+    for cores, threads in ((7, 7), (MOST_THREADS + 5, MOST_THREADS)):
+        monkeypatch.setattr(pools, "usable_cores", lambda cores=cores: cores)
+        assert checked_threads(None) == threads
 
 
 def test_the_first_error_is_told_whoever_meets_it(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
