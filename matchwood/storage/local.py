@@ -35,9 +35,10 @@ class LocalPlace:
         top = self._at(directory)
         if not stat.S_ISDIR(os.lstat(top).st_mode):
             raise FileNotFoundError(top)
-        for entry in os.scandir(top):
-            if entry.is_dir(follow_symlinks=False):
-                found.update((f"{entry.name}/{name}", size) for name, size in _regular_files(entry.path))
+        with os.scandir(top) as entries:  # closed also when a part is vacuumed under our hands
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    found.update((f"{entry.name}/{name}", size) for name, size in _regular_files(entry.path))
         found.update(_regular_files(top))
         return found
 
@@ -124,8 +125,9 @@ class LocalPlace:
 
 
 def _regular_files(directory: str) -> list[tuple[str, int]]:
-    entries = [entry for entry in os.scandir(directory) if entry.is_file(follow_symlinks=False)]
-    return [(entry.name, entry.stat(follow_symlinks=False).st_size) for entry in entries]
+    with os.scandir(directory) as entries:
+        regular = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
+    return [(entry.name, entry.stat(follow_symlinks=False).st_size) for entry in regular]
 
 
 def _write_all(descriptor: int, data: memoryview) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import shutil
 import threading
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from pyarrow import fs
 
 from matchwood import storage
+from matchwood.storage import local
 from matchwood.storage.remote import RemotePlace
 
 
@@ -63,3 +66,19 @@ def test_parts_are_taken_over(place: storage.Place) -> None:
         staging.publish([*descriptions, staging.write_part("2", _part(5))], {}, after=1)
     new = storage.load(place)
     assert {name: new.parts[name].arrays["numbers"].size for name in new.parts} == {"1": 4, "2": 5}
+
+
+def test_a_part_that_is_vacuumed_while_it_is_listed_leaves_no_open_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = storage.save(tmp_path, {name: _part(3) for name in "0123"}, {})
+    listed = local._regular_files
+
+    def vacuum_first(directory: str) -> list[tuple[str, int]]:
+        shutil.rmtree(directory)
+        return listed(directory)
+
+    monkeypatch.setattr(local, "_regular_files", vacuum_first)
+    with pytest.raises(FileNotFoundError):
+        storage.place_of(tmp_path).files(f"v{version:06}")
+    gc.collect()  # an iterator left open warns here, and warnings fail the test
