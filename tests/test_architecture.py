@@ -34,7 +34,7 @@ ROOMS = [
 ONE_ROOM = {"indexing": "index"}
 """The façade is a file for its users and a package for its parts; the parts name the façade in their types."""
 
-COMMON = {"errors", "_arrays", "_bits", "_hashing", "_jit", "_locks", "progress"}
+COMMON = {"errors", "_arrays", "_bits", "_hashing", "_jit", "_locks", "_prefetch", "progress"}
 FOUNDATION = {"_hashing": {"_jit"}}
 
 

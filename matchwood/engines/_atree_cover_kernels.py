@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from matchwood._jit import bare_kernel
 from matchwood.engines._atree_layout import (
     ACTIVE,
@@ -44,14 +46,17 @@ def _is_contained(tree: Any, node: Any, stamp: Any) -> bool:
 
 
 @bare_kernel
-def _contained_nodes(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, found: Any, failed: Any) -> int:
+def _contained_nodes(
+    tree: Any, kind: Any, operands: Any, count: int, sketch: Any, stamp: Any, found: Any, failed: Any
+) -> int:
     """Nodes of a kind whose operands are among those given, stamped; returns how many.
 
     Each is looked for from its first child, which is the one that is true most rarely: so the lists to walk are short,
     and what MOST_WALKED cuts off is little. A node made of other contained nodes may be met before they are:
     so those that failed are tried again as long as new ones are found.
     """
-    nodes, children, parents, stamps = tree.nodes, tree.children, tree.parents, tree.stamps
+    nodes, children, parents, stamps, sketches = tree.nodes, tree.children, tree.parents, tree.stamps, tree.sketches
+    others = ~sketch if sketch != 0 else np.uint32(0)
     met, again, position = 0, 0, 0
     while position < count + met and met < len(found) and tree.state[STEPS] > 0:
         child = operands[position] if position < count else found[position - count]
@@ -64,6 +69,8 @@ def _contained_nodes(tree: Any, kind: Any, operands: Any, count: int, stamp: Any
             node = parents[place]
             if met == len(found):
                 break
+            if sketches[node] & others != 0:
+                continue
             if kind_of(nodes, node) != kind or children[nodes[WIDTH * node + FIRST]] != child:
                 continue
             if _is_contained(tree, node, stamp):
@@ -130,7 +137,7 @@ def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> tuple[int, int]:
 
 
 @bare_kernel
-def cover(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: Any, scratch: Any) -> int:
+def cover(tree: Any, kind: Any, operands: Any, count: int, sketch: Any, stamp: Any, chosen: Any, scratch: Any) -> int:
     """Children for a node with these operands, which are stamped: existing nodes that cover many of them, and the rest.
 
     Greedy set cover: the node that covers the most comes first. Covers may overlap, since AND and OR do not mind an
@@ -141,7 +148,7 @@ def cover(tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: A
     stamps, state = tree.stamps, tree.state
     state[STEPS] = MOST_STEPS
     found, failed = scratch[:MOST_CANDIDATES], scratch[MOST_CANDIDATES:]
-    met = _contained_nodes(tree, part_kind(kind), operands, count, stamp, found, failed)
+    met = _contained_nodes(tree, part_kind(kind), operands, count, sketch, stamp, found, failed)
     size, once = 0, is_parity(kind)
     while met > 0 and state[STEPS] > 0:
         best, most = -1, 0 if kind == AND else 1
@@ -202,7 +209,7 @@ def self_adjust(tree: Any, node: Any, on_demand: bool) -> int:
     """
     nodes, children, parents, stamps, at = tree.nodes, tree.children, tree.parents, tree.stamps, WIDTH * node
     first, size, kind = nodes[at + FIRST], nodes[at + SIZE], kind_of(nodes, node)
-    stamp, rarest = next_stamp(tree), children[first]
+    stamp, rarest, sketch = next_stamp(tree), children[first], tree.sketches[node]
     for place in range(first, first + size):
         stamps[children[place]] = stamp
         if nodes[WIDTH * children[place] + FAN] < nodes[WIDTH * rarest + FAN]:
@@ -216,6 +223,8 @@ def self_adjust(tree: Any, node: Any, on_demand: bool) -> int:
         parent = parents[place]
         place -= 1
         below = WIDTH * parent
+        if tree.sketches[parent] != 0 and sketch & ~tree.sketches[parent] != 0:
+            continue
         if parent == node or part_kind(kind_of(nodes, parent)) != kind or nodes[below + SIZE] <= size:
             continue
         steps -= nodes[below + SIZE]

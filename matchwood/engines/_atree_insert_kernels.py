@@ -8,14 +8,18 @@ import numpy as np
 
 from matchwood._hashing import mix64
 from matchwood._jit import bare_kernel
+from matchwood.engines._atree_ahead_kernels import forget_ahead, look_ahead
 from matchwood.engines._atree_cover_kernels import cover, self_adjust
 from matchwood.engines._atree_layout import (
     AND,
     CHILD_END,
+    COUNT,
     FAN,
     FIRST,
     INTERVALS,
+    LIVE,
     MOST_ASKED,
+    MOST_CANDIDATES,
     MOST_FLAT,
     OR,
     PARENT_END,
@@ -23,6 +27,7 @@ from matchwood.engines._atree_layout import (
     SIZE,
     STAMP,
     TOKENS,
+    TOMBSTONES,
     WIDTH,
 )
 from matchwood.engines._atree_node_kernels import (
@@ -38,11 +43,15 @@ from matchwood.engines._atree_node_kernels import (
     next_stamp,
     part_kind,
     share_of,
+    sketch_of,
 )
 from matchwood.engines._record_kernels import pack
 
 SPARE = 4 * MOST_ASKED + 64
 """Places that the pool of parents must have beyond what a node's own links need: what adopts it is linked to it."""
+
+FEW = 64
+"""Nodes of a batch below which neither their order matters nor looking ahead is worth while."""
 
 WHOLE = float(1 << 31)
 NULL_SHARE = 0.5
@@ -154,6 +163,18 @@ def _parents_needed(tree: Any, operands: Any, count: int) -> int:
 
 
 @bare_kernel
+def _has_room(tree: Any, needed: Any) -> Any:
+    """Whether there is room for one more node, and for what it needs in the pools of children and of parents."""
+    state = tree.state
+    return (
+        state[COUNT] < min(len(tree.ids), len(tree.nodes) // WIDTH)
+        and 2 * (state[LIVE] + state[TOMBSTONES] + 1) <= len(tree.table)
+        and state[CHILD_END] + needed[0] <= len(tree.children)
+        and state[PARENT_END] + needed[1] <= len(tree.parents)
+    )
+
+
+@bare_kernel
 def _order(shares: Any, chosen: Any, size: int) -> None:
     """The rarest child first; the others after it, the rarer the earlier, so that an AND fails soon."""
     if size > _SORTED:
@@ -202,8 +223,11 @@ def enter_inner(
     they came: they may be without any use. `needed` tells the room that was missing in the pools of
     children and of parents.
     """
-    state = tree.state
+    state, slots, ahead = tree.state, scratch[2 * MOST_CANDIDATES :], unique and len(order) >= FEW
+    forget_ahead(slots)
     for step in range(first, len(order)):
+        if ahead:
+            look_ahead(tree, kinds, offsets, items, order, step, places, operands, slots)
         item = order[step]
         kind, between, stamp = kinds[item], next_stamp(tree), next_stamp(tree)
         within = items[offsets[item] : offsets[item + 1]]
@@ -219,11 +243,12 @@ def enter_inner(
         found = find_inner(tree, kind, key, operands, count, stamp) if unique else np.int64(-1)
         if found < 0:
             needed[0], needed[1] = count, _parents_needed(tree, operands, count)
-            if state[CHILD_END] + count > len(tree.children) or state[PARENT_END] + needed[1] > len(tree.parents):
+            if not _has_room(tree, needed):
                 return step
-            size = count
+            size, sketch = count, sketch_of(tree, kind, operands, count)
             if reorganise and count > 2:
-                size = cover(tree, kind, operands, count, np.int32(state[STAMP]), chosen, scratch)
+                found_at = scratch[: 2 * MOST_CANDIDATES]
+                size = cover(tree, kind, operands, count, sketch, np.int32(state[STAMP]), chosen, found_at)
                 counters[0] += size < count
                 counters[1] += count - size
             else:
@@ -231,7 +256,7 @@ def enter_inner(
                     chosen[place] = operands[place]
             share = share_of(kind, tree.shares, operands, count)
             node = _make(tree, kind, chosen, size, on_demand)
-            tree.shares[node], tree.ids[node] = share, key
+            tree.shares[node], tree.ids[node], tree.sketches[node] = share, key, sketch
             if unique:
                 enter_table(tree, -1 - found, node)
             if adjust and part == kind:
@@ -239,14 +264,3 @@ def enter_inner(
             found = np.int64(node)
         places[before + item] = found
     return len(order)
-
-
-@bare_kernel
-def measure_heights(offsets: Any, items: Any, leaves: int, heights: Any) -> None:
-    """How far each inner node of a batch is above its leaves."""
-    for node in range(len(heights)):
-        height = 0
-        for place in range(offsets[node], offsets[node + 1]):
-            if items[place] >= leaves:
-                height = max(height, heights[items[place] - leaves])
-        heights[node] = height + 1

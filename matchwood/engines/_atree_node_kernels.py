@@ -47,6 +47,8 @@ from matchwood.engines._record_kernels import SEVERAL
 
 _SALT = 0x9E3779B97F4A7C15
 
+_OPERAND_BITS = 30
+
 
 @bare_kernel
 def kind_of(nodes: Any, node: Any) -> Any:
@@ -141,6 +143,25 @@ def inner_id(tree: Any, kind: Any, operands: Any, count: int) -> Any:
         total = ~total
     mixed = mix64(total + np.uint64(_SALT) * np.uint64(kind))
     return mixed & np.uint64(tree.state[ID_MASK])
+
+
+@bare_kernel
+def sketch_of(tree: Any, kind: Any, operands: Any, count: int) -> Any:
+    """A bit for each operand, and one for the kind: a node whose bits another lacks is no part of it.
+
+    A sketch of four bytes rules out most nodes that would have to be read for that, with all of their children. 0 tells
+    nothing: that of parities, and of nodes with a child of their own kind that stands for too many operands.
+    """
+    if kind != AND and kind != OR:
+        return np.uint32(0)
+    sketch = np.uint32(1) << np.uint32(_OPERAND_BITS + (kind == OR))
+    for place in range(count):
+        node = operands[place]
+        if kind_of(tree.nodes, node) == kind:
+            return np.uint32(0)
+        bit = ((tree.ids[node] >> np.uint64(32)) * np.uint64(_OPERAND_BITS)) >> np.uint64(32)
+        sketch |= np.uint32(1) << np.uint32(bit)
+    return np.uint32(sketch)
 
 
 @bare_kernel
@@ -281,6 +302,7 @@ def new_node(tree: Any, kind: Any, level: Any) -> Any:
     nodes[WIDTH * node + UNIT] = -1
     tree.rooms[node] = 0
     tree.stamps[node] = 0
+    tree.sketches[node] = 0
     state[LIVE] += 1
     state[TOP] = max(state[TOP], level)
     return node

@@ -119,7 +119,7 @@ class ATree(UnitTable, Structure):
         units = self._enter_units(encoded, places)
         report = self.report.tolist()
         self._attributes = max(self._attributes, report[ATTRIBUTES])
-        repeated, is_new = encoded.constraints, places[leaves + inner :]
+        repeated, is_new = encoded.constraints, places[leaves + inner : 2 * leaves + inner]
         if report[MADE]:
             self.leaf_lists.add(self.nodes, self._attributes, places[:leaves][is_new != 0])
             repeated = selected(repeated, np.flatnonzero(is_new == 0))

@@ -55,7 +55,10 @@ what they say; low and high label in turn of leaves that have no interval or sev
 
 
 class Tree(NamedTuple):
-    """The arrays as kernels write to them; `stamps` and `stack` are scratch of whoever changes the tree."""
+    """The arrays as kernels write to them; `stamps` and `stack` are scratch of whoever changes the tree.
+
+    `sketches` tell which nodes cannot be part of others, as `sketch_of` describes; they are not saved.
+    """
 
     nodes: NDArray[np.int32]
     ids: NDArray[np.uint64]
@@ -67,6 +70,7 @@ class Tree(NamedTuple):
     intervals: NDArray[np.int32]
     stamps: NDArray[np.int32]
     stack: NDArray[np.int32]
+    sketches: NDArray[np.uint32]
     state: NDArray[np.int64]
 
 
@@ -87,7 +91,7 @@ class Nodes:
         self.columns["table"] = Growable(np.int32, np.full(_SMALLEST_TABLE, EMPTY))
         self.state = np.zeros(STATE_SIZE, np.int64)
         self.state[FREE], self.state[ID_MASK] = -1, id_mask
-        self._stamps, self._stack = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        self._stamps, self._stack, self._sketches = _scratch(0)
         self._tree: Tree | None = None
 
     # ------------------------------------------------------------------ reading
@@ -173,7 +177,9 @@ class Nodes:
         self._reach(("intervals",), 2 * (int(state[INTERVALS]) + intervals))
         most = len(self.columns["ids"])
         if len(self._stamps) < most:
-            self._stamps, self._stack = np.zeros(most + 1, np.int32), np.zeros(most + 1, np.int32)
+            known = self._sketches
+            self._stamps, self._stack, self._sketches = _scratch(most + 1)
+            self._sketches[: len(known)] = known
         if 2 * (self.live + int(state[TOMBSTONES]) + nodes) > len(self.columns["table"]):
             self.refill_table(self.live + nodes)
 
@@ -198,7 +204,7 @@ class Nodes:
         """The arrays to write to; the same until there is no more room in one of them."""
         if self._tree is None:
             columns = [column.writable() for column in self.columns.values()]
-            self._tree = Tree._make([*columns, self._stamps, self._stack, self.state])
+            self._tree = Tree._make([*columns, self._stamps, self._stack, self._sketches, self.state])
         return self._tree
 
     def put_columns(self, columns: Mapping[str, Growable]) -> None:
@@ -206,10 +212,11 @@ class Nodes:
         self.columns |= columns
         self._tree = None
 
-    def forget_stamps(self) -> None:
-        """Begin stamping anew, after nodes got other numbers."""
+    def move_scratch(self, order: NDArray[np.int32]) -> None:
+        """Begin stamping anew, after nodes got other numbers: the first is now what was order[0]."""
         self._stamps[:] = 0
         self.state[STAMP] = 0
+        self._sketches[: len(order)] = self._sketches[order]
 
     def put_records(self, leaves: NDArray[np.int32], records: NDArray[np.int32]) -> None:
         """Change the constraints of leaves."""
@@ -233,4 +240,9 @@ class Nodes:
         self.state = np.array(state, np.int64)
         # Numbers that could be used again are not worth following through a file.
         self.state[FREE], self.state[ID_MASK] = -1, -1
-        self._stamps, self._stack = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        self._stamps, self._stack, self._sketches = _scratch(0)
+
+
+def _scratch(nodes: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]]:
+    """Stamps, stack and sketches for so many nodes."""
+    return np.zeros(nodes, np.int32), np.zeros(nodes, np.int32), np.zeros(nodes, np.uint32)

@@ -37,6 +37,7 @@ def laid_out(nodes: Nodes) -> NDArray[np.int32]:
     Leaves lie by attribute and label, like the postings that lead to them; other nodes by level and access child, since
     what one child tells is evaluated one after the other.
     """
+    nodes.reserve()  # scratch for all nodes, which a tree that was just opened has not
     order = _order(nodes)
     moved = np.full(nodes.count, -1, np.int32)
     moved[order] = np.arange(len(order), dtype=np.int32)
@@ -56,7 +57,7 @@ def laid_out(nodes: Nodes) -> NDArray[np.int32]:
     for place, value in counts.items():
         nodes.state[place] = value
     nodes.reserve()
-    nodes.forget_stamps()
+    nodes.move_scratch(order)
     nodes.refill_table()
     return moved
 
