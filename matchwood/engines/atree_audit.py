@@ -83,12 +83,11 @@ def _audit_active(tree: ATree) -> list[str]:
     return [f"node {wrong[0]} tells the wrong parents ({len(wrong)} such)"] if wrong else []
 
 
-def operands(tree: ATree, node: int) -> frozenset[int] | None:
-    """The operands of a node, those of children that stand for several in their place.
+def operands(tree: ATree, node: int, kinds: NDArray[np.int32]) -> frozenset[int] | None:
+    """The operands of a node, those of children that stand for several in their place; `kinds` are those of all nodes.
 
     None if there are very many, or if a parity has one more than once.
     """
-    kinds = tree.nodes.kinds()
     part, once = part_kind(kinds[node]), kinds[node] in (XOR, XNOR)
     found, seen, pending = set(), {node}, [node]
     while pending:
@@ -120,7 +119,7 @@ def _audit_unique(tree: ATree) -> list[str]:
         if said.setdefault(key, leaf) != leaf:
             problems.append(f"leaves {said[key]} and {leaf} say the same")
     for node in tree.nodes.inner().tolist():
-        own = operands(tree, node)
+        own = operands(tree, node, kinds)
         if own is not None and said.setdefault((kinds[node], own), node) != node:
             problems.append(f"nodes {said[kinds[node], own]} and {node} say the same")
     return problems
