@@ -36,7 +36,7 @@ def hostile_index(engine: str = "counting") -> mw.Index:
     return index
 
 
-def run_limited(code: str, gigabytes: int = 3, seconds: int = 50) -> str:
+def run_limited(code: str, gigabytes: int = 3, seconds: int = 300) -> str:
     """What a program prints that may use so much memory and time; a crash or a hang fails the test."""
     head = f"""
         import resource

@@ -82,7 +82,7 @@ class RemotePlace:
         """A claim that nobody gave back in a minute was left by a writer that is gone."""
         self.make(_LOCK)
         for name in self.files(_LOCK):
-            since = self.changed(f"{_LOCK}/{name}")  # 0 if it has gone meanwhile
+            since = self.changed(f"{_LOCK}/{name}")
             if since and time.time() - since > _LOCK_SECONDS:
                 self.remove(f"{_LOCK}/{name}")
         return self._claimed(_LOCK)
