@@ -266,7 +266,7 @@ def test_what_is_kept_of_events_is_bounded() -> None:
         """
         index = mw.Index()
         index.insert_many({"text": "s not like '%b_%'", "list": "'v' in t"})
-        for k in range(400):
+        for k in range(250):
             index.match({"t": ["x" * 1_000_000 + str(k)], "s": "y" * 1_000_000 + str(k)})
             if k == 50:
                 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
