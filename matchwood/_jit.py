@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba import types
 from numba.core.dispatcher import Dispatcher
-from numba.core.types import unliteral
 
 _PACKAGE = Path(__file__).parent
 _IMPORT = re.compile(r"^from matchwood\.([\w.]+) import", re.MULTILINE)
@@ -115,7 +115,8 @@ def _for_types(made: Any) -> Any:
     template = made.get_call_template
 
     def of_types(arguments: Any, named: dict[str, Any]) -> Any:
-        return template(tuple(map(unliteral, arguments)), {name: unliteral(type_) for name, type_ in named.items()})
+        plain = {name: types.unliteral(each) for name, each in named.items()}
+        return template(tuple(map(types.unliteral, arguments)), plain)
 
     made.get_call_template = of_types
     return made
