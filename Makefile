@@ -31,7 +31,7 @@ lint: $(VENV)/.ready
 
 # Two halves that take about as long, each on a core of its own. The half beside begins with rooms that compile hardly
 # anything: most kernels are there when the clusters of Spark and the processes of the benchmarks ask for them.
-BESIDE := tests/logic tests/language tests/workloads tests/oracle tests/spark tests/bench
+BESIDE := tests/logic tests/language tests/oracle tests/spark tests/bench
 BESIDE_LOG := $(VENV)/tests-beside.log
 
 test: lint
