@@ -22,8 +22,3 @@ settings.load_profile("matchwood")
 
 # Deep trees and thousands of tests make many objects: looking for cycles as often as usual took a fifth of the time.
 gc.set_threshold(50_000, 20, 10)
-
-
-def pytest_collection_finish() -> None:
-    """What there is by now stays to the end."""
-    gc.freeze()
