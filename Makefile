@@ -29,9 +29,9 @@ lint: $(VENV)/.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-# The tests of Spark start and stop whole clusters, those of the benchmarks many processes: beside all others, on a
-# second core, they make the whole take half the time.
-BESIDE := tests/spark tests/bench
+# Two halves that take about as long, each on a core of its own. The half beside begins with rooms that compile hardly
+# anything: most kernels are there when the clusters of Spark and the processes of the benchmarks ask for them.
+BESIDE := tests/logic tests/language tests/oracle tests/spark tests/bench
 BESIDE_LOG := $(VENV)/tests-beside.log
 
 test: lint

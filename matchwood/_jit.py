@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba import types
+from numba.core.dispatcher import Dispatcher
 
 _PACKAGE = Path(__file__).parent
 _IMPORT = re.compile(r"^from matchwood\.([\w.]+) import", re.MULTILINE)
@@ -98,6 +100,23 @@ def _compiled(function: Function, options: dict[str, bool]) -> Function:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = _directory_of(Path(function.__code__.co_filename))
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)  # type: ignore[no-any-return]
+        made = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = before
+    return _for_types(made) if isinstance(made, Dispatcher) else made  # type: ignore[no-any-return]
+
+
+def _for_types(made: Any) -> Any:
+    """Let other kernels call this one by the types of what they pass, whatever the values.
+
+    Else Numba compiles it once more for each literal that stands in a call. That includes the 0 that a variable begins
+    with, for as long as the types of a loop are not settled: code that nothing calls took a third of all compiling.
+    """
+    template = made.get_call_template
+
+    def of_types(arguments: Any, named: dict[str, Any]) -> Any:
+        plain = {name: types.unliteral(each) for name, each in named.items()}
+        return template(tuple(map(types.unliteral, arguments)), plain)
+
+    made.get_call_template = of_types
+    return made

@@ -6,6 +6,7 @@ Whatever goes wrong is told in one line on standard error, and by the exit statu
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -95,10 +96,8 @@ def _print_anything() -> None:
 
 def _stop_printing() -> None:
     """The reader of our output is gone: let what is still in buffers go nowhere, or Python complains about it."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        return
+    with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

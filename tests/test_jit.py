@@ -40,6 +40,29 @@ def test_each_state_of_a_kernels_file_has_a_directory_of_its_own(tmp_path: Path)
     assert all(re.fullmatch(r"\w+-[0-9a-f]{12}", found.name) for found in tmp_path.iterdir())
 
 
+def test_a_kernel_that_others_call_is_compiled_for_types_not_for_values(tmp_path: Path) -> None:
+    (tmp_path / "adding.py").write_text(
+        """
+from matchwood._jit import kernel
+
+@kernel
+def inner(total, step):
+    return total + step
+
+@kernel
+def outer(count):
+    total = 0
+    for _ in range(count):
+        total = inner(total, step=1)
+    return inner(total, 2)
+"""
+    )
+    script = (
+        f"import sys; sys.path.append({str(tmp_path)!r}); import adding as a; print(a.outer(5), a.inner.signatures)"
+    )
+    assert _said({"NUMBA_CACHE_DIR": str(tmp_path)}, script) == "7 [(int64, int64)]"
+
+
 def test_the_cache_lies_in_the_users_cache_directory(tmp_path: Path) -> None:
     assert _cache_directory({"XDG_CACHE_HOME": str(tmp_path)}).is_relative_to(tmp_path / "matchwood" / "numba")
 

@@ -37,12 +37,23 @@ def kernel_seconds(path: str, events: str, processes: int) -> float:
     files = sorted(map(str, Path(events).glob("*.parquet")))
     arguments = [(path, files[number::processes], barrier, results) for number in range(processes)]
     workers = [context.Process(target=_encode_and_match, args=each) for each in arguments]
-    for worker in workers:
-        worker.start()
-    spans = [results.get(timeout=_WAIT) for _ in workers]
-    for worker in workers:
-        worker.join(_WAIT)
+    try:
+        for worker in workers:
+            worker.start()
+        spans = [results.get(timeout=_WAIT) for _ in workers]
+        for worker in workers:
+            worker.join(_WAIT)
+    finally:
+        _end(workers)
     return float(max(end for _, end in spans) - min(start for start, _ in spans))
+
+
+def _end(workers: list[Any]) -> None:
+    """When one has failed, the others wait for it, and the interpreter for them: that would be for minutes."""
+    for worker in workers:
+        if worker.is_alive():
+            worker.kill()
+            worker.join()
 
 
 def _encode_and_match(path: str, files: list[str], barrier: Any, results: Any) -> None:

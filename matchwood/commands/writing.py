@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -42,7 +43,11 @@ class TableFile:
         self._path = path
         self._part = path.with_name(f".{path.name}.{os.getpid()}.part")
         self._file = _opened(path, self._part)
-        self._writer = _writer(path, self._file, schema)
+        try:
+            self._writer = _writer(path, self._file, schema)
+        except BaseException:  # a type that the format does not have
+            self._remove()
+            raise
 
     def write(self, batch: pa.RecordBatch | pa.Table) -> None:
         self._writer.write(batch)
@@ -57,7 +62,14 @@ class TableFile:
             raise
 
     def abandon(self) -> None:
-        self._file.close()
+        """The writer goes first: one of Parquet that is left open writes its end whenever it is collected."""
+        with contextlib.suppress(OSError, ValueError):
+            self._writer.close()
+        self._remove()
+
+    def _remove(self) -> None:
+        with contextlib.suppress(OSError):  # a full disk does not take what is still in buffers
+            self._file.close()
         self._part.unlink(missing_ok=True)
 
 

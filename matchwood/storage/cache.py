@@ -15,7 +15,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from matchwood.storage.arrays import check_array
@@ -87,8 +87,9 @@ def _forget_unused(snapshot: Path, keep: str) -> None:
     """Maps of removed files stay good; a part that is opened again is fetched again."""
     limit = time.time() - _UNUSED_SECONDS
     for version in snapshot.iterdir():
-        if version.name != keep and version.is_dir() and version.stat().st_mtime < limit:
-            shutil.rmtree(version, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another process may be about the same
+            if version.name != keep and version.is_dir() and version.stat().st_mtime < limit:
+                shutil.rmtree(version, ignore_errors=True)
 
 
 @contextmanager

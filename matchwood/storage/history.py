@@ -109,7 +109,8 @@ def _created(info: VersionInfo) -> datetime.datetime:
 def _remove_unfinished(place: Place, known: set[int], patience: datetime.timedelta) -> None:
     for name in place.names():
         left = is_unfinished(name) or (version_number(name) or 0) not in {0, *known}
-        if left and time.time() - place.changed(name) > patience.total_seconds():
+        since = place.changed(name) if left else 0.0
+        if since and time.time() - since > patience.total_seconds():
             place.remove(name)
 
 

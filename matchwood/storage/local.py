@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,9 +104,10 @@ class LocalPlace:
             os.close(descriptor)
 
     def changed(self, name: str) -> float:
-        top = self._at(name)
-        inside = [os.path.join(top, step) for step in os.listdir(top)] if os.path.isdir(top) else []
-        return max(os.lstat(path).st_mtime for path in [top, *inside])
+        top, inside = self._at(name), []
+        with suppress(FileNotFoundError, NotADirectoryError):
+            inside = os.listdir(top)
+        return max(_changed(path) for path in [top, *(os.path.join(top, step) for step in inside)])
 
     def remove(self, name: str) -> None:
         """The manifest goes first: what is half removed is no version any more."""
@@ -128,6 +129,13 @@ def _regular_files(directory: str) -> list[tuple[str, int]]:
     with os.scandir(directory) as entries:
         regular = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
     return [(entry.name, entry.stat(follow_symlinks=False).st_size) for entry in regular]
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _write_all(descriptor: int, data: memoryview) -> None:

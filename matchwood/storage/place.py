@@ -57,7 +57,7 @@ class Place(Protocol):
         """A time in which no other writer publishes here."""
 
     def changed(self, name: str) -> float:
-        """When a file, or something in a directory, last changed: seconds since 1970."""
+        """When a file, or something in a directory, last changed: seconds since 1970; 0 if it has gone meanwhile."""
 
     def remove(self, name: str) -> None:
         """Remove a file or a directory with all it contains; nothing happens if it is gone."""

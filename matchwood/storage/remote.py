@@ -62,8 +62,12 @@ class RemotePlace:
         """The name of a claim that stands alone in the directory; None, and no claim, if others are there."""
         self.make(directory)
         mine = _CLAIM + token()
-        self.write(f"{directory}/{mine}", b"")
-        if set(self.files(directory)) == {mine}:
+        try:
+            self.write(f"{directory}/{mine}", b"")
+            is_alone = set(self.files(directory)) == {mine}
+        except FileNotFoundError:  # one that gave up is just removing the directory, with all that is in it
+            return None
+        if is_alone:
             return f"{directory}/{mine}"
         self.remove(f"{directory}/{mine}")
         return None
@@ -82,7 +86,7 @@ class RemotePlace:
         """A claim that nobody gave back in a minute was left by a writer that is gone."""
         self.make(_LOCK)
         for name in self.files(_LOCK):
-            since = self.changed(f"{_LOCK}/{name}")  # 0 if it has gone meanwhile
+            since = self.changed(f"{_LOCK}/{name}")
             if since and time.time() - since > _LOCK_SECONDS:
                 self.remove(f"{_LOCK}/{name}")
         return self._claimed(_LOCK)

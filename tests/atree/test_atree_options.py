@@ -13,7 +13,9 @@ import matchwood as mw
 from matchwood.engines._atree_layout import ID_MASK
 from matchwood.engines.atree_options import DEFAULTS
 from matchwood.errors import InvalidArgument
+from tests.conftest import SOAK
 
+STEPS = 40 if SOAK else 16
 COMBINATIONS = [dict(zip(DEFAULTS, values, strict=True)) for values in itertools.product((True, False), repeat=6)]
 
 
@@ -21,7 +23,7 @@ COMBINATIONS = [dict(zip(DEFAULTS, values, strict=True)) for values in itertools
 def test_equal_to_the_oracle_with_all_combinations(options: dict[str, bool], tmp_path: Any) -> None:
     rng = random.Random(repr(options))
     index, oracle = mw.Index("atree", options=options), mw.Index("oracle")
-    for step in range(40):
+    for step in range(STEPS):
         number = rng.randrange(15)
         if number in index and rng.random() < 0.5:
             del index[number]
@@ -32,7 +34,7 @@ def test_equal_to_the_oracle_with_all_combinations(options: dict[str, bool], tmp
             oracle.insert_many(rules, on_duplicate="replace")
         else:
             index[number] = oracle[number] = random_rule(rng)
-        if step == 20:
+        if step == STEPS // 2:
             index.save(tmp_path / "index")
             index = mw.open(tmp_path / "index")
         assert index.audit() == []
@@ -156,8 +158,8 @@ def test_parities_are_sound_after_every_operation(seed: int, mask: int) -> None:
     rng = random.Random(seed)
     index, oracle = mw.Index("atree", options={"zero_suppression": False}), mw.Index("oracle")
     index._matcher.forms.nodes.state[ID_MASK] = mask  # type: ignore[attr-defined]
-    for _ in range(150):
-        number = rng.randrange(40)
+    for _ in range(150 if SOAK else 60):
+        number = rng.randrange(20)
         if number in index and rng.random() < 0.5:
             del index[number]
             del oracle[number]

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from matchwood.bench.auto_grid import FRESH, GRID
 from matchwood.bench.auto_plan import cells, fresh_cells, table_cells
 from matchwood.bench.auto_trees import encoded_trees
 from matchwood.bench.boxed import Ended, boxed
+from matchwood.bench.frame import chosen
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import experiment
 from matchwood.bench.setup import insert_all
@@ -25,8 +27,8 @@ from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.workloads.contracts import contracts
 
 
-def test_a_smoke_run_judges_every_engine_on_both_halves() -> None:
-    found = experiment("auto").run("smoke")["rows"]
+def test_a_smoke_run_judges_every_engine_on_both_halves(results: dict[str, Any]) -> None:
+    found = results["auto"]["rows"]
     cells_of = {half: {row["workload"] for row in found if row["half"] == half} for half in ("fitted", "held out")}
     assert all(len(names) >= 3 for names in cells_of.values())
     for row in found:
@@ -43,9 +45,10 @@ def test_a_smoke_run_judges_every_engine_on_both_halves() -> None:
     ]  # fmt: skip
 
 
-def test_the_table_has_every_workload_and_can_be_run_alone() -> None:
-    found = experiment("auto").run("smoke", only="table")["rows"]
-    assert {row["section"] for row in found} == {"table"}
+def test_the_table_has_every_workload_and_can_be_run_alone(results: dict[str, Any]) -> None:
+    found = [row for row in results["auto"]["rows"] if row["section"] == "table"]
+    assert [part.name for part in chosen(auto.parts("smoke"), "table")] == [cell.name for cell in table_cells("smoke")]
+    assert experiment("auto").summed([row for row in found if "cells" not in row]) == found
     assert {row["workload"] for row in found} == {cell.name for cell in table_cells("smoke")} | {"all, table"}
     kinds = {name.rsplit(" ", 1)[0] for name in (row["workload"] for row in found)}
     begen = {f"begen {kind}" for kind in ("0.01%", "1%", "10%", "zipf", "equalities")}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from matchwood.bench import betree, betree_changes, betree_find
+from matchwood.bench import betree_changes, betree_find
 from matchwood.bench.betree_plan import BASELINE, GAINS, PROFILES, SIZES, VARIANTS, cases
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SCALES, SMOKE
@@ -16,8 +16,8 @@ from matchwood.indexing.find_query import SEMANTICS
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[dict[str, Any]]:
-    return [row for part in betree.parts(SMOKE) for row in part.measure()]
+def rows(results: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(results["betree"]["rows"])
 
 
 def test_a_row_for_every_engine_and_variant(rows: list[dict[str, Any]]) -> None:

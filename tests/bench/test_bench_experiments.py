@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from matchwood.bench import generating, parse, ranges
+from matchwood.bench import generating, ranges
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import EXPERIMENTS, FIELDS, SCALES, SMOKE, experiment
 from matchwood.errors import InvalidArgument
@@ -19,15 +19,6 @@ INTERFACE = [
     "engine", "workload", "rules", "events", "build_s", "us_per_event", "hits_per_event", "candidates_per_event",
     "bytes_index", "bytes_verify", "bytes_text", "fallback_rules", "ratio_to_scan", "checked",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def results() -> dict[str, dict[str, Any]]:
-    """The results of all experiments; `ranges` runs two of its four processes."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(parse.SCALES, SMOKE, (200, 20))
-        patch.setattr(ranges, "ENGINES", ("scan",))
-        return {name: known.run(SMOKE) for name, known in EXPERIMENTS.items()}
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

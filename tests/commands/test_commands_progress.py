@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import time
 from pathlib import Path
@@ -25,11 +26,11 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Progress, name, 0.001)
 
 
-def _wait_for(text: str, stream: io.StringIO) -> None:
-    until = time.monotonic() + 10
-    while text not in stream.getvalue() and time.monotonic() < until:
+def _wait_for(pattern: str, stream: io.StringIO) -> None:
+    until = time.monotonic() + 60
+    while not re.search(pattern, stream.getvalue()) and time.monotonic() < until:
         time.sleep(0.001)
-    assert text in stream.getvalue()
+    assert re.search(pattern, stream.getvalue())
 
 
 def test_a_short_job_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,9 +46,9 @@ def test_a_long_job_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress("counting", "sheep", 200) as progress:
-        _wait_for("counting: 0 of 200 sheep (0%), 0 s\n", stream)
+        _wait_for(r"counting: 0 of 200 sheep \(0%\), \d+ s\n", stream)
         progress.advance(50)
-        _wait_for("counting: 50 of 200 sheep (25%), ", stream)
+        _wait_for(r"counting: 50 of 200 sheep \(25%\), ", stream)
     ended = stream.getvalue()
     time.sleep(0.02)
     assert stream.getvalue() == ended
@@ -58,7 +59,7 @@ def test_a_step_that_cannot_count_shows_its_time(monkeypatch: pytest.MonkeyPatch
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress("linting"):
-        _wait_for("linting: 0 s\n", stream)
+        _wait_for(r"linting: \d+ s\n", stream)
 
 
 @pytest.mark.usefixtures("hasty")
@@ -67,7 +68,7 @@ def test_a_terminal_gets_one_line_which_goes_at_the_end(monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "stderr", stream)
     with Progress("counting", "sheep") as progress:
         progress.advance(3)
-        _wait_for("\r\x1b[Kcounting: 3 sheep, ", stream)
+        _wait_for("\r\x1b\\[Kcounting: 3 sheep, ", stream)
     assert "\n" not in stream.getvalue()
     assert stream.getvalue().endswith("\r\x1b[K")
 
@@ -92,8 +93,9 @@ def test_only_the_innermost_job_is_shown(monkeypatch: pytest.MonkeyPatch) -> Non
         _wait_for("outer: ", stream)
         with Progress("inner"):
             _wait_for("inner: ", stream)
-            stream.truncate(0)
-            _wait_for("inner: ", stream)
+            for _ in range(2):  # the line of the outer one may have been under way
+                stream.truncate(0)
+                _wait_for("inner: ", stream)
             assert "outer" not in stream.getvalue()
         stream.truncate(0)
         _wait_for("outer: ", stream)

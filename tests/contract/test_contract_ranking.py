@@ -13,12 +13,13 @@ import pytest
 import matchwood
 from matchwood.errors import InvalidArgument
 from tests.cases import event, expression
+from tests.conftest import SOAK
 from tests.contract.ranking import Ranking, event_weights, ranks, rule_options
 from tests.contract.twin import SCHEMA
 from tests.pools import palettes
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(20 if SOAK else 2))
 def test_random_rules_score_as_the_oracle_says(engine: str, seed: int) -> None:
     rng = random.Random(f"ranking/{seed}")
     shared = palettes(rng)
@@ -33,7 +34,7 @@ def test_random_rules_score_as_the_oracle_says(engine: str, seed: int) -> None:
     assert twin.check(events, 1000, weights) > 100
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(20 if SOAK else 1))
 def test_a_life_of_changes(engine: str, seed: int, tmp_path: Path) -> None:
     rng = random.Random(f"changes/{seed}")
     shared = palettes(rng)
@@ -274,7 +275,7 @@ def test_ranking_while_rules_change(engine: str) -> None:
     readers = [threading.Thread(target=read) for _ in range(3)]
     for reader in readers:
         reader.start()
-    for number in range(60):
+    for number in range(200 if SOAK else 40):
         weights = {"weight": 0.5} if number % 2 else {}
         index.insert_many([("other", "a = 1 and (b = 1 or c >= 0)", weights)], on_duplicate="replace")
         index.insert_many([(f"n{number}", f"a = 1 and (c < {number} or c >= {number - 5} or b = 1)")])

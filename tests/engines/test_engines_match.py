@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,6 +12,7 @@ from engines_support import (
     COMPILED,
     Conjunction,
     Constraint,
+    Event,
     encode,
     encode_events,
     expected,
@@ -24,8 +26,9 @@ from engines_support import (
 from matchwood.encoding.codes import TOP_LABEL, EncodedEvents
 from matchwood.engines import ConjunctionStore, Engine, Workspace, engine_class, engine_names
 from matchwood.errors import InvalidArgument
+from tests.conftest import SOAK
 
-SIZE = 3_000 if COMPILED else 120
+SIZE = (3_000 if SOAK else 1_500) if COMPILED else 120
 EVENTS = 60 if COMPILED else 12
 
 pytestmark = pytest.mark.parametrize("name", engine_names("conjunctions"))
@@ -43,14 +46,20 @@ def units_of(*numbers: int) -> np.ndarray:
 
 @pytest.mark.parametrize(("seed", "attributes", "top"), [(1, 12, 64), (2, 3, 40), (3, 60, 30), (4, 5, 10**6)])
 def test_hits_are_what_is_true(name: str, seed: int, attributes: int, top: int) -> None:
-    rng = np.random.default_rng(seed)
-    store, contents = stored(random_conjunctions(rng, SIZE, attributes, top))
-    engine = built(name, store)
-    events = random_events(rng, EVENTS, attributes, top)
-    wanted = expected(contents, events)
+    conjunctions, events, wanted = answered(seed, attributes, top)
+    engine = built(name, stored(conjunctions)[0])
     assert sum(map(len, wanted)) > len(events)
     assert found(engine, encode_events(events)) == wanted
     assert engine.audit() == []
+
+
+@functools.cache
+def answered(seed: int, attributes: int, top: int) -> tuple[list[Conjunction], list[Event], list[set[int]]]:
+    """Conjunctions, events and the units that are true of them, which all engines share."""
+    rng = np.random.default_rng(seed)
+    conjunctions = random_conjunctions(rng, SIZE, attributes, top)
+    events = random_events(rng, EVENTS, attributes, top)
+    return conjunctions, events, expected(stored(conjunctions)[1], events)
 
 
 def test_one_event_at_a_time_gives_the_same(name: str) -> None:

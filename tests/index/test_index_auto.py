@@ -160,7 +160,7 @@ def test_what_comes_and_goes_during_a_trial_is_made_up_for(name: str, monkeypatc
     monkeypatch.setattr(Trial, "run", slowly)
     assert change_mind(index) == name
     assert index.audit() == []
-    asked = events(rng, 150)
+    asked = events(rng, 50)
     assert hits(index, asked) == hits(oracle, asked)
     for each in (index, oracle):
         each.insert_many({number: rule(random.Random(number)) for number in range(2_000, 2_050)})

@@ -1,7 +1,8 @@
 """One Spark session for all tests of this room.
 
-A process can hold only one master. Everything runs under `local[2]`; tests marked `everywhere` run again under real
-executors and through Spark Connect, in processes of their own that `test_spark_masters.py` starts.
+A process can hold only one master. Everything runs under `local[2]`; tests marked `everywhere`, at least one for each
+function, run again under real executors and through Spark Connect, in processes of their own that
+`test_spark_masters.py` starts; so do those marked `everywhere_in_soak`, in the long form of the tests.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ PYSPARK_WARNINGS = [
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "everywhere: also run under a local cluster and through Spark Connect")
+    config.addinivalue_line("markers", "everywhere_in_soak: so only with MATCHWOOD_SOAK=1")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

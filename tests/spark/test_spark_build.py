@@ -16,8 +16,10 @@ from matchwood.sharding import ShardedIndex, open_shards
 BAD = [(1001, "age >"), (1002, None), (1003, "city rlike '('"), (1004, "age > 5 and age = 'x'")]
 
 
-@pytest.mark.everywhere
-@pytest.mark.parametrize("shards", ["auto", 3])
+@pytest.mark.parametrize(
+    "shards",
+    [pytest.param("auto", marks=pytest.mark.everywhere_in_soak), pytest.param(3, marks=pytest.mark.everywhere)],
+)
 def test_a_build_equals_an_index_of_the_same_rules(spark: Any, path: str, shards: Any) -> None:
     rules = sound_rules(200)
     report = mws.build(frame(spark, rules), path, shards=shards)
@@ -33,8 +35,9 @@ def test_a_build_equals_an_index_of_the_same_rules(spark: Any, path: str, shards
     assert mws.rejects(spark, path).collect() == []
 
 
-@pytest.mark.everywhere
-@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize(
+    "shards", [pytest.param(1, marks=pytest.mark.everywhere), pytest.param(3, marks=pytest.mark.everywhere_in_soak)]
+)
 def test_rejected_rules_become_a_table(spark: Any, path: str, shards: int) -> None:
     rules = [*sound_rules(50), *BAD]
     report = mws.build(frame(spark, rules), path, shards=shards)

@@ -57,7 +57,7 @@ def test_wrong_answers_fail_the_demo(
     assert not (tmp_path / "demo.html").exists()
 
 
-@pytest.mark.everywhere
+@pytest.mark.everywhere_in_soak
 def test_made_on_spark_as_in_one_process(spark: Any) -> None:
     """Whatever the partitions: 7,000 rows are a block of 5,000 and one of 2,000."""
     rules = spark_audience.rules_on_spark(spark, 7_000).orderBy("id").collect()

@@ -60,7 +60,7 @@ def test_arrays_of_every_strategy(frame: Any, sharded: str, answers: dict[int, l
     assert {row["id"]: row["rules"] for row in found} == answers
 
 
-@everywhere
+@pytest.mark.everywhere_in_soak
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_rows_of_every_strategy(frame: Any, sharded: str, answers: dict[int, list[Any]], strategy: str) -> None:
     found = match(frame, sharded, "rows", keep=["id"], strategy=strategy, key="id").collect()

@@ -110,7 +110,7 @@ def test_reported_values_that_do_not_fit(spark: Any, path: str, strategy: str) -
         match(frame, path, "rows", on_error="fail", **options).collect()
 
 
-@everywhere
+@pytest.mark.everywhere_in_soak
 def test_malformed_json_fails_the_job_only_if_asked_to(spark: Any, index: str) -> None:
     texts = ['{"age": 20}', "{oops", "[1]", "", None, "[" * 5_000, '{"age": "x", "vip": true}', '{"a": {"b": "n"}}']
     frame = spark.createDataFrame([(number, text) for number, text in enumerate(texts)], "id int, event string")

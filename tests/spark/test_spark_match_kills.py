@@ -22,11 +22,11 @@ import pyarrow.parquet as pq
 from match_support import expected, index_of, some_events, some_rules
 
 from matchwood.bench.processes import descendants
+from tests.conftest import SOAK
 
 HERE = Path(__file__).parent
-SOAK = os.environ.get("MATCHWOOD_SOAK") == "1"
-KILLS = 10 if SOAK else 2
-FILES, EVENTS_A_FILE = (60, 200) if SOAK else (12, 50)
+KILLS = 10 if SOAK else 1
+FILES, EVENTS_A_FILE = (60, 200) if SOAK else (8, 50)
 QUERIES = ("sink", "writer")
 MOST_SECONDS = 300
 SCHEMA = pa.schema(

@@ -48,8 +48,10 @@ def pairs(frame: Any) -> list[tuple[int, int]]:
     return sorted((row["id"], row["rule"]) for row in frame.select("id", "rule").collect())
 
 
-@everywhere
-@pytest.mark.parametrize("strategy", ["broadcast", "sharded"])
+@pytest.mark.parametrize(
+    "strategy",
+    [pytest.param("broadcast", marks=everywhere), pytest.param("sharded", marks=pytest.mark.everywhere_in_soak)],
+)
 def test_a_stream_finds_what_a_table_finds(spark: Any, source: str, path: str, tmp_path: Path, strategy: str) -> None:
     rules = some_rules(50, seed=9)
     save_shards(path, rules, 2)

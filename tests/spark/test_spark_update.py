@@ -33,8 +33,9 @@ def _check(path: str, rules: dict[Any, str]) -> None:
     assert opened.types() == expected.types()
 
 
-@pytest.mark.everywhere
-@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize(
+    "shards", [pytest.param(1, marks=pytest.mark.everywhere_in_soak), pytest.param(3, marks=pytest.mark.everywhere)]
+)
 def test_insert_replace_delete(spark: Any, path: str, shards: int) -> None:
     rules = dict(sound_rules(300))
     mws.build(frame(spark, rules.items()), path, shards=shards)

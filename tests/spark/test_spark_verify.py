@@ -47,7 +47,7 @@ def test_right_hits_in_either_form(spark: Any, events: Any, rules: Any, hits: li
     assert mws.verify(events, rules, arrays).collect() == []
 
 
-@pytest.mark.everywhere
+@pytest.mark.everywhere_in_soak
 def test_a_lost_and_an_invented_hit_are_found(spark: Any, events: Any, rules: Any, hits: list[tuple[int, str]]) -> None:
     lost, invented = hits[100], (3, "r39")
     assert invented not in hits

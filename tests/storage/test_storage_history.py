@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from matchwood.errors import CorruptSnapshot, InvalidArgument
-from matchwood.storage import Part, begin, current_version, load, rollback, save, vacuum, versions
+from matchwood.storage import Part, begin, current_version, load, place_of, rollback, save, vacuum, versions
 from matchwood.storage import staging as staging_module
+from matchwood.storage.local import LocalPlace
 from tests.storage.snapshot_samples import content
 
 NOW = "0 seconds"
@@ -158,6 +159,15 @@ def test_vacuum_removes_what_unfinished_saves_left_but_not_those_under_way(five:
     assert not (five / "CURRENT.new-0123456789ab").exists()
     assert (five / "keep me").exists()
     assert fresh.publish([fresh.write_part("0", Part())], {}) == 7
+
+
+def test_vacuum_meets_what_goes_in_the_same_moment(five: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names were listed when they were still there: by another vacuum, or by a save that has just ended."""
+    gone = ["CURRENT.new-0123456789ab", "v000006"]
+    names = LocalPlace.names
+    monkeypatch.setattr(LocalPlace, "names", lambda place: [*names(place), *gone])
+    assert [place_of(five).changed(name) for name in gone] == [0, 0]
+    assert vacuum(five, keep=5, grace=NOW) == []
 
 
 @pytest.mark.parametrize("keep", [0, -1, True, 1.5, "3"])

@@ -58,6 +58,22 @@ def test_of_many_at_once_one_wins(place: storage.Place) -> None:
     assert storage.current_version(place) == won[0]
 
 
+@pytest.mark.parametrize("step", ["write", "files"])
+def test_a_version_that_another_gives_up_while_it_is_claimed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    place = RemotePlace(fs.LocalFileSystem(), str(tmp_path))
+    original = getattr(RemotePlace, step)
+
+    def without_directory(self: RemotePlace, name: str, *rest: object) -> object:
+        if name.startswith("v000001"):
+            shutil.rmtree(tmp_path / "v000001")
+        return original(self, name, *rest)
+
+    monkeypatch.setattr(RemotePlace, step, without_directory)
+    assert storage.begin(place).version == 2
+
+
 def test_parts_are_taken_over(place: storage.Place) -> None:
     storage.save(place, {"0": _part(3), "1": _part(4)}, {})
     old = storage.load(place)

@@ -193,6 +193,19 @@ def test_old_copies_are_forgotten(tmp_path: Path, cache: Path) -> None:
     assert load(place, version=1).parts["0"].arrays["it"][0] == 1
 
 
+def test_old_copies_that_another_process_removes_first(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = subtree(tmp_path)
+    for value in (1, 2):
+        save(place, {"0": Part({}, {"it": np.array([value])})}, {})
+    load(place, version=1)
+    monkeypatch.setattr(Path, "iterdir", lambda path: (path / name for name in [*os.listdir(path), "gone"]))
+    is_dir = Path.is_dir
+    monkeypatch.setattr(Path, "is_dir", lambda path, **how: path.name == "gone" or is_dir(path, **how))
+    assert load(place).parts["0"].arrays["it"][0] == 2
+
+
 def test_current_that_is_away_for_a_moment_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = subtree(tmp_path)
     save(place, sample_parts(), HEADER)
