@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from matchwood._hashing import mix64
 from matchwood._jit import kernel
 from matchwood.engines._access_kernels import UNUSED
-from matchwood.engines._candidate_kernels import ALWAYS_WIDTH, HEAD
+from matchwood.engines._candidate_kernels import HEAD
+from matchwood.engines._pack_kernels import HEAD_WIDTH, MASK_WIDTH, PACK_START, PLAIN_WIDTH
+from matchwood.engines._packing_kernels import MOST_ENTRIES, write_candidate, write_pack_head
 from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines._tail_kernels import (
+    ALWAYS_WIDTH,
     LAST,
     MASKED,
     MASKED_WIDTH,
@@ -30,7 +34,7 @@ from matchwood.engines._tail_kernels import (
 
 
 @kernel
-def _constraint_of(conjunctions: Any, unit: int, attribute: int) -> int:
+def _constraint_of(conjunctions: Any, unit: int, attribute: Any) -> int:
     """Where the record of a unit's constraint on an attribute begins; -1 if it has none."""
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
         if conjunctions.records[WIDTH * position] >> FLAG_BITS == attribute:
@@ -106,4 +110,74 @@ def wrong_candidates(
         for head in range(starts[found], starts[found] + counts[found]):
             if live[tails[heads[HEAD * head + 3]]]:
                 wrong += not _is_right(conjunctions, access, wanted, heads, tails, head)
+    return wrong
+
+
+@kernel
+def _sum_of(packs: Any, at: int, count: int, width: int) -> Any:
+    """A number that tells entries apart from others, whatever their order."""
+    total = np.uint64(0)
+    for entry in range(at, at + width * count, width):
+        mixed = np.uint64(0)
+        for word in range(width):
+            mixed = mix64(mixed ^ np.uint64(np.uint32(packs[entry + word])))
+        total += mixed
+    return total
+
+
+@kernel
+def _packed_is_right(
+    conjunctions: Any, access: Any, wanted: int, packs: Any, head: Any, unit: int, owner: int, plain: Any, plains: int,
+    masked: Any, masks: int, order: Any, written: Any,
+) -> Any:  # fmt: skip
+    """Whether the head and the entries of a candidate are those that its unit would be written with."""
+    first, count, given = conjunctions.offsets[unit], conjunctions.offsets[unit + 1] - conjunctions.offsets[unit], 0
+    for nth in range(wanted):
+        given += access[wanted * unit + nth] != UNUSED
+    found = _constraint_of(conjunctions, unit, np.int64(packs[head]) & 0xFFFF)
+    if found < 0 or count > len(order):
+        return False
+    test = found // WIDTH - first
+    if is_access(access, wanted * unit, wanted, test):
+        test = -1
+        if given < count:
+            return False
+    middle = PLAIN_WIDTH * (MOST_ENTRIES + 1)
+    single, plain_end, mask_end = write_candidate(
+        conjunctions, unit, order, 0, access, wanted, test, owner, written, HEAD_WIDTH, HEAD_WIDTH + middle
+    )
+    decided = test >= 0 and conjunctions.records[found] & SEVERAL == 0
+    write_pack_head(conjunctions, unit, access, wanted, test, count - given - decided, single, written, 0)
+    same = packs[head] == written[0] and packs[head + 1] == written[1]
+    same &= plain_end == HEAD_WIDTH + PLAIN_WIDTH * plains
+    same &= mask_end == HEAD_WIDTH + middle + MASK_WIDTH * masks
+    if not same or single > plains:
+        return False
+    rest, behind, masked_behind = plain + PLAIN_WIDTH * single, HEAD_WIDTH + PLAIN_WIDTH * single, HEAD_WIDTH + middle
+    same = _sum_of(packs, plain, single, PLAIN_WIDTH) == _sum_of(written, HEAD_WIDTH, single, PLAIN_WIDTH)
+    same &= _sum_of(packs, rest, plains - single, PLAIN_WIDTH) == _sum_of(written, behind, plains - single, PLAIN_WIDTH)
+    return same & (_sum_of(packs, masked, masks, MASK_WIDTH) == _sum_of(written, masked_behind, masks, MASK_WIDTH))
+
+
+@kernel
+def wrong_packed(conjunctions: Any, access: Any, wanted: int, packs: Any, live: Any) -> int:
+    """How many packed candidates of live units do not test what they should."""
+    order = np.arange(2 * MOST_ENTRIES)
+    written = np.empty(HEAD_WIDTH + (PLAIN_WIDTH + MASK_WIDTH) * (MOST_ENTRIES + 1), dtype=np.int32)
+    wrong, at = 0, np.int64(0)
+    while at < len(packs):
+        count, head_at = packs[at], at + PACK_START
+        unit_at = head_at + HEAD_WIDTH * count
+        begin_at = unit_at + count
+        plain_at = begin_at + count + 1
+        mask_at = plain_at + PLAIN_WIDTH * packs[at + 1]
+        at = mask_at + MASK_WIDTH * packs[at + 2]
+        for owner in range(count):
+            begin, end = packs[begin_at + owner], packs[begin_at + owner + 1]
+            if live[packs[unit_at + owner]]:
+                wrong += not _packed_is_right(
+                    conjunctions, access, wanted, packs, head_at + HEAD_WIDTH * owner, packs[unit_at + owner], owner,
+                    plain_at + PLAIN_WIDTH * (begin & 0xFFFF), (end & 0xFFFF) - (begin & 0xFFFF),
+                    mask_at + MASK_WIDTH * (begin >> 16), (end >> 16) - (begin >> 16), order, written,
+                )  # fmt: skip
     return wrong
