@@ -238,11 +238,12 @@ def write_packs(
 
 @kernel
 def _entries_are_safe(packs: Any, at: Any, count: Any, width: int, owners: Any, attributes: int) -> Any:
-    sound = np.bool_(True)
     for entry in range(at, at + width * count, width):
-        sound &= np.uint32(packs[entry]) & np.uint32(0xFFFF) < np.uint32(attributes)
-        sound &= np.uint32(packs[entry + 1]) >> np.uint32(16) < np.uint32(owners)
-    return sound
+        if np.uint32(packs[entry]) & np.uint32(0xFFFF) >= np.uint32(attributes):
+            return False
+        if np.uint32(packs[entry + 1]) >> np.uint32(16) >= np.uint32(owners):
+            return False
+    return True
 
 
 @kernel
