@@ -10,8 +10,8 @@ from matchwood._hashing import mix64
 from matchwood._jit import kernel
 from matchwood.engines._access_kernels import UNUSED
 from matchwood.engines._candidate_kernels import HEAD
-from matchwood.engines._pack_kernels import HEAD_WIDTH, MASK_WIDTH, PACK_START, PLAIN_WIDTH
-from matchwood.engines._packing_kernels import MOST_ENTRIES, write_candidate, write_pack_head
+from matchwood.engines._pack_kernels import HEAD_WIDTH, MARK_WIDTH, MASK_WIDTH, PACK_START, PLAIN_WIDTH, pack_end
+from matchwood.engines._packing_kernels import MOST_ENTRIES, entries_of, write_candidate, write_mark, write_pack_head
 from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines._tail_kernels import (
     ALWAYS_WIDTH,
@@ -127,10 +127,10 @@ def _sum_of(packs: Any, at: int, count: int, width: int) -> Any:
 
 @kernel
 def _packed_is_right(
-    conjunctions: Any, access: Any, wanted: int, packs: Any, head: Any, unit: int, owner: int, plain: Any, plains: int,
-    masked: Any, masks: int, order: Any, written: Any,
-) -> Any:  # fmt: skip
-    """Whether the head and the entries of a candidate are those that its unit would be written with."""
+    conjunctions: Any, access: Any, wanted: int, packs: Any, head: Any, mark: Any, owner: int, order: Any, written: Any
+) -> Any:
+    """Whether the head, the mark and the entries of a candidate are those that its unit would be written with."""
+    unit = packs[mark]
     first, count, given = conjunctions.offsets[unit], conjunctions.offsets[unit + 1] - conjunctions.offsets[unit], 0
     for nth in range(wanted):
         given += access[wanted * unit + nth] != UNUSED
@@ -142,42 +142,46 @@ def _packed_is_right(
         test = -1
         if given < count:
             return False
-    middle = PLAIN_WIDTH * (MOST_ENTRIES + 1)
+    plain_at, plains, mask_at, masks, alone = entries_of(packs, mark)
+    begin = HEAD_WIDTH + MARK_WIDTH
+    middle = begin + PLAIN_WIDTH * (MOST_ENTRIES + 1)
     single, plain_end, mask_end = write_candidate(
-        conjunctions, unit, order, 0, access, wanted, test, owner, written, HEAD_WIDTH, HEAD_WIDTH + middle
+        conjunctions, unit, order, 0, access, wanted, test, owner, written, begin, middle
     )
-    decided = test >= 0 and conjunctions.records[found] & SEVERAL == 0
-    write_pack_head(conjunctions, unit, access, wanted, test, count - given - decided, single, written, 0)
-    same = packs[head] == written[0] and packs[head + 1] == written[1]
-    same &= plain_end == HEAD_WIDTH + PLAIN_WIDTH * plains
-    same &= mask_end == HEAD_WIDTH + middle + MASK_WIDTH * masks
-    if not same or single > plains:
+    left = count - given - (test >= 0 and conjunctions.records[found] & SEVERAL == 0)
+    if plain_end != begin + PLAIN_WIDTH * plains or mask_end != middle + MASK_WIDTH * masks or single != alone:
         return False
-    rest, behind, masked_behind = plain + PLAIN_WIDTH * single, HEAD_WIDTH + PLAIN_WIDTH * single, HEAD_WIDTH + middle
-    same = _sum_of(packs, plain, single, PLAIN_WIDTH) == _sum_of(written, HEAD_WIDTH, single, PLAIN_WIDTH)
+    write_pack_head(conjunctions, unit, access, wanted, test, left, written, 0)
+    write_mark(unit, mark, plain_at, plains, mask_at, masks, left, single, written, HEAD_WIDTH)
+    same = packs[head] == written[0] and packs[head + 1] == written[1]
+    for word in range(MARK_WIDTH):
+        same &= packs[mark + word] == written[HEAD_WIDTH + word]
+    rest, behind = plain_at + PLAIN_WIDTH * single, begin + PLAIN_WIDTH * single
+    same &= _sum_of(packs, plain_at, single, PLAIN_WIDTH) == _sum_of(written, begin, single, PLAIN_WIDTH)
     same &= _sum_of(packs, rest, plains - single, PLAIN_WIDTH) == _sum_of(written, behind, plains - single, PLAIN_WIDTH)
-    return same & (_sum_of(packs, masked, masks, MASK_WIDTH) == _sum_of(written, masked_behind, masks, MASK_WIDTH))
+    return same & (_sum_of(packs, mask_at, masks, MASK_WIDTH) == _sum_of(written, middle, masks, MASK_WIDTH))
 
 
 @kernel
 def wrong_packed(conjunctions: Any, access: Any, wanted: int, packs: Any, live: Any) -> int:
-    """How many packed candidates of live units do not test what they should."""
-    order = np.arange(2 * MOST_ENTRIES)
-    written = np.empty(HEAD_WIDTH + (PLAIN_WIDTH + MASK_WIDTH) * (MOST_ENTRIES + 1), dtype=np.int32)
-    wrong, at = 0, np.int64(0)
+    """How many packed candidates of live units do not test what they should, or are not alone with their entries."""
+    order, wrong, at = np.arange(2 * MOST_ENTRIES), 0, np.int64(0)
+    written = np.empty(
+        HEAD_WIDTH + MARK_WIDTH + (PLAIN_WIDTH + MASK_WIDTH) * (MOST_ENTRIES + 1), dtype=np.int32
+    )  # fmt: skip
     while at < len(packs):
-        count, head_at = packs[at], at + PACK_START
-        unit_at = head_at + HEAD_WIDTH * count
-        begin_at = unit_at + count
-        plain_at = begin_at + count + 1
-        mask_at = plain_at + PLAIN_WIDTH * packs[at + 1]
-        at = mask_at + MASK_WIDTH * packs[at + 2]
-        for owner in range(count):
-            begin, end = packs[begin_at + owner], packs[begin_at + owner + 1]
-            if live[packs[unit_at + owner]]:
-                wrong += not _packed_is_right(
-                    conjunctions, access, wanted, packs, head_at + HEAD_WIDTH * owner, packs[unit_at + owner], owner,
-                    plain_at + PLAIN_WIDTH * (begin & 0xFFFF), (end & 0xFFFF) - (begin & 0xFFFF),
-                    mask_at + MASK_WIDTH * (begin >> 16), (end >> 16) - (begin >> 16), order, written,
-                )  # fmt: skip
+        head = at + PACK_START
+        mark = head + HEAD_WIDTH * packs[at]
+        entry = mark + MARK_WIDTH * packs[at]
+        masked = entry + PLAIN_WIDTH * packs[at + 1]
+        for owner in range(packs[at]):
+            plain_at, plains, mask_at, masks, _ = entries_of(packs, mark)
+            if plain_at != entry or mask_at != masked:
+                wrong += 1
+            elif live[packs[mark]]:
+                wrong += not _packed_is_right(conjunctions, access, wanted, packs, head, mark, owner, order, written)
+            entry, masked = plain_at + PLAIN_WIDTH * plains, mask_at + MASK_WIDTH * masks
+            head, mark = head + HEAD_WIDTH, mark + MARK_WIDTH
+        at = pack_end(packs, at)
+        wrong += masked != at
     return wrong

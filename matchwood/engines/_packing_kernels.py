@@ -8,13 +8,25 @@ import numpy as np
 
 from matchwood._jit import kernel
 from matchwood.encoding.dyadic import block_end
-from matchwood.engines._pack_kernels import HEAD_WIDTH, MASK_WIDTH, PACK_START, PACKED, PLAIN_WIDTH, RANK_SHIFT
+from matchwood.engines._pack_kernels import (
+    COUNT_BITS,
+    HEAD_WIDTH,
+    MARK_WIDTH,
+    MASK_FAR,
+    MASK_WIDTH,
+    PACK_START,
+    PACKED,
+    PLAIN_FAR,
+    PLAIN_WIDTH,
+    RANK_SHIFT,
+    pack_end,
+)
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
 from matchwood.engines._tail_kernels import is_access
 
 MOST_ATTRIBUTES = 2**16
-MOST_ENTRIES = 127
-"""Entries of one kind that a packed unit may have: a pack counts all of its own in 16 bits."""
+MOST_ENTRIES = 2**COUNT_BITS - 1
+"""Entries of one kind that a packed unit may have, as marks count them."""
 
 MOST_PIECES = 8
 """Intervals that a packed unit's constraint may have; more are looked for, and not tried in turn."""
@@ -166,17 +178,16 @@ def plan_packs(
 
 @kernel
 def write_pack_head(
-    conjunctions: Any, unit: int, access: Any, wanted: int, test: int, left: int, single: int, packs: Any, at: int
+    conjunctions: Any, unit: int, access: Any, wanted: int, test: int, left: int, packs: Any, at: int
 ) -> None:
     """Write a candidate's head. Without a test it asks for what the list has found, some label of its attribute."""
     records, first = conjunctions.records, WIDTH * conjunctions.offsets[unit]
-    above = left | single << 8
     if test >= 0:
         low, high = hull(records, conjunctions.intervals, first + WIDTH * test)
-        _write_plain(np.int64(records[first + WIDTH * test] >> FLAG_BITS), low, high, above, packs, at)
+        _write_plain(np.int64(records[first + WIDTH * test] >> FLAG_BITS), low, high, left, packs, at)
     else:
         attribute = np.int64(records[first + WIDTH * access[wanted * unit]] >> FLAG_BITS)
-        packs[at], packs[at + 1] = attribute, np.int32(np.uint32(LAST_RANK | above << 16))
+        packs[at], packs[at + 1] = attribute, np.int32(np.uint32(LAST_RANK | np.int64(left) << 16))
 
 
 @kernel
@@ -200,6 +211,16 @@ def write_candidate(
 
 
 @kernel
+def write_mark(
+    unit: int, mark: Any, plain: Any, plains: int, masked: Any, masks: int, left: int, single: int, packs: Any, at: Any
+) -> None:
+    """Write the mark of a candidate to `at`, of which `mark` is where it is in the end."""
+    packs[at] = unit
+    packs[at + 1] = np.int32(np.uint32((plain - mark) | (plains | (left - single) << COUNT_BITS) << PLAIN_FAR))
+    packs[at + 2] = np.int32(np.uint32((masked - mark) | (masks | single << COUNT_BITS) << MASK_FAR))
+
+
+@kernel
 def write_packs(
     conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, tests: Any, needed: Any, plain: Any,
     masked: Any, places: Any, counts: Any, packs: Any,
@@ -213,26 +234,23 @@ def write_packs(
             for place in places[posting : posting + count]:
                 plains, masks = plains + plain[place], masks + masked[place]
             packs[at], packs[at + 1], packs[at + 2] = count, plains, masks
-            head_at = at + PACK_START
-            unit_at = head_at + HEAD_WIDTH * count
-            begin_at = unit_at + count
-            plain_at = begin_at + count + 1
-            mask_at = plain_at + PLAIN_WIDTH * plains
-            at = mask_at + MASK_WIDTH * masks
-            plains, masks = plain_at, mask_at
+            head = at + PACK_START
+            mark = head + HEAD_WIDTH * count
+            plain_end = mark + MARK_WIDTH * count
+            mask_end = plain_end + PLAIN_WIDTH * plains
+            at = mask_end + MASK_WIDTH * masks
             for owner in range(count):
-                place = places[posting + owner]
+                place, plain_at, mask_at = places[posting + owner], plain_end, mask_end
                 unit, test = units[place], tests[place]
-                packs[unit_at + owner] = unit
-                packs[begin_at + owner] = (plains - plain_at) // PLAIN_WIDTH | (masks - mask_at) // MASK_WIDTH << 16
-                single, plains, masks = write_candidate(
+                single, plain_end, mask_end = write_candidate(
                     conjunctions, unit, ranking.order, ranking.starts[place], access, wanted, test, owner, packs,
-                    plains, masks,
+                    plain_at, mask_at,
                 )  # fmt: skip
-                write_pack_head(
-                    conjunctions, unit, access, wanted, test, needed[place], single, packs, head_at + HEAD_WIDTH * owner
+                write_pack_head(conjunctions, unit, access, wanted, test, needed[place], packs, head)
+                write_mark(
+                    unit, mark, plain_at, plain[place], mask_at, masked[place], needed[place], single, packs, mark
                 )
-            packs[begin_at + count] = (plains - plain_at) // PLAIN_WIDTH | (masks - mask_at) // MASK_WIDTH << 16
+                head, mark = head + HEAD_WIDTH, mark + MARK_WIDTH
             posting, left = posting + count, left - count
 
 
@@ -247,6 +265,24 @@ def _entries_are_safe(packs: Any, at: Any, count: Any, width: int, owners: Any, 
 
 
 @kernel
+def entries_of(packs: Any, mark: Any) -> Any:
+    """Where the plain and the masked entries of a mark begin, how many there are, and how many decide alone."""
+    plain, masked, low = np.uint32(packs[mark + 1]), np.uint32(packs[mark + 2]), (1 << COUNT_BITS) - 1
+    plain_at = mark + np.int64(plain & np.uint32((1 << PLAIN_FAR) - 1))
+    mask_at = mark + np.int64(masked & np.uint32((1 << MASK_FAR) - 1))
+    plains, masks = np.int64(plain >> np.uint32(PLAIN_FAR)) & low, np.int64(masked >> np.uint32(MASK_FAR)) & low
+    return plain_at, plains, mask_at, masks, np.int64(masked >> np.uint32(MASK_FAR + COUNT_BITS))
+
+
+@kernel
+def _mark_is_safe(packs: Any, mark: Any, first: Any, middle: Any, end: Any) -> Any:
+    """Whether the entries of a mark are among the plain ones first : middle and the masked ones middle : end."""
+    plain_at, plains, mask_at, masks, single = entries_of(packs, mark)
+    sound = first <= plain_at and plain_at + PLAIN_WIDTH * plains <= middle and single <= plains
+    return sound and middle <= mask_at and mask_at + MASK_WIDTH * masks <= end
+
+
+@kernel
 def check_packs(packs: Any, starts: Any, units: int, attributes: int) -> bool:
     """Whether packs fill the stretches of their lists, and none could lead a kernel out of its arrays."""
     for found in range(len(starts) - 1):
@@ -257,26 +293,23 @@ def check_packs(packs: Any, starts: Any, units: int, attributes: int) -> bool:
             count, plains, masks = np.int64(packs[at]), np.int64(packs[at + 1]), np.int64(packs[at + 2])
             if not 0 < count <= PACKED or min(plains, masks) < 0 or max(plains, masks) > MOST_ENTRIES * PACKED:
                 return False
-            head_at = at + PACK_START
-            unit_at = head_at + HEAD_WIDTH * count
-            begin_at = unit_at + count
-            plain_at = begin_at + count + 1
+            head = at + PACK_START
+            mark = head + HEAD_WIDTH * count
+            plain_at = mark + MARK_WIDTH * count
             mask_at = plain_at + PLAIN_WIDTH * plains
             at = mask_at + MASK_WIDTH * masks
-            if at > end or packs[begin_at + count] != plains | masks << 16:
+            if at > end:
                 return False
-            sound = _entries_are_safe(packs, plain_at, plains, PLAIN_WIDTH, count, attributes)
-            sound &= _entries_are_safe(packs, mask_at, masks, MASK_WIDTH, count, attributes)
-            plain, mask = 0, 0
-            for owner in range(count):
-                head = head_at + HEAD_WIDTH * owner
-                sound &= np.uint32(packs[head]) & np.uint32(0xFFFF) < np.uint32(attributes)
-                sound &= 0 <= packs[unit_at + owner] < units
-                begin, mask_begin = packs[begin_at + owner] & 0xFFFF, packs[begin_at + owner] >> 16
-                sound &= plain <= begin and mask <= mask_begin
-                plain, mask = begin + (np.uint32(packs[head + 1]) >> np.uint32(24)), mask_begin
-            if not (sound and plain <= plains and mask <= masks):
+            if not _entries_are_safe(packs, plain_at, plains, PLAIN_WIDTH, count, attributes):
                 return False
+            if not _entries_are_safe(packs, mask_at, masks, MASK_WIDTH, count, attributes):
+                return False
+            for _ in range(count):
+                if np.uint32(packs[head]) & np.uint32(0xFFFF) >= np.uint32(attributes):
+                    return False
+                if not 0 <= packs[mark] < units or not _mark_is_safe(packs, mark, plain_at, mask_at, at):
+                    return False
+                head, mark = head + HEAD_WIDTH, mark + MARK_WIDTH
     return True
 
 
@@ -287,10 +320,10 @@ def packed_units(packs: Any, starts: Any, lists: Any, units: Any) -> int:
     for found in range(len(starts) - 1):
         at = starts[found]
         while at < starts[found + 1]:
-            count = packs[at]
-            for owner in range(count):
+            mark = at + PACK_START + HEAD_WIDTH * packs[at]
+            for owner in range(packs[at]):
                 if written < len(units):
-                    lists[written], units[written] = found, packs[at + PACK_START + HEAD_WIDTH * count + owner]
+                    lists[written], units[written] = found, packs[mark + MARK_WIDTH * owner]
                 written += 1
-            at += PACK_START + (HEAD_WIDTH + 2) * count + 1 + PLAIN_WIDTH * packs[at + 1] + MASK_WIDTH * packs[at + 2]
+            at = pack_end(packs, at)
     return written

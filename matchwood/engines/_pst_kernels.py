@@ -10,12 +10,15 @@ from matchwood._hashing import mix64
 from matchwood._jit import bare_kernel, kernel
 from matchwood.encoding.dyadic import ancestor
 from matchwood.engines._candidate_kernels import HEAD
-from matchwood.engines._pack_kernels import verify_packs
+from matchwood.engines._pack_kernels import PACKED, pack_end, verify_marks, verify_pack
 from matchwood.engines._posting_kernels import EMPTY, key_of, slot_of
 from matchwood.engines._signature_kernels import keep_signed
 from matchwood.engines._space_list_kernels import attribute_bit, combined_key, filter_bit
 from matchwood.engines._tail_kernels import LINE, LIVE, touch_tails, verify_tails
 from matchwood.engines._verify_kernels import clear, scatter, verify
+
+PACK_SHARE = 7
+"""About so many times the size of its heads a pack has."""
 
 BLOCK = 4096
 """Candidates that are verified together, after their tails have been touched."""
@@ -81,13 +84,16 @@ def _probe_combinations(
 
 
 @bare_kernel
-def _touch(heads: Any, starts: Any, counts: Any, found: Any, count: int) -> Any:
-    """Read one integer of every cache line of the lists. The loads are independent, so their misses overlap."""
+def _touch(heads: Any, starts: Any, counts: Any, packs: Any, pack_starts: Any, found: Any, count: int) -> Any:
+    """Read one integer of every cache line of the lists' heads. The loads are independent, so their misses overlap."""
     touched = np.int32(0)
     for place in range(count):
         start = np.uint64(HEAD * starts[found[place]])
         for at in range(start, start + np.uint64(HEAD * counts[found[place]]), np.uint64(LINE)):
             touched ^= heads[at]
+        start, stop = np.uint64(pack_starts[found[place]]), np.uint64(pack_starts[found[place] + 1])
+        for at in range(start, start + (stop - start) // np.uint64(PACK_SHARE), np.uint64(LINE)):
+            touched ^= packs[at]
     return touched
 
 
@@ -124,11 +130,17 @@ def _examine(
 ) -> Any:  # fmt: skip
     """All hits in the lists found; returns their end."""
     heads, tails, starts, counts = lists.heads, lists.tails, lists.starts, lists.counts
-    packs, pack_starts = lists.packs, lists.pack_starts
+    packs, pack_starts, waiting = lists.packs, lists.pack_starts, 0
     for place in range(count):
         start, stop = pack_starts[found[place]], pack_starts[found[place] + 1]
-        if start < stop:
-            used = verify_packs(packs, start, stop, labels, left, passing, states, stale, units, used, work)
+        while start < stop:
+            if waiting + PACKED > BLOCK:
+                used, waiting = verify_marks(packs, passing, waiting, labels, states, stale, units, used), 0
+            used, waiting, kept = verify_pack(packs, start, labels, left, passing, waiting, states, stale, units, used)
+            work[1] += packs[start]
+            work[2] += kept
+            start = pack_end(packs, start)
+    used = verify_marks(packs, passing, waiting, labels, states, stale, units, used)
     waiting = 0
     for place in range(count):
         start = starts[found[place]]
@@ -169,7 +181,9 @@ def match_lists(
                 lists.combined_table, lists.combined_filter, lists.keys, lists.next_attributes, lists.next_levels,
                 spaces, attributes, levels, count, depth, found, total,
             )  # fmt: skip
-        touched ^= _touch(lists.heads, lists.starts, lists.counts, found, total)
+        touched ^= _touch(
+            lists.heads, lists.starts, lists.counts, lists.packs, lists.pack_starts, found, total
+        )  # fmt: skip
         used = _examine(
             lists, intervals, signatures, found, total, states, stale, labels, passing, left, units, used, work
         )  # fmt: skip

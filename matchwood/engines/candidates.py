@@ -274,6 +274,7 @@ class Candidates:
             packing = packed(
                 conjunctions, units, ranking, access, self._wanted, tests, sizes, lists, self.lists, self._least
             )  # fmt: skip
+            _refuse_words(len(packing.packs))
             self._columns["packs"] = Growable(np.int32, packing.packs)
             self._columns["pack_starts"] = Growable(np.int64, packing.starts)
             self._added.writable()[:] -= packing.gains
@@ -284,8 +285,7 @@ class Candidates:
         heads = self._columns["heads"].writable()
         place_heads(sizes, lists, starts, counts, capacities, added, heads, used)
         end, needed = len(tails), int((words * np.where(sizes > MOST_COPIES, 1, sizes)).sum())
-        if end + needed > _MOST_WORDS:
-            raise LimitExceeded("the candidates of one index take more than 8 GB: split the rules over several")
+        _refuse_words(end + needed)
         tails.resize(end + needed)
         touched = np.unique(lists) if len(lists) * 16 < self.lists else np.flatnonzero(added).astype(np.int32)
         touched = touched[np.argsort(starts[touched], kind="stable")]
@@ -359,6 +359,11 @@ def count_blocks(
     blocks = np.zeros(wanted * len(units), dtype=np.int64)
     count_spaces(conjunctions, units, access, wanted, blocks)
     return blocks
+
+
+def _refuse_words(count: int) -> None:
+    if count > _MOST_WORDS:
+        raise LimitExceeded("the candidates of one index take more than 8 GB: split the rules over several")
 
 
 def _empty_table(size: int) -> Growable:

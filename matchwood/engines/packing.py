@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.engines._candidate_kernels import MOST_COPIES
-from matchwood.engines._pack_kernels import HEAD_WIDTH, MASK_WIDTH, PACK_START, PACKED, PLAIN_WIDTH
+from matchwood.engines._pack_kernels import HEAD_WIDTH, MARK_WIDTH, MASK_WIDTH, PACK_START, PACKED, PLAIN_WIDTH
 from matchwood.engines._packing_kernels import NOT_PACKED, packed_units, plan_packs, write_packs
 from matchwood.engines.access import Ranking
 from matchwood.engines.conjunctions import Conjunctions
@@ -56,7 +56,7 @@ def packed(
     gains = np.bincount(lists[order], minlength=count)
     entries = np.bincount(lists[order], (PLAIN_WIDTH * plain + MASK_WIDTH * masked)[places[order]], minlength=count)
     starts = np.zeros(count + 1, dtype=np.int64)
-    words = (PACK_START + 1) * -(-gains // PACKED) + (HEAD_WIDTH + 2) * gains + entries.astype(np.int64)
+    words = PACK_START * -(-gains // PACKED) + (HEAD_WIDTH + MARK_WIDTH) * gains + entries.astype(np.int64)
     np.cumsum(words, out=starts[1:])
     packs = np.empty(starts[-1], dtype=np.int32)
     write_packs(
