@@ -25,7 +25,7 @@ class PSTBloom(AccessEngine):
     """
 
     name: ClassVar[str] = "pstbloom"
-    options: ClassVar[Mapping[str, Any]] = {"signatures": False, "signature_bits": 8, "packed": 32}
+    options: ClassVar[Mapping[str, Any]] = {"signatures": False, "signature_bits": 8, "packed": 16}
     limits: ClassVar[Mapping[str, tuple[int, int]]] = {"signature_bits": (1, 64), "packed": (0, 2**20)}
 
     def _lists(self) -> Candidates:

@@ -23,7 +23,7 @@ class PSTHash(AccessEngine):
     """
 
     name: ClassVar[str] = "psthash"
-    options: ClassVar[Mapping[str, Any]] = {"access": 2, "most_spaces": 16, "dense": 4096, "packed": 32}
+    options: ClassVar[Mapping[str, Any]] = {"access": 2, "most_spaces": 16, "dense": 4096, "packed": 16}
     limits: ClassVar[Mapping[str, tuple[int, int]]] = {
         "access": (1, 4), "most_spaces": (1, 1024), "dense": (0, 2**20), "packed": (0, 2**20),
     }  # fmt: skip

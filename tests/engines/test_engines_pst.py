@@ -319,7 +319,7 @@ def test_options_are_checked(name: str, option: str, value: object, message: str
 def test_options_are_saved_and_must_be_the_same() -> None:
     store, _ = stored(random_conjunctions(np.random.default_rng(8), 20))
     engine = built("psthash", store, access=3)
-    assert engine.header()["options"] == {"access": 3, "most_spaces": 16, "dense": 4096, "packed": 32}
+    assert engine.header()["options"] == {"access": 3, "most_spaces": 16, "dense": 4096, "packed": 16}
     with pytest.raises(CorruptSnapshot, match="options"):
         engine_class("psthash")(store).restore(engine.arrays(), engine.header())
 
