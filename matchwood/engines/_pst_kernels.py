@@ -25,7 +25,7 @@ BLOCK = 4096
 
 
 @bare_kernel
-def _probe_spaces(lists: Any, events: Any, event: int, spaces: Any, attributes: Any, levels: Any) -> int:
+def probe_spaces(lists: Any, events: Any, event: int, spaces: Any, attributes: Any, levels: Any) -> int:
     """The lists of all spaces that hold an event's labels, and the bits of their attributes and levels."""
     table, keys, levels_in_use = lists.table, lists.keys, lists.levels
     found = 0
@@ -173,7 +173,7 @@ def match_lists(
         if len(units) - used < live:
             break
         scatter(events, event, labels)
-        count = _probe_spaces(lists, events, event, spaces, attributes, levels)
+        count = probe_spaces(lists, events, event, spaces, attributes, levels)
         total = min(count, len(found))
         found[:total] = spaces[:total]
         if depth > 1:
