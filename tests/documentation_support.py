@@ -17,8 +17,10 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 from matchwood.cli import main
+from matchwood.progress import Progress
 
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -92,7 +94,11 @@ def run_command(command: str, last_status: int) -> tuple[int, str]:
         return 0, "".join(Path(word).read_text(encoding="utf-8") for word in words[1:])
     assert words[0] == "matchwood", f"cannot execute {command!r} here"
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    with (
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+        mock.patch.object(Progress, "QUIET_SECONDS", 3_600.0),  # a slow machine shows progress, which no page does
+    ):
         status = main(words[1:])
     return status, printed.getvalue()
 

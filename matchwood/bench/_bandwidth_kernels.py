@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._jit import kernel
+from matchwood.engines._pst_kernels import probe_spaces
 
 
 @kernel
@@ -25,3 +26,15 @@ def gather(words: Any, places: Any) -> Any:
     for place in places:
         seen ^= words[np.uint64(place)]
     return seen
+
+
+@kernel
+def in_lists(lists: Any, events: Any, spaces: Any, attributes: Any, levels: Any) -> Any:
+    """The candidates that lie apart in the lists of all these events, and the integers of the packs in them."""
+    apart, packed = np.int64(0), np.int64(0)
+    for event in range(len(events.offsets) - 1):
+        for place in range(probe_spaces(lists, events, event, spaces, attributes, levels)):
+            found = spaces[place]
+            apart += lists.counts[found]
+            packed += lists.pack_starts[found + 1] - lists.pack_starts[found]
+    return apart, packed

@@ -2,8 +2,8 @@
 
 What an event touches follows from the engine's own counters:
 
-    pstbloom   a head of 16 bytes for every candidate, in sequence within its list, and at a place of its own the tail
-               of every candidate that is verified, in whole cache lines
+    pstbloom   the packs of its lists, in sequence; a head of 16 bytes for every other candidate, in sequence within its
+               list, and at a place of its own the tail of each of these that is verified, in whole cache lines
     counting   4 bytes for every posting, in sequence; a counter for every posting, at a random place; and all counters
                once more, in sequence, when they are reset
 
@@ -21,13 +21,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from matchwood.bench._bandwidth_kernels import gather, stream
+from matchwood.bench._bandwidth_kernels import gather, in_lists, stream
 from matchwood.bench.encoded_rules import CHECKED_EVENTS, Encoded, check, encoded
 from matchwood.bench.frame import Part, Place
 from matchwood.bench.measure import Measured, check_agreement, measure_engine, timed
 from matchwood.bench.setup import warm_up as warm_up_engines
+from matchwood.encoding.dyadic import LEVELS
 from matchwood.encoding.key_columns import frozen
 from matchwood.engines import Engine, Workspace, engine_class
+from matchwood.engines._views import read_only_events
 from matchwood.workloads.ads import ads
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
@@ -40,7 +42,7 @@ STREAMED = {"smoke": 2**22, "quick": 2**28, "full": 2**29, "paper": 2**29}
 """Bytes of the array that tells the bandwidth: far more than any cache holds."""
 
 GATHERED, ROUNDS = 200_000, 7
-_LINE, _HEAD, _POSTING, _PAIR, _HIT = 64, 16, 4, 8, 4
+_LINE, _HEAD, _POSTING, _PAIR, _HIT, _INTEGER = 64, 16, 4, 8, 4, 4
 
 
 class Traffic(NamedTuple):
@@ -100,9 +102,18 @@ def traffic_of(engine: Engine, prepared: Encoded) -> Traffic:
     both = _PAIR * pairs + _HIT * matched
     if engine.name == "counting":
         return Traffic(both + _POSTING * postings + 2 * units, postings, units)
-    tails = engine.stats()["bytes_tails"]
-    lines = math.ceil(tails / max(1, units) / _LINE)
-    return Traffic(both + _HEAD * candidates, lines * verified, tails)
+    stats, (apart, packed) = engine.stats(), _in_lists(engine, prepared)
+    tails, heads = stats["bytes_tails"], stats["postings"] - stats["packed_postings"]
+    lines = math.ceil(tails / max(1, heads) / _LINE)
+    return Traffic(both + _HEAD * apart + _INTEGER * packed, lines * verified * apart / max(1.0, candidates), tails)
+
+
+def _in_lists(engine: Any, prepared: Encoded) -> tuple[float, float]:
+    """The candidates that lie apart in the lists of an event, and the integers of its packs, on average."""
+    events, most = prepared.events, LEVELS * len(prepared.events.attributes)
+    spaces, attributes, levels = (np.empty(most, dtype=kind) for kind in (np.int32, np.uint64, np.uint32))
+    apart, packed = in_lists(engine._candidates.view(), read_only_events(events), spaces, attributes, levels)
+    return apart / events.count, packed / events.count
 
 
 def _work(engine: Engine, prepared: Encoded) -> tuple[float, float, float, float]:

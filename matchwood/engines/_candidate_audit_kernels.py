@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from matchwood._hashing import mix64
 from matchwood._jit import kernel
 from matchwood.engines._access_kernels import UNUSED
-from matchwood.engines._candidate_kernels import ALWAYS_WIDTH, HEAD
+from matchwood.engines._candidate_kernels import HEAD
+from matchwood.engines._pack_kernels import HEAD_WIDTH, MARK_WIDTH, MASK_WIDTH, PACK_START, PLAIN_WIDTH, pack_end
+from matchwood.engines._packing_kernels import MOST_ENTRIES, entries_of, write_candidate, write_mark, write_pack_head
 from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines._tail_kernels import (
+    ALWAYS_WIDTH,
     LAST,
     MASKED,
     MASKED_WIDTH,
@@ -30,7 +34,7 @@ from matchwood.engines._tail_kernels import (
 
 
 @kernel
-def _constraint_of(conjunctions: Any, unit: int, attribute: int) -> int:
+def _constraint_of(conjunctions: Any, unit: int, attribute: Any) -> int:
     """Where the record of a unit's constraint on an attribute begins; -1 if it has none."""
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
         if conjunctions.records[WIDTH * position] >> FLAG_BITS == attribute:
@@ -106,4 +110,78 @@ def wrong_candidates(
         for head in range(starts[found], starts[found] + counts[found]):
             if live[tails[heads[HEAD * head + 3]]]:
                 wrong += not _is_right(conjunctions, access, wanted, heads, tails, head)
+    return wrong
+
+
+@kernel
+def _sum_of(packs: Any, at: int, count: int, width: int) -> Any:
+    """A number that tells entries apart from others, whatever their order."""
+    total = np.uint64(0)
+    for entry in range(at, at + width * count, width):
+        mixed = np.uint64(0)
+        for word in range(width):
+            mixed = mix64(mixed ^ np.uint64(np.uint32(packs[entry + word])))
+        total += mixed
+    return total
+
+
+@kernel
+def _packed_is_right(
+    conjunctions: Any, access: Any, wanted: int, packs: Any, head: Any, mark: Any, owner: int, order: Any, written: Any
+) -> Any:
+    """Whether the head, the mark and the entries of a candidate are those that its unit would be written with."""
+    unit = packs[mark]
+    first, count, given = conjunctions.offsets[unit], conjunctions.offsets[unit + 1] - conjunctions.offsets[unit], 0
+    for nth in range(wanted):
+        given += access[wanted * unit + nth] != UNUSED
+    found = _constraint_of(conjunctions, unit, np.int64(packs[head]) & 0xFFFF)
+    if found < 0 or count > len(order):
+        return False
+    test = found // WIDTH - first
+    if is_access(access, wanted * unit, wanted, test):
+        test = -1
+        if given < count:
+            return False
+    plain_at, plains, mask_at, masks, alone = entries_of(packs, mark)
+    begin = HEAD_WIDTH + MARK_WIDTH
+    middle = begin + PLAIN_WIDTH * (MOST_ENTRIES + 1)
+    single, plain_end, mask_end = write_candidate(
+        conjunctions, unit, order, 0, access, wanted, test, owner, written, begin, middle
+    )
+    left = count - given - (test >= 0 and conjunctions.records[found] & SEVERAL == 0)
+    if plain_end != begin + PLAIN_WIDTH * plains or mask_end != middle + MASK_WIDTH * masks or single != alone:
+        return False
+    write_pack_head(conjunctions, unit, access, wanted, test, left, written, 0)
+    write_mark(unit, mark, plain_at, plains, mask_at, masks, left, single, written, HEAD_WIDTH)
+    same = packs[head] == written[0] and packs[head + 1] == written[1]
+    for word in range(MARK_WIDTH):
+        same &= packs[mark + word] == written[HEAD_WIDTH + word]
+    rest, behind = plain_at + PLAIN_WIDTH * single, begin + PLAIN_WIDTH * single
+    same &= _sum_of(packs, plain_at, single, PLAIN_WIDTH) == _sum_of(written, begin, single, PLAIN_WIDTH)
+    same &= _sum_of(packs, rest, plains - single, PLAIN_WIDTH) == _sum_of(written, behind, plains - single, PLAIN_WIDTH)
+    return same & (_sum_of(packs, mask_at, masks, MASK_WIDTH) == _sum_of(written, middle, masks, MASK_WIDTH))
+
+
+@kernel
+def wrong_packed(conjunctions: Any, access: Any, wanted: int, packs: Any, live: Any) -> int:
+    """How many packed candidates of live units do not test what they should, or are not alone with their entries."""
+    order, wrong, at = np.arange(2 * MOST_ENTRIES), 0, np.int64(0)
+    written = np.empty(
+        HEAD_WIDTH + MARK_WIDTH + (PLAIN_WIDTH + MASK_WIDTH) * (MOST_ENTRIES + 1), dtype=np.int32
+    )  # fmt: skip
+    while at < len(packs):
+        head = at + PACK_START
+        mark = head + HEAD_WIDTH * packs[at]
+        entry = mark + MARK_WIDTH * packs[at]
+        masked = entry + PLAIN_WIDTH * packs[at + 1]
+        for owner in range(packs[at]):
+            plain_at, plains, mask_at, masks, _ = entries_of(packs, mark)
+            if plain_at != entry or mask_at != masked:
+                wrong += 1
+            elif live[packs[mark]]:
+                wrong += not _packed_is_right(conjunctions, access, wanted, packs, head, mark, owner, order, written)
+            entry, masked = plain_at + PLAIN_WIDTH * plains, mask_at + MASK_WIDTH * masks
+            head, mark = head + HEAD_WIDTH, mark + MARK_WIDTH
+        at = pack_end(packs, at)
+        wrong += masked != at
     return wrong

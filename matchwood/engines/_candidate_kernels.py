@@ -15,7 +15,7 @@ import numpy as np
 from matchwood._jit import kernel
 from matchwood.engines._access_kernels import UNUSABLE, covered
 from matchwood.engines._posting_kernels import room_for
-from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines._record_kernels import SEVERAL, WIDTH
 from matchwood.engines._tail_kernels import (
     MASKED,
     OTHER,
@@ -26,6 +26,7 @@ from matchwood.engines._tail_kernels import (
     kind_of,
     tail_is_safe,
     tail_words,
+    write_head,
     write_tail,
 )
 
@@ -33,10 +34,6 @@ HEAD = 4
 
 MOST_COPIES = 8
 """A unit in more lists than this has one tail for all of them."""
-
-ALWAYS_LOW = -1
-ALWAYS_WIDTH = -(2**31) + 1
-"""A test that every label passes, and NULL_LABEL: 2**31 + 1, taken as unsigned."""
 
 
 @kernel
@@ -80,12 +77,11 @@ def plan_shapes(conjunctions: Any, units: Any, ranking: Any, access: Any, wanted
 
 @kernel
 def plan_candidates(
-    conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, sizes: Any, tests: Any, words: Any
-) -> int:
-    """Choose each unit's first test, tell the size of its tail, and return how much room all tails take."""
+    conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, tests: Any, words: Any
+) -> None:
+    """Choose each unit's first test, and tell how much room its tail takes at most."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     starts, costs = ranking.starts, ranking.costs
-    total = 0
     for place in range(len(units)):
         unit = units[place]
         count = offsets[unit + 1] - offsets[unit]
@@ -98,8 +94,6 @@ def plan_candidates(
             decided = position == tests[place] and records[at] & SEVERAL == 0
             if not decided and not is_access(access, wanted * unit, wanted, position):
                 words[place] += tail_words(records, intervals, at)
-        total += words[place] * (1 if sizes[place] > MOST_COPIES else sizes[place])
-    return total
 
 
 @kernel
@@ -142,14 +136,7 @@ def fill_candidates(
         for head in range(stop - added[found], stop):
             place = heads[HEAD * head + 3]
             unit, test = units[place], tests[place]
-            heads[HEAD * head], heads[HEAD * head + 1], heads[HEAD * head + 2] = 0, ALWAYS_LOW, ALWAYS_WIDTH
-            if test >= 0:
-                at = WIDTH * (offsets[unit] + test)
-                low, high = records[at + 1], records[at + 2]
-                if records[at] & SEVERAL != 0:
-                    low, high = (intervals[2 * low], intervals[2 * high - 1]) if low < high else (0, 0)
-                heads[HEAD * head] = records[at] >> FLAG_BITS
-                heads[HEAD * head + 1], heads[HEAD * head + 2] = low, high - low
+            write_head(records, intervals, offsets[unit], test, heads, HEAD * head)
             if shared[place] < 0:
                 tail = used
                 count = offsets[unit + 1] - offsets[unit]

@@ -7,21 +7,25 @@ from typing import Any
 import numpy as np
 
 from matchwood._hashing import mix64
-from matchwood._jit import kernel
+from matchwood._jit import bare_kernel, kernel
 from matchwood.encoding.dyadic import ancestor
 from matchwood.engines._candidate_kernels import HEAD
+from matchwood.engines._pack_kernels import PACKED, pack_end, verify_marks, verify_pack
 from matchwood.engines._posting_kernels import EMPTY, key_of, slot_of
 from matchwood.engines._signature_kernels import keep_signed
 from matchwood.engines._space_list_kernels import attribute_bit, combined_key, filter_bit
 from matchwood.engines._tail_kernels import LINE, LIVE, touch_tails, verify_tails
 from matchwood.engines._verify_kernels import clear, scatter, verify
 
+PACK_SHARE = 7
+"""About so many times the size of its heads a pack has."""
+
 BLOCK = 4096
 """Candidates that are verified together, after their tails have been touched."""
 
 
-@kernel
-def _probe_spaces(lists: Any, events: Any, event: int, spaces: Any, attributes: Any, levels: Any) -> int:
+@bare_kernel
+def probe_spaces(lists: Any, events: Any, event: int, spaces: Any, attributes: Any, levels: Any) -> int:
     """The lists of all spaces that hold an event's labels, and the bits of their attributes and levels."""
     table, keys, levels_in_use = lists.table, lists.keys, lists.levels
     found = 0
@@ -79,18 +83,21 @@ def _probe_combinations(
     return used
 
 
-@kernel
-def _touch(heads: Any, starts: Any, counts: Any, found: Any, count: int) -> Any:
-    """Read one integer of every cache line of the lists. The loads are independent, so their misses overlap."""
+@bare_kernel
+def _touch(heads: Any, starts: Any, counts: Any, packs: Any, pack_starts: Any, found: Any, count: int) -> Any:
+    """Read one integer of every cache line of the lists' heads. The loads are independent, so their misses overlap."""
     touched = np.int32(0)
     for place in range(count):
         start = np.uint64(HEAD * starts[found[place]])
         for at in range(start, start + np.uint64(HEAD * counts[found[place]]), np.uint64(LINE)):
             touched ^= heads[at]
+        start, stop = np.uint64(pack_starts[found[place]]), np.uint64(pack_starts[found[place] + 1])
+        for at in range(start, start + (stop - start) // np.uint64(PACK_SHARE), np.uint64(LINE)):
+            touched ^= packs[at]
     return touched
 
 
-@kernel
+@bare_kernel
 def _passing(heads: Any, start: Any, stop: Any, labels: Any, passing: Any, count: Any) -> Any:
     """Collect the tails of the heads start : stop whose test holds, without a branch to mispredict."""
     end = np.uint64(count)
@@ -101,7 +108,7 @@ def _passing(heads: Any, start: Any, stop: Any, labels: Any, passing: Any, count
     return np.int64(end)
 
 
-@kernel
+@bare_kernel
 def _hits(
     tails: Any, intervals: Any, signatures: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any,
     units: Any, used: Any, work: Any,
@@ -116,13 +123,24 @@ def _hits(
     return used
 
 
-@kernel
+@bare_kernel
 def _examine(
     lists: Any, intervals: Any, signatures: Any, found: Any, count: int, states: Any, stale: bool,
-    labels: Any, passing: Any, units: Any, used: Any, work: Any,
+    labels: Any, passing: Any, left: Any, units: Any, used: Any, work: Any,
 ) -> Any:  # fmt: skip
     """All hits in the lists found; returns their end."""
     heads, tails, starts, counts = lists.heads, lists.tails, lists.starts, lists.counts
+    packs, pack_starts, waiting = lists.packs, lists.pack_starts, 0
+    for place in range(count):
+        start, stop = pack_starts[found[place]], pack_starts[found[place] + 1]
+        while start < stop:
+            if waiting + PACKED > BLOCK:
+                used, waiting = verify_marks(packs, passing, waiting, labels, states, stale, units, used), 0
+            used, waiting, kept = verify_pack(packs, start, labels, left, passing, waiting, states, stale, units, used)
+            work[1] += packs[start]
+            work[2] += kept
+            start = pack_end(packs, start)
+    used = verify_marks(packs, passing, waiting, labels, states, stale, units, used)
     waiting = 0
     for place in range(count):
         start = starts[found[place]]
@@ -142,12 +160,12 @@ def _examine(
 def match_lists(
     conjunctions: Any, lists: Any, signatures: Any, depth: int, states: Any, always: Any, live: int, stale: bool,
     events: Any, first: int, labels: Any, spaces: Any, attributes: Any, levels: Any, found: Any, passing: Any,
-    units: Any, offsets: Any, work: Any,
+    left: Any, units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
     `spaces`, `attributes` and `levels` have room for every level of every pair, `found` for all lists, `passing` for
-    BLOCK and one. `stale` tells whether the lists hold removed units.
+    BLOCK and one, `left` for a pack. `stale` tells whether the lists hold removed units.
     """
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     used, touched = 0, np.int32(0)
@@ -155,7 +173,7 @@ def match_lists(
         if len(units) - used < live:
             break
         scatter(events, event, labels)
-        count = _probe_spaces(lists, events, event, spaces, attributes, levels)
+        count = probe_spaces(lists, events, event, spaces, attributes, levels)
         total = min(count, len(found))
         found[:total] = spaces[:total]
         if depth > 1:
@@ -163,8 +181,12 @@ def match_lists(
                 lists.combined_table, lists.combined_filter, lists.keys, lists.next_attributes, lists.next_levels,
                 spaces, attributes, levels, count, depth, found, total,
             )  # fmt: skip
-        touched ^= _touch(lists.heads, lists.starts, lists.counts, found, total)
-        used = _examine(lists, intervals, signatures, found, total, states, stale, labels, passing, units, used, work)
+        touched ^= _touch(
+            lists.heads, lists.starts, lists.counts, lists.packs, lists.pack_starts, found, total
+        )  # fmt: skip
+        used = _examine(
+            lists, intervals, signatures, found, total, states, stale, labels, passing, left, units, used, work
+        )  # fmt: skip
         for unit in always:
             if states[unit] == LIVE and used < len(units):
                 work[1] += 1

@@ -18,7 +18,7 @@ import numpy as np
 from matchwood._jit import bare_kernel, kernel
 from matchwood.encoding.codes import NULL_LABEL
 from matchwood.encoding.dyadic import block_end
-from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
 from matchwood.engines._verify_kernels import inside
 
 LIVE = 1
@@ -48,6 +48,10 @@ MOST_INLINE = 8
 
 PLAIN, MASKED, OTHER, SKIPPED = 0, 1, 2, 3
 
+ALWAYS_LOW = -1
+ALWAYS_WIDTH = -(2**31) + 1
+"""A test that every label passes, and NULL_LABEL: 2**31 + 1, taken as unsigned."""
+
 
 @kernel
 def is_access(access: Any, start: int, wanted: int, position: int) -> bool:
@@ -56,6 +60,15 @@ def is_access(access: Any, start: int, wanted: int, position: int) -> bool:
     for nth in range(wanted):
         found |= access[start + nth] == position
     return found
+
+
+@kernel
+def write_head(records: Any, intervals: Any, first: int, test: int, heads: Any, at: int) -> None:
+    """Write the test that is the head of a unit, whose records begin at `first`; one that all pass if there is none."""
+    heads[at], heads[at + 1], heads[at + 2] = 0, ALWAYS_LOW, ALWAYS_WIDTH
+    if test >= 0:
+        low, high = hull(records, intervals, WIDTH * (first + test))
+        heads[at], heads[at + 1], heads[at + 2] = records[WIDTH * (first + test)] >> FLAG_BITS, low, high - low
 
 
 @kernel
@@ -165,7 +178,7 @@ def write_tail(
     return end
 
 
-@kernel
+@bare_kernel
 def verify_tails(
     tails: Any, intervals: Any, passing: Any, count: int, labels: Any, states: Any, stale: bool, units: Any, used: int
 ) -> Any:
@@ -255,7 +268,7 @@ def tail_is_safe(tails: Any, tail: int, units: int, attributes: int, intervals: 
 @bare_kernel
 def touch_tails(tails: Any, passing: Any, count: Any) -> Any:
     """Read one integer of each tail's first two cache lines. The loads are independent, so their misses overlap."""
-    touched, last = np.int32(0), np.uint32(len(tails) - 1)
+    touched, last = np.int32(0), np.uint32(max(len(tails), 1) - 1)
     for place in range(np.uint64(count)):
         tail = np.uint32(passing[place])
         touched ^= tails[tail] ^ tails[min(tail + np.uint32(LINE), last)]

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.dyadic import LEVELS
-from matchwood.engines._candidate_audit_kernels import wrong_candidates
+from matchwood.engines._candidate_audit_kernels import wrong_candidates, wrong_packed
 from matchwood.engines._candidate_kernels import HEAD
 from matchwood.engines._posting_kernels import EMPTY
 from matchwood.engines._space_list_kernels import COMBINED, write_combinations
 from matchwood.engines.candidates import CandidateLists, Candidates, count_blocks
 from matchwood.engines.conjunctions import Conjunctions
+from matchwood.engines.packing import units_in_packs
 
 _LOW_HALF, _PART = np.uint64(2**32 - 1), np.uint64(2**31 - 1)
 
@@ -25,6 +26,7 @@ def audit_candidates(
     live[units] = True
     problems = _lists(candidates, view) + _ways(view)
     wrong = wrong_candidates(conjunctions, access, wanted, view.heads, view.tails, view.starts, view.counts, live)
+    wrong += wrong_packed(conjunctions, access, wanted, view.packs, live)
     if wrong:
         problems.append(f"{wrong} candidates do not test what their units ask for")
     expected = _expected(candidates, conjunctions, units, access)
@@ -44,8 +46,9 @@ def _lists(candidates: Candidates, view: CandidateLists) -> list[str]:
     order = order[capacities[order] > 0]
     if ((view.starts + capacities)[order][:-1] > view.starts[order][1:]).any():
         problems.append("two lists overlap among the heads")
-    if candidates.total != int(view.counts.sum(dtype=np.int64)):
-        problems.append(f"{candidates.total} candidates are counted, {int(view.counts.sum())} are there")
+    there = int(view.counts.sum(dtype=np.int64)) + candidates.packed
+    if candidates.total != there:
+        problems.append(f"{candidates.total} candidates are counted, {there} are there")
     return problems
 
 
@@ -84,6 +87,8 @@ def _there(view: CandidateLists, wanted: int, live: NDArray[np.bool_]) -> NDArra
     list_of = np.repeat(np.arange(len(view.keys)), view.counts)
     within = np.arange(len(list_of)) - np.repeat(np.cumsum(view.counts) - view.counts, view.counts)
     posted = view.tails[view.heads[HEAD * (view.starts[list_of] + within) + 3]]
+    packed_lists, packed = units_in_packs(view.packs, view.pack_starts)
+    list_of, posted = np.concatenate([list_of, packed_lists]), np.concatenate([posted, packed])
     rows: NDArray[np.uint64] = np.column_stack((_spaces(view.keys, wanted)[list_of], posted.astype(np.uint64)))
     kept: NDArray[np.uint64] = rows[live[posted]]
     return kept

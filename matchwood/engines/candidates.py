@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from matchwood._arrays import Growable
 from matchwood.engines._candidate_kernels import (
     HEAD,
+    MOST_COPIES,
     check_candidates,
     fill_candidates,
     place_heads,
     plan_candidates,
 )
+from matchwood.engines._packing_kernels import check_packs
 from matchwood.engines._posting_kernels import EMPTY, plan_room
 from matchwood.engines._space_list_kernels import (
     COMBINED,
@@ -30,6 +32,7 @@ from matchwood.engines._space_list_kernels import (
 from matchwood.engines._views import read_only, require, require_range, saved
 from matchwood.engines.access import Ranking
 from matchwood.engines.conjunctions import Conjunctions
+from matchwood.engines.packing import packed, units_in_packs
 from matchwood.errors import LimitExceeded
 
 _SMALLEST_TABLE = 64
@@ -49,6 +52,8 @@ class CandidateLists(NamedTuple):
     `keys`            the key of each list, as `_space_list_kernels` describes
     `starts`, `counts`  list l has the heads starts[l] : starts[l] + counts[l]
     `heads`, `tails`  the candidates, as `_candidate_kernels` describes
+    `packs`, `pack_starts`  and those of list l that are packed, packs[pack_starts[l] : pack_starts[l + 1]], as
+                      `_pack_kernels` describes
     `levels`          for each attribute, a bit for every level that has a space
     `next_attributes`, `next_levels`  for each list, bits for the attributes (modulo 64) and levels of the spaces that
                       lead on to a combination; empty while units have one access predicate
@@ -62,6 +67,8 @@ class CandidateLists(NamedTuple):
     counts: NDArray[np.int32]
     heads: NDArray[np.int32]
     tails: NDArray[np.int32]
+    packs: NDArray[np.int32]
+    pack_starts: NDArray[np.int64]
     levels: NDArray[np.uint32]
     next_attributes: NDArray[np.uint64]
     next_levels: NDArray[np.uint32]
@@ -76,6 +83,8 @@ _TYPES: dict[str, Any] = {
     "counts": np.int32,
     "heads": np.int32,
     "tails": np.int32,
+    "packs": np.int32,
+    "pack_starts": np.int64,
     "levels": np.uint32,
     "next_attributes": np.uint64,
     "next_levels": np.uint32,
@@ -91,6 +100,8 @@ _FOR_COMBINATIONS = ("combined_table", "combined_filter", "next_attributes", "ne
 class Candidates:
     """Lists by space and by combination of up to `wanted` spaces, one contiguous stretch of heads each.
 
+    What comes first, if it is long lists, is packed; what is added later is not, until all is laid out anew.
+
     Spaces are named by stable labels, so a new boundary splits a space without changing the blocks of any predicate:
     nothing is ever copied from one list to another, as PSTHash must when its leaves split.
 
@@ -98,11 +109,12 @@ class Candidates:
     whoever owns the lists builds them anew when too much of them is stale.
     """
 
-    def __init__(self, wanted: int, most: int = 1, dense: int = 0) -> None:
-        self._wanted, self._most, self._dense = wanted, most, dense
+    def __init__(self, wanted: int, most: int = 1, dense: int = 0, packed: int = 0) -> None:
+        self._wanted, self._most, self._dense, self._least = wanted, most, dense, packed
         self._columns = {name: Growable(kind) for name, kind in _TYPES.items()}
         self._columns["table"] = _empty_table(_SMALLEST_TABLE)
         self._columns["combined_table"] = _empty_table(_SMALLEST_TABLE)
+        self._columns["pack_starts"] = Growable(np.int64, [0])
         self._columns["combined_filter"] = _empty_filter(_SMALLEST_TABLE)
         self._added = Growable(np.int32)
         self._entries = {"table": 0, "combined_table": 0}
@@ -125,6 +137,11 @@ class Candidates:
     @property
     def lists(self) -> int:
         return len(self._columns["keys"])
+
+    @property
+    def packed(self) -> int:
+        """How many of them are packed."""
+        return len(units_in_packs(self._columns["packs"].view(), self._columns["pack_starts"].view())[0])
 
     @property
     def room(self) -> int:
@@ -237,6 +254,7 @@ class Candidates:
         for name in ("keys", "starts", "counts", "capacities"):
             self._columns[name].resize(count)
         self._added.resize(count)
+        self._columns["pack_starts"].resize(count + 1, len(self._columns["packs"]))
         if self._wanted > 1:
             for name in ("next_attributes", "next_levels", "loads"):
                 self._columns[name].resize(count)
@@ -250,17 +268,25 @@ class Candidates:
         sizes: NDArray[np.int64],
         lists: NDArray[np.int32],
     ) -> None:
+        total, tests, words = len(lists), np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)
+        plan_candidates(conjunctions, units, ranking, access, self._wanted, tests, words)
+        if self._least and not self._total:
+            packing = packed(
+                conjunctions, units, ranking, access, self._wanted, tests, sizes, lists, self.lists, self._least
+            )  # fmt: skip
+            _refuse_words(len(packing.packs))
+            self._columns["packs"] = Growable(np.int32, packing.packs)
+            self._columns["pack_starts"] = Growable(np.int64, packing.starts)
+            self._added.writable()[:] -= packing.gains
+            sizes, lists = packing.sizes, packing.lists
         starts, counts, capacities = (self._columns[name].writable() for name in ("starts", "counts", "capacities"))
         added, tails, used = self._added.writable(), self._columns["tails"], self.room
         self._columns["heads"].resize(HEAD * (used + int(plan_room(lists, counts, capacities, added))))
         heads = self._columns["heads"].writable()
         place_heads(sizes, lists, starts, counts, capacities, added, heads, used)
-        tests, words = np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)
-        end = len(tails)
-        needed = plan_candidates(conjunctions, units, ranking, access, self._wanted, sizes, tests, words)
-        if end + needed > _MOST_WORDS:
-            raise LimitExceeded("the candidates of one index take more than 8 GB: split the rules over several")
-        tails.resize(end + int(needed))
+        end, needed = len(tails), int((words * np.where(sizes > MOST_COPIES, 1, sizes)).sum())
+        _refuse_words(end + needed)
+        tails.resize(end + needed)
         touched = np.unique(lists) if len(lists) * 16 < self.lists else np.flatnonzero(added).astype(np.int32)
         touched = touched[np.argsort(starts[touched], kind="stable")]
         end = fill_candidates(
@@ -268,7 +294,7 @@ class Candidates:
             touched, starts, counts, added, heads, tails.writable(), end,
         )  # fmt: skip
         tails.resize(int(end))
-        self._total += len(lists)
+        self._total += total
 
     # ------------------------------------------------------------------ saving
 
@@ -307,7 +333,15 @@ class Candidates:
         require(bool((view.starts + capacities <= self.room).all()), "a list reaches out of the heads")
         columns = view.heads, view.tails, view.starts, view.counts
         require(check_candidates(*columns, units, attributes, intervals), "a candidate leads out of the tails")
-        self._total = int(view.counts.sum(dtype=np.int64))
+        self._check_packs(view, units, attributes)
+        self._total = int(view.counts.sum(dtype=np.int64)) + self.packed
+
+    def _check_packs(self, view: CandidateLists, units: int, attributes: int) -> None:
+        starts = view.pack_starts
+        require(len(starts) == self.lists + 1 and starts[0] == 0, "'pack_starts' does not fit the lists")
+        require(starts[-1] == len(view.packs), "'pack_starts' does not fit the packs")
+        require(bool((np.diff(starts) >= 0).all()), "'pack_starts' goes backwards")
+        require(check_packs(view.packs, starts, units, attributes), "a pack leads out of its list")
 
     def _check_keys(self, view: CandidateLists) -> None:
         combined = view.keys >= np.uint64(COMBINED)
@@ -325,6 +359,11 @@ def count_blocks(
     blocks = np.zeros(wanted * len(units), dtype=np.int64)
     count_spaces(conjunctions, units, access, wanted, blocks)
     return blocks
+
+
+def _refuse_words(count: int) -> None:
+    if count > _MOST_WORDS:
+        raise LimitExceeded("the candidates of one index take more than 8 GB: split the rules over several")
 
 
 def _empty_table(size: int) -> Growable:

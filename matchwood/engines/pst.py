@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from matchwood.encoding.dyadic import LEVELS
 from matchwood.engines._access_kernels import UNUSED, choose_access
 from matchwood.engines._candidate_kernels import plan_shapes
 from matchwood.engines._output import Output
+from matchwood.engines._pack_kernels import PACKED
 from matchwood.engines._pst_kernels import BLOCK, match_lists
 from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines._tail_kernels import LIVE, STALE
@@ -62,8 +64,9 @@ class AccessEngine(Engine):
         """How many combinations of spaces a unit may have, unless a single access predicate has more."""
         return 1
 
+    @abstractmethod
     def _lists(self) -> Candidates:
-        return Candidates(self._wanted)
+        """Lists without candidates."""
 
     def _start(self) -> None:
         self._candidates = self._lists()
@@ -166,6 +169,7 @@ class AccessEngine(Engine):
             workspace.array("pst.levels", most, np.uint32, None),
             workspace.array("pst.found", len(lists.keys), np.int32, None),
             workspace.array("pst.passing", BLOCK + 1, np.int32),
+            workspace.array("pst.left", PACKED, np.uint8),
             output.units, output.offsets, output.work,
         )  # fmt: skip
         return output.hits()
@@ -230,6 +234,7 @@ class AccessEngine(Engine):
             "bytes_tails": self._candidates.view().tails.nbytes,
             "lists": self._candidates.lists,
             "postings": self._candidates.total,
+            "packed_postings": self._candidates.packed,
             "stale_postings": self._stale_postings,
             "reconsidered": self._reconsidered,
         }

@@ -19,11 +19,14 @@ class PSTHash(AccessEngine):
     `access`       how many access predicates a unit has at most
     `most_spaces`  a further access predicate is passed over if the unit then had more combinations than this
     `dense`        lists of up to so many candidates are short; with 0 all access predicates are used, as in the paper
+    `packed`       lists of at least so many candidates are packed, to be verified together; 0 for none
     """
 
     name: ClassVar[str] = "psthash"
-    options: ClassVar[Mapping[str, Any]] = {"access": 2, "most_spaces": 16, "dense": 4096}
-    limits: ClassVar[Mapping[str, tuple[int, int]]] = {"access": (1, 4), "most_spaces": (1, 1024), "dense": (0, 2**20)}
+    options: ClassVar[Mapping[str, Any]] = {"access": 2, "most_spaces": 16, "dense": 4096, "packed": 16}
+    limits: ClassVar[Mapping[str, tuple[int, int]]] = {
+        "access": (1, 4), "most_spaces": (1, 1024), "dense": (0, 2**20), "packed": (0, 2**20),
+    }  # fmt: skip
 
     @property
     def _wanted(self) -> int:
@@ -36,4 +39,4 @@ class PSTHash(AccessEngine):
         return most
 
     def _lists(self) -> Candidates:
-        return Candidates(self._wanted, self._most_spaces, self.settings["dense"])
+        return Candidates(self._wanted, self._most_spaces, self.settings["dense"], self.settings["packed"])

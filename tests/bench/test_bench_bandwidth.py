@@ -47,3 +47,15 @@ def test_traffic_is_counted_event_by_event() -> None:
             expected = 8 * pairs + 4 * work.matched + 16 * work.candidates
         assert found.streamed == pytest.approx(expected / events)
         assert found.touched == found.streamed + 64 * found.gathers
+
+
+def test_packs_are_read_in_sequence() -> None:
+    given = encoded(begen(rules=2_000, events=20, matching=0.05, seed=3))
+    found = {}
+    for least in (0, 2):
+        engine = engine_class("pstbloom")(given.store, {"packed": least})
+        engine.rebuild()
+        found[least] = bandwidth.traffic_of(engine, given)
+    assert found[2].gathers < found[0].gathers / 2
+    assert found[2].streamed > found[0].streamed
+    assert found[2].touched < found[0].touched
