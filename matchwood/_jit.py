@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
-from numba.core.dispatcher import Dispatcher
 
 _PACKAGE = Path(__file__).parent
 _IMPORT = re.compile(r"^from matchwood\.([\w.]+) import", re.MULTILINE)
@@ -103,7 +102,7 @@ def _compiled(function: Function, options: dict[str, bool]) -> Function:
         made = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         numba.config.CACHE_DIR = before
-    return _for_types(made) if isinstance(made, Dispatcher) else made  # type: ignore[no-any-return]
+    return _for_types(made) if hasattr(made, "get_call_template") else made  # type: ignore[no-any-return]
 
 
 def _for_types(made: Any) -> Any:
