@@ -6,7 +6,8 @@ as fit into the time box, and, if it holds an event against one rule after the o
 proportion. Its answers on the sample are Matchwood's. What a peer is worth is `times_slower`, than Matchwood in batches
 on one core, which reads events from a table of one column an attribute, and `times_slower_all_cores`, than the same
 with all cores, which databases have too. They have events as pairs of numbers: `times_slower_encoded`, than Matchwood's
-engine on events as codes, on one core, leaves the columns out.
+engine on events as codes, on one core, and `times_slower_encoded_all_cores`, with all, leave the columns out, and that
+units become ids.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ import pyarrow as pa
 
 from matchwood.bench.frame import Part, Place
 from matchwood.bench.machine import machine
-from matchwood.bench.measure import WrongAnswer, box_seconds, measure_engine, require_hits, timed
+from matchwood.bench.measure import WrongAnswer, box_seconds, first_events, measure_engine, require_hits, timed
 from matchwood.bench.peer_engines import PEERS, Build
 from matchwood.bench.peer_joins import JOINS, Query, Tables, tables_of
 from matchwood.bench.setup import Prepared, check_with_oracle, prepare, sizes
 from matchwood.bench.setup import warm_up as warm_up_engines
 from matchwood.bench.spark_rivals import session_for, sql_hits
-from matchwood.indexing.threads import usable_cores
+from matchwood.engines import Workspace
+from matchwood.indexing.threads import in_order, usable_cores
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen
 
@@ -37,7 +39,13 @@ ONE_BY_ONE = {"smoke": 60, "quick": 500, "full": 2_000, "paper": 2_000}
 SQL_EVENTS = {"smoke": 20, "quick": 200, "full": 1_000, "paper": 1_000}
 NAME, SEED = "begen 1%", 13
 BATCH, ALL_CORES, ENCODED = "matchwood, batch", "matchwood, batch, all cores", "matchwood, encoded events"
-_COMPARED = {"times_slower": BATCH, "times_slower_all_cores": ALL_CORES, "times_slower_encoded": ENCODED}
+ENCODED_ALL_CORES = f"{ENCODED}, all cores"
+_COMPARED = {
+    "times_slower": BATCH,
+    "times_slower_all_cores": ALL_CORES,
+    "times_slower_encoded": ENCODED,
+    "times_slower_encoded_all_cores": ENCODED_ALL_CORES,
+}
 _ROUNDS, _MOST_SECONDS, _TRIED = 5, 30.0, 200
 
 Row = dict[str, Any]
@@ -58,6 +66,7 @@ def measure(scale: str) -> list[Row]:
     check_with_oracle(prepared.rules, workload)
     hits = prepared.rules.match_many(prepared.table)
     rows = [_batch(BATCH, prepared), _batch(ALL_CORES, prepared, usable_cores()), _encoded(prepared, hits)]
+    rows.append(_encoded_by_threads(prepared, hits, usable_cores()))
     rows.append(_one_by_one(prepared, workload, ONE_BY_ONE[scale], hits))
     rows.append(_batch("matchwood, scan", prepare(workload, "scan")))
     tables = tables_of(workload)
@@ -86,6 +95,27 @@ def _encoded(prepared: Prepared, hits: pa.Table) -> Row:
     rules = len(prepared.rules)
     row = _row(ENCODED, prepared.build_s, found.seconds, found.events, found.hits, rules)
     return {**row, "cores": 1, **found.marks()}
+
+
+def _encoded_by_threads(prepared: Prepared, hits: pa.Table, threads: int) -> Row:
+    """The same with a part of the events for each thread."""
+    matcher: Any = prepared.rules._matcher
+    engine, events, scratch = matcher.over, prepared.events, [Workspace() for _ in range(threads)]
+    edges = np.linspace(0, events.count, threads + 1).astype(int).tolist()
+
+    def match(thread: int) -> int:
+        own, position, found = first_events(events, edges[thread + 1]), edges[thread], 0
+        while position < own.count:
+            some = engine.match(own, position, scratch[thread])
+            position, found = position + some.count, found + len(some.units)
+        return found
+
+    rounds = [timed(lambda: sum(in_order(iter(range(threads)), match, threads))) for _ in range(_ROUNDS)]
+    seconds, count = min(rounds)
+    if count != hits.num_rows:
+        raise WrongAnswer(f"{ENCODED_ALL_CORES}: {count:,} hits instead of {hits.num_rows:,}")
+    row = _row(ENCODED_ALL_CORES, prepared.build_s, seconds, events.count, count, len(prepared.rules))
+    return {**row, "cores": threads}
 
 
 def _one_by_one(prepared: Prepared, workload: Workload, count: int, hits: pa.Table) -> Row:

@@ -110,6 +110,7 @@ def test_all_peers_have_rows_and_say_their_samples(results: dict[str, Any]) -> N
     rows = {row["engine"]: row for row in results["peers"]["rows"]}
     assert list(rows) == [
         "matchwood, batch", "matchwood, batch, all cores", "matchwood, encoded events",
+        "matchwood, encoded events, all cores",
         "matchwood, one by one", "matchwood, scan",
         "DuckDB, counting join", "DuckDB, access join", "Polars, counting join", "Polars, access join",
         "Spark SQL, counting join",
