@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._jit import bare_kernel
+from matchwood._prefetch import prefetch
 from matchwood.engines._betree_row_kernels import BARE, BIT, TEST
 from matchwood.engines._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines._tail_kernels import LINE, TAIL_START
@@ -25,12 +26,10 @@ PASSING = 4096
 
 
 @bare_kernel
-def touch(pool: Any, start: Any, stop: Any) -> Any:
-    """Read one integer of every cache line of some rows. The loads are independent, so their cache misses overlap."""
-    touched = np.int32(0)
-    for at in range(np.uint64(start), np.uint64(stop), np.uint64(LINE)):
-        touched ^= pool[at]
-    return touched
+def fetch_rows(pool: Any, start: Any, stop: Any) -> None:
+    """Ask for every cache line of some rows, so that their misses overlap."""
+    for at in range(np.int64(start), np.int64(stop), LINE):
+        prefetch(pool, at)
 
 
 @bare_kernel

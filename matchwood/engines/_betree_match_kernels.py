@@ -31,11 +31,11 @@ from matchwood.engines._betree_leaf_kernels import (
     EVALUATED,
     NOTED,
     PASSING,
+    fetch_rows,
     pass_all,
     pass_bits,
     pass_filtered,
     pass_tests,
-    touch,
     verify_known,
     verify_references,
     verify_stored,
@@ -43,7 +43,7 @@ from matchwood.engines._betree_leaf_kernels import (
 from matchwood.engines._betree_node_kernels import bucket_key, find, partition_key
 from matchwood.engines._betree_predicate_kernels import restore_nulls, select_rows
 from matchwood.engines._betree_row_kernels import LEAF_START, attribute_bit, row_width
-from matchwood.engines._tail_kernels import touch_tails, verify_tails
+from matchwood.engines._tail_kernels import fetch_tails, verify_tails
 from matchwood.engines._verify_kernels import clear, scatter
 
 
@@ -129,7 +129,7 @@ def _verify(
     """Write the units behind `used` that match, of the candidates that passed; returns the new end."""
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     if form.blocks:
-        passing[PASSING] = touch_tails(pool, passing, count)
+        fetch_tails(pool, passing, count)
         if form.kind == 0:
             return verify_tails(pool, intervals, passing, count, labels, passing, False, units, used)
         return verify_references(
@@ -150,11 +150,11 @@ def _scan(
     result: Any, memory: Any, passing: Any, notes: Any, tally: Any, units: Any, used: Any, work: Any,
 ) -> Any:  # fmt: skip
     """All hits in the leaves reached, behind `used`; returns the new end."""
-    nodes, pool, width, waiting, touched = shape.clusters, shape.pool, row_width(form), 0, np.int32(0)
+    nodes, pool, width, waiting = shape.clusters, shape.pool, row_width(form), 0
     for place in range(count):
         at = CLUSTER * np.int64(reached[place])
         start = np.int64(nodes[at + START]) + LEAF_START
-        touched ^= touch(pool, start, start + np.int64(nodes[at + COUNT]) * width)
+        fetch_rows(pool, start, start + np.int64(nodes[at + COUNT]) * width)
     for place in range(count):
         at = CLUSTER * np.int64(reached[place])
         rows, start, before = np.int64(nodes[at + COUNT]), np.int64(nodes[at + START]) + LEAF_START, used
@@ -171,7 +171,6 @@ def _scan(
                 waiting = 0
         if form.noting and rows > 0:
             _note(nodes, reached[place], rows, rows - used + before, notes, tally)
-    passing[PASSING] = touched
     return _verify(conjunctions, known, form, pool, passing, waiting, labels, result, memory, tally, units, used)
 
 

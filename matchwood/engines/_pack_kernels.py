@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._jit import bare_kernel
+from matchwood._prefetch import prefetch
 from matchwood.engines._tail_kernels import LIVE
 
 PACKED = 256
@@ -97,14 +98,12 @@ def _count_down(
 
 
 @bare_kernel
-def _touch_entries(packs: Any, marks: Any, count: Any) -> Any:
-    """Read the first entry of each candidate. The loads are independent, so their misses overlap."""
-    touched, last = np.int32(0), np.uint64(len(packs) - 1)
+def _fetch_entries(packs: Any, marks: Any, count: Any) -> None:
+    """Ask for the first entry of each candidate, so that their misses overlap."""
     for place in range(np.uint64(count)):
         mark = np.uint64(np.uint32(marks[place]))
         far = np.uint32(packs[mark + np.uint64(1)]) & np.uint32((1 << PLAIN_FAR) - 1)
-        touched ^= packs[min(mark + np.uint64(far), last)]
-    return touched
+        prefetch(packs, np.int64(mark + np.uint64(far)))
 
 
 @bare_kernel
@@ -117,8 +116,7 @@ def verify_marks(
     """
     one, width, mask_width = np.uint64(1), np.uint64(PLAIN_WIDTH), np.uint64(MASK_WIDTH)
     low, room, written = np.uint32((1 << COUNT_BITS) - 1), np.uint64(len(units)), np.uint64(used)
-    if count > 0:
-        marks[count] = _touch_entries(packs, marks, count)
+    _fetch_entries(packs, marks, count)
     for place in range(np.uint64(count)):
         mark = np.uint64(np.uint32(marks[place]))
         plain, masked = np.uint32(packs[mark + one]), np.uint32(packs[mark + np.uint64(2)])

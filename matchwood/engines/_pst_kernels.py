@@ -8,20 +8,21 @@ import numpy as np
 
 from matchwood._hashing import mix64
 from matchwood._jit import bare_kernel, kernel
+from matchwood._prefetch import prefetch
 from matchwood.encoding.dyadic import ancestor
 from matchwood.engines._candidate_kernels import HEAD
 from matchwood.engines._pack_kernels import PACKED, pack_end, verify_marks, verify_pack
 from matchwood.engines._posting_kernels import EMPTY, key_of, slot_of
 from matchwood.engines._signature_kernels import keep_signed
 from matchwood.engines._space_list_kernels import attribute_bit, combined_key, filter_bit
-from matchwood.engines._tail_kernels import LINE, LIVE, touch_tails, verify_tails
+from matchwood.engines._tail_kernels import LINE, LIVE, fetch_tails, verify_tails
 from matchwood.engines._verify_kernels import clear, scatter, verify
 
 PACK_SHARE = 7
 """About so many times the size of its heads a pack has."""
 
 BLOCK = 4096
-"""Candidates that are verified together, after their tails have been touched."""
+"""Candidates that are verified together, after their tails have been asked for."""
 
 
 @bare_kernel
@@ -84,17 +85,15 @@ def _probe_combinations(
 
 
 @bare_kernel
-def _touch(heads: Any, starts: Any, counts: Any, packs: Any, pack_starts: Any, found: Any, count: int) -> Any:
-    """Read one integer of every cache line of the lists' heads. The loads are independent, so their misses overlap."""
-    touched = np.int32(0)
+def _fetch(heads: Any, starts: Any, counts: Any, packs: Any, pack_starts: Any, found: Any, count: int) -> None:
+    """Ask for every cache line of the lists' heads, so that their misses overlap."""
     for place in range(count):
-        start = np.uint64(HEAD * starts[found[place]])
-        for at in range(start, start + np.uint64(HEAD * counts[found[place]]), np.uint64(LINE)):
-            touched ^= heads[at]
-        start, stop = np.uint64(pack_starts[found[place]]), np.uint64(pack_starts[found[place] + 1])
-        for at in range(start, start + (stop - start) // np.uint64(PACK_SHARE), np.uint64(LINE)):
-            touched ^= packs[at]
-    return touched
+        start = HEAD * np.int64(starts[found[place]])
+        for at in range(start, start + HEAD * np.int64(counts[found[place]]), LINE):
+            prefetch(heads, at)
+        start, stop = pack_starts[found[place]], pack_starts[found[place] + 1]
+        for at in range(start, start + (stop - start) // PACK_SHARE, LINE):
+            prefetch(packs, at)
 
 
 @bare_kernel
@@ -114,12 +113,11 @@ def _hits(
     units: Any, used: Any, work: Any,
 ) -> Any:  # fmt: skip
     """Verify the candidates that passed their heads; returns the end of the hits."""
-    touched = touch_tails(tails, passing, count)
+    fetch_tails(tails, passing, count)
     if len(signatures.words) > 0:
         count = keep_signed(signatures, tails, passing, count, labels)
     used = verify_tails(tails, intervals, passing, count, labels, states, stale, units, used)
     work[2] += count
-    passing[BLOCK] = touched
     return used
 
 
@@ -165,10 +163,10 @@ def match_lists(
     """All hits of the events from `first` on, while a whole event's hits have room.
 
     `spaces`, `attributes` and `levels` have room for every level of every pair, `found` for all lists, `passing` for
-    BLOCK and one, `left` for a pack. `stale` tells whether the lists hold removed units.
+    BLOCK, `left` for a pack. `stale` tells whether the lists hold removed units.
     """
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    used, touched = 0, np.int32(0)
+    used = 0
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < live:
             break
@@ -181,9 +179,7 @@ def match_lists(
                 lists.combined_table, lists.combined_filter, lists.keys, lists.next_attributes, lists.next_levels,
                 spaces, attributes, levels, count, depth, found, total,
             )  # fmt: skip
-        touched ^= _touch(
-            lists.heads, lists.starts, lists.counts, lists.packs, lists.pack_starts, found, total
-        )  # fmt: skip
+        _fetch(lists.heads, lists.starts, lists.counts, lists.packs, lists.pack_starts, found, total)
         used = _examine(
             lists, intervals, signatures, found, total, states, stale, labels, passing, left, units, used, work
         )  # fmt: skip
@@ -198,4 +194,3 @@ def match_lists(
         offsets[event - first + 1] = used
         work[0] += 1
     work[3] = used
-    passing[0] = touched

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._jit import bare_kernel, kernel
+from matchwood._prefetch import prefetch
 from matchwood.encoding.codes import NULL_LABEL
 from matchwood.encoding.dyadic import block_end
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
@@ -266,10 +267,9 @@ def tail_is_safe(tails: Any, tail: int, units: int, attributes: int, intervals: 
 
 
 @bare_kernel
-def touch_tails(tails: Any, passing: Any, count: Any) -> Any:
-    """Read one integer of each tail's first two cache lines. The loads are independent, so their misses overlap."""
-    touched, last = np.int32(0), np.uint32(max(len(tails), 1) - 1)
+def fetch_tails(tails: Any, passing: Any, count: Any) -> None:
+    """Ask for the first two cache lines of each tail, so that their misses overlap."""
     for place in range(np.uint64(count)):
-        tail = np.uint32(passing[place])
-        touched ^= tails[tail] ^ tails[min(tail + np.uint32(LINE), last)]
-    return touched
+        tail = np.int64(np.uint32(passing[place]))
+        prefetch(tails, tail)
+        prefetch(tails, tail + LINE)

@@ -270,7 +270,7 @@ class BETree(Engine):
                 workspace.array("betree.failed", words, np.uint64),
                 workspace.array("betree.done", predicates.count, np.int32, None),
             ),
-            workspace.array("betree.passing", PASSING + 1, np.int32, None),
+            workspace.array("betree.passing", PASSING, np.int32, None),
             notes, tally, output.units, output.offsets, output.work,
         )  # fmt: skip
         hits = output.hits()

@@ -168,7 +168,7 @@ class AccessEngine(Engine):
             workspace.array("pst.attributes", most, np.uint64, None),
             workspace.array("pst.levels", most, np.uint32, None),
             workspace.array("pst.found", len(lists.keys), np.int32, None),
-            workspace.array("pst.passing", BLOCK + 1, np.int32),
+            workspace.array("pst.passing", BLOCK, np.int32),
             workspace.array("pst.left", PACKED, np.uint8),
             output.units, output.offsets, output.work,
         )  # fmt: skip
