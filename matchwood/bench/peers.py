@@ -46,7 +46,7 @@ _COMPARED = {
     "times_slower_encoded": ENCODED,
     "times_slower_encoded_all_cores": ENCODED_ALL_CORES,
 }
-_ROUNDS, _MOST_SECONDS, _TRIED = 5, 30.0, 200
+_ROUNDS, _MOST_SECONDS, _TRIED = 20, 30.0, 200
 
 Row = dict[str, Any]
 
