@@ -22,7 +22,7 @@ from matchwood.engines._pack_kernels import (
     pack_end,
 )
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
-from matchwood.engines._tail_kernels import is_access
+from matchwood.engines._tail_kernels import MASK_STEPS, is_access, step_bits, step_shift, steps_between
 
 MOST_ATTRIBUTES = 2**16
 MOST_ENTRIES = 2**COUNT_BITS - 1
@@ -65,22 +65,10 @@ def is_packable(records: Any, intervals: Any, at: Any) -> Any:
 
 
 @kernel
-def _step_shift(intervals: Any, first: int, last: int) -> int:
-    """The largest shift of ranks such that all intervals begin and end whole steps behind the first one."""
-    base, steps = np.int64(intervals[2 * first]), np.int64(0)
-    for interval in range(first, last):
-        steps |= (intervals[2 * interval] - base) | (block_end(intervals[2 * interval + 1]) - base)
-    shift = 0
-    while (steps >> (RANK_SHIFT + shift)) & 1 == 0:
-        shift += 1
-    return shift
-
-
-@kernel
 def _piece_end(intervals: Any, first: int, last: int, shift: int) -> int:
     """The end of the intervals from `first` on that fit into one entry."""
-    base, stop = np.int64(intervals[2 * first]), first + 1
-    while stop < last and (block_end(intervals[2 * stop + 1]) - base) >> (RANK_SHIFT + shift) <= 64:
+    stop = first + 1
+    while stop < last and steps_between(intervals, first, stop + 1, shift) <= MASK_STEPS:
         stop += 1
     return stop
 
@@ -91,7 +79,7 @@ def _count_entries(records: Any, intervals: Any, at: int) -> Any:
     if records[at] & SEVERAL == 0:
         return 1, 0
     first, last, plain, masked = records[at + 1], records[at + 2], 0, 0
-    shift = _step_shift(intervals, first, last)
+    shift = step_shift(intervals, first, last)
     while first < last:
         stop = _piece_end(intervals, first, last, shift)
         plain, masked = plain + (stop == first + 1), masked + (stop > first + 1)
@@ -111,13 +99,9 @@ def _write_plain(attribute: Any, low: Any, high: Any, above: Any, packs: Any, at
 def _write_mask(
     attribute: Any, intervals: Any, first: int, stop: int, shift: int, owner: int, packs: Any, at: int
 ) -> None:
-    base, bits = np.int64(intervals[2 * first]), np.uint64(0)
-    for interval in range(first, stop):
-        start, end = intervals[2 * interval] - base, block_end(intervals[2 * interval + 1]) - base
-        for step in range(start >> (RANK_SHIFT + shift), end >> (RANK_SHIFT + shift)):
-            bits |= np.uint64(1) << np.uint64(step)
-    packs[at] = np.int32(np.uint32(attribute | base >> RANK_SHIFT << 16))
-    packs[at + 1] = np.int32(np.uint32(shift | owner << 16))
+    bits = step_bits(intervals, first, stop, shift)
+    packs[at] = np.int32(np.uint32(attribute | np.int64(intervals[2 * first]) >> RANK_SHIFT << 16))
+    packs[at + 1] = np.int32(np.uint32((shift - RANK_SHIFT) | owner << 16))
     packs[at + 2] = np.int32(np.uint32(bits & np.uint64(2**32 - 1)))
     packs[at + 3] = np.int32(np.uint32(bits >> np.uint64(32)))
 
@@ -131,7 +115,7 @@ def write_entries(
     if records[at] & SEVERAL == 0:
         _write_plain(attribute, first, last, owner, packs, plain)
         return plain + PLAIN_WIDTH, masked
-    shift = _step_shift(intervals, first, last)
+    shift = step_shift(intervals, first, last)
     while first < last:
         stop = _piece_end(intervals, first, last, shift)
         if stop == first + 1:

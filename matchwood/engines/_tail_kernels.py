@@ -38,6 +38,7 @@ MOST_PLAIN, MOST_MASKED = 2**PLAIN_BITS - 1, 2**MASKED_BITS - 1
 """A shape holds, from the lowest bit on, whether others follow, the number of plain records, and that of masked ones;
 what is beyond these counts is written as other."""
 
+MASK_STEPS = 64
 SHIFT_BITS = 5
 STORED = 2
 LAST = 4
@@ -73,18 +74,42 @@ def write_head(records: Any, intervals: Any, first: int, test: int, heads: Any, 
 
 
 @kernel
-def _mask_shift(records: Any, intervals: Any, at: int) -> int:
-    """The shift by which the intervals of a record fit into 64 bits; -1 if they do not."""
-    first, last = records[at + 1], records[at + 2]
-    if last <= first:
-        return -1
+def step_shift(intervals: Any, first: int, last: int) -> int:
+    """The largest shift such that the intervals first : last begin and end whole steps behind the first one."""
     base, steps = np.int64(intervals[2 * first]), np.int64(0)
     for interval in range(first, last):
         steps |= (intervals[2 * interval] - base) | (block_end(intervals[2 * interval + 1]) - base)
     shift = 0
     while steps >> shift & 1 == 0:
         shift += 1
-    return shift if (block_end(intervals[2 * last - 1]) - base) >> shift <= 64 else -1
+    return shift
+
+
+@kernel
+def steps_between(intervals: Any, first: int, last: int, shift: int) -> Any:
+    """How many steps of two to the power of the shift there are from the first interval to the end of the last."""
+    return (block_end(intervals[2 * last - 1]) - np.int64(intervals[2 * first])) >> shift
+
+
+@kernel
+def step_bits(intervals: Any, first: int, last: int, shift: int) -> Any:
+    """A bit for each step that lies in one of the intervals first : last."""
+    base, bits = np.int64(intervals[2 * first]), np.uint64(0)
+    for interval in range(first, last):
+        start, end = intervals[2 * interval] - base, block_end(intervals[2 * interval + 1]) - base
+        for step in range(start >> shift, end >> shift):
+            bits |= np.uint64(1) << np.uint64(step)
+    return bits
+
+
+@kernel
+def _mask_shift(records: Any, intervals: Any, at: int) -> int:
+    """The shift by which the intervals of a record fit into 64 bits; -1 if they do not."""
+    first, last = records[at + 1], records[at + 2]
+    if last <= first:
+        return -1
+    shift = step_shift(intervals, first, last)
+    return shift if steps_between(intervals, first, last, shift) <= MASK_STEPS else -1
 
 
 @kernel
@@ -109,12 +134,8 @@ def tail_words(records: Any, intervals: Any, at: int) -> int:
 @kernel
 def write_mask(records: Any, intervals: Any, at: int, tails: Any, end: int) -> int:
     shift = _mask_shift(records, intervals, at)
-    base, mask = np.int64(intervals[2 * records[at + 1]]), np.uint64(0)
-    for interval in range(records[at + 1], records[at + 2]):
-        first, last = intervals[2 * interval] - base, block_end(intervals[2 * interval + 1]) - base
-        for step in range(first >> shift, last >> shift):
-            mask |= np.uint64(1) << np.uint64(step)
-    tails[end], tails[end + 1] = ((records[at] >> FLAG_BITS) << SHIFT_BITS) | shift, base
+    mask = step_bits(intervals, records[at + 1], records[at + 2], shift)
+    tails[end], tails[end + 1] = ((records[at] >> FLAG_BITS) << SHIFT_BITS) | shift, intervals[2 * records[at + 1]]
     tails[end + 2] = np.int32(np.uint32(mask & np.uint64(2**32 - 1)))
     tails[end + 3] = np.int32(np.uint32(mask >> np.uint64(32)))
     return end + MASKED_WIDTH

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.encoding.codes import TOP_LABEL, EncodedConjunctions, EncodedEvents
 from matchwood.engines import ConjunctionStore, Engine, Workspace
@@ -150,3 +151,19 @@ def frozen(arrays: dict[str, Any]) -> dict[str, Any]:
     for copy in copies.values():
         copy.flags.writeable = False
     return copies
+
+
+def check_without(
+    engine: Engine, gone: NDArray[np.int32], contents: dict[int, Conjunction], events: Sequence[Event]
+) -> None:
+    """Remove units, and hold what the engine, and one restored from its state, then find against the others."""
+    store: ConjunctionStore = engine.store
+    engine.remove(gone)
+    store.free(store.drop(np.repeat(gone, store.uses[gone])))
+    left = {unit: contents[unit] for unit in set(contents) - set(gone.tolist())}
+    again = type(engine)(store, engine.settings)
+    again.restore(engine.arrays(), engine.header())
+    for each in (engine, again):
+        assert found(each, encode_events(events)) == expected(left, events)
+    assert again.stats() == engine.stats()
+    assert again.audit() == []
