@@ -109,7 +109,7 @@ def _for_types(made: Any) -> Any:
     """Let other kernels call this one by the types of what they pass, whatever the values.
 
     Else Numba compiles it once more for each literal that stands in a call. That includes the 0 that a variable begins
-    with, for as long as the types of a loop are not settled: code that nothing calls took a third of all compiling.
+    with, for as long as the types of a loop are not settled: code that nothing calls (five large kernels: 66 to 44 s).
     """
     template = made.get_call_template
 

@@ -4,7 +4,7 @@ Candidates that are verified one after the other (`_tail_kernels`) have differen
 of them match the processor guesses wrong once or twice at each. A pack has all their constraints as one stream of
 *entries*, each of which names its candidate, and no branch depends on an answer. Labels are round numbers: as long as
 an attribute has few spaces their upper 16 bits, their *rank*, say all, and an entry takes 8 bytes where a record takes
-12. BEGen at 1%, where nine in ten candidates match, takes a third less, and so does the index (`bench core`).
+12. BEGen at 1%, where nine in ten candidates match, takes a quarter less, and its index a fifth (`bench core`).
 
 - how many candidates, plain and masked entries there are, in three integers;
 - a head of each candidate, two integers: an attribute, the first rank, the last behind it, and how many of its

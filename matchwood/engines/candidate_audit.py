@@ -46,7 +46,7 @@ def _lists(candidates: Candidates, view: CandidateLists) -> list[str]:
     order = order[capacities[order] > 0]
     if ((view.starts + capacities)[order][:-1] > view.starts[order][1:]).any():
         problems.append("two lists overlap among the heads")
-    there = int(view.counts.sum(dtype=np.int64)) + candidates.packed
+    there = int(view.counts.sum(dtype=np.int64)) + candidates.in_packs
     if candidates.total != there:
         problems.append(f"{candidates.total} candidates are counted, {there} are there")
     return problems

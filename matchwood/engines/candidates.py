@@ -139,7 +139,7 @@ class Candidates:
         return len(self._columns["keys"])
 
     @property
-    def packed(self) -> int:
+    def in_packs(self) -> int:
         """How many of them are packed."""
         return len(units_in_packs(self._columns["packs"].view(), self._columns["pack_starts"].view())[0])
 
@@ -334,7 +334,7 @@ class Candidates:
         columns = view.heads, view.tails, view.starts, view.counts
         require(check_candidates(*columns, units, attributes, intervals), "a candidate leads out of the tails")
         self._check_packs(view, units, attributes)
-        self._total = int(view.counts.sum(dtype=np.int64)) + self.packed
+        self._total = int(view.counts.sum(dtype=np.int64)) + self.in_packs
 
     def _check_packs(self, view: CandidateLists, units: int, attributes: int) -> None:
         starts = view.pack_starts

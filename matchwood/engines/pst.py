@@ -234,7 +234,7 @@ class AccessEngine(Engine):
             "bytes_tails": self._candidates.view().tails.nbytes,
             "lists": self._candidates.lists,
             "postings": self._candidates.total,
-            "packed_postings": self._candidates.packed,
+            "packed_postings": self._candidates.in_packs,
             "stale_postings": self._stale_postings,
             "reconsidered": self._reconsidered,
         }
