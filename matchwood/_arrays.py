@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import pyarrow as pa
@@ -80,6 +80,29 @@ class Growable:
         grown = np.empty(room, dtype=self._buffer.dtype)
         grown[: self._count] = self._buffer[: self._count]
         self._buffer, self._view = grown, None
+
+
+Side = Literal["left", "right"]
+
+
+@overload
+def places_in(ordered: NDArray[Any], wanted: float, side: Side = "left") -> int: ...
+@overload
+def places_in(ordered: NDArray[Any], wanted: NDArray[Any], side: Side = "left") -> NDArray[np.int64]: ...
+def places_in(ordered: NDArray[Any], wanted: Any, side: Side = "left") -> Any:
+    """Where numbers belong in an ordered array: one, or an array of them of the same type.
+
+    The only way to `searchsorted` outside kernels. NumPy brings both sides to one type first, and so copies an ordered
+    array of int32 that is asked for a Python int or for int64: 425 µs at 800,000 elements, where the search takes 0.65.
+
+    >>> places_in(np.array([3, 5, 5], np.int32), 5), places_in(np.array([3, 5, 5], np.int32), 5, "right")
+    (1, 3)
+    """
+    if not isinstance(wanted, np.ndarray):
+        return int(ordered.searchsorted(ordered.dtype.type(wanted), side))
+    if wanted.dtype != ordered.dtype:
+        raise TypeError(f"{wanted.dtype} is looked for among {ordered.dtype}: convert one of them first")
+    return ordered.searchsorted(wanted, side)
 
 
 def pooled(count: int, dtype: DTypeLike) -> NDArray[Any]:

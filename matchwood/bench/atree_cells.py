@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from matchwood._arrays import places_in
 from matchwood.bench.atree_building import construction, matcher_of
 from matchwood.bench.atree_plan import Size
 from matchwood.bench.measure import (
@@ -88,7 +89,7 @@ def measure_cell(engine: str, prepared: Prepared, size: Size, options: Mapping[s
 
 def first_hits(hits: pa.Table, events: int) -> pa.Table:
     """The hits of the first so many events."""
-    return hits.slice(0, int(np.searchsorted(hits["event"].to_numpy(), events)))
+    return hits.slice(0, places_in(hits["event"].to_numpy(), events))
 
 
 def _check_with_brute_force(engine: str, prepared: Prepared, hits: pa.Table, events: int) -> None:

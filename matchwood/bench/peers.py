@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from matchwood._arrays import places_in
 from matchwood.bench.frame import Part, Place
 from matchwood.bench.machine import machine
 from matchwood.bench.measure import WrongAnswer, box_seconds, first_events, measure_engine, require_hits, timed
@@ -198,7 +199,7 @@ def _as_table(found: Sequence[Sequence[int]]) -> pa.Table:
 def _agree(name: str, found: pa.Table, expected: pa.Table, events: int) -> None:
     """The same pairs of event and rule, whatever their order, for the first events."""
     ours, theirs = (_pairs(table) for table in (expected, found))
-    if not np.array_equal(ours[: np.searchsorted(ours[:, 0], events)], theirs):
+    if not np.array_equal(ours[: places_in(ours[:, 0], events)], theirs):
         raise WrongAnswer(f"{name} gives other answers than Matchwood")
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.bench import _interval_tree_kernels as interval_tree
 from matchwood.bench import _segment_tree_kernels as segment_tree
 from matchwood.bench import _space_report_kernels as by_space
@@ -76,7 +77,7 @@ def question(intervals: int, points: int) -> Question:
 
 
 def _pairs(low: NDArray[np.int64], high: NDArray[np.int64], points: NDArray[np.int64]) -> int:
-    begun, ended = np.sort(low).searchsorted(points, "right"), np.sort(high).searchsorted(points, "right")
+    begun, ended = places_in(np.sort(low), points, "right"), places_in(np.sort(high), points, "right")
     return int((begun - ended).sum())
 
 

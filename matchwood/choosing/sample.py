@@ -7,6 +7,7 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding.codes import EncodedEvents
 
 MOST_EVENTS = 1_024
@@ -58,8 +59,8 @@ class SampleHistory:
         self, attributes: NDArray[np.int32], low: NDArray[np.int32], high: NDArray[np.int32]
     ) -> NDArray[np.float64]:
         """For each label interval of an attribute, the share of the events whose value lies in it."""
-        above = np.searchsorted(self._keys, _keys(attributes, high))
-        return (above - np.searchsorted(self._keys, _keys(attributes, low))) / max(1, self.events)
+        above = places_in(self._keys, _keys(attributes, high))
+        return (above - places_in(self._keys, _keys(attributes, low))) / max(1, self.events)
 
 
 def _keys(attributes: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding._event_kernels import pairs_of_matrix, pairs_of_triples, pairs_with_verdicts
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
@@ -82,7 +83,7 @@ class Assembly:
         matrix = np.empty((len(numbers), self._count + _SPARE), np.int32)
         lines = np.array(numbers, np.int32)
         if len(self._plain):
-            self._plain.fill(matrix, np.searchsorted(lines, self._plain.numbers))
+            self._plain.fill(matrix, places_in(lines, self._plain.numbers))
         previous = -1
         for number, rows, labels in self._labels:
             line = matrix[bisect_left(numbers, number), : self._count]
@@ -97,7 +98,7 @@ class Assembly:
         every, done = np.arange(self._count), 0
         runs: list[list[NDArray[Any]]] = []
         for number, rows, labels in self._labels:
-            end = int(begins[np.searchsorted(self._plain.numbers, number)])
+            end = int(begins[places_in(self._plain.numbers, number)])
             runs.append([each[done:end] for each in plain])
             runs.append([every if rows is None else rows, np.full(len(labels), number, np.int32), labels])
             done = end

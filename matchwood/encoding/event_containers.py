@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding.column_parts import Rows
 from matchwood.encoding.column_types import decoded, family, valid_rows, without_views
 from matchwood.encoding.event_paths import Node
@@ -208,7 +209,7 @@ class MapContainer:
         wanted = np.array([key in node for key in keys], np.bool_)
         order, codes = self._ordered(encoded.indices.to_numpy().astype(np.int64), wanted)
         rows, items = self._rows[order], _taken(self._items, order)
-        starts = np.searchsorted(codes, np.arange(len(keys) + 1)).tolist()
+        starts = places_in(codes, np.arange(len(keys) + 1)).tolist()
         for code in np.unique(codes).tolist():
             start, stop = starts[code], starts[code + 1]
             yield keys[code], rows[start:stop], items.slice(start, stop - start)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.errors import CorruptSnapshot
 
@@ -48,7 +49,7 @@ class EventCounters:
 
     def observe(self, observed: NDArray[np.int32], labels: NDArray[np.int32]) -> None:
         """Count labels, given those of all spaces as they are now; a label without a space counts for the one below."""
-        places = np.maximum(labels.searchsorted(observed, "right") - 1, 0)
+        places = np.maximum(places_in(labels, observed, "right") - 1, 0)
         added = np.bincount(places, minlength=len(labels)).astype(np.float32)
         self._counts = _counts(labels, self._beside(labels) + added)
 

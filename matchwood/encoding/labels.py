@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.errors import LimitExceeded
 
@@ -148,7 +149,7 @@ def translated(labels: NDArray[np.int32], old: NDArray[np.int32], new: NDArray[n
     >>> translated(np.array([0, 5, 6, 9], np.int32), np.array([5, 9], np.int32), np.array([50, 90], np.int32)).tolist()
     [0, 50, 50, 90]
     """
-    found: NDArray[np.int32] = np.append(np.int32(BOTTOM_LABEL), new)[old.searchsorted(labels, "right")]
+    found: NDArray[np.int32] = np.append(np.int32(BOTTOM_LABEL), new)[places_in(old, labels, "right")]
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding import _space_kernels as kernels
 from matchwood.encoding.key_columns import Labels, frozen
 from matchwood.encoding.keys import (
@@ -56,11 +57,11 @@ class IntegerKeys:
         return int(self.primary.item(position))
 
     def find(self, key: int) -> tuple[int, bool]:
-        count = int(self.primary.searchsorted(key, "right"))
+        count = places_in(self.primary, key, "right")
         return count, count > 0 and self.primary.item(count - 1) == key
 
     def counts_up_to(self, other: IntegerKeys) -> NDArray[np.int64]:
-        return self.primary.searchsorted(other.primary, "right")
+        return places_in(self.primary, other.primary, "right")
 
     def same(self, positions: NDArray[np.int64], other: IntegerKeys) -> NDArray[np.bool_]:
         equal: NDArray[np.bool_] = self.primary[positions] == other.primary
@@ -134,7 +135,7 @@ class NumberKeys:
 
     def find(self, key: int) -> tuple[int, bool]:
         primary, residual = key >> RESIDUAL_BITS, key & 0xFFFF
-        count = int(self.primary.searchsorted(primary, "right"))
+        count = places_in(self.primary, primary, "right")
         if not count or self.primary.item(count - 1) != primary:
             return count, False
         while count and self.residual.item(count - 1) > residual and self.primary.item(count - 1) == primary:

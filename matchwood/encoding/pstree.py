@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding import _pstree_change_kernels as changes
 from matchwood.encoding import _pstree_kernels as kernels
 from matchwood.encoding import _space_kernels as space_kernels
@@ -217,7 +218,7 @@ class PSTree(LabelledSpaces):
     def _leaves_in_order(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
         order = self._order()
         own = self._tree.leaves[order, LABEL]
-        positions = np.minimum(own.searchsorted(labels), len(own) - 1)
+        positions = np.minimum(places_in(own, labels), len(own) - 1)
         if not len(own) or (own[positions] != labels).any():
             raise ValueError("a label to be released belongs to no boundary")
         found: NDArray[np.int64] = order[positions]

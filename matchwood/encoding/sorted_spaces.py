@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding import labelled_spaces
 from matchwood.encoding import labels as labelling
 from matchwood.encoding.boundaries import Boundaries
@@ -130,7 +131,7 @@ class SortedSpaces(LabelledSpaces):
             label = self._label_after_relabelling(key)
             self._tail_keys[:], self._tail_labels[:], self._tail_counts[:] = [key], [label], [count]
         else:
-            labels[position : labels.searchsorted(labels[position], "right")] = label
+            labels[position : places_in(labels, labels[position], "right")] = label
             counts[position] = count
             self._main.recent[position] = True
             self._dead -= 1
@@ -141,7 +142,7 @@ class SortedSpaces(LabelledSpaces):
         """A label for a key with that many boundaries before it in the two parts; -1 when there is no room."""
         labels = self._main.labels
         low = labels.item(main - 1) if main else BOTTOM_LABEL
-        after = int(labels.searchsorted(low, "right")) if self._dead else main
+        after = places_in(labels, low, "right") if self._dead else main
         high = labels.item(after) if after < len(labels) else TOP_LABEL
         low_in_tail = tail > 0 and self._tail_labels[tail - 1] > low
         high_in_tail = tail < len(self._tail_labels) and self._tail_labels[tail] < high
@@ -199,7 +200,7 @@ class SortedSpaces(LabelledSpaces):
             return
         self._settle()
         own, counts = self._writable()
-        positions = own.searchsorted(inner)
+        positions = places_in(own, inner)
         if positions.max() >= len(own) or (own[positions] != inner).any():
             raise ValueError("a label to be released belongs to no boundary")
         counts -= np.bincount(positions, minlength=len(own)).astype(np.int32)
@@ -217,13 +218,13 @@ class SortedSpaces(LabelledSpaces):
 
     def _release_main(self, label: int) -> None:
         labels, counts = self._writable()
-        position = int(labels.searchsorted(label))
+        position = places_in(labels, label)
         if position == len(labels) or labels[position] != label:
             raise ValueError("a label to be released belongs to no boundary")
         counts[position] -= 1
         if counts[position]:
             return
-        end = int(labels.searchsorted(label, "right"))
+        end = places_in(labels, label, "right")
         labels[position:end] = labels[position - 1] if position else BOTTOM_LABEL
         self._dead += 1
         self._changed("merged")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding.attribute_table import DERIVED, AttributeTable
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
 from matchwood.encoding.derived import TRUE_LABEL, DerivedSource
@@ -204,7 +205,7 @@ class Vocabulary:
         live = np.flatnonzero((table.references.view() > 0) & (table.kinds.view() == DERIVED))
         owners = table.sources.view()[live]
         order = np.argsort(owners, kind="stable")
-        bounds = np.searchsorted(owners[order], np.arange(len(self.derived) + 1)).tolist()
+        bounds = places_in(owners[order], np.arange(len(self.derived) + 1, dtype=owners.dtype)).tolist()
         for place, source in enumerate(self.derived):
             numbers = live[order[bounds[place] : bounds[place + 1]]]
             self.derived[place] = DerivedSource(source.name, source.kind, table, numbers.astype(np.int32))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import Growable
+from matchwood._arrays import Growable, places_in
 from matchwood.engines._betree_predicate_kernels import (
     EMPTY,
     collect_edges,
@@ -141,10 +141,10 @@ class Predicates:
         words = np.concatenate(([1], 1 + np.cumsum((predicates + 63) // 64)))
         starts = np.concatenate(([0], np.cumsum(np.diff(words) * spaces)))
         bits[:] = EMPTY
-        rank = np.arange(len(order)) - np.searchsorted(owner[order], owner[order])
+        rank = np.arange(len(order)) - places_in(owner[order], owner[order])
         taken = predicates[owner[order]] > 0
         bits[order[taken]] = (64 * words[owner[order]] + rank)[taken]
-        offsets = np.searchsorted(edges, np.arange(attributes + 1, dtype=np.int64) << 32)
+        offsets = places_in(edges, np.arange(attributes + 1, dtype=np.int64) << 32)
         labels = (edges & (2**32 - 1)).astype(np.int32)
         rows, nulls = np.zeros(starts[-1], np.uint64), np.zeros(words[-1], np.uint64)
         nulls[0] = 1

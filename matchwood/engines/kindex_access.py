@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.engines._kindex_access_kernels import (
     copy_predicates,
@@ -107,7 +108,7 @@ def _chances(
     stops = np.concatenate((high[~several], intervals[1::2])) + (named[owners] << 32)
     ends = np.arange(attributes) << 32
     edges = np.unique(np.concatenate((starts, stops, ends + BOTTOM_LABEL, ends + TOP_LABEL)))
-    covered = np.searchsorted(edges, stops) - np.searchsorted(edges, starts)
+    covered = places_in(edges, stops) - places_in(edges, starts)
     cells = np.bincount(edges >> 32, minlength=attributes) - 1
     share = np.bincount(owners, covered, len(codes)) / cells[named]
     uses = np.bincount(named[numbers[~weak[numbers]]], minlength=attributes)

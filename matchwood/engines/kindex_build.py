@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.engines._kindex_build_kernels import (
     assign_lists,
     compress,
@@ -98,8 +99,8 @@ def _groups(sizes: NDArray[np.int32], rarest: NDArray[np.int32]) -> tuple[Any, A
     """Of units in their order: where the groups of each size begin, and of each group its attribute and first unit."""
     starts = np.flatnonzero((np.diff(sizes, prepend=-1) != 0) | (np.diff(rarest, prepend=-2) != 0))
     starts = starts[rarest[starts] != EMPTY]
-    bounds = np.append(np.unique(sizes), np.iinfo(np.int32).max)
-    return np.searchsorted(sizes[starts], bounds), rarest[starts], starts
+    bounds = np.append(np.unique(sizes), np.int32(np.iinfo(np.int32).max))
+    return places_in(sizes[starts], bounds), rarest[starts], starts
 
 
 def _ordered(keys: NDArray[np.uint64], parts: NDArray[np.int64], counts: NDArray[np.int64]) -> _Lists:

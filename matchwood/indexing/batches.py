@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding import Use
 from matchwood.encoding.plain_rules import PlainRules
 from matchwood.indexing.preparation import Prepared
@@ -51,7 +52,7 @@ class Batch(NamedTuple):
         kept = np.sort(np.concatenate((held, plain.positions)))
         chosen = kept.tolist()
         uses = sorted([*_counted(prepared.items()), *plain.uses], key=lambda use: use[2])
-        places = np.searchsorted(kept, held)
+        places = places_in(kept, held)
         constants, by_attribute = [0.0] * len(chosen), [""] * len(chosen)
         for place, rule in zip(places.tolist(), prepared.values(), strict=True):
             constants[place], by_attribute[place] = rule.weights
@@ -63,7 +64,7 @@ class Batch(NamedTuple):
             [(use, count, ids[first]) for use, count, first in uses],
             places,
             list(prepared.values()),
-            plain.at(np.searchsorted(kept, plain.positions)),
+            plain.at(places_in(kept, plain.positions)),
         )
 
 

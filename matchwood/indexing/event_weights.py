@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.encoding import near_misses
 from matchwood.engines.scoring import EventWeights
 from matchwood.errors import InvalidArgument
@@ -76,7 +77,7 @@ class GivenWeights:
         wrong = ~(np.isfinite(each.values) & (each.values >= 0))
         if wrong.any():
             place = int(wrong.argmax())
-            event = int(np.searchsorted(each.offsets, place, side="right")) - 1
+            event = places_in(each.offsets, place, "right") - 1
             told = f"weights[{each.names[each.codes[place]]!r}] of event {event}"
             raise InvalidArgument(f"{told} must be finite and at least 0 (got {each.values[place]})")
         return each._replace(names=[self._name(name) for name in each.names])

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.choosing.sample import SampleHistory
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions, EncodedEvents
 from matchwood.encoding.leaf_texts import leaf_name, leaf_text
@@ -172,7 +173,7 @@ class _Constraints(NamedTuple):
 
     def _leaf(self, matcher: CompiledMatcher, constraint: int) -> Leaf:
         """A constraint in terms of the language. Labels do not tell their values: a rule that has it is read again."""
-        unit = int(self.units[int(np.searchsorted(self.encoded.offsets, constraint, side="right")) - 1])
+        unit = int(self.units[places_in(self.encoded.offsets, constraint, "right") - 1])
         wanted = self._said(constraint)
         for row in matcher.table.rows_of_unit(unit, "conjunctions").tolist():
             for leaf in _leaves(matcher, row):

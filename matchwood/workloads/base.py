@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.workloads.texts import rule_texts
 from matchwood.workloads.tree_texts import tree_texts
 from matchwood.workloads.trees import Trees, sharing_by_level
@@ -119,7 +120,8 @@ class Workload:
         """One int64 column for each attribute, NULL where an event lacks it."""
         owners = np.repeat(np.arange(self.events.count), np.diff(self.events.offsets))
         order = np.argsort(self.events.attributes, kind="stable")
-        bounds = np.searchsorted(self.events.attributes[order], np.arange(self.dimensions + 1))
+        ordered = self.events.attributes[order]
+        bounds = places_in(ordered, np.arange(self.dimensions + 1, dtype=ordered.dtype))
         columns = {}
         for number, name in enumerate(self.attributes):
             chosen = order[bounds[number] : bounds[number + 1]]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.errors import InvalidArgument
 from matchwood.workloads.base import Events
 from matchwood.workloads.draws import distinct, offsets_of, pair_hashes, repeated, row_sums, weighted
@@ -104,7 +105,7 @@ def _noise(random: np.random.Generator, bases: Bases, owners: Integers, weights:
     for _ in range(_ROUNDS):
         drawn[pending] = np.sort(weighted(random, weights, (len(pending), NOISE)), axis=1)
         keys = owners[pending, None] * dimensions + drawn[pending]
-        found = taken[np.minimum(np.searchsorted(taken, keys), len(taken) - 1)] == keys
+        found = taken[np.minimum(places_in(taken, keys), len(taken) - 1)] == keys
         twice = (drawn[pending, 1:] == drawn[pending, :-1]).any(axis=1)
         pending = pending[found.any(axis=1) | twice]
     drawn[pending] = _rare_noise(random, bases, owners[pending], weights)

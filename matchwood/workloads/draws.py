@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
+
 _CELLS = 8_000_000
 """How many random keys are held at once."""
 
@@ -19,7 +21,7 @@ def zipf_weights(count: int, exponent: float) -> NDArray[np.float64]:
 
 def weighted(random: np.random.Generator, weights: NDArray[np.float64], size: Any) -> NDArray[np.int64]:
     """Positions drawn with these probabilities, with repetition."""
-    drawn = np.searchsorted(np.cumsum(weights)[:-1], random.random(size), side="right")
+    drawn = places_in(np.cumsum(weights)[:-1], random.random(size), "right")
     return np.asarray(drawn, dtype=np.int64)
 
 
@@ -36,7 +38,7 @@ def distinct(
     rows = max(1, _CELLS // len(weights))
     scale = (1 / weights).astype(np.float32)
     for size in np.unique(sizes):
-        owners = order[np.searchsorted(sizes[order], size) : np.searchsorted(sizes[order], size, side="right")]
+        owners = order[places_in(sizes[order], size) : places_in(sizes[order], size, "right")]
         for start in range(0, len(owners), rows):
             some = owners[start : start + rows]
             keys = random.standard_exponential((len(some), len(weights)), dtype=np.float32) * scale

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
 from matchwood.bench.rivals._vldb_kernels import count_true, hash_constraints, match_clauses, match_propagation
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
 from matchwood.engines import ConjunctionStore, Hits, Workspace
@@ -77,9 +78,9 @@ def _clusters(store: ConjunctionStore, sample: EncodedEvents) -> Clusters:
     by_attribute, by_access = np.argsort(attributes, kind="stable"), np.argsort(access, kind="stable")
     return Clusters(
         positions.astype(np.int64),
-        np.searchsorted(attributes[by_attribute], np.arange(store.attributes + 1)),
+        places_in(attributes[by_attribute], np.arange(store.attributes + 1, dtype=attributes.dtype)),
         by_attribute,
-        np.searchsorted(access[by_access], np.arange(len(positions) + 2)),
+        places_in(access[by_access], np.arange(len(positions) + 2, dtype=access.dtype)),
         by_access.astype(np.int32),
         offsets,
         tests.astype(np.int64),

@@ -1,0 +1,71 @@
+"""Looking up in ordered arrays: no search converts the array that it searches."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from matchwood._arrays import places_in
+from matchwood.encoding.sorted_spaces import SortedSpaces
+
+PACKAGE = Path(__file__).parent.parent / "matchwood"
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if not path.stem.endswith("_kernels"))
+"""Compiled searches convert nothing."""
+
+
+def _searches(source: str) -> list[int]:
+    """The lines that name `searchsorted`."""
+    named = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute))
+    return [node.lineno for node in named if node.attr == "searchsorted"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_nothing_searches_but_through_places_in(path: Path) -> None:
+    assert path.stem == "_arrays" or _searches(path.read_text()) == []
+
+
+def test_the_check_can_fail() -> None:
+    assert _searches("import numpy as np\nnp.searchsorted(a, 1)\na.searchsorted(1)") == [2, 3]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.float64])
+def test_places_are_those_of_numpy(dtype: type) -> None:
+    ordered = np.array([1, 4, 4, 9], dtype)
+    for value in (0, 1, 4, 5, 10):
+        assert places_in(ordered, value) == np.searchsorted(ordered, value)
+        assert places_in(ordered, value, "right") == np.searchsorted(ordered, value, "right")
+    wanted = np.array([10, 4, 0], dtype)
+    assert places_in(ordered, wanted).tolist() == [4, 1, 0]
+    assert places_in(ordered, wanted, "right").tolist() == [4, 3, 0]
+
+
+def test_an_array_of_another_type_is_refused() -> None:
+    with pytest.raises(TypeError, match="int64 is looked for among int32"):
+        places_in(np.array([1, 2], np.int32), np.array([1], np.int64))
+
+
+class Watched(np.ndarray):
+    """An array that notes with what it is searched."""
+
+    kinds: set[np.dtype]
+
+    def searchsorted(self, v, side="left", sorter=None):  # type: ignore[no-untyped-def]
+        self.kinds.add(v.dtype)
+        return np.asarray(self).searchsorted(v, side)
+
+
+def test_spaces_are_searched_with_their_own_type() -> None:
+    """Releasing a boundary, reviving it and adding beside a dead one: each searches all labels."""
+    spaces = SortedSpaces("int")
+    labels = spaces.add_many(list(range(0, 4_000, 2)))
+    watched = spaces._main.labels.view(Watched)
+    watched.kinds = set()
+    spaces._main = spaces._main._replace(labels=watched)
+    spaces.release_many(labels[700:702])
+    spaces.add_many([1_399])
+    spaces.add_many([1_400])
+    assert watched.kinds == {np.dtype(np.int32)}
+    assert spaces.audit() == []
