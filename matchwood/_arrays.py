@@ -105,6 +105,17 @@ def places_in(ordered: NDArray[Any], wanted: Any, side: Side = "left") -> Any:
     return ordered.searchsorted(wanted, side)
 
 
+def grouped(numbers: NDArray[Any]) -> list[tuple[int, NDArray[np.int64]]]:
+    """The distinct numbers, increasing, and the positions of each.
+
+    >>> [(number, places.tolist()) for number, places in grouped(np.array([7, 3, 7]))]
+    [(3, [1]), (7, [0, 2])]
+    """
+    order = np.argsort(numbers, kind="stable")
+    distinct, first = np.unique(numbers[order], return_index=True)
+    return list(zip(distinct.tolist(), np.split(order, first[1:]), strict=False))
+
+
 def pooled(count: int, dtype: DTypeLike) -> NDArray[Any]:
     """A new array, of no particular content, from Arrow's memory pool.
 

@@ -28,7 +28,14 @@ from matchwood.indexing.find_query import prepared
 from matchwood.indexing.matchers import Matcher, matcher_for
 from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
-from matchwood.indexing.settings import checked_flag, checked_limit, checked_options, checked_rank, checked_text
+from matchwood.indexing.settings import (
+    checked_flag,
+    checked_limit,
+    checked_options,
+    checked_rank,
+    checked_text,
+    taken_spaces,
+)
 from matchwood.indexing.threads import checked_threads
 from matchwood.indexing.triangle_drawing import ENGINE as TRIANGLES
 from matchwood.indexing.triangle_drawing import triangle_picture
@@ -51,7 +58,7 @@ class Index(MutableMapping[Any, str]):
     `engine`         how to match: `auto`, `scan`, `counting`, `kindex`, `pstbloom`,
                      `psthash`, `hem`, `atree` or `oracle`
     `schema`         types of attributes: a dict, an Arrow or Spark schema, or DDL; others are inferred
-    `options`        settings of the engine, and `spaces`
+    `options`        settings of the engine, and `spaces`; `as_published` for the system that its paper describes
     `dnf_limit`      a rule with more conjunctions than this is matched as a whole, by the fall-back
     `timezone`       where dates begin and naive timestamps are read
     `strict_schema`  refuse attributes that the schema does not declare
@@ -67,13 +74,11 @@ class Index(MutableMapping[Any, str]):
         strict_schema: bool = False,
     ) -> None:
         self._dnf_limit, self._options = checked_limit(dnf_limit), checked_options(options)
-        spaces = checked_text("spaces", self._options.pop("spaces", "sorted"))
+        spaces = taken_spaces(checked_text("engine", engine), self._options)
         types = Schema(schema, strict=checked_flag("strict_schema", strict_schema))
         self._encoder = Encoder(types, timezone=checked_text("timezone", timezone), spaces=spaces)
         self._table = RuleTable()
-        self._matcher: Matcher = matcher_for(
-            checked_text("engine", engine), self._encoder, self._table, self._options, self._dnf_limit
-        )
+        self._matcher: Matcher = matcher_for(engine, self._encoder, self._table, self._options, self._dnf_limit)
         self._read_only, self._opened, self._checked = False, False, True
         self._set_up_locks()
 

@@ -159,6 +159,21 @@ def gather_strings(offsets: Any, data: Any, order: Any) -> Any:
 
 
 @kernel
+def next_strings(offsets: Any, data: Any, low: Any, high: Any) -> Any:
+    """Whether the string at high[i] is the one after that at low[i]: the same, and a NUL byte."""
+    found = np.zeros(len(low), np.bool_)
+    for index in range(len(low)):
+        start, other = offsets[low[index]], offsets[high[index]]
+        length = offsets[low[index] + 1] - start
+        if offsets[high[index] + 1] - other == length + 1:
+            follows = data[other + length] == 0
+            for shift in range(length):
+                follows &= data[start + shift] == data[other + shift]
+            found[index] = follows
+    return found
+
+
+@kernel
 def same_strings(offsets: Any, data: Any, positions: Any, texts: Any, text: Any) -> Any:
     """Whether the string at positions[i] of the one column is the i-th of the other."""
     same = np.zeros(len(positions), np.bool_)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import grouped
 from matchwood.encoding import encoder_state, events
 from matchwood.encoding.attribute import Source, Target
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
@@ -148,10 +149,8 @@ class Encoder:
         ends = np.concatenate((encoded.low, encoded.high))
         inner = is_inner(ends)
         owners, ends = np.concatenate((owners, owners))[inner], ends[inner]
-        order = np.argsort(owners, kind="stable")
-        numbers, first = np.unique(owners[order], return_index=True)
-        for number, labels in zip(numbers.tolist(), np.split(ends[order], first[1:]), strict=False):
-            self.vocabulary.release_values(number, labels)
+        for number, places in grouped(owners):
+            self.vocabulary.release_values(number, ends[places])
         self.vocabulary.count(encoded, -1)
 
     @property

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import grouped
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
 from matchwood.logic.cuts import CutSet
 from matchwood.logic.leaf import Leaf
@@ -98,9 +99,7 @@ class Flat(NamedTuple):
     def value_groups(self) -> list[tuple[int, NDArray[np.int64]]]:
         """For each key that has values, their positions in `values`."""
         key_of_value = np.repeat(self.key_of, self.sizes)[~self.starts]
-        order = np.argsort(key_of_value, kind="stable")
-        keys, first = np.unique(key_of_value[order], return_index=True)
-        return list(zip(keys.tolist(), np.split(order, first[1:]), strict=False))
+        return grouped(key_of_value)
 
     def value_counts(self) -> NDArray[np.int64]:
         """How many leaves of all conjunctions have each value."""

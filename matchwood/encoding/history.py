@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import Growable
+from matchwood._arrays import Growable, grouped
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedEvents
 from matchwood.encoding.derived import TRUE_LABEL
 from matchwood.encoding.event_counters import EventCounters
@@ -118,10 +118,8 @@ class History:
         attributes = np.concatenate([pair[0] for pair in self._waiting])
         labels = np.concatenate([pair[1] for pair in self._waiting])
         self._begin_attributes()
-        order = np.argsort(attributes, kind="stable")
-        numbers, first = np.unique(attributes[order], return_index=True)
-        for number, own in zip(numbers.tolist(), np.split(labels[order], first[1:]), strict=False):
-            self._counters(number).observe(own)
+        for number, places in grouped(attributes):
+            self._counters(number).observe(labels[places])
         self._counted += self._waiting_events
         self._waiting, self._waiting_events = [], 0
         if self._counted > REMEMBERED:
@@ -164,9 +162,7 @@ class History:
         self, attributes: NDArray[np.int32], low: NDArray[np.int32], high: NDArray[np.int32]
     ) -> NDArray[np.float64]:
         found = np.ones(len(attributes), np.float64)
-        order = np.argsort(attributes, kind="stable")
-        numbers, first = np.unique(attributes[order], return_index=True)
-        for number, places in zip(numbers.tolist(), np.split(order, first[1:]), strict=False):
+        for number, places in grouped(attributes):
             asked = self._asked(number)
             if asked > 0:
                 weights = self._counters(number).observed_between(low[places], high[places])

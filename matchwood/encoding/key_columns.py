@@ -60,6 +60,14 @@ class KeyColumn(Protocol):
     def scale(self) -> NDArray[np.float64]:
         """Numbers that grow with the keys, to see roughly how far apart these are."""
 
+    def steps(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How many elements there are from the key at each low position on, up to that at the high one, which comes
+        later; infinite if there are several and nobody counts them."""
+
+    @staticmethod
+    def ends(kind: str) -> tuple[Any, Any]:
+        """The key of a kind's least element, and one that follows its greatest."""
+
     def locate(self, labels: Labels, tail: Self, tail_labels: Labels, elements: Any) -> Labels:
         """The label of each element's space, with the boundaries in two parts."""
 

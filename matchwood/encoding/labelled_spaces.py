@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood._arrays import places_in
+from matchwood.encoding import labels as labelling
+from matchwood.encoding.boundaries import Boundaries
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.event_counters import EventCounters, check_sizes
 from matchwood.encoding.key_columns import KeyColumn
 from matchwood.encoding.lookups import Lookup
@@ -74,6 +78,31 @@ class LabelledSpaces(ABC):
     @abstractmethod
     def _label_at(self, key: Any) -> int:
         """The label of the space that holds a key in its Python form."""
+
+    def values_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        asked = np.unique(np.concatenate((low, high)))
+        inner = asked[labelling.is_inner(asked)]
+        least, past = ([key] for key in self.columns.ends(self.kind))
+        keys = self.columns.of_keys(least).joined(self._keys_of(inner)).joined(self.columns.of_keys(past))
+        labels = np.concatenate(([BOTTOM_LABEL], inner, [TOP_LABEL])).astype(np.int32)
+        found: NDArray[np.float64] = keys.steps(places_in(labels, low), places_in(labels, high))
+        return found
+
+    def _keys_of(self, labels: NDArray[np.int32]) -> KeyColumn:
+        """The keys of boundaries that have these labels, which increase."""
+        if len(labels) <= max(FEW, len(self) // 256):
+            few: KeyColumn = self.columns.of_keys([self._key_of(label) for label in labels.tolist()])
+            return few
+        held = self._held()
+        return held.keys.take(places_in(np.ascontiguousarray(held.labels), labels))
+
+    @abstractmethod
+    def _key_of(self, label: int) -> Any:
+        """The key of a boundary, in its Python form."""
+
+    @abstractmethod
+    def _held(self) -> Boundaries:
+        """All live boundaries in order; changes nothing."""
 
     # --------------------------------------------------------------- addition
 

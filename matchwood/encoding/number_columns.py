@@ -13,6 +13,7 @@ from matchwood._arrays import places_in
 from matchwood.encoding import _space_kernels as kernels
 from matchwood.encoding.key_columns import Labels, frozen
 from matchwood.encoding.keys import (
+    NAN_KEY,
     RESIDUAL_BITS,
     double_keys,
     doubles_of,
@@ -75,6 +76,15 @@ class IntegerKeys:
 
     def scale(self) -> NDArray[np.float64]:
         return self.primary.astype(np.float64)
+
+    def steps(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
+        # The greatest int64 stands in for what follows it.
+        counts: NDArray[np.float64] = np.maximum(self.primary[high].astype(np.float64) - self.primary[low], 1.0)
+        return counts
+
+    @staticmethod
+    def ends(kind: str) -> tuple[int, int]:
+        return (0, 2) if kind == "bool" else (-(2**63), 2**63 - 1)
 
     def locate(self, labels: Labels, tail: IntegerKeys, tail_labels: Labels, elements: NDArray[np.int64]) -> Labels:
         found: Labels = kernels.locate_integers(self.primary, labels, tail.primary, tail_labels, frozen(elements))
@@ -162,6 +172,24 @@ class NumberKeys:
 
     def scale(self) -> NDArray[np.float64]:
         return doubles_of(self.primary)
+
+    def steps(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
+        next_double = (self.primary[high] - self.primary[low] == 1) & (self.residual[high] == 0)
+        single = next_double & (self.residual[low] == 0)
+        start, stop = doubles_of(self.primary[low]), doubles_of(self.primary[high])
+        # From 2**53 on integers lie between the doubles, up to 2**63.
+        whole = np.flatnonzero((np.abs(start) >= 2.0**53) & (start >= -(2.0**63)) & (start < 2.0**63))
+        first = start[whole].astype(np.int64) + self.residual[low[whole]]
+        inside = stop[whole] < 2.0**63
+        last = np.where(inside, stop[whole], 0.0).astype(np.int64) + self.residual[high[whole]]
+        at_end = (first == 2**63 - 1) & (stop[whole] == 2.0**63)
+        single[whole] = np.where(inside, last - first == 1, at_end)
+        single |= (start == math.inf) & (self.primary[high] == NAN_KEY)
+        return np.where(single, 1.0, np.inf)
+
+    @staticmethod
+    def ends(kind: str) -> tuple[int, int]:
+        return number_key(-math.inf), number_key(math.nan) + (1 << RESIDUAL_BITS)
 
     def locate(self, labels: Labels, tail: NumberKeys, tail_labels: Labels, elements: NDArray[Any]) -> Labels:
         if elements.dtype == np.float64:

@@ -93,7 +93,7 @@ class PSTree(LabelledSpaces):
         label = self._label_at(key)
         if label == BOTTOM_LABEL:
             return False
-        return bool(self._key(int(self._leaves_one_by_one(np.array([label], np.int32))[0])) == key)
+        return bool(self._key_of(label) == key)
 
     def locate_many(self, elements: NDArray[Any] | Strings) -> NDArray[np.int32]:
         if isinstance(elements, Strings):
@@ -146,6 +146,9 @@ class PSTree(LabelledSpaces):
         self._last = labelling.between(low, high, direction, self._unit, len(self) - 1)
         return self._last
 
+    def _key_of(self, label: int) -> Any:
+        return self._key(int(self._leaves_one_by_one(np.array([label], np.int32))[0]))
+
     def _key(self, leaf: int) -> Any:
         """The Python form of a boundary's key."""
         tree = self._tree
@@ -171,7 +174,7 @@ class PSTree(LabelledSpaces):
 
     def _add_column(self, keys: KeyColumn, counts: NDArray[np.int32]) -> NDArray[np.int32]:
         given = keys_of_column(keys)
-        held, before, fresh = self._boundaries(), *self._ranks(given)
+        held, before, fresh = self._held(), *self._ranks(given)
         labels = held.labels_for(keys.take(fresh), before[fresh], self._unit) if len(fresh) else None
         every = np.zeros(len(keys), np.int32)
         every[fresh] = 0 if labels is None else labels
@@ -204,7 +207,7 @@ class PSTree(LabelledSpaces):
         if gone:
             self._changed("merged", gone)
             if self._tree.is_wasteful:
-                held = self._boundaries()
+                held = self._held()
                 self._tree = _planted(held)
                 self.counters["moved"] += len(held.labels)
 
@@ -235,8 +238,7 @@ class PSTree(LabelledSpaces):
         leaves = self._tree.leaves
         return np.concatenate((leaves[:1, LABEL], leaves[self._order(), LABEL]))
 
-    def _boundaries(self) -> Boundaries:
-        """All boundaries in order."""
+    def _held(self) -> Boundaries:
         tree, order = self._tree, self._order()
         leaves, heads = tree.leaves[order], tree.leaf_words[order, 0]
         strings, rests = None, np.zeros(len(order), np.int16)
@@ -250,7 +252,7 @@ class PSTree(LabelledSpaces):
         return Boundaries(keys, leaves[:, LABEL], leaves[:, COUNT], leaves[:, RECENT] != 0)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        held = self._boundaries()
+        held = self._held()
         observed = self._events.array(self._space_labels())
         labels, counts = np.ascontiguousarray(held.labels), np.ascontiguousarray(held.counts)
         return {**held.keys.arrays(), "labels": labels, "counts": counts, "observed": observed}
@@ -264,7 +266,7 @@ class PSTree(LabelledSpaces):
         problems = [problem for number, problem in enumerate(PROBLEMS) if found >> number & 1]
         if problems:
             return problems
-        held = self._boundaries()
+        held = self._held()
         if (np.diff(self._space_labels()) <= 0).any() or (held.labels >= TOP_LABEL).any():
             problems.append("labels of boundaries are not increasing")
         if (held.counts <= 0).any():

@@ -83,6 +83,13 @@ class SortedSpaces(LabelledSpaces):
         in_tail = tail < len(self._tail_keys) and self._tail_keys[tail] == key
         return in_tail or (known and self._main.counts.item(main - 1) > 0)
 
+    def _key_of(self, label: int) -> Any:
+        tail = bisect_left(self._tail_labels, label)
+        if tail < len(self._tail_labels) and self._tail_labels[tail] == label:
+            return self._tail_keys[tail]
+        # Dead ones with the same label come behind.
+        return self._main.keys.at(places_in(self._main.labels, label))
+
     def locate_many(self, elements: NDArray[Any] | Strings) -> NDArray[np.int32]:
         return self._main.keys.locate(frozen(self._main.labels), *self._tail_column(), elements)
 
@@ -254,8 +261,8 @@ class SortedSpaces(LabelledSpaces):
             self._main = self._main._replace(labels=self._main.labels.copy(), counts=self._main.counts.copy())
         return self._main.labels, self._main.counts
 
-    def _merged(self) -> Boundaries:
-        """All live boundaries as one part; changes nothing, since readers may be about."""
+    def _held(self) -> Boundaries:
+        """As one part; readers may be about."""
         main = self._main
         if self._dead:
             main = main.take(np.flatnonzero(main.counts))
@@ -268,7 +275,7 @@ class SortedSpaces(LabelledSpaces):
     def _settle(self) -> None:
         """Merge the tail into the main part, and drop what is dead there."""
         if self._tail_keys or self._dead:
-            self._main = self._merged()
+            self._main = self._held()
             self.counters["moved"] += len(self._main.labels)
             self._dead, self._tail = 0, None
             self._tail_keys, self._tail_labels, self._tail_counts = [], [], []
@@ -288,7 +295,7 @@ class SortedSpaces(LabelledSpaces):
     # ------------------------------------------------------------------ state
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        main = self._merged()
+        main = self._held()
         observed = self._events.array(self._space_labels())
         return {**main.keys.arrays(), "labels": main.labels, "counts": main.counts, "observed": observed}
 
@@ -298,7 +305,7 @@ class SortedSpaces(LabelledSpaces):
         return {"boundaries": len(self), "bytes": size + 64 * len(self._tail_keys), **self.counters}
 
     def audit(self) -> list[str]:
-        main = self._merged()
+        main = self._held()
         problems = []
         inner = (np.diff(main.labels, prepend=BOTTOM_LABEL) > 0).all() and (main.labels < TOP_LABEL).all()
         if not inner:

@@ -63,6 +63,10 @@ class Spaces(Protocol):
     def place(self, element: Any) -> tuple[int, bool]:
         """The label of the space that holds one element, and whether the space begins with it. Remembers nothing."""
 
+    def values_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        """How many elements of the domain have a label in each interval [low, high) of boundaries or ends of the
+        domain; infinite where there are several and nobody counts them."""
+
     def observe(self, labels: NDArray[np.int32]) -> None:
         """Count one event more for the space of each label; calls overlap neither each other nor changes."""
 

@@ -88,6 +88,14 @@ class StringKeys:
     def scale(self) -> NDArray[np.float64]:
         return self.first.astype(np.float64)
 
+    def steps(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
+        single = kernels.next_strings(self.offsets, self.data, frozen(low), frozen(high))
+        return np.where(single, 1.0, np.inf)
+
+    @staticmethod
+    def ends(kind: str) -> tuple[bytes, bytes]:
+        return b"", b"\xff"
+
     def locate(self, labels: Labels, tail: StringKeys, tail_labels: Labels, elements: Strings) -> Labels:
         found: Labels = kernels.locate_strings(
             self.first, self.offsets, self.data, labels,

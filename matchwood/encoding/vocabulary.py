@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import places_in
+from matchwood._arrays import grouped, places_in
 from matchwood.encoding.attribute_table import DERIVED, AttributeTable
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
 from matchwood.encoding.derived import TRUE_LABEL, DerivedSource
@@ -100,6 +100,21 @@ class Vocabulary:
         spaces = self.spaces.get(number)
         if spaces is not None:
             spaces.release_many(labels)
+
+    def values_between(
+        self, attributes: NDArray[np.int32], low: NDArray[np.int32], high: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """How many values each label interval of an attribute holds; infinite where nobody counts them.
+
+        Derived attributes have two; one that is only asked for its NULL may have any.
+        """
+        derived = self.table.kinds.view()[attributes] == DERIVED
+        found = np.where(derived, 2.0 - ((low == TRUE_LABEL) | (high == TRUE_LABEL)), np.inf)
+        for number, places in grouped(attributes):
+            spaces = self.spaces.get(number)
+            if spaces is not None:
+                found[places] = spaces.values_between(low[places], high[places])
+        return found
 
     # ----------------------------------------------------------------- counts
 

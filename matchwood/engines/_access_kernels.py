@@ -1,9 +1,10 @@
 """Kernels of `access`: how many events each constraint should let through, and which constraints are used first.
 
-Without a history of events the estimate is the share of the labels that a constraint covers. Labels are spread evenly
-over an attribute's spaces, so the operators come in the order in which the paper ranks them: an equality is one
-space, a list a few, a bounded range more. An open end reaches beyond all constants that rules know, and its width says
-little: a range with one open end counts for at least a third, one with two (`!=`, `not in`) for nearly everything.
+Without a history of events the estimate is the share of the labels that a constraint covers, times how often rules name
+its attribute. That is not the paper's order of operators (3.3), which `operators.py` has: a narrow range of an
+attribute with many constants comes before an equality of one with two (`flag = true`). Labels are spread evenly over
+an attribute's spaces. An open end reaches beyond all constants that rules know, and its width says little: a range with
+one open end counts for at least a third, one with two (`!=`, `not in`) for nearly everything.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ UNUSABLE = np.float32(np.inf)
 """The cost of constraints that accept NULL: they sort last, and never give access."""
 
 PRIOR_EVENTS = 64
-"""The estimate without a history counts as much as so many observed events."""
+"""The estimate without a history counts as much as so many observed events; as published, it counts for nothing."""
 
 _ONE_SIDED, _NEGATION = 1 / 3, 0.9
 _LABELS = 2.0**31
@@ -88,10 +89,12 @@ def estimate_costs(conjunctions: Any, units: Any, starts: Any, frequency: Any, l
 
 
 @kernel
-def blend_shares(pieces: Any, shares: Any, observed: int, costs: Any) -> None:
-    """Weigh the estimates with the shares of observed events in the constraints' intervals."""
-    weight = observed / (observed + PRIOR_EVENTS)
+def blend_shares(pieces: Any, shares: Any, observed: int, prior: int, costs: Any) -> None:
+    """Weigh the estimates, worth `prior` events, with the shares of observed ones in the constraints' intervals."""
+    weight = observed / (observed + prior)
     for constraint in range(len(costs)):
+        if costs[constraint] == UNUSABLE:
+            continue
         seen = 0.0
         for piece in range(pieces[constraint], pieces[constraint + 1]):
             seen += shares[piece]

@@ -98,9 +98,9 @@ def plan_candidates(
 
 @kernel
 def place_heads(
-    sizes: Any, lists: Any, starts: Any, counts: Any, capacities: Any, added: Any, heads: Any, used: int
+    sizes: Any, lists: Any, starts: Any, counts: Any, capacities: Any, added: Any, heads: Any, width: int, used: int
 ) -> None:
-    """Put a head for every posting at the end of its list, with the unit's place for its tail.
+    """Put a head, of so many integers, for every posting at the end of its list, with the unit's place at its end.
 
     Lists with a negative gain move to the end of the heads; afterwards all gains are positive.
     """
@@ -113,12 +113,12 @@ def place_heads(
             if added[found] < 0:
                 added[found] = -added[found]
                 capacities[found] = room_for(count, added[found])
-                heads[HEAD * used : HEAD * (used + count)] = heads[
-                    HEAD * starts[found] : HEAD * (starts[found] + count)
+                heads[width * used : width * (used + count)] = heads[
+                    width * starts[found] : width * (starts[found] + count)
                 ]
                 starts[found] = used
                 used += capacities[found]
-            heads[HEAD * (starts[found] + count) + 3] = place
+            heads[width * (starts[found] + count + 1) - 1] = place
             counts[found] = count + 1
 
 

@@ -12,6 +12,7 @@ from matchwood._prefetch import prefetch
 from matchwood.encoding.dyadic import ancestor
 from matchwood.engines._candidate_kernels import HEAD
 from matchwood.engines._pack_kernels import PACKED, pack_end, verify_marks, verify_pack
+from matchwood.engines._plain_list_kernels import examine_units
 from matchwood.engines._posting_kernels import EMPTY, key_of, slot_of
 from matchwood.engines._signature_kernels import keep_signed
 from matchwood.engines._space_list_kernels import attribute_bit, combined_key, filter_bit
@@ -156,14 +157,15 @@ def _examine(
 
 @kernel
 def match_lists(
-    conjunctions: Any, lists: Any, signatures: Any, depth: int, states: Any, always: Any, live: int, stale: bool,
-    events: Any, first: int, labels: Any, spaces: Any, attributes: Any, levels: Any, found: Any, passing: Any,
-    left: Any, units: Any, offsets: Any, work: Any,
+    conjunctions: Any, lists: Any, signatures: Any, depth: int, side_by_side: bool, access: Any,
+    states: Any, always: Any, live: int, stale: bool, events: Any, first: int, labels: Any,
+    spaces: Any, attributes: Any, levels: Any, found: Any, passing: Any, left: Any, units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
     `spaces`, `attributes` and `levels` have room for every level of every pair, `found` for all lists, `passing` for
-    BLOCK, `left` for a pack. `stale` tells whether the lists hold removed units.
+    BLOCK, `left` for a pack. `stale` tells whether the lists hold removed units, `access` the positions of the
+    predicates that gave access, where the lists do not hold the others side by side.
     """
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     used = 0
@@ -179,10 +181,15 @@ def match_lists(
                 lists.combined_table, lists.combined_filter, lists.keys, lists.next_attributes, lists.next_levels,
                 spaces, attributes, levels, count, depth, found, total,
             )  # fmt: skip
-        _fetch(lists.heads, lists.starts, lists.counts, lists.packs, lists.pack_starts, found, total)
-        used = _examine(
-            lists, intervals, signatures, found, total, states, stale, labels, passing, left, units, used, work
-        )  # fmt: skip
+        if side_by_side:
+            _fetch(lists.heads, lists.starts, lists.counts, lists.packs, lists.pack_starts, found, total)
+            used = _examine(
+                lists, intervals, signatures, found, total, states, stale, labels, passing, left, units, used, work
+            )  # fmt: skip
+        else:
+            used = examine_units(
+                conjunctions, lists, signatures, access, depth, found, total, states, labels, units, used, work
+            )  # fmt: skip
         for unit in always:
             if states[unit] == LIVE and used < len(units):
                 work[1] += 1

@@ -1,6 +1,10 @@
 """Which predicates give access to a rule: the ones that let the fewest events through (PS-Tree, 3.3).
 
-Where events have been observed, their shares decide; until then the kind of predicate and its width.
+Two ways to rank them, by name:
+
+- `shares`     the share of events expected to pass: that of the labels covered, as long as no event was observed, and
+               what was observed takes over bit by bit
+- `operators`  as published: the events that passed, if any was observed, and until then the operator and its width
 """
 
 from __future__ import annotations
@@ -10,11 +14,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.engines._access_kernels import blend_shares, estimate_costs, order_constraints
+from matchwood.engines._access_kernels import (
+    PRIOR_EVENTS,
+    UNUSABLE,
+    blend_shares,
+    estimate_costs,
+    order_constraints,
+)
 from matchwood.engines._records import unpacked
 from matchwood.engines._views import read_only
 from matchwood.engines.base import History
 from matchwood.engines.conjunctions import Conjunctions
+from matchwood.engines.operators import Values, operator_costs
 
 _CHUNK = 2**16
 """Units whose intervals are looked up in the history together, so that bulk loads stay within bounded memory."""
@@ -38,15 +49,22 @@ def ranked(
     frequency: NDArray[np.int64],
     live: int,
     history: History | None,
+    operators: Values | None = None,
 ) -> Ranking:
-    """Rank all constraints of these units; `frequency` counts how many of `live` units name each attribute."""
+    """Rank all constraints of these units; `frequency` counts how many of `live` units name each attribute.
+
+    With `operators`, which tells the values behind labels, as published.
+    """
     counts = conjunctions.offsets[1:][units] - conjunctions.offsets[units]
     starts = np.zeros(len(units) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     costs, order = np.empty(starts[-1], dtype=np.float32), np.empty(starts[-1], dtype=np.int32)
-    estimate_costs(conjunctions, units, starts, frequency, live, costs)
+    if operators is None:
+        estimate_costs(conjunctions, units, starts, frequency, live, costs)
+    else:
+        _rank_operators(conjunctions, units, starts, operators, costs)
     if history is not None and history.events > 0:
-        _observe(conjunctions, units, starts, history, costs)
+        _observe(conjunctions, units, starts, history, costs, PRIOR_EVENTS if operators is None else 0)
     order_constraints(starts, costs, order)
     return Ranking(read_only(starts, np.int64), read_only(costs, np.float32), read_only(order, np.int32))
 
@@ -75,11 +93,28 @@ def _observe(
     starts: NDArray[np.int64],
     history: History,
     costs: NDArray[np.float32],
+    prior: int,
 ) -> None:
-    for first in range(0, len(units), _CHUNK):
-        last = min(first + _CHUNK, len(units))
+    for first, last in _chunks(units):
         encoded = unpacked(*conjunctions, units[first:last])
         attributes = np.repeat(encoded.attributes, np.diff(encoded.pieces))
         shares = np.asarray(history.shares(attributes, encoded.low, encoded.high), dtype=np.float64)
         part = costs[starts[first] : starts[last]]
-        blend_shares(encoded.pieces, shares, history.events, part)
+        blend_shares(encoded.pieces, shares, history.events, prior, part)
+
+
+def _rank_operators(
+    conjunctions: Conjunctions,
+    units: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    values: Values,
+    costs: NDArray[np.float32],
+) -> None:
+    for first, last in _chunks(units):
+        encoded = unpacked(*conjunctions, units[first:last])
+        found = operator_costs(encoded, values)
+        costs[starts[first] : starts[last]] = np.where(encoded.accepts_null, UNUSABLE, found)
+
+
+def _chunks(units: NDArray[np.int32]) -> list[tuple[int, int]]:
+    return [(first, min(first + _CHUNK, len(units))) for first in range(0, len(units), _CHUNK)]

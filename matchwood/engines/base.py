@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines.bounds import BoundTable
+from matchwood.engines.operators import Values
 from matchwood.engines.published import AS_PUBLISHED, asked, resolved
 from matchwood.engines.scoring import Contest, Ranked
 from matchwood.engines.workspace import Workspace
@@ -89,9 +90,14 @@ class Structure(ABC):
     """How much the rules of each unit can score, for an engine over conjunctions that `ranks`."""
     history: History | None = None
     """The events matched so far, where somebody keeps account of them."""
+    values: Values | None = None
+    """What tells the values behind labels, where somebody knows; asked when units are laid out, and never while others
+    change the rules."""
 
     published: ClassVar[Mapping[str, Any]] = {}
     """The values of options that make the engine the system of its paper: what `as_published=True` stands for."""
+    published_spaces: ClassVar[str | None] = None
+    """The predicate spaces of the paper, for the option `spaces`, where the paper is particular about them."""
 
     settings: dict[str, Any]
     """Every option of the engine but `as_published`, which is resolved to the others."""

@@ -25,12 +25,14 @@ def audit_candidates(
     live = np.zeros(len(access) // wanted, dtype=np.bool_)
     live[units] = True
     problems = _lists(candidates, view) + _ways(view)
-    wrong = wrong_candidates(conjunctions, access, wanted, view.heads, view.tails, view.starts, view.counts, live)
-    wrong += wrong_packed(conjunctions, access, wanted, view.packs, live)
+    wrong = wrong_packed(conjunctions, access, wanted, view.packs, live)
+    if candidates.side_by_side:
+        lists = view.heads, view.tails, view.starts, view.counts
+        wrong += wrong_candidates(conjunctions, access, wanted, *lists, live)
     if wrong:
         problems.append(f"{wrong} candidates do not test what their units ask for")
     expected = _expected(candidates, conjunctions, units, access)
-    there = _there(view, wanted, live)
+    there = _there(view, wanted, live, candidates.side_by_side)
     if expected.shape != there.shape or not np.array_equal(_ordered(expected), _ordered(there)):
         problems.append(f"{len(expected)} candidates should be in the lists, {len(there)} are, and they differ")
     return problems
@@ -82,11 +84,12 @@ def _expected(
     return rows
 
 
-def _there(view: CandidateLists, wanted: int, live: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _there(view: CandidateLists, wanted: int, live: NDArray[np.bool_], side_by_side: bool) -> NDArray[np.uint64]:
     """The same for the candidates of live units that are in the lists."""
     list_of = np.repeat(np.arange(len(view.keys)), view.counts)
     within = np.arange(len(list_of)) - np.repeat(np.cumsum(view.counts) - view.counts, view.counts)
-    posted = view.tails[view.heads[HEAD * (view.starts[list_of] + within) + 3]]
+    places = view.starts[list_of] + within
+    posted = view.tails[view.heads[HEAD * places + 3]] if side_by_side else view.heads[places]
     packed_lists, packed = units_in_packs(view.packs, view.pack_starts)
     list_of, posted = np.concatenate([list_of, packed_lists]), np.concatenate([posted, packed])
     rows: NDArray[np.uint64] = np.column_stack((_spaces(view.keys, wanted)[list_of], posted.astype(np.uint64)))

@@ -18,6 +18,7 @@ from matchwood.engines._candidate_kernels import (
     plan_candidates,
 )
 from matchwood.engines._packing_kernels import check_packs
+from matchwood.engines._plain_list_kernels import check_units, name_units
 from matchwood.engines._posting_kernels import EMPTY, plan_room
 from matchwood.engines._space_list_kernels import (
     COMBINED,
@@ -51,7 +52,8 @@ class CandidateLists(NamedTuple):
                       answers for nearly all combinations of an event's spaces that do not exist
     `keys`            the key of each list, as `_space_list_kernels` describes
     `starts`, `counts`  list l has the heads starts[l] : starts[l] + counts[l]
-    `heads`, `tails`  the candidates, as `_candidate_kernels` describes
+    `heads`, `tails`  the candidates, as `_candidate_kernels` describes; or units alone, and no tails, where these do
+                      not lie side by side
     `packs`, `pack_starts`  and those of list l that are packed, packs[pack_starts[l] : pack_starts[l + 1]], as
                       `_pack_kernels` describes
     `levels`          for each attribute, a bit for every level that has a space
@@ -107,10 +109,13 @@ class Candidates:
 
     A list that outgrows its room moves to the end of the heads and gets twice as much. Nothing is ever taken out:
     whoever owns the lists builds them anew when too much of them is stale.
+
+    Unless `side_by_side`, lists hold units alone, of four bytes each.
     """
 
-    def __init__(self, wanted: int, most: int = 1, dense: int = 0, packed: int = 0) -> None:
+    def __init__(self, wanted: int, most: int = 1, dense: int = 0, packed: int = 0, side_by_side: bool = True) -> None:
         self._wanted, self._most, self._dense, self._least = wanted, most, dense, packed
+        self._width = HEAD if side_by_side else 1
         self._columns = {name: Growable(kind) for name, kind in _TYPES.items()}
         self._columns["table"] = _empty_table(_SMALLEST_TABLE)
         self._columns["combined_table"] = _empty_table(_SMALLEST_TABLE)
@@ -146,7 +151,12 @@ class Candidates:
     @property
     def room(self) -> int:
         """Places for heads: candidates, room to grow, and what moved lists left behind."""
-        return len(self._columns["heads"]) // HEAD
+        return len(self._columns["heads"]) // self._width
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether candidates lie in their lists with their tests."""
+        return self._width == HEAD
 
     def view(self) -> CandidateLists:
         """The arrays for kernels."""
@@ -268,6 +278,9 @@ class Candidates:
         sizes: NDArray[np.int64],
         lists: NDArray[np.int32],
     ) -> None:
+        if not self.side_by_side:
+            self._append_units(units, sizes, lists)
+            return
         total, tests, words = len(lists), np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)
         plan_candidates(conjunctions, units, ranking, access, self._wanted, tests, words)
         if self._least and not self._total:
@@ -279,22 +292,36 @@ class Candidates:
             self._columns["pack_starts"] = Growable(np.int64, packing.starts)
             self._added.writable()[:] -= packing.gains
             sizes, lists = packing.sizes, packing.lists
-        starts, counts, capacities = (self._columns[name].writable() for name in ("starts", "counts", "capacities"))
-        added, tails, used = self._added.writable(), self._columns["tails"], self.room
-        self._columns["heads"].resize(HEAD * (used + int(plan_room(lists, counts, capacities, added))))
-        heads = self._columns["heads"].writable()
-        place_heads(sizes, lists, starts, counts, capacities, added, heads, used)
+        heads, touched = self._placed(sizes, lists)
+        starts, counts = self._columns["starts"].view(), self._columns["counts"].view()
+        added, tails = self._added.writable(), self._columns["tails"]
         end, needed = len(tails), int((words * np.where(sizes > MOST_COPIES, 1, sizes)).sum())
         _refuse_words(end + needed)
         tails.resize(end + needed)
-        touched = np.unique(lists) if len(lists) * 16 < self.lists else np.flatnonzero(added).astype(np.int32)
-        touched = touched[np.argsort(starts[touched], kind="stable")]
         end = fill_candidates(
             conjunctions, units, ranking, access, self._wanted, tests, sizes,
             touched, starts, counts, added, heads, tails.writable(), end,
         )  # fmt: skip
         tails.resize(int(end))
         self._total += total
+
+    def _append_units(self, units: NDArray[np.int32], sizes: NDArray[np.int64], lists: NDArray[np.int32]) -> None:
+        heads, touched = self._placed(sizes, lists)
+        starts, counts = self._columns["starts"].view(), self._columns["counts"].view()
+        name_units(units, touched, starts, counts, self._added.writable(), heads)
+        self._total += len(lists)
+
+    def _placed(
+        self, sizes: NDArray[np.int64], lists: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Heads with a new one for each posting, that has the place of its unit, and the lists that grew, in order."""
+        starts, counts, capacities = (self._columns[name].writable() for name in ("starts", "counts", "capacities"))
+        added, used = self._added.writable(), self.room
+        self._columns["heads"].resize(self._width * (used + int(plan_room(lists, counts, capacities, added))))
+        heads = self._columns["heads"].writable()
+        place_heads(sizes, lists, starts, counts, capacities, added, heads, self._width, used)
+        touched = np.unique(lists) if len(lists) * 16 < self.lists else np.flatnonzero(added).astype(np.int32)
+        return heads, touched[np.argsort(starts[touched], kind="stable")]
 
     # ------------------------------------------------------------------ saving
 
@@ -326,13 +353,16 @@ class Candidates:
             require(2 * self._entries[name] <= size, f"{name!r} is overfull")
         require(len(view.combined_filter) == len(view.combined_table) // _FILTER_SHARE, "the filter has an odd size")
         self._check_keys(view)
-        require(len(view.heads) % HEAD == 0, "a head is cut off")
+        require(len(view.heads) % self._width == 0, "a head is cut off")
         require_range(view.starts, 0, self.room + 1, "starts")
         require_range(view.counts, 0, self.room + 1, "counts")
         require(bool((view.counts <= capacities).all()), "a list is longer than its room")
         require(bool((view.starts + capacities <= self.room).all()), "a list reaches out of the heads")
-        columns = view.heads, view.tails, view.starts, view.counts
-        require(check_candidates(*columns, units, attributes, intervals), "a candidate leads out of the tails")
+        if self.side_by_side:
+            columns = view.heads, view.tails, view.starts, view.counts
+            require(check_candidates(*columns, units, attributes, intervals), "a candidate leads out of the tails")
+        else:
+            require(check_units(view.heads, view.starts, view.counts, units), "a list names a unit that is not there")
         self._check_packs(view, units, attributes)
         self._total = int(view.counts.sum(dtype=np.int64)) + self.in_packs
 

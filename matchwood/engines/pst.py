@@ -25,6 +25,7 @@ from matchwood.engines.base import Engine, Hits
 from matchwood.engines.candidate_audit import audit_candidates
 from matchwood.engines.candidates import Candidates
 from matchwood.engines.conjunctions import ConjunctionStore
+from matchwood.engines.operators import NoValues
 from matchwood.engines.signatures import NO_SIGNATURES, SignatureArrays
 from matchwood.engines.workspace import Workspace
 
@@ -32,8 +33,11 @@ _SPARE = 4096
 _GROWTH = 4
 """Lists that grew bit by bit are laid out anew, without gaps and in order, when there are so many times more units."""
 
-_USELESS = 0.5
-"""A predicate that lets more than this share of the events through is no further access predicate."""
+OPTIONS: Mapping[str, Any] = {"packed": 16, "side_by_side": True, "ranking": "shares", "reconsider": True}
+LIMITS = {"packed": (0, 2**20)}
+PUBLISHED: Mapping[str, Any] = {"packed": 0, "side_by_side": False, "ranking": "operators", "reconsider": False}
+"""What both engines share of their options, and what of the paper: lists of units, each verified where it is stored,
+under access predicates chosen once, as 3.3 ranks them."""
 
 
 class AccessEngine(Engine):
@@ -42,11 +46,20 @@ class AccessEngine(Engine):
     The dyadic blocks of a predicate are disjoint, so an event finds a unit at most once. Constraints that accept NULL
     never give access; units without any other kind are looked at for every event.
 
+    `packed`        lists of at least so many candidates are packed, to be verified together; 0 for none. Nothing is
+                    packed that does not lie side by side
+    `side_by_side`  candidates lie in their lists with a first test, and all else that they test in the same order;
+                    otherwise a list has units alone, which are verified from the store
+    `ranking`       how predicates are ranked to give access, as `access.py` describes
+    `reconsider`    choose access predicates anew when too many candidates are looked at for what is found
+
     Work: candidates are the units in the lists that an event selects (removed ones included until the lists are built
     anew) and those looked at always; verified are the ones that passed the test in their heads, and the signatures.
     """
 
     uses_history: ClassVar[bool] = True
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"ranking": ("shares", "operators")}
+    published_spaces: ClassVar[str | None] = "pstree"
     store: ConjunctionStore
 
     def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
@@ -63,6 +76,11 @@ class AccessEngine(Engine):
     def _most_spaces(self) -> int:
         """How many combinations of spaces a unit may have, unless a single access predicate has more."""
         return 1
+
+    @property
+    def _useless(self) -> float:
+        """A predicate that lets more than this share of the events through is no further access predicate."""
+        return 1.0
 
     @abstractmethod
     def _lists(self) -> Candidates:
@@ -95,10 +113,13 @@ class AccessEngine(Engine):
         self._frequency.resize(self.store.attributes)
         count_attributes(conjunctions, units, self._frequency.writable())
         self._live += len(units)
-        ranking = ranked(conjunctions, units, self._frequency.view(), self._live, self.history)
-        choose_access(conjunctions, units, ranking, self._wanted, self._most_spaces, _USELESS, self._access.writable())
-        places = self._by_shape(units, ranking)
-        units, ranking = read_only(units[places], np.int32), taken(ranking, places)
+        operators = (self.values or NoValues()) if self.settings["ranking"] == "operators" else None
+        ranking = ranked(conjunctions, units, self._frequency.view(), self._live, self.history, operators)
+        limits = self._wanted, self._most_spaces, self._useless
+        choose_access(conjunctions, units, ranking, *limits, self._access.writable())
+        if self.settings["side_by_side"]:
+            places = self._by_shape(units, ranking)
+            units, ranking = read_only(units[places], np.int32), taken(ranking, places)
         self._candidates.post(conjunctions, self.store.attributes, units, ranking, self._access)
         self._states.writable()[units] = LIVE
         self._always.extend(units[self._first_access(units) == UNUSED])
@@ -147,6 +168,8 @@ class AccessEngine(Engine):
 
     def reconsider(self) -> None:
         self.check()
+        if not self.settings["reconsider"]:
+            return
         self._reconsidered += 1
         self._build_anew()
 
@@ -161,7 +184,8 @@ class AccessEngine(Engine):
         output = Output(workspace, events, first, self._live)
         most = LEVELS * min(len(source.attributes), self.store.attributes)
         match_lists(
-            conjunctions, lists, self._signature_arrays(), self._wanted, self._states.view(), self._always.view(),
+            conjunctions, lists, self._signature_arrays(), self._wanted, self._candidates.side_by_side,
+            self._access.view(), self._states.view(), self._always.view(),
             self._live, self._stale_postings > 0, source, first,
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("pst.spaces", most, np.int32, None),
@@ -193,7 +217,7 @@ class AccessEngine(Engine):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         self._start()
-        require(header.get("options") == self.settings, "the options of the engine are not those of its lists")
+        require(self._were(header.get("options")), "the options of the engine are not those of its lists")
         self._laid_out, self._reconsidered = saved_count(header, "laid_out"), saved_count(header, "reconsidered")
         self._candidates.restore(arrays)
         self._frequency = Growable(np.int64, saved(arrays, "frequency", np.int64))
@@ -201,6 +225,10 @@ class AccessEngine(Engine):
         self._states = Growable(np.uint8, saved(arrays, "states", np.uint8))
         self._always = Growable(np.int32, saved(arrays, "always", np.int32))
         self._sound = False
+
+    def _were(self, saved_options: Any) -> bool:
+        """Whether lists were saved with these settings; options from after that time had their defaults."""
+        return isinstance(saved_options, Mapping) and {**self.options, **saved_options} == self.settings
 
     def check(self) -> None:
         """Refuse a restored state that could lead a kernel out of its arrays."""

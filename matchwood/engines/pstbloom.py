@@ -8,28 +8,32 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.engines import pst
 from matchwood.engines._tail_kernels import LIVE
 from matchwood.engines.candidates import Candidates
-from matchwood.engines.pst import AccessEngine
 from matchwood.engines.signatures import SignatureArrays, Signatures
 
+PUBLISHED: Mapping[str, Any] = {"signatures": True, **pst.PUBLISHED}
 
-class PSTBloom(AccessEngine):
+
+class PSTBloom(pst.AccessEngine):
     """VLDB 2018, section 5.
 
     `signatures`      also ask the Bloom filters before a candidate is verified. They are off unless asked for: a
                       candidate's first test lies in its head and takes 1 to 2 ns, less than asking any filter does
     `signature_bits`  at least so many bits of a filter for each unit in it
-    `packed`          lists of at least so many candidates are packed, to be verified together; 0 for none, and with
-                      signatures, which ask for one candidate after the other, none is
+
+    The others are those of `AccessEngine`. Signatures ask for one candidate after the other: with them none is packed.
     """
 
     name: ClassVar[str] = "pstbloom"
-    options: ClassVar[Mapping[str, Any]] = {"signatures": False, "signature_bits": 8, "packed": 16}
-    limits: ClassVar[Mapping[str, tuple[int, int]]] = {"signature_bits": (1, 64), "packed": (0, 2**20)}
+    options: ClassVar[Mapping[str, Any]] = {"signatures": False, "signature_bits": 8, **pst.OPTIONS}
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {"signature_bits": (1, 64), **pst.LIMITS}
+    published: ClassVar[Mapping[str, Any]] = PUBLISHED
 
     def _lists(self) -> Candidates:
-        return Candidates(self._wanted, packed=0 if self.settings["signatures"] else self.settings["packed"])
+        packed = 0 if self.settings["signatures"] else self.settings["packed"]
+        return Candidates(self._wanted, packed=packed, side_by_side=self.settings["side_by_side"])
 
     def _start(self) -> None:
         super()._start()

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from matchwood.engines import pst
 from matchwood.engines.candidates import Candidates
-from matchwood.engines.pst import AccessEngine
+
+PUBLISHED: Mapping[str, Any] = {"access": 2, "dense": 0, "most_spaces": 4096, "useless": 1.0, **pst.PUBLISHED}
+"""Any two ranges make fewer combinations than this; of two long lists a rule has one only, or memory would run out."""
 
 
-class PSTHash(AccessEngine):
+class PSTHash(pst.AccessEngine):
     """VLDB 2018, section 6, with lists that split as they fill.
 
     A unit goes to the lists of its best access predicate if those are short, and to combinations with the next best
@@ -19,14 +22,19 @@ class PSTHash(AccessEngine):
     `access`       how many access predicates a unit has at most
     `most_spaces`  a further access predicate is passed over if the unit then had more combinations than this
     `dense`        lists of up to so many candidates are short; with 0 all access predicates are used, as in the paper
-    `packed`       lists of at least so many candidates are packed, to be verified together; 0 for none
+    `useless`      a predicate that lets more than this share of the events through is no further access predicate
+
+    The others are those of `AccessEngine`.
     """
 
     name: ClassVar[str] = "psthash"
-    options: ClassVar[Mapping[str, Any]] = {"access": 2, "most_spaces": 16, "dense": 4096, "packed": 16}
-    limits: ClassVar[Mapping[str, tuple[int, int]]] = {
-        "access": (1, 4), "most_spaces": (1, 1024), "dense": (0, 2**20), "packed": (0, 2**20),
+    options: ClassVar[Mapping[str, Any]] = {
+        "access": 2, "most_spaces": 16, "dense": 4096, "useless": 0.5, **pst.OPTIONS,
     }  # fmt: skip
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "access": (1, 4), "most_spaces": (1, 4096), "dense": (0, 2**20), "useless": (0.0, 1.0), **pst.LIMITS,
+    }  # fmt: skip
+    published: ClassVar[Mapping[str, Any]] = PUBLISHED
 
     @property
     def _wanted(self) -> int:
@@ -38,5 +46,11 @@ class PSTHash(AccessEngine):
         most: int = self.settings["most_spaces"]
         return most
 
+    @property
+    def _useless(self) -> float:
+        useless: float = self.settings["useless"]
+        return useless
+
     def _lists(self) -> Candidates:
-        return Candidates(self._wanted, self._most_spaces, self.settings["dense"], self.settings["packed"])
+        dense, packed, side_by_side = (self.settings[name] for name in ("dense", "packed", "side_by_side"))
+        return Candidates(self._wanted, self._most_spaces, dense, packed, side_by_side)

@@ -25,6 +25,12 @@ def engine_names(takes: str | None = None) -> list[str]:
     return sorted(name for name, engine in _ENGINES.items() if takes in (None, engine.takes))
 
 
+def published_spaces(name: str) -> str | None:
+    """The predicate spaces that an engine's paper asks for; `auto` may choose any engine, and has what one asks for."""
+    wanted = {engine.published_spaces for own, engine in _ENGINES.items() if name in (own, "auto")}
+    return next(iter(wanted - {None}), None)
+
+
 def engine_class(name: str) -> Any:
     """The engine of a public name; its `takes` tells whether it is made over a store of conjunctions, or is its own.
 

@@ -129,7 +129,7 @@ class AutoMatcher(CompiledMatcher):
 
     def _built(self, name: str) -> Engine:
         engine: Engine = engine_class(name)(self.conjunctions, self._options)
-        engine.history = self.encoder.history
+        engine.history, engine.values = self.encoder.history, self.encoder.vocabulary
         engine.rebuild()
         return engine
 
@@ -137,7 +137,7 @@ class AutoMatcher(CompiledMatcher):
         if not isinstance(built, Engine):
             super().adopt(built)
             return
-        built.history = self.encoder.history
+        built.history, built.values = self.encoder.history, self.encoder.vocabulary
         self.over = self.engine = built
         self.name, self._warm = built.name, False
 

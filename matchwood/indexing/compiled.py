@@ -79,6 +79,7 @@ class CompiledMatcher:
         self.forms: ATree = ATree() if self.over is not None else chosen(options)
         self.engine: Structure = self.over or self.forms
         self.engine.history = self.forms.history = encoder.history
+        self.engine.values = encoder.vocabulary
         encoder.vocabulary.tells_false = not self.forms.settings["zero_suppression"]
         self.dnf_limit = dnf_limit
         self.work, self.watch, self.sample = WorkCounters(), Watch(), EventSample()

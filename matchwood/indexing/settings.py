@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from matchwood.engines.published import AS_PUBLISHED, asked
+from matchwood.engines.registry import published_spaces
 from matchwood.errors import InvalidArgument
 
 MOST_RANKED = 2**31 - 1
@@ -32,6 +34,19 @@ def checked_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         raise InvalidArgument(f"options must be a dict (got {options!r:.80})")
     return dict(options or {})
+
+
+def taken_spaces(engine: str, options: dict[str, Any]) -> str:
+    """The predicate spaces that options ask for, taken out of them; as published, those of the engine's paper."""
+    published = published_spaces(engine) if asked(options, engine) else None
+    given = options.pop("spaces", published or "sorted")
+    spaces = checked_text("spaces", given)
+    if published not in (None, spaces):
+        raise InvalidArgument(
+            f"option 'spaces' of engine {engine!r} is {published!r} as published (got {spaces!r:.80}): "
+            f"leave out {AS_PUBLISHED!r} or 'spaces'"
+        )
+    return spaces
 
 
 def checked_text(name: str, value: Any) -> str:

@@ -21,7 +21,7 @@ def zipf_weights(count: int, exponent: float) -> NDArray[np.float64]:
 
 def weighted(random: np.random.Generator, weights: NDArray[np.float64], size: Any) -> NDArray[np.int64]:
     """Positions drawn with these probabilities, with repetition."""
-    drawn = places_in(np.cumsum(weights)[:-1], random.random(size), "right")
+    drawn = places_in(np.cumsum(weights, dtype=np.float64)[:-1], random.random(size), "right")
     return np.asarray(drawn, dtype=np.int64)
 
 

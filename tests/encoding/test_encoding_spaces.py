@@ -227,3 +227,61 @@ def test_names_of_implementations() -> None:
     assert (spaces_class("sorted"), spaces_class("pstree")) == (SortedSpaces, PSTree)
     with pytest.raises(InvalidArgument, match="spaces must be one of 'sorted', 'pstree'"):
         spaces_class("pstreet")
+
+
+COUNTED: dict[str, list[tuple[Any, Any, float]]] = {
+    "int": [(3, 4, 1), (3, 9, 6), (-(2**63), 2**63 - 1, 2.0**64), (2**63 - 2, 2**63 - 1, 1)],
+    "number": [
+        (0.5, math.nextafter(0.5, 1), 1), (0.5, 0.75, math.inf), (2**53, 2**53 + 1, 1), (2**53 + 1, 2**53 + 2, 1),
+        (2**53, 2**53 + 2, math.inf), (2**63 - 1, 2.0**63, 1), (2**63 - 2, 2.0**63, math.inf), (-(2**63), 1 - 2**63, 1),
+        (math.inf, math.nan, 1), (0, 5e-324, 1), (1e300, math.nextafter(1e300, math.inf), 1), (1, 2, math.inf),
+    ],
+    "string": [
+        ("a", "a\0", 1), ("a", "b", math.inf), ("a", "b\0", math.inf), ("\0", "\0\0", 1), ("é", "é\0", 1),
+        ("same beginning, long", "same beginning, long\0", 1),
+        ("same beginning, long", "same beginning, lonh\0", math.inf),
+    ],
+}  # fmt: skip
+ENDS: list[tuple[str, Any, float, float]] = [
+    ("bool", 1, 1, 1),
+    ("int", 1, 2.0**63, 2.0**63),
+    ("number", math.nan, math.inf, 1),
+    ("number", -1.7976931348623157e308, 1, math.inf),
+    ("string", "\0", 1, math.inf),
+]
+"""A boundary, and how many values lie below it and from it on; numbers of 64 bits to the precision of a double."""
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("kind", COUNTED)
+def test_values_between_boundaries_are_counted(
+    make: MakeSpaces, kind: str, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not few:
+        monkeypatch.setattr(labelled_spaces, "FEW", 0)
+    for low, high, count in COUNTED[kind]:
+        spaces = make(kind)
+        spaces.add_many(POOLS[kind])
+        first, last = (spaces.add_many([end]) for end in (low, high))
+        ends = np.array([[*first, BOTTOM_LABEL], [*last, TOP_LABEL]], np.int32)
+        found = spaces.values_between(*ends)
+        assert found[0] == count
+        assert found[1] > 1
+
+
+@pytest.mark.parametrize(("kind", "boundary", "below", "above"), ENDS)
+def test_values_at_the_ends_of_a_domain_are_counted(
+    make: MakeSpaces, kind: str, boundary: Any, below: float, above: float
+) -> None:
+    spaces = make(kind)
+    label = spaces.add_many([boundary])
+    bottom, top = np.array([BOTTOM_LABEL], np.int32), np.array([TOP_LABEL], np.int32)
+    assert spaces.values_between(bottom, label).tolist() == [below]
+    assert spaces.values_between(label, top).tolist() == [above]
+
+
+def test_values_are_counted_among_dead_boundaries(make: MakeSpaces) -> None:
+    spaces = make("int")
+    labels = spaces.add_many(list(range(0, 4_000, 2)))
+    spaces.release_many(labels[1:3])
+    assert spaces.values_between(labels[:1], labels[3:4]).tolist() == [6]

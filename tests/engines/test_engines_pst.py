@@ -110,8 +110,8 @@ def test_the_four_subscriptions_of_psthash() -> None:
 # ------------------------------------------------------------------ access predicates
 
 
-def test_operators_rank_as_in_the_paper() -> None:
-    """3.3: =, in, a bounded range, an open one, !=, with 64 values an attribute."""
+def test_among_attributes_with_as_many_values_shares_rank_operators_as_the_paper() -> None:
+    """3.3: =, in, a bounded range, an open one, !=, with 64 values an attribute. Otherwise `ranking` decides."""
     step = 2**25
     equal = Constraint(0, ((7 * step, 8 * step),))
     listed = Constraint(1, ((3 * step, 4 * step), (9 * step, 10 * step)))
@@ -198,6 +198,12 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("psthash", {"dense": 5, "access": 3}),
     ("psthash", {"dense": 0, "access": 4, "most_spaces": 1024}),
     ("psthash", {"dense": 1, "access": 4, "most_spaces": 1}),
+    ("psthash", {"dense": 0, "access": 3, "useless": 0.0}),
+    ("pstbloom", {"side_by_side": False}),
+    ("psthash", {"side_by_side": False, "dense": 5, "access": 3}),
+    ("pstbloom", {"ranking": "operators", "reconsider": False}),
+    ("pstbloom", {"as_published": True}),
+    ("psthash", {"as_published": True}),
 ]
 
 
@@ -299,7 +305,11 @@ def test_signatures_grow_with_their_load() -> None:
         ("psthash", "access", 0, "must be from 1 to 4"),
         ("psthash", "access", True, "must be an integer"),
         ("psthash", "access", 2.0, "must be an integer"),
-        ("psthash", "most_spaces", 1025, "must be from 1 to 1024"),
+        ("psthash", "most_spaces", 4097, "must be from 1 to 4096"),
+        ("psthash", "useless", 1.5, "must be from 0.0 to 1.0"),
+        ("psthash", "useless", 1, "must be a float"),
+        ("pstbloom", "ranking", "width", "must be one of 'shares', 'operators'"),
+        ("pstbloom", "side_by_side", 1, "must be True or False"),
         ("psthash", "dense", -1, "must be from 0 to"),
     ],
 )
@@ -311,9 +321,23 @@ def test_options_are_checked(name: str, option: str, value: object, message: str
 def test_options_are_saved_and_must_be_the_same() -> None:
     store, _ = stored(random_conjunctions(np.random.default_rng(8), 20))
     engine = built("psthash", store, access=3)
-    assert engine.header()["options"] == {"access": 3, "most_spaces": 16, "dense": 4096, "packed": 16}
+    assert engine.header()["options"] == {
+        "access": 3, "most_spaces": 16, "dense": 4096, "useless": 0.5,
+        "packed": 16, "side_by_side": True, "ranking": "shares", "reconsider": True,
+    }  # fmt: skip
     with pytest.raises(CorruptSnapshot, match="options"):
         engine_class("psthash")(store).restore(engine.arrays(), engine.header())
+
+
+def test_lists_from_before_an_option_was_there_open_with_its_default() -> None:
+    store, contents = stored(random_conjunctions(np.random.default_rng(8), 20))
+    engine, events = built("psthash", store), random_events(np.random.default_rng(9), 10)
+    older = {**engine.header(), "options": {"access": 2, "most_spaces": 16, "dense": 4096, "packed": 16}}
+    opened = engine_class("psthash")(store)
+    opened.restore(engine.arrays(), older)
+    assert found(opened, encode_events(events)) == expected(contents, events)
+    with pytest.raises(CorruptSnapshot, match="options"):
+        engine_class("psthash")(store, {"ranking": "operators"}).restore(engine.arrays(), older)
 
 
 # ------------------------------------------------------------------ growing and shrinking

@@ -1,0 +1,85 @@
+"""Kernels of lists that hold units alone, as PSTBloom's and PSTHash's do: each is verified from the store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood._jit import bare_kernel, kernel
+from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, WIDTH
+from matchwood.engines._signature_kernels import contains
+from matchwood.engines._tail_kernels import LIVE, is_access
+from matchwood.engines._verify_kernels import passes
+
+
+@kernel
+def name_units(units: Any, touched: Any, starts: Any, counts: Any, added: Any, heads: Any) -> None:
+    """Turn the places that were put at the end of lists into units; leaves the gains zero."""
+    for found in touched:
+        stop = starts[found] + counts[found]
+        for at in range(stop - added[found], stop):
+            heads[at] = units[heads[at]]
+        added[found] = 0
+
+
+@kernel
+def check_units(heads: Any, starts: Any, counts: Any, units: int) -> bool:
+    """Whether lists name units that there are."""
+    for found in range(len(starts)):
+        for at in range(starts[found], starts[found] + counts[found]):
+            if not 0 <= heads[at] < units:
+                return False
+    return True
+
+
+@kernel
+def _is_signed(conjunctions: Any, access: Any, wanted: int, signatures: Any, unit: Any, labels: Any) -> bool:
+    """Alg. 5, lines 8 to 13: whether a unit is in the signatures of all spaces that its other predicates need."""
+    first = conjunctions.offsets[unit]
+    for position in range(conjunctions.offsets[unit + 1] - first):
+        code = conjunctions.records[WIDTH * (first + position)]
+        if code & ACCEPTS_NULL != 0 or is_access(access, wanted * unit, wanted, position):
+            continue
+        attribute = code >> FLAG_BITS
+        if not contains(signatures, attribute, labels[attribute], unit):
+            return False
+    return True
+
+
+@kernel
+def _holds(conjunctions: Any, access: Any, wanted: int, unit: Any, labels: Any) -> bool:
+    """Whether all constraints of a unit hold but those that gave access to it, which do."""
+    records, first = conjunctions.records, conjunctions.offsets[unit]
+    for position in range(conjunctions.offsets[unit + 1] - first):
+        at = WIDTH * (first + position)
+        if is_access(access, wanted * unit, wanted, position):
+            continue
+        label = labels[records[at] >> FLAG_BITS]
+        if not passes(records[at], records[at + 1], records[at + 2], label, conjunctions.intervals):
+            return False
+    return True
+
+
+@bare_kernel
+def examine_units(
+    conjunctions: Any, lists: Any, signatures: Any, access: Any, wanted: int, found: Any, count: int, states: Any,
+    labels: Any, units: Any, used: Any, work: Any,
+) -> Any:  # fmt: skip
+    """All hits in the lists found; returns their end."""
+    heads, starts, counts, signed = lists.heads, lists.starts, lists.counts, len(signatures.words) > 0
+    for place in range(count):
+        start = starts[found[place]]
+        stop = start + counts[found[place]]
+        work[1] += stop - start
+        for at in range(start, stop):
+            unit = np.int64(heads[at])
+            if states[unit] != LIVE or used >= len(units):
+                continue
+            if signed and not _is_signed(conjunctions, access, wanted, signatures, unit, labels):
+                continue
+            work[2] += 1
+            if _holds(conjunctions, access, wanted, unit, labels):
+                units[used] = unit
+                used += 1
+    return used
