@@ -2,7 +2,8 @@
 
 Rules go straight from the generator's columns to codes (`encoded_rules.py`): `build_s` is that and the engine's own
 part, without reading texts. `counting, pstree` is `counting` with the PS-Tree as predicate spaces: it differs in what
-encoding costs and in the bytes of the spaces, since engines only see labels.
+encoding costs and in the bytes of the spaces, since engines only see labels. `…, as published` is an engine with
+`options={"as_published": True}`: the paper's figures stand in its row, and `design` tells what the row above it does.
 """
 
 from __future__ import annotations
@@ -23,6 +24,13 @@ from matchwood.workloads.query_logs import query_logs
 
 TREE_ENGINE = "counting"
 TREE = f"{TREE_ENGINE}, pstree"
+AS_PAPER = ", as published"
+
+DESIGN = {
+    "pstbloom": "first tests side by side, packs",
+    "psthash": "first tests side by side, packs, only dense lists split",
+}
+"""What our own designs do that are not their papers'."""
 
 ADS = {"smoke": (1_000, 30), "quick": (100_000, 500), "full": (3_000_000, 200), "paper": (3_000_000, 200)}
 """Rules and events."""
@@ -102,7 +110,28 @@ def parts(scale: str) -> list[Part]:
 def _ads(scale: str) -> list[dict[str, Any]]:
     rules, events = ADS[scale]
     rows = measure("ads 0.1%", ads(rules=rules, events=events, matching=0.001, seed=7), 0.5)
-    return [{**row, "paper_us": PAPER_US.get(row["engine"])} for row in rows]
+    return [{**row, "paper_us": _paper_us(row["engine"])} for row in rows]
+
+
+def _paper_us(name: str) -> int | None:
+    """The paper's time, for the row of the design that the paper has."""
+    return None if name in with_published() else PAPER_US.get(name.removesuffix(AS_PAPER))
+
+
+def with_published() -> list[str]:
+    """The engines over conjunctions that are not as their papers have them unless asked for it."""
+    return [name for name in engine_names("conjunctions") if engine_class(name).published]
+
+
+def variants() -> dict[str, tuple[str, dict[str, Any], bool]]:
+    """The rows of a table: an engine, its options, and whether its spaces are the PS-Tree."""
+    rows: dict[str, tuple[str, dict[str, Any], bool]] = {}
+    for name in engine_names("conjunctions"):
+        rows[name] = name, {}, False
+        if name in with_published():
+            in_tree = engine_class(name).published_spaces == "pstree"
+            rows[name + AS_PAPER] = name, {"as_published": True}, in_tree
+    return {**rows, TREE: (TREE_ENGINE, {}, True)}
 
 
 def _logs(scale: str) -> list[dict[str, Any]]:
@@ -127,9 +156,10 @@ def measure(name: str, workload: Workload, seconds: float) -> list[dict[str, Any
     prepared, in_tree = encoded(workload), encoded(workload, "pstree")
     text_bytes = workload.rules_table()["expression"].nbytes
     rows, results = [], dict[str, Measured]()
-    for engine_name in (*engine_names("conjunctions"), TREE):
-        given = in_tree if engine_name == TREE else prepared
-        engine = engine_class(TREE_ENGINE if engine_name == TREE else engine_name)(given.store)
+    for engine_name, (kind, options, as_tree) in variants().items():
+        given = in_tree if as_tree else prepared
+        engine = engine_class(kind)(given.store, options)
+        engine.values = given.encoder.vocabulary
         own_s, _ = timed(engine.rebuild)
         found = results[engine_name] = measure_engine(engine, given.events, seconds, own_s)
         check(engine_name, engine, given, min(CHECKED_EVENTS, found.events))
@@ -147,6 +177,7 @@ def _row(name: str, engine: Engine, given: Encoded, own_s: float, found: Measure
     bytes_index, copies = stats["bytes_index"], stats.get("bytes_tails")
     return {
         "engine": name,
+        "design": DESIGN.get(name),
         "rules": rules,
         "events": found.events,
         "build_s": round(given.encode_s + own_s, 3),

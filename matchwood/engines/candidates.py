@@ -158,6 +158,11 @@ class Candidates:
         """Whether candidates lie in their lists with their tests."""
         return self._width == HEAD
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all that is needed to match and to change, what is not saved included."""
+        return self._added.nbytes + sum(column.nbytes for column in self._columns.values())
+
     def view(self) -> CandidateLists:
         """The arrays for kernels."""
         return CandidateLists(*(self._columns[name].view() for name in CandidateLists._fields))

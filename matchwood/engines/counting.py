@@ -155,7 +155,7 @@ class Counting(Engine):
         self.check()
         return {
             "always_candidates": len(self._always) - self._stale_always,
-            "bytes_index": sum(array.nbytes for array in self.arrays().values()),
+            "bytes_index": self._postings.nbytes + self._needs.nbytes + self._states.nbytes + self._always.nbytes,
             "lists": self._postings.lists,
             "postings": self._postings.total,
             "stale_postings": self._stale_postings,

@@ -77,6 +77,11 @@ class Postings:
         """Places in the pool: postings, room to grow, and what moved lists left behind."""
         return len(self._pool)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all that is needed to match and to change, what is not saved included."""
+        return self._added.nbytes + sum(array.nbytes for array in self.arrays().values())
+
     def view(self) -> PostingLists:
         """The arrays for kernels."""
         columns = (self._table, self._keys, self._starts, self._counts, self._pool, self._levels)

@@ -258,7 +258,7 @@ class AccessEngine(Engine):
         self.check()
         return {
             "always_candidates": len(self._always) - self._stale_always,
-            "bytes_index": sum(array.nbytes for array in self.arrays().values()),
+            "bytes_index": self._candidates.nbytes + sum(column.nbytes for column in self._columns().values()),
             "bytes_tails": self._candidates.view().tails.nbytes,
             "lists": self._candidates.lists,
             "postings": self._candidates.total,

@@ -66,8 +66,10 @@ class PSTBloom(pst.AccessEngine):
 
     def stats(self) -> dict[str, Any]:
         bytes_signatures = sum(array.nbytes for array in self._signatures.arrays().values())
+        own = super().stats()
         return {
-            **super().stats(),
+            **own,
+            "bytes_index": own["bytes_index"] + bytes_signatures,
             "bytes_signatures": bytes_signatures,
             "signature_false_positives": round(self._signatures.false_positives(self.store.count), 4),
         }

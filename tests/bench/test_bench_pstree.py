@@ -75,7 +75,8 @@ def test_rows_have_every_engine(results: dict[str, Any]) -> None:
     assert {row["workload"] for row in rows} == workloads
     for workload in ("ads 0.1%", "query logs", "exponent=1", "sparse, rule_size=5"):
         found = [row["engine"] for row in rows if row["workload"] == workload]
-        assert found == [*engine_names("conjunctions"), "counting, pstree"]
+        assert found == list(pstree_workloads.variants())
+        assert set(found) > {*engine_names("conjunctions"), "pstbloom, as published", "psthash, as published"}
     for row in rows:
         assert row["checked"] is True
         assert min(row["bytes_index"], row["bytes_verify"], row["bytes_text"], row["hits_per_event"]) > 0
@@ -88,3 +89,13 @@ def test_every_scale_has_its_sizes() -> None:
     assert pstree_workloads.ADS["full"][0] == 3_000_000
     wanted = {"rules", "exponent", "dimensions", "cardinality", "rule_size", "event_size", "matching", "equality"}
     assert set(pstree_workloads.SWEEPS) == set(pstree_workloads.QUICK_SWEEPS) == wanted
+
+
+def test_a_papers_figure_stands_beside_what_the_paper_has(results: dict[str, Any]) -> None:
+    rows = {row["engine"]: row for row in results["pstree"]["rows"] if row["workload"] == "ads 0.1%"}
+    for engine in ("pstbloom", "psthash"):
+        ours, published = rows[engine], rows[f"{engine}, as published"]
+        assert (ours["paper_us"], published["paper_us"]) == (None, pstree_workloads.PAPER_US[engine])
+        assert (bool(ours["design"]), published["design"]) == (True, None)
+        assert published["copied_bytes_per_rule"] == 0
+    assert rows["scan"]["paper_us"] == pstree_workloads.PAPER_US["scan"]
