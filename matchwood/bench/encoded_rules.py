@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import grouped
 from matchwood.bench.measure import WrongAnswer, timed
 from matchwood.bench.setup import refuse_repeated_events
 from matchwood.encoding import Encoder, Schema
@@ -64,7 +63,7 @@ def add_cuts(encoder: Encoder, workload: Workload, rules: Rules) -> tuple[NDArra
     """The labels of all boundaries of some predicates, which come to be, and the predicate of each."""
     numbers, (cuts, owners) = _numbers(encoder, workload), _cuts(rules)
     labels = np.empty(len(cuts), np.int32)
-    for attribute, places in grouped(rules.attributes[owners]):
+    for attribute, places in _groups(rules.attributes[owners]):
         elements: Any = cuts[places]
         labels[places] = encoder.vocabulary.add_values(int(numbers[attribute]), elements)
     return labels, owners
@@ -80,11 +79,18 @@ def encode_events(encoder: Encoder, workload: Workload) -> EncodedEvents:
     events, vocabulary = workload.events, encoder.vocabulary
     numbers = _numbers(encoder, workload)
     labels = np.zeros(len(events.values), np.int32)
-    for attribute, places in grouped(events.attributes):
+    for attribute, places in _groups(events.attributes):
         spaces = vocabulary.spaces.get(int(numbers[attribute]))
         if spaces is not None:
             labels[places] = spaces.locate_many(events.values[places])
     return EncodedEvents(frozen(events.offsets), frozen(numbers[events.attributes]), frozen(labels))
+
+
+def _groups(attributes: NDArray[np.int32]) -> list[tuple[int, NDArray[np.int64]]]:
+    """The positions of each attribute."""
+    order = np.argsort(attributes, kind="stable")
+    present, first = np.unique(attributes[order], return_index=True)
+    return list(zip(present.tolist(), np.split(order, first[1:]), strict=True))
 
 
 def _cuts(rules: Rules) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

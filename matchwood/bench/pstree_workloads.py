@@ -43,8 +43,14 @@ LOGS: dict[str, dict[str, int]] = {
 }
 """The sizes of query logs: 7.3, of which the paper prints no times."""
 
-PAPER_US = {"scan": 435_270, "kindex": 616_420, "betree": 2_260, "pstbloom": 820, "psthash": 240}
-"""An event of Ads in the paper's Table 2."""
+PAPER_US = {
+    "scan": 435_270,
+    f"kindex{AS_PAPER}": 616_420,
+    f"betree{AS_PAPER}": 2_260,
+    f"pstbloom{AS_PAPER}": 820,
+    f"psthash{AS_PAPER}": 240,
+}
+"""An event of Ads in the paper's Table 2, for the rows that are what it measured."""
 
 BASE: dict[str, Any] = {
     "dimensions": 100, "cardinality": 100, "rule_size": 10, "event_size": 54, "matching": 0.01, "equality": 0.4,
@@ -110,28 +116,7 @@ def parts(scale: str) -> list[Part]:
 def _ads(scale: str) -> list[dict[str, Any]]:
     rules, events = ADS[scale]
     rows = measure("ads 0.1%", ads(rules=rules, events=events, matching=0.001, seed=7), 0.5)
-    return [{**row, "paper_us": _paper_us(row["engine"])} for row in rows]
-
-
-def _paper_us(name: str) -> int | None:
-    """The paper's time, for the row of the design that the paper has."""
-    return None if name in with_published() else PAPER_US.get(name.removesuffix(AS_PAPER))
-
-
-def with_published() -> list[str]:
-    """The engines over conjunctions that are not as their papers have them unless asked for it."""
-    return [name for name in engine_names("conjunctions") if engine_class(name).published]
-
-
-def variants() -> dict[str, tuple[str, dict[str, Any], bool]]:
-    """The rows of a table: an engine, its options, and whether its spaces are the PS-Tree."""
-    rows: dict[str, tuple[str, dict[str, Any], bool]] = {}
-    for name in engine_names("conjunctions"):
-        rows[name] = name, {}, False
-        if name in with_published():
-            in_tree = engine_class(name).published_spaces == "pstree"
-            rows[name + AS_PAPER] = name, {"as_published": True}, in_tree
-    return {**rows, TREE: (TREE_ENGINE, {}, True)}
+    return [{**row, "paper_us": PAPER_US.get(row["engine"])} for row in rows]
 
 
 def _logs(scale: str) -> list[dict[str, Any]]:
@@ -149,6 +134,22 @@ def _settings(scale: str) -> Iterator[tuple[str, Place, dict[str, Any]]]:
         for name, values in sweeps.items():
             for value in values:
                 yield f"{prefix}{name}={value}", Place(f"{prefix}{name}", name, value), {**base, name: value}
+
+
+def with_published() -> list[str]:
+    """The engines over conjunctions that are not as their papers have them unless asked for it."""
+    return [name for name in engine_names("conjunctions") if engine_class(name).published]
+
+
+def variants() -> dict[str, tuple[str, dict[str, Any], bool]]:
+    """The rows of a table: an engine, its options, and whether its spaces are the PS-Tree."""
+    rows: dict[str, tuple[str, dict[str, Any], bool]] = {}
+    for name in engine_names("conjunctions"):
+        rows[name] = name, {}, False
+        if name in with_published():
+            in_tree = engine_class(name).published_spaces == "pstree"
+            rows[name + AS_PAPER] = name, {"as_published": True}, in_tree
+    return {**rows, TREE: (TREE_ENGINE, {}, True)}
 
 
 def measure(name: str, workload: Workload, seconds: float) -> list[dict[str, Any]]:
