@@ -251,7 +251,9 @@ class Index(MutableMapping[Any, str]):
         return found
 
     def _wanted(self, n: int, weights: Any) -> Wanted:
-        return Wanted(checked_rank(n), GivenWeights(weights, self._encoder.schema.names()))
+        given = GivenWeights(weights, self._encoder.schema.names())
+        self._matcher.work.pass_over(sum(given.unknown().values()))
+        return Wanted(checked_rank(n), given)
 
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         """Why a rule is true, false or unknown for an event: `print` it, or read `.decided_by`."""

@@ -72,6 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     where = arguments.output or "standard output"
     print(f"{progress.done:,} events, {hits:,} hits in {progress.seconds:.1f} s, written to {where}", file=sys.stderr)
     _warn(file.absences(index) if progress.done else [])
+    if index.stats()["matching"]["unknown_weights"]:
+        print("note: --weights has attributes that no rule names; they have no effect", file=sys.stderr)
     return 0
 
 

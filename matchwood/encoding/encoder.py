@@ -230,9 +230,12 @@ class Encoder:
         return encoder_state.header(self)
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Encoder:
-        """An encoder from its saved state; arrays may be read-only. ValueError or KeyError if it is damaged."""
-        return encoder_state.restored(cls, arrays, header)
+    def restored(
+        cls, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any], schema: Schema | None = None
+    ) -> Encoder:
+        """An encoder from its saved state, or over the `schema` of another; arrays may be read-only. ValueError or
+        KeyError if it is damaged."""
+        return encoder_state.restored(cls, arrays, header, schema)
 
     def stats(self) -> dict[str, Any]:
         """Counts and bytes."""

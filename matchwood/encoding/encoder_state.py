@@ -73,20 +73,26 @@ def _pairs(held: Mapping[str, NDArray[Any]]) -> list[tuple[str, str]]:
     return list(zip(names, (KINDS[kind] for kind in held["kinds"].tolist()), strict=True))
 
 
-def restored(cls: type[Encoder], saved: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Encoder:
-    """An encoder from its saved state."""
+def restored(
+    cls: type[Encoder], saved: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], schema: Schema | None
+) -> Encoder:
+    """An encoder from its saved state; it shares a schema that is given."""
     if settings["format"] != FORMAT:
         raise ValueError(f"the encoding's format is {settings['format']!r}, this version reads {FORMAT}")
     _check_arrays(saved)
-    schema = Schema(strict=settings["strict_schema"])
-    schema.declared = Declared(_types(settings["types"]), _types(settings["maps"]), frozenset(settings["structs"]))
-    uses = _part(saved, "uses")
-    schema.restore(dict(zip(_pairs(uses), uses["counts"].tolist(), strict=True)))
-    encoder = cls(schema, settings["timezone"], settings["spaces"])
+    encoder = cls(schema or _schema(saved, settings), settings["timezone"], settings["spaces"])
     table, sources = AttributeTable(_part(saved, "attributes")), _pairs(_part(saved, "sources"))
     encoder.vocabulary.restore(table, _part(saved, "spaces"), sources)
     encoder.history.restore(_part(saved, "history"))
     return encoder
+
+
+def _schema(saved: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Schema:
+    schema = Schema(strict=settings["strict_schema"])
+    schema.declared = Declared(_types(settings["types"]), _types(settings["maps"]), frozenset(settings["structs"]))
+    uses = _part(saved, "uses")
+    schema.restore(dict(zip(_pairs(uses), uses["counts"].tolist(), strict=True)))
+    return schema
 
 
 def _check_arrays(saved: Mapping[str, NDArray[Any]]) -> None:

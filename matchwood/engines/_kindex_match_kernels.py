@@ -275,13 +275,13 @@ def enter_group(
 
 @bare_kernel
 def match_run(
-    run: Any, conjunctions: Any, alive: Any, of_clauses: bool, events: Any, first: int, last: int,
+    run: Any, conjunctions: Any, alive: Any, of_clauses: bool, shortcuts: bool, events: Any, first: int, last: int,
     cursors: Any, units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits in one run of the events first : last, while a whole event's hits have room.
 
     `work` counts events covered, candidates, verified, matched, and entries read. A K-index that has groups is searched
-    in those whose attribute the event has, one after the other.
+    in those whose attribute the event has, one after the other. Without `shortcuts` every list is read.
     """
     used, sizes, size_offsets, names, clauses = 0, run.sizes, run.size_offsets, run.units, run.clauses
     entries, block_offsets, bases, places, data = run.entries, run.block_offsets, run.bases, run.places, run.data
@@ -300,10 +300,10 @@ def match_run(
             zeros = size_offsets[index + 1] - size_offsets[index] if sizes[index] == 0 else 0
             if tally < need and zeros == 0:
                 continue
-            whole, most = size_offsets[index + 1] - size_offsets[index], 0 if of_clauses else need - 1
+            whole, most = size_offsets[index + 1] - size_offsets[index], need - 1 if shortcuts and not of_clauses else 0
             count, full, weak = open_lists(run, cursors, head, tally, zeros, whole, most)
             need -= full
-            if need == 1 and weak == 0 and not of_clauses:
+            if shortcuts and need == 1 and weak == 0 and not of_clauses:
                 used = _take_all(
                     entries, block_offsets, bases, places, data, names, alive, count, which, starts, stops,
                     units, used, work,

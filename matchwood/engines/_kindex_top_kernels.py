@@ -184,7 +184,7 @@ def flush(
 
 @bare_kernel
 def _search_top(
-    run: Any, conjunctions: Any, bounds: Any, alive: Any, of_clauses: bool, judging: Any, cursors: Any,
+    run: Any, conjunctions: Any, bounds: Any, alive: Any, of_clauses: bool, shortcuts: bool, judging: Any, cursors: Any,
     slot_bounds: Any, labels: Any, most: Any, extra: Any, need: int, count: int, ceiling: Any, n: int, again: bool,
     seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, start: Any, size: Any, work: Any,
 ) -> Any:  # fmt: skip
@@ -228,7 +228,9 @@ def _search_top(
                     )
                 if holds:
                     work[MATCHED] += 1
-                    bound = unit_bound(conjunctions, bounds, unit, labels, weights, attribute_names, most)
+                    bound = np.inf
+                    if shortcuts:
+                        bound = unit_bound(conjunctions, bounds, unit, labels, weights, attribute_names, most)
                     if size < n or (bound + unit_constants[unit]) * SLACK >= scores[start]:
                         pending, size = collect(
                             judging, unit, bound, n, again, seen, stamp, rows, 0, best, scores, start, size, work
@@ -272,7 +274,7 @@ def _greatest_sum(slot_bounds: Any, count: int, need: int, chosen: Any) -> Any:
 @bare_kernel
 def top_run(
     run: Any, conjunctions: Any, bounds: Any, ubs: Any, constants: Any, extras: Any, alive: Any, of_clauses: bool,
-    events: Any, first: int, count: int, judging: Any, cursors: Any, slot_bounds: Any, chosen: Any,
+    shortcuts: bool, events: Any, first: int, count: int, judging: Any, cursors: Any, slot_bounds: Any, chosen: Any,
     labels: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, filled: Any, work: Any,
 ) -> None:  # fmt: skip
     """Offer the rules of one run to the best `n` of each of `count` events: heaps, best[e * n :], of filled[e] rules.
@@ -315,7 +317,7 @@ def top_run(
                     cursors.order[slot] = (cursors.entries[slot] << SLOT_BITS) | slot
                 sort(cursors.order, slots)
                 size = _search_top(
-                    run, conjunctions, bounds, alive, of_clauses, judging, cursors, slot_bounds, labels, most,
+                    run, conjunctions, bounds, alive, of_clauses, shortcuts, judging, cursors, slot_bounds, labels, most,
                     extras[index], need, slots, np.int64(size_offsets[index + 1]), n, again, seen,
                     stamp + event - first, rows, best, scores, start, size, work,
                 )  # fmt: skip
@@ -338,7 +340,7 @@ def top_run(
                 )  # fmt: skip
                 if agreeing >= need:
                     size = _search_top(
-                        run, conjunctions, bounds, alive, False, judging, cursors, slot_bounds, labels, most,
+                        run, conjunctions, bounds, alive, False, shortcuts, judging, cursors, slot_bounds, labels, most,
                         extras[index], need, agreeing, high, n, again, seen, stamp + event - first, rows, best, scores,
                         start, size, work,
                     )  # fmt: skip

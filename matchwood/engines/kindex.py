@@ -16,11 +16,11 @@ from matchwood.engines._views import read_only_events, require, saved, saved_cou
 from matchwood.engines.base import Engine, Hits, Work
 from matchwood.engines.conjunctions import ConjunctionStore
 from matchwood.engines.kindex_build import shapes_of
+from matchwood.engines.kindex_options import CHOICES, DEFAULTS, PUBLISHED, layout_of
 from matchwood.engines.kindex_run import Run
-from matchwood.engines.kindex_top import PruningCounters, Search, raise_runs, top_of_runs
+from matchwood.engines.kindex_top import PruningCounters, Risen, Search, raise_runs, top_of_runs
 from matchwood.engines.scoring import Contest, Ranked
 from matchwood.engines.workspace import Workspace
-from matchwood.errors import InvalidArgument
 
 STALE = 2
 _FORMS = ("dnf", "cnf")
@@ -46,6 +46,7 @@ class KIndex(Engine):
     `direct`      whether units stand in clusters, where one clause leads to each and all else is tested at once;
                   otherwise in posting lists, which Algorithms 1 and 2 read
     `compressed`  whether posting lists are compressed
+    `shortcuts`   what is added to the two algorithms, as `kindex_options` tells
     `bounds`      what no rule may weigh more than; the façade holds rules against it, and computes bounds by it
 
     Work: candidates are the units that K lists agree on, or whose access clause holds; verified are those whose other
@@ -55,19 +56,20 @@ class KIndex(Engine):
     name: ClassVar[str] = "kindex"
     clauses: ClassVar[bool] = True
     ranks: ClassVar[bool] = True
-    options: ClassVar[Mapping[str, Any]] = {"form": "auto", "compressed": False, "direct": True, "bounds": {}}
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"form": ("auto", "dnf", "cnf")}
+    options: ClassVar[Mapping[str, Any]] = DEFAULTS
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = CHOICES
+    published: ClassVar[Mapping[str, Any]] = PUBLISHED
     store: ConjunctionStore
 
     def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(store, options)
-        if self.settings["compressed"] and self.settings["direct"]:
-            raise InvalidArgument("the option 'compressed' is about posting lists: give direct=False as well")
+        self._layout = layout_of(self.settings)
         self._pruned = PruningCounters()
         self._start()
 
     def _start(self) -> None:
         self._runs: Runs = dict.fromkeys(_FORMS, ())
+        self._risen = Risen()
         self._states = Growable(np.uint8)
         self._stale, self._sound = 0, True
 
@@ -93,7 +95,8 @@ class KIndex(Engine):
         return {"dnf": units[~of_clauses], "cnf": units[of_clauses]}
 
     def _run(self, form: str, units: NDArray[np.int32]) -> Run:
-        return Run.build(self.store, units, form == "cnf", self.settings["compressed"], self.settings["direct"])
+        bounds = None if self.bounds is None else self.bounds.view()
+        return Run.build(self.store, units, form == "cnf", self._layout, bounds)
 
     def _settled(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
         """Merge the last runs while they are small and of a similar size."""
@@ -144,7 +147,7 @@ class KIndex(Engine):
     def adopt(self, built: Runs) -> None:
         states = self._states.writable()
         states[states == STALE] = 0
-        self._runs, self._stale = built, 0
+        self._runs, self._stale, self._risen = built, 0, Risen()
 
     # ------------------------------------------------------------------ matching
 
@@ -162,11 +165,15 @@ class KIndex(Engine):
         if self.bounds is None:
             return super().top(events, first, contest, workspace)
         self.check()
-        search = Search(self.store, self.bounds, self._states.view(), self._pruned)
+        search = Search(self.store, self.bounds, self._states.view(), self._pruned, self._risen)
         return top_of_runs(list(self._all()), search, read_only_events(events), first, contest, workspace)
 
     def weigh(self, units: NDArray[np.int32]) -> None:
-        if self.bounds is not None:
+        if self.bounds is None:
+            return
+        if self._layout.direct:
+            self._risen.add(units)
+        else:
             raise_runs(self._all(), self.store, self.bounds, units)
 
     # ------------------------------------------------------------------ saving
@@ -185,7 +192,7 @@ class KIndex(Engine):
         self._start()
         self._states = Growable(np.uint8, saved(arrays, "states", np.uint8))
         for form in _FORMS:
-            count, asked = range(saved_count(header, form)), (form == "cnf", self.settings["direct"])
+            count, asked = range(saved_count(header, form)), (form == "cnf", self._layout)
             self._runs[form] = tuple(Run.restored(arrays, f"{form}{place}.", *asked) for place in count)
         self._sound = False
 
@@ -194,8 +201,9 @@ class KIndex(Engine):
         if self._sound:
             return
         require(len(self._states) <= self.store.count, "'states' does not fit the units")
+        bounds = None if self.bounds is None else self.bounds.view()
         for run in self._all():
-            run.check(self.store, len(self._states))
+            run.check(self.store, len(self._states), bounds)
         self._stale = int(np.count_nonzero(self._states.view() == STALE))
         self._sound = True
 
@@ -209,6 +217,7 @@ class KIndex(Engine):
             "lists": sum(run.lists for run in runs),
             "pruned": self._pruned.as_dict(),
             "postings": sum(run.postings for run in runs),
+            "risen_units": len(self._risen.units),
             "runs": {form: len(each) for form, each in self._runs.items()},
             "stale_units": self._stale,
             "units_by_size": {form: _by_size(each) for form, each in self._runs.items()},

@@ -20,6 +20,7 @@ from matchwood.engines._kindex_build_kernels import (
 from matchwood.engines._kindex_layout import BLOCK, EMPTY, RunArrays
 from matchwood.engines._views import read_only
 from matchwood.engines.conjunctions import Conjunctions
+from matchwood.engines.kindex_options import Layout
 
 SMALLEST_TABLE = 16
 
@@ -63,18 +64,17 @@ def run_arrays(
     attributes: int,
     units: NDArray[np.int32],
     of_clauses: bool,
-    compressed: bool,
-    direct: bool,
+    layout: Layout,
 ) -> RunArrays:
     """A run over these units, without lists if it is `direct`; `attributes` is how many there can be."""
     shapes = shapes_of(conjunctions, units)
     rarest = np.full(len(units), EMPTY, np.int32)
-    if not of_clauses:
+    if layout.shortcuts and not of_clauses:
         rarest_attributes(conjunctions, read_only(units, np.int32), np.zeros(attributes, np.int64), rarest)
     order = np.lexsort((units, rarest, shapes.sizes))
     groups = _groups(shapes.sizes[order], rarest[order])
     units, postings = read_only(units[order], np.int32), read_only(shapes.postings[order], np.int64)
-    if direct:
+    if layout.direct:
         # Clusters take the place of lists: a run whose units have no postings.
         postings, posted = np.zeros_like(postings), units[:0]
     else:
@@ -88,10 +88,10 @@ def run_arrays(
     weak = np.zeros(len(lists.ranks), np.int64)
     fill_lists(postings, list_of, marks, lists.ranks, lists.offsets[:-1].copy(), entries, clauses, weak)
     table, levels = key_table(lists.keys, attributes)
-    blocks = _blocks(entries, lists.offsets) if compressed else _NO_BLOCKS
+    blocks = _blocks(entries, lists.offsets) if layout.compressed else _NO_BLOCKS
     return RunArrays(
         units, sizes, np.append(first, len(units)), *groups, table, lists.keys, lists.key_offsets,
-        lists.indexes << 1 | weak, lists.offsets, entries[:0] if compressed else entries, clauses, levels, *blocks,  # type: ignore[arg-type]
+        lists.indexes << 1 | weak, lists.offsets, entries[:0] if layout.compressed else entries, clauses, levels, *blocks,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from matchwood.engines.bounds import UnitBounds
 from matchwood.engines.conjunctions import ConjunctionStore
 from matchwood.engines.kindex_access import access_arrays
 from matchwood.engines.kindex_build import SMALLEST_TABLE, run_arrays, shapes_of
+from matchwood.engines.kindex_options import Layout
 from matchwood.engines.workspace import Workspace
 
 _DTYPES: dict[str, Any] = {
@@ -51,33 +52,39 @@ class Run:
     `ranked` whether the clusters are in the order of what their units promise by now.
     """
 
-    def __init__(self, arrays: RunArrays, of_clauses: bool, direct: bool, most_clauses: int) -> None:
+    def __init__(self, arrays: RunArrays, of_clauses: bool, layout: Layout, most_clauses: int) -> None:
         self.arrays = RunArrays(*(read_only(array, _DTYPES[name]) for name, array in arrays._asdict().items()))
-        self.of_clauses, self.direct, self._most_clauses = of_clauses, direct, most_clauses
+        self.of_clauses, self.layout, self._most_clauses = of_clauses, layout, most_clauses
         self.access: AccessArrays | None = None
         self.bounds: Any = None
         self.ranked = False
 
     @classmethod
     def build(
-        cls, store: ConjunctionStore, units: NDArray[np.int32], of_clauses: bool, compressed: bool, direct: bool
+        cls,
+        store: ConjunctionStore,
+        units: NDArray[np.int32],
+        of_clauses: bool,
+        layout: Layout,
+        bounds: UnitBounds | None = None,
     ) -> Run:
-        """A run over these units of a store."""
-        arrays = run_arrays(store.view(), store.attributes, units, of_clauses, compressed, direct)
-        run = cls(arrays, of_clauses, direct, _most_clauses(store, units) if of_clauses else 0)
-        run.cluster(store, None)
+        """A run over these units of a store, in the order of what they promise where bounds tell it."""
+        arrays = run_arrays(store.view(), store.attributes, units, of_clauses, layout)
+        run = cls(arrays, of_clauses, layout, _most_clauses(store, units) if of_clauses else 0)
+        run.cluster(store, bounds)
         return run
 
     @classmethod
-    def restored(cls, saved_arrays: Mapping[str, NDArray[Any]], prefix: str, of_clauses: bool, direct: bool) -> Run:
+    def restored(cls, saved_arrays: Mapping[str, NDArray[Any]], prefix: str, of_clauses: bool, layout: Layout) -> Run:
         """A run as it was saved; `check` it before use."""
         own = {name: saved(saved_arrays, f"{prefix}{name}", dtype) for name, dtype in _DTYPES.items()}
-        return cls(RunArrays(**own), of_clauses, direct, 0)
+        return cls(RunArrays(**own), of_clauses, layout, 0)
 
     def cluster(self, store: ConjunctionStore, bounds: UnitBounds | None) -> AccessArrays | None:
         """Lay out the clusters of a direct run, in the order of what its units promise. They are never saved."""
-        if self.direct:
+        if self.layout.direct:
             self.access = access_arrays(store.view(), store.attributes, self.arrays.units, bounds)
+            self.ranked = bounds is not None
         return self.access
 
     # ------------------------------------------------------------------ reading
@@ -124,7 +131,8 @@ class Run:
         written = (output.units, output.offsets, output.work)
         if self.access is None:
             cursors = self.cursors(workspace)
-            match_run(self.arrays, store.view(), states, self.of_clauses, events, first, last, cursors, *written)
+            kind = self.of_clauses, self.layout.shortcuts
+            match_run(self.arrays, store.view(), states, *kind, events, first, last, cursors, *written)
         else:
             labels = workspace.array("labels", store.attributes, np.int32, NULL_LABEL)
             scratch = self.scratch(workspace)
@@ -161,7 +169,7 @@ class Run:
 
     # ------------------------------------------------------------------ trust
 
-    def check(self, store: ConjunctionStore, units: int) -> None:
+    def check(self, store: ConjunctionStore, units: int, bounds: UnitBounds | None) -> None:
         """Refuse a restored run that could lead a kernel out of its arrays; units are numbered below `units`."""
         run, lists = self.arrays, len(self.arrays.list_sizes)
         require_range(run.units, 0, units, "units")
@@ -184,9 +192,9 @@ class Run:
             "'clauses' does not fit the entries",
         )
         require_range(self._entries(), 0, 2 * self.size, "entries")
-        require(self.direct or lists > 0 or len(self.zeros) == self.size, "the lists are missing")
+        require(self.layout.direct or lists > 0 or len(self.zeros) == self.size, "the lists are missing")
         self._most_clauses = _most_clauses(store, run.units) if self.of_clauses else 0
-        self.cluster(store, None)
+        self.cluster(store, bounds)
 
     def _check_groups(self) -> None:
         run, groups = self.arrays, len(self.arrays.group_starts)
@@ -215,7 +223,7 @@ class Run:
     def audit(self, store: ConjunctionStore) -> list[str]:
         """Whether the run is what its units, as the store holds them, would be laid out to."""
         levels, units = len(self.arrays.levels), self.arrays.units
-        fresh = run_arrays(store.view(), levels, units, self.of_clauses, self.compressed, self.direct)
+        fresh = run_arrays(store.view(), levels, units, self.of_clauses, self.layout)
         pairs = zip(fresh._fields, fresh, self.arrays, strict=True)
         wrong = [
             str(name) for name, wanted, there in pairs if not np.array_equal(np.asarray(wanted), np.asarray(there))

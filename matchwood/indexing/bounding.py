@@ -13,7 +13,7 @@ from matchwood.engines.bounds import UnitBounds
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.logic import Clauses, Form
 from matchwood.ranking import RuleWeights
-from matchwood.ranking.bounds import Row, RowBounds, row_bounds
+from matchwood.ranking.bounds import Row, RowBounds, clause_bounds, row_bounds
 
 
 def batch_bounds(
@@ -32,7 +32,10 @@ def batch_bounds(
         if units:
             weights = RuleWeights(rule.weights.by_attribute)
             weights = weights.under(given) if given else weights
-            found += row_bounds(rule.tree, weights, units, encoder.bind, is_cnf=of_clauses)
+            if isinstance(rule.normal, Clauses):
+                found.append(clause_bounds(rule.tree, weights, rule.normal.rows, encoder.bind))
+            else:
+                found += row_bounds(rule.tree, weights, units, encoder.bind)
             rows += units
             constants += [rule.weights.constant] * len(units)
     leaves = [piece for bounds in found for piece in bounds.pieces]

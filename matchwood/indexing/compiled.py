@@ -348,7 +348,7 @@ class CompiledMatcher:
     def _rooms(self) -> dict[str, Any]:
         rooms: dict[str, Any] = {"conjunctions": self.conjunctions, "forms": self.forms}
         if self.bounds is not None:
-            rooms["bounds"] = self.bounds
+            rooms |= {"bounds": self.bounds, "book": self.book}
         return rooms if self.over is None else {**rooms, "engine": self.over}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -358,7 +358,8 @@ class CompiledMatcher:
         return headers_of(self._rooms())
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        restore_rooms(self._rooms(), arrays, header)
+        # Snapshots from before programs were saved have none.
+        restore_rooms(self._rooms(), arrays, {"book": {}, **header})
 
     def stats(self) -> dict[str, Any]:
         own, forms = self.engine.stats(), self.forms.stats()

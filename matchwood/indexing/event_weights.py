@@ -10,7 +10,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood._arrays import places_in
-from matchwood.encoding import near_misses
 from matchwood.engines.scoring import EventWeights
 from matchwood.errors import InvalidArgument
 from matchwood.indexing.weights import checked_number
@@ -50,29 +49,29 @@ class GivenWeights:
 
     `given`  a mapping from attributes to weights; or a list of such mappings (None for no weights), or an Arrow array
              of structs or maps, one for each event
-    `known`  the attributes that rules name or a schema declares; others are refused if `strict`
+    `known`  the attributes that rules name or a schema declares; rules come and go, so weights of others are passed
+             over, and counted
     """
 
-    def __init__(self, given: Any, known: Iterable[str], strict: bool = True) -> None:
-        self._known, self._strict = frozenset(known), strict
+    def __init__(self, given: Any, known: Iterable[str]) -> None:
+        self._known = frozenset(known)
         self._shared: dict[str, float] = {}
         self._each: _Each | None = None
         if isinstance(given, Mapping):
-            self._shared = {self._name(name): checked_number(f"weights[{name!r}]", w) for name, w in given.items()}
+            self._shared = {canonical(name): checked_number(f"weights[{name!r}]", w) for name, w in given.items()}
         elif given is not None:
             self._each = self._checked(_as_maps(given))
 
-    def _name(self, given: Any) -> str:
-        name = canonical(given)
-        if self._strict and name not in self._known:
-            near = ", ".join(map(repr, near_misses(name, self._known)))
-            raise InvalidArgument(
-                f"weights: no rule has an attribute {given!r:.80}" + (f" (did you mean {near}?)" if near else "")
-            )
-        return name
+    def unknown(self) -> dict[str, int]:
+        """The names that no rule has, and how many weights were given for each."""
+        if self._each is None:
+            return dict.fromkeys((name for name in self._shared if name not in self._known), 1)
+        counts = np.bincount(self._each.codes, minlength=len(self._each.names)).tolist()
+        pairs = zip(self._each.names, counts, strict=True)
+        return {name: count for name, count in pairs if name not in self._known}
 
     def _checked(self, maps: pa.MapArray) -> _Each:
-        """Weights by event, whose names are known and whose values are usable, checked as columns."""
+        """Weights by event, whose values are usable, checked as columns."""
         each = _flat(maps)
         wrong = ~(np.isfinite(each.values) & (each.values >= 0))
         if wrong.any():
@@ -80,7 +79,7 @@ class GivenWeights:
             event = places_in(each.offsets, place, "right") - 1
             told = f"weights[{each.names[each.codes[place]]!r}] of event {event}"
             raise InvalidArgument(f"{told} must be finite and at least 0 (got {each.values[place]})")
-        return each._replace(names=[self._name(name) for name in each.names])
+        return each._replace(names=[canonical(name) for name in each.names])
 
     def _check_count(self, events: int) -> None:
         """Refuse events beyond those that have weights."""

@@ -17,6 +17,7 @@ from matchwood.indexing.event_weights import Wanted
 from matchwood.indexing.find_query import Query
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.reference import OracleMatcher
+from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression
 from matchwood.logic import Bind
 from matchwood.ranking import RuleWeights
@@ -53,6 +54,8 @@ class Matcher(Protocol):
     """What the index was made with: the same, or `auto`."""
     given: RuleWeights | None
     """Bounds that no rule may weigh more than."""
+    work: WorkCounters
+    """What all calls did."""
 
     @property
     def reconsider_due(self) -> bool:

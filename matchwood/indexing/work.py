@@ -13,6 +13,7 @@ class WorkCounters:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.events = self.candidates = self.verified = self.matched = self.postings = self.scored = 0
+        self.unknown_weights = 0
 
     def fold(self, events: int, work: Work, scored: int = 0) -> None:
         """Add what one call did; `scored` are rules that it scored."""
@@ -24,6 +25,11 @@ class WorkCounters:
             self.postings += work.postings
             self.scored += scored
 
+    def pass_over(self, weights: int) -> None:
+        """Count weights of events that were given for attributes which no rule has."""
+        with self._lock:
+            self.unknown_weights += weights
+
     def as_dict(self) -> dict[str, int]:
         with self._lock:
             return {
@@ -33,4 +39,5 @@ class WorkCounters:
                 "matched": self.matched,
                 "postings": self.postings,
                 "scored": self.scored,
+                "unknown_weights": self.unknown_weights,
             }

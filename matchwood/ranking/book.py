@@ -6,6 +6,8 @@ encoded a second time only if a program tests anything, which takes an OR, or we
 
 A reader that finds rules without a program adds them itself, in turns of the book's own lock, while it reads the index.
 A writer of the index has all readers out, and only has to say which rows changed.
+
+Engines that need the programs of all rules have the book saved with the index: `book_state` tells how.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from matchwood.encoding.events import EventChunk, event_chunks
 from matchwood.engines.scoring import Programs
 from matchwood.errors import CorruptSnapshot, EventError, MatchwoodError
 from matchwood.language import Expression, parse
+from matchwood.ranking import book_state
 from matchwood.ranking._book_kernels import relabel_code
+from matchwood.ranking.book_state import Pages
 from matchwood.ranking.code import Draft, Drafting, plain_draft
 from matchwood.ranking.rule_weights import RuleWeights
 from matchwood.ranking.trees import scoring_tree
@@ -63,6 +67,7 @@ class Book:
         self._agreed: tuple[int, int] | None = None
         self._attribute_names: tuple[Any, NDArray[np.int32]] = (None, _NO_ROWS)
         self._dead = self.written = 0
+        self._sound = True
         self.depth = self.slots = 1
         self.version += 1
 
@@ -70,6 +75,7 @@ class Book:
 
     def forget(self, rows: NDArray[np.int32]) -> None:
         """The rules of these rows changed or went; the caller keeps all readers out."""
+        self.check()
         known = rows[rows < len(self._starts)]
         written = known[self._starts.view()[known] >= 0]
         if not len(written):
@@ -82,6 +88,7 @@ class Book:
 
     def renumber(self, moved: NDArray[np.int32]) -> None:
         """Rows have other numbers: the new one of each old one, -1 for those that went."""
+        self.check()
         old = self._starts.view()
         kept = np.flatnonzero((moved[: len(old)] >= 0) & (old[: len(moved)] >= 0))
         if not len(kept):
@@ -97,6 +104,7 @@ class Book:
 
     def write(self, rows: Sequence[int] | NDArray[np.int32], trees: Sequence[Expression]) -> None:
         """Programs for rows whose trees are at hand; the caller keeps all readers out, or holds the book's turn."""
+        self.check()
         drafts = [self._draft(row, tree) for row, tree in zip(_ints(rows), trees, strict=True)]
         self._store(rows, drafts)
 
@@ -138,6 +146,7 @@ class Book:
     @contextmanager
     def reading(self, rows: NDArray[np.int32] | None) -> Iterator[Programs]:
         """The programs of these rows, or of all live rules; nothing in the book moves meanwhile."""
+        self.check()
         while True:
             self._complete(rows)
             with self._lock.reading():
@@ -169,6 +178,44 @@ class Book:
 
     def _programs(self) -> Programs:
         return Programs(self._starts.view(), self._code.view(), self._weights.view(), self._table.weights())
+
+    # ------------------------------------------------------------------- state
+
+    def _pages(self) -> Pages:
+        return Pages(self._starts, self._code, self._weights, self._names, self._encoder)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state, by name."""
+        with self._lock.reading():
+            return book_state.arrays_of(self._pages())
+
+    def header(self) -> dict[str, Any]:
+        """What the encoder of the tests was made with."""
+        return {"encoder": self._encoder.header()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over a saved state; see `check`. Without one, programs are written when they are needed."""
+        self._start()
+        if header:
+            pages = book_state.restored(arrays, header, self._index_encoder)
+            self._starts, self._code, self._weights, self._names, self._encoder = pages
+            self._sound = False
+
+    def check(self) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays."""
+        if self._sound:
+            return
+        with self._agreeing:
+            self.depth, self.slots, programs = book_state.surveyed(self._pages(), self._table.row_count)
+            self.written = int(np.count_nonzero(self._starts.view() >= 0))
+            self._dead, self._sound = programs - self.written, True
+
+    def audit(self) -> list[str]:
+        """Whether no rule that is gone has a program."""
+        known = self._starts.view() >= 0
+        live = np.zeros(max(len(known), self._table.row_count), np.bool_)
+        live[self._table.live_rows()] = True
+        return ["a rule that is gone has a program"] if (known & ~live[: len(known)]).any() else []
 
     @property
     def attributes(self) -> int:

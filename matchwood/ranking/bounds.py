@@ -1,8 +1,23 @@
 """What the units of a rule promise at most: bounds for `engines/bounds.py`, from its tree and its units.
 
-A rule scores what the best of its TRUE *terms* does: the ways to choose one operand of each OR. Each term implies a
-unit of the rule, and the term's weights become bounds on that unit's intervals. Where no unit is found for a term, or
-terms are too many, every unit gets bounds for all of them.
+The invariant, which `audit()` checks: whenever a rule is TRUE of an event, a unit of it is TRUE whose bound for that
+event, as `engines/bounds.py` adds it up, is at least the rule's score. What it rests on:
+
+- A score is at most what all TRUE predicates of the tree weigh together (AND adds, OR takes one of them), and what a
+  predicate weighs depends on the value of its own attribute alone. So it is enough to hold for each attribute apart:
+  for every value that the attribute may have, what the unit promises for that value is at least what the predicates on
+  the attribute that are TRUE of it weigh together.
+- *Conjunctions (DNF).* A rule scores what the best of its TRUE *terms* does: the ways to choose one operand of each OR.
+  Each term implies a unit, which gets bounds for the predicates of the term; where no unit is found for a term, or
+  terms are too many, every unit gets bounds for all of them. A constraint of a TRUE conjunction holds, so that a value
+  of its attribute lies in one of its intervals, and that interval has the bound.
+- *Clauses (CNF).* All predicates count for the only unit. A constraint of a TRUE clause need not hold: another of the
+  clause may. A value that lies in intervals of several constraints of its attribute finds its bound shared among them,
+  and there are at least as many of them as share it. A value that lies in none of them may still be TRUE of
+  predicates that have left the unit, with clauses that were absorbed or always TRUE: what these weigh is *elsewhere*,
+  as for attributes that the unit does not test at all.
+
+Predicates that score are FALSE of NULL, so NULL needs no bound.
 """
 
 from __future__ import annotations
@@ -11,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from matchwood.language.tree import LIST_OPERATORS, And, Expression, Or, Predicate, Truth
-from matchwood.logic.cuts import CutSet, intersection, is_subset
+from matchwood.logic.cuts import EMPTY, FULL, CutSet, complement, intersection, is_subset, union_all
 from matchwood.logic.leaf import Bind, Leaf, meet_all
 from matchwood.ranking.rule_weights import SCORING, RuleWeights, literal_of, values_of
 from matchwood.ranking.trees import Classes, classes_of
@@ -22,9 +37,12 @@ MOST_TERMS, MOST_PREDICATES = 64, 1024
 Row: TypeAlias = tuple[Leaf, ...]
 """The leaves of a unit: of a conjunction, or of all clauses of a conjunction of clauses."""
 
+Outside: TypeAlias = Mapping[str, CutSet]
+"""The values that an attribute which a unit tests may have though none of its leaves accepts them, where there are."""
+
 
 class RowBounds(NamedTuple):
-    """Bounds of one unit: of every interval of each leaf, and of what it does not test."""
+    """Bounds of one unit: of every interval of each leaf, and of what lies in none of them."""
 
     pieces: list[list[float]]
     elsewhere: float
@@ -37,23 +55,39 @@ class _Weighed(NamedTuple):
     classes: Classes
 
 
-def row_bounds(
-    tree: Expression, weights: RuleWeights, rows: Sequence[Row], bind: Bind, is_cnf: bool
-) -> list[RowBounds]:
-    """Bounds for each unit of a rule: its conjunctions, or, with `is_cnf`, its only one, made of clauses."""
-    if not weights and not is_cnf and len(rows) == 1 and _is_plain(tree, rows[0]):
+def row_bounds(tree: Expression, weights: RuleWeights, rows: Sequence[Row], bind: Bind) -> list[RowBounds]:
+    """Bounds for each conjunction of a rule."""
+    if not weights and len(rows) == 1 and _is_plain(tree, rows[0]):
         return [RowBounds([[1.0] * _intervals(leaf) for leaf in rows[0]], 0.0)]
-    weighed = _Weighing(weights, bind)
-    terms = None if is_cnf else _terms(tree)
+    weighed, terms = _Weighing(weights, bind), _terms(tree)
     if terms is None:
         every = [weighed.of(node) for node in _predicates(tree)]
-        return [_bounds(row, every) for row in rows]
+        return [_bounds(row, every, {}) for row in rows]
     found = [RowBounds([[0.0] * _intervals(leaf) for leaf in row], 0.0) for row in rows]
     for term in terms:
         predicates = [weighed.of(node) for node in term]
         for place in _implied(predicates, rows):
-            found[place] = _higher(found[place], _bounds(rows[place], predicates))
+            found[place] = _higher(found[place], _bounds(rows[place], predicates, {}))
     return found
+
+
+def clause_bounds(tree: Expression, weights: RuleWeights, clauses: Sequence[Row], bind: Bind) -> RowBounds:
+    """Bounds for the only unit of a rule that is a conjunction of clauses."""
+    weighed = _Weighing(weights, bind)
+    row = tuple(leaf for clause in clauses for leaf in clause)
+    return _bounds(row, [weighed.of(node) for node in _predicates(tree)], _outside(clauses))
+
+
+def _outside(clauses: Sequence[Row]) -> Outside:
+    """Where an attribute alone makes up a clause, that clause accepts its value; others may have any."""
+    accepted: dict[str, list[CutSet]] = {}
+    for clause in clauses:
+        for leaf in clause:
+            accepted.setdefault(leaf.attribute, []).append(leaf.cuts)
+    for clause in clauses:
+        if len({leaf.attribute for leaf in clause}) == 1:
+            accepted.pop(clause[0].attribute, None)
+    return {attribute: complement(union_all(cuts)) for attribute, cuts in accepted.items()}
 
 
 def _is_plain(tree: Expression, row: Row) -> bool:
@@ -177,25 +211,29 @@ def _within(narrow: Leaf, wide: Leaf) -> bool:
     return (wide.null or not narrow.null) and is_subset(narrow.cuts, wide.cuts)
 
 
-def _bounds(row: Row, predicates: Sequence[_Weighed]) -> RowBounds:
+def _bounds(row: Row, predicates: Sequence[_Weighed], outside: Outside) -> RowBounds:
     """Bounds of a unit if all these predicates may be TRUE together."""
     by_key: dict[str, list[Classes]] = {}
     for leaf, classes in predicates:
         if classes:
             by_key.setdefault(leaf.attribute, []).append(classes)
     pieces = [[_bound(row, leaf, piece, by_key.get(leaf.attribute, [])) for piece in _pieces(leaf)] for leaf in row]
-    tested = {leaf.attribute for leaf in row}
-    missed = (classes for key, each in by_key.items() if key not in tested for classes in each)
-    return RowBounds(pieces, sum(max(weight for _, weight in classes) for classes in missed))
+    reached = {leaf.attribute: outside.get(leaf.attribute, EMPTY) for leaf in row}
+    return RowBounds(pieces, sum(_most(each, reached.get(key, FULL)) for key, each in by_key.items()))
 
 
 def _bound(row: Row, leaf: Leaf, piece: CutSet, every: list[Classes]) -> float:
     """What an attribute adds if its value lies in a piece; several clauses that all have the piece share that."""
-    total = 0.0
-    for classes in every:
-        total += max((weight for cuts, weight in classes if intersection(cuts, piece)), default=0.0)
     sharing = sum(1 for other in row if other.attribute == leaf.attribute and is_subset(piece, other.cuts))
-    return total / sharing
+    return _most(every, piece) / sharing
+
+
+def _most(every: list[Classes], values: CutSet) -> float:
+    """What predicates on an attribute weigh at most if its value is one of these."""
+    if not values:
+        return 0.0
+    heaviest = (max((w for cuts, w in classes if intersection(cuts, values)), default=0.0) for classes in every)
+    return sum(heaviest, 0.0)
 
 
 def _higher(left: RowBounds, right: RowBounds) -> RowBounds:

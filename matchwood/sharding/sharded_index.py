@@ -113,7 +113,8 @@ class ShardedIndex(Index):
         options = list(apart["options"].values())
         if all(each == options[0] for each in options):
             apart["options"] = options[0]
-        return {**_added(every), **apart, "rules": len(self), "shards": len(every)}
+        shared = {"matching": self._shards.work.as_dict()}
+        return {**_added([*every, shared]), **apart, "rules": len(self), "shards": len(every)}
 
     def _by_shard(self, every: list[dict[str, Any]], key: str) -> dict[str, Any]:
         """Take a part of their figures out of those of all shards."""

@@ -17,6 +17,7 @@ from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
 from matchwood.index import Index, index_from
 from matchwood.indexing import persistence
 from matchwood.indexing.event_weights import GivenWeights, Wanted
+from matchwood.indexing.work import WorkCounters
 from matchwood.indexing.preparation import stored_uses
 from matchwood.indexing.settings import checked_rank
 from matchwood.sharding.answers import Answered, Walk, answers_of_one
@@ -47,6 +48,8 @@ class ShardSet:
         self.attributes = dict(self.layout.attributes)
         self.id_type = ID_TYPES[self.layout.id_type]
         self.timezone = self.layout.timezone
+        self.work = WorkCounters()
+        """What is counted for all shards at once: weights of events that were passed over."""
         self.bytes = sum(snapshot.sizes.get(name, 0) for name in self.layout.shards)
 
     def _layout_of_one(self) -> Layout:
@@ -117,11 +120,13 @@ class ShardSet:
 
     # --------------------------------------------------------------- matching
 
-    def wanted(self, n: int, weights: Any, strict: bool = True) -> Wanted:
-        """What to rank by, checked; unless `strict`, weights of attributes that no rule has are passed over."""
+    def wanted(self, n: int, weights: Any) -> Wanted:
+        """What to rank by, checked; weights of attributes that no rule of any shard has are passed over."""
         declared = next(self.shards)._encoder.schema.declared.types
         names = {*declared, *(name for name, _ in self.layout.uses)}
-        return Wanted(checked_rank(n), GivenWeights(weights, names, strict))
+        given = GivenWeights(weights, names)
+        self.work.pass_over(sum(given.unknown().values()))
+        return Wanted(checked_rank(n), given)
 
     def answers(
         self,

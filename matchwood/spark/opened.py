@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from matchwood import storage
@@ -50,8 +50,8 @@ class OpenedIndex:
         return _with_errors(answers_of_one(self._only(shard), events, "null", "null", wanted), told)
 
     def wanted(self, n: int, weights: Any) -> Wanted:
-        """What to rank by. A mapping may only name what rules name; a column may hold weights for other uses too."""
-        return self._set.wanted(n, weights, strict=isinstance(weights, Mapping))
+        """What to rank by; weights of attributes that no rule has are passed over."""
+        return self._set.wanted(n, weights)
 
     def asked(self, ranks: bool) -> dict[str, str]:
         """The names that events are asked for. A score may ask for more than matching does: `a = 1 or true` for a."""

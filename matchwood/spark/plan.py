@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -89,7 +90,7 @@ def _ranking(
     if options.top is None:
         return (None, None, False), []
     if not isinstance(options.weights, str):
-        index.wanted(options.top, options.weights)
+        _tell_unknown(index.wanted(options.top, options.weights).weights.unknown(), index.asked(True))
         weights = {name: float(weight) for name, weight in (options.weights or {}).items()}
         return (int(options.top), weights, False), []
     position = position_of(schema.names, options.weights, "weights")
@@ -103,6 +104,17 @@ def _ranking(
     )
 
 
+def _tell_unknown(unknown: dict[str, int], known: Iterable[str]) -> None:
+    """Warn of weights that have no effect; a column of weights may well hold some for other uses."""
+    if unknown:
+        listed = "; ".join(_told(name, near_misses(name, known)) for name in list(unknown)[:_NAMES_LISTED])
+        _log.warning("weights were given for attributes that no rule has, and have no effect: %s", listed)
+
+
+def _told(name: str, near: list[str]) -> str:
+    return f"no {name!r}" + (f", but {', '.join(map(repr, near))}" if near else "")
+
+
 def _given(schema: st.StructType, options: MatchOptions) -> list[str]:
     """The names that the events do have: of columns, or of the fields of the struct that holds them."""
     if options.event is None:
@@ -113,7 +125,7 @@ def _given(schema: st.StructType, options: MatchOptions) -> list[str]:
 def _tell_missing(missing: dict[str, list[str]], how: str) -> None:
     if not missing:
         return
-    told = [f"no {name!r}" + (f", but {', '.join(map(repr, near))}" if near else "") for name, near in missing.items()]
+    told = [_told(name, near) for name, near in missing.items()]
     more = f", and {len(told) - _NAMES_LISTED} more" if len(told) > _NAMES_LISTED else ""
     listed = "; ".join(told[:_NAMES_LISTED]) + more
     if how == "error":

@@ -26,6 +26,7 @@ from matchwood.encoding.codes import TOP_LABEL, EncodedConjunctions
 from matchwood.engines import ConjunctionStore, Workspace
 from matchwood.engines._kindex_layout import RunArrays
 from matchwood.engines.kindex import SMALL, KIndex
+from matchwood.engines.kindex_options import Layout
 from matchwood.engines.kindex_run import Run
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 
@@ -340,14 +341,15 @@ def test_an_audit_finds_an_entry_that_is_not_there() -> None:
     (run,) = engine._runs["dnf"]
     entries = run.arrays.entries.copy()
     entries[0] ^= 1
-    engine._runs["dnf"] = (Run(RunArrays(**{**run.arrays._asdict(), "entries": entries}), False, False, 0),)
+    engine._runs["dnf"] = (Run(RunArrays(**{**run.arrays._asdict(), "entries": entries}), False, Layout(), 0),)
     assert engine.audit() == ["dnf: entries of a run of 6 units should be others"]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"form": "both"}, "must be one of 'auto', 'dnf', 'cnf'"), ({"form": 1}, "must be a string"),
-     ({"compressed": 1}, "must be True or False"), ({"compressed": True}, "give direct=False as well")],
+     ({"compressed": 1}, "must be True or False"), ({"compressed": True}, "give direct=False as well"),
+     ({"shortcuts": False}, "option .shortcuts. is about posting lists: give direct=False as well")],
 )  # fmt: skip
 def test_options_are_checked(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
@@ -361,3 +363,22 @@ def test_the_work_is_that_of_skipping() -> None:
     work = engine.match(encode_events([{0: 1, 1: 50, 2: 503}]), 0, Workspace()).work
     assert work.matched == 1
     assert work.postings < 60
+
+
+def test_as_published_reads_what_the_algorithms_read() -> None:
+    """Without groups and lists that are counted, all keys of an event are read from their first entry on."""
+    rules: list[Rule] = [((among(0, 1),), (among(1, value % 7),), (among(2, value),)) for value in range(300)]
+    events = encode_events([{0: 1, 1: 3, 2: 3}, {0: 1, 1: 3}])
+    published, ours = (indexed(rules, **options)[0] for options in ({"as_published": True}, {"direct": False}))
+    assert published.settings == {**KIndex.options, "direct": False, "compressed": False, "shortcuts": False}
+    assert [len(run.arrays.group_starts) for run in published._all()] == [0]
+    theirs, own = (engine.match(events, 0, Workspace()) for engine in (published, ours))
+    assert (theirs.units.tolist(), theirs.offsets.tolist()) == (own.units.tolist(), own.offsets.tolist())
+    assert theirs.work.postings > own.work.postings
+    assert published.audit() == []
+
+
+@pytest.mark.parametrize("option", [{"direct": True}, {"compressed": True}, {"shortcuts": True}])
+def test_as_published_has_nothing_added(option: dict[str, bool]) -> None:
+    with pytest.raises(InvalidArgument, match="is False as published .got True.: leave out"):
+        KIndex(ConjunctionStore(clauses=True), {"as_published": True, **option})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import matchwood as mw
-from matchwood.engines import kindex
+from matchwood.engines import kindex, kindex_top
+from matchwood.engines.kindex_run import Run
 from tests.cases import event, expression
 from tests.contract.ranking import Ranking, event_weights, ranks, rule_options
 from tests.pools import palettes
@@ -131,3 +133,42 @@ def test_heavy_tails_leave_little_to_score() -> None:
     events = [{f"a{n}": 1 for n in range(3)} | {f"b{n}": 4 for n in range(11)} for _ in range(3)]
     assert ranks(index.top_many(events, 5), 3) == ranks(plain.top_many(events, 5), 3)
     assert index.stats()["matching"]["scored"] < 0.1 * plain.stats()["matching"]["scored"]
+
+
+def test_as_published_scores_whatever_matches_and_is_not_pruned(tmp_path: Path) -> None:
+    """The bounds of a unit's own are ours: the published prunings know the lists only, and score more."""
+    rules = [(n, f"a = 7 and b > {n}", {"weights": {"a": 60.0 - n}}) for n in range(60)]
+    event, found = {"a": 7, "b": 99}, {}
+    for name, options in {"published": {"as_published": True}, "lists": {"direct": False}}.items():
+        index = mw.Index("kindex", options=options)
+        index.insert_many(rules)
+        index.save(tmp_path / name)
+        index = mw.open(tmp_path / name)
+        best = index.top(event, 3)
+        found[name] = best, index.stats()["matching"]["scored"], index.stats()["options"]["as_published"]
+    assert found["published"][0] == found["lists"][0] == [(0, 61.0), (1, 60.0), (2, 59.0)]
+    assert (found["published"][2], found["lists"][2]) == (True, False)
+    assert found["published"][1] == 60 > 10 > found["lists"][1]
+
+
+def test_a_bound_that_rises_lays_out_nothing_until_that_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit that rose is looked at by itself; when that was done often enough, its run alone is laid out anew."""
+    laid_out: list[int] = []
+    cluster = Run.cluster
+
+    def counted(run: Run, *arguments: Any) -> Any:
+        laid_out.append(run.size)
+        return cluster(run, *arguments)
+
+    index = mw.Index("kindex")
+    index.insert_many([(n, f"a = {n % 10} and b = {n}", {"weight": 1.0 + n % 3}) for n in range(500)])
+    monkeypatch.setattr(Run, "cluster", counted)
+    event = {"a": 7, "b": 7}
+    assert index.top(event, 1) == [(7, 4.0)]
+    index.insert_many([(1000, "b = 7 and a = 7", {"weight": 30.0})])
+    assert index.top(event, 2) == [(1000, 32.0), (7, 4.0)]
+    assert laid_out == []
+    assert index.stats()["risen_units"] == 1
+    for _ in range(kindex_top.PATIENCE * 500):
+        assert index.top(event, 1) == [(1000, 32.0)]
+    assert (laid_out, index.stats()["risen_units"]) == ([500], 0)

@@ -61,8 +61,9 @@ def test_ties_between_shards_go_by_id(tmp_path: Path) -> None:
         "rule": ["a", "b", "c"],
         "score": [1.0] * 3,
     }
-    with pytest.raises(InvalidArgument, match="did you mean 'x'"):
-        index.top({"x": 1}, weights={"X": 2})
+    assert index.top({"x": 1}, 1, weights={"X": 2}) == [("a", 1.0)]
+    assert index.top_many([{"x": 1}] * 2, 1, [{"X": 2}, {"x": 3}])["score"].to_pylist() == [1.0, 3.0]
+    assert index.stats()["matching"]["unknown_weights"] == 2
     with pytest.raises(InvalidArgument, match="given for 1 events"):
         index.top_many([{"x": 1}] * 2, weights=[{"x": 2}])
     index["e"] = "x = 1 and x < 5"

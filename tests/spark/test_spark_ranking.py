@@ -83,6 +83,16 @@ def test_the_best_rules_by_every_strategy(frame: Any, built: dict[int, str], sha
     assert {row["id"]: row["rule_count"] for row in counts} == {event: len(hits) for event, hits in wanted.items()}
 
 
+def test_a_weight_of_an_attribute_that_no_rule_names_is_passed_over(
+    frame: Any, built: dict[int, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    wanted = best(index_of(weighted(RULES, seed=5)), 4, {"age": 0.5})
+    with caplog.at_level("WARNING", "matchwood.spark"):
+        hits = mws.match(frame, built[3], "array", keep=["id"], top=4, weights={"age": 0.5, "aeg": 9.0})
+    assert arrays(hits) == wanted
+    assert "weights were given for attributes that no rule has, and have no effect: no 'aeg', but 'age'" in caplog.text
+
+
 def test_each_event_has_weights_of_its_own(spark: Any, built: dict[int, str]) -> None:
     draw = random.Random(6)
     own = [draw.choice((None, {"age": 0.5, "unheard_of": 2.0}, {"country": 3.0, "age": 0.0})) for _ in EVENTS]

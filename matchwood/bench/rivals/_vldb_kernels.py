@@ -7,7 +7,8 @@ from typing import Any
 from matchwood._jit import bare_kernel
 from matchwood.engines._kindex_layout import EMPTY
 from matchwood.engines._kindex_match_kernels import find_lists
-from matchwood.engines._record_kernels import ALTERNATIVE, WIDTH, attribute_of, hash_records
+from matchwood.engines._kindex_risen_kernels import clauses_true
+from matchwood.engines._record_kernels import WIDTH, attribute_of, hash_records
 from matchwood.engines._verify_kernels import clear, passes, scatter
 
 
@@ -78,22 +79,6 @@ def match_propagation(
         offsets[event - first + 1] = used
         work[0] += 1
     work[3] = used
-
-
-@bare_kernel
-def clauses_true(offsets: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
-    """Whether each clause of a unit has a constraint that holds."""
-    holds, start = True, offsets[unit]
-    for position in range(start, offsets[unit + 1]):
-        at = WIDTH * position
-        if records[at] & ALTERNATIVE == 0 or position == start:
-            if not holds:
-                return False
-            holds = False
-        if not holds:
-            label = labels[attribute_of(records[at])]
-            holds = passes(records[at], records[at + 1], records[at + 2], label, intervals)
-    return holds
 
 
 @bare_kernel

@@ -19,6 +19,7 @@ from matchwood.engines import ConjunctionStore, Hits, Workspace
 from matchwood.engines._output import Output
 from matchwood.engines._record_kernels import ACCEPTS_NULL, ALTERNATIVE, FLAG_BITS, WIDTH
 from matchwood.engines._views import read_only
+from matchwood.engines.kindex_options import Layout
 from matchwood.engines.kindex_run import Run
 
 
@@ -108,7 +109,7 @@ class ClauseScan:
 
     def __init__(self, store: ConjunctionStore, pruned: bool) -> None:
         self._store, self._pruned = store, pruned
-        self._run = Run.build(store, store.live_units(), True, False, False)
+        self._run = Run.build(store, store.live_units(), True, Layout())
         # A scan takes the units in the order in which they lie in memory.
         units = self._run.arrays.units if pruned else read_only(store.live_units(), np.int32)
         self._arrays = self._run.arrays._replace(units=units)

@@ -1,0 +1,80 @@
+"""No rule scores more than its bound: clauses that leave a unit, values that no constraint accepts, random rules."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import matchwood as mw
+from tests.conftest import SOAK
+from tests.ranking import absorbing
+
+ROUNDS = 400 if SOAK else 6
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"form": "cnf"},
+    {"form": "dnf"},
+    {"direct": False},
+    {"form": "cnf", "direct": False},
+    {"form": "dnf", "direct": False, "compressed": True},
+]
+
+LEFT_THE_UNIT: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, float], float]] = [
+    # The second clause is absorbed by the first, and c is tested by the third.
+    (
+        "(a = 1 or b = 1) and (a = 1 or b = 1 or c = 0) and (c = 4 or e = 1)",
+        {"c": 50},
+        {"a": 1, "c": 0, "e": 1},
+        {},
+        52.0,
+    ),
+    # The second clause is always true, and c is tested by the first.
+    ("(e != 2 or c = 4) and (d is null or d != 5 or c = 0 or d != 1)", {"c": 20}, {"c": 0, "d": 6, "e": 0}, {}, 20.0),
+    # What the event weighs counts, too.
+    (
+        "(c = 4 or e = 0) and (f = 1 or g = 1) and (d is null or d != 5 or d != 1 or c = 0)",
+        {},
+        {"c": 0, "d": 6, "e": 0, "f": 1},
+        {"c": 19.0, "f": 0.5, "e": 0.5},
+        20.0,
+    ),
+    # d alone leads to the always true clause, and d = 2 to the other one.
+    ("(d in (2, 1, 5) or c != 3 or d is null or d != 2) and (f in (1, 4) or d = 2)", {"d": 30}, {"d": 1, "f": 1}, {}, 31.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize(("rule", "weights", "event", "by_event", "score"), LEFT_THE_UNIT)
+def test_a_clause_that_left_the_unit_still_scores(
+    options: dict[str, Any], rule: str, weights: Any, event: dict[str, Any], by_event: dict[str, float], score: float
+) -> None:
+    """The rule beside is found first, and promises more than all that the unit itself tests."""
+    index = mw.Index("kindex", options=options)
+    beside = [(f"beside {name}", f"{name} is not null", {"weight": 15.0}) for name in event]
+    index.insert_many([("wanted", rule, {"weights": weights}), *beside])
+    assert index.top(event, 1, by_event or None) == [("wanted", score)]
+    assert index.audit() == []
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_random_rules_that_absorb_their_own_parts(seed: int) -> None:
+    """One index of each kind through insertions, replacements and deletions, against the oracle."""
+    rng = random.Random(f"absorbing/{seed}")
+    rules = [(number, absorbing.rule(rng), absorbing.weights(rng)) for number in range(60)]
+    every = [mw.Index("oracle"), *(mw.Index("kindex", options=options) for options in OPTIONS)]
+    for index in every:
+        assert index.insert_many(rules[:40], on_error="raise").inserted == 40
+        index.insert_many(rules[40:], on_error="raise")
+    for number in rng.sample(range(60), 12):
+        again = (number, absorbing.rule(rng), absorbing.weights(rng))
+        for index in every:
+            del index[number]
+            index.insert_many([again] if number % 3 else [], on_error="raise")
+    for _ in range(20):
+        event, n, weights = absorbing.event(rng), rng.choice([1, 2, 4, 50]), absorbing.event_weights(rng)
+        wanted = every[0].top(event, n, weights)
+        for index, options in zip(every[1:], OPTIONS, strict=True):
+            assert index.top(event, n, weights) == wanted, (options, event, n, weights)
