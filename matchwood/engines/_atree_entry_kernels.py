@@ -57,14 +57,14 @@ def enter(
                 order[node] = node
     kinds, at = packed[at + leaves : at + leaves + inner], at + leaves + inner
     offsets, items = packed[at : at + inner + 1], packed[at + inner + 1 : at + inner + 1 + links]
-    most = 0
+    widest = 0
     for node in range(inner):
-        most = max(most, offsets[node + 1] - offsets[node])
-    # Distinct nodes, of which each child brings at most so many.
-    most = min(most * (MOST_FLAT + 2), tree.state[COUNT] + inner + 1)
-    operands, chosen = np.empty(most, np.int32), np.empty(most, np.int32)
+        widest = max(widest, offsets[node + 1] - offsets[node])
+    # Distinct nodes, of which each child brings at most so many; a parity may bring two new ones a child.
+    most = min(widest * (MOST_FLAT + 2), tree.state[COUNT] + 3 * (inner + 1))
+    operands, chosen, members = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(widest + 4, np.int32)
     scratch = np.empty(2 * MOST_CANDIDATES + RING, np.int32)
     return enter_inner(
-        tree, kinds, offsets, items, order, first, places, leaves, operands, chosen, scratch,
+        tree, kinds, offsets, items, order, first, places, leaves, operands, chosen, members, scratch,
         unique, reorganise, adjust, flat, on_demand, report[:NEEDED], report[NEEDED:MADE],
     )  # fmt: skip

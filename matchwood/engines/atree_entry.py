@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from matchwood.encoding.codes import EncodedForms
 from matchwood.engines._atree_entry_kernels import INNER, INTERVALS, LEAVES, LINKS, MADE, NEEDED, enter
 from matchwood.engines._atree_height_kernels import measure_heights, order_by_height
-from matchwood.engines._atree_insert_kernels import FEW, SPARE
+from matchwood.engines._atree_insert_kernels import FEW
+from matchwood.engines._atree_make_kernels import SPARE
 from matchwood.engines._views import read_only
 from matchwood.engines.atree_leaves import leaf_shares
 from matchwood.errors import InvalidArgument
