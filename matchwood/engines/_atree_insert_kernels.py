@@ -8,8 +8,8 @@ import numpy as np
 
 from matchwood._hashing import mix64
 from matchwood._jit import bare_kernel
-from matchwood.engines._atree_ahead_kernels import forget_ahead, look_ahead
-from matchwood.engines._atree_layout import AND, FIRST, INTERVALS, MOST_CANDIDATES, OR, ROOM, SIZE, TOKENS, WIDTH
+from matchwood.engines._atree_ahead_kernels import RING, forget_ahead, look_ahead
+from matchwood.engines._atree_layout import AND, FIRST, INTERVALS, OR, ROOM, SIZE, TOKENS, WIDTH
 from matchwood.engines._atree_make_kernels import NO_ROOM, find_or_make
 from matchwood.engines._atree_node_kernels import (
     enter_table,
@@ -78,16 +78,16 @@ def enter_leaves(
 def enter_inner(
     tree: Any, kinds: Any, offsets: Any, items: Any, order: Any, first: int, places: Any, before: int,
     operands: Any, chosen: Any, members: Any, scratch: Any,
-    unique: bool, reorganise: bool, adjust: bool, flat: bool, on_demand: bool, counters: Any, needed: Any,
+    unique: bool, reorganise: int, adjust: int, flat: bool, on_demand: bool, counters: Any, needed: Any,
 ) -> int:  # fmt: skip
     """Find or make the nodes of the items order[first:], children before parents; returns where room was short.
 
     `places` tells the node of each leaf of the batch, of which there are `before`, and then of each item. `counters`
     counts nodes covered by others, links saved, nodes adopted, and last children that stand for operands of a node as
     they came: they may be without any use. `needed` tells the room that was missing in the pools of
-    children and of parents.
+    children and of parents. `scratch` is for covers, and for what was looked up ahead.
     """
-    slots, ahead = scratch[2 * MOST_CANDIDATES :], unique and len(order) >= FEW
+    slots, ahead = scratch[len(scratch) - RING :], unique and len(order) >= FEW
     forget_ahead(slots)
     for step in range(first, len(order)):
         if ahead:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood._jit import bare_kernel
+from matchwood.engines._atree_ahead_kernels import RING
 from matchwood.engines._atree_cover_kernels import cover, self_adjust
 from matchwood.engines._atree_layout import (
     CHILD_END,
@@ -15,29 +16,31 @@ from matchwood.engines._atree_layout import (
     FIRST,
     LIVE,
     MOST_ASKED,
-    MOST_CANDIDATES,
+    OFF,
     PARENT_END,
     ROOM,
     SIZE,
     STAMP,
     TOMBSTONES,
+    UNBOUNDED,
     WIDTH,
 )
+from matchwood.engines._atree_link_kernels import link
 from matchwood.engines._atree_node_kernels import (
     enter_table,
     find_inner,
     inner_id,
     is_told,
     level_of,
-    link,
     new_node,
     part_kind,
     share_of,
     sketch_of,
 )
 
-SPARE = 4 * MOST_ASKED + 64
-"""Places that the pool of parents must have beyond what a node's own links need: what adopts it is linked to it."""
+_SLACK = 64
+SPARE = 4 * MOST_ASKED + _SLACK
+"""Places that the pool of parents should have beyond what a node's own links need: what adopts it is linked to it."""
 
 NO_ROOM = -1
 
@@ -46,14 +49,18 @@ _SORTED = 64
 
 
 @bare_kernel
-def _parents_needed(tree: Any, operands: Any, count: int) -> int:
-    """Places that linking one more node to these operands may take at the end of the pool of parents."""
-    needed = SPARE
-    for place in range(count):
-        fan = tree.nodes[WIDTH * operands[place] + FAN]
-        if fan == tree.rooms[operands[place]]:
+def _parents_needed(tree: Any, chosen: Any, size: int, adjust: int) -> int:
+    """Places that linking one more node to these children may take at the end of the pool of parents.
+
+    With it come the nodes that adopt it: parents of the child that has the fewest. Its list doubles as they come.
+    """
+    needed, fewest = _SLACK, tree.nodes[WIDTH * chosen[0] + FAN]
+    for place in range(size):
+        fan = tree.nodes[WIDTH * chosen[place] + FAN]
+        fewest = min(fewest, fan)
+        if fan == tree.rooms[chosen[place]]:
             needed += 2 * fan + 1
-    return needed
+    return needed + 4 * (fewest if adjust == UNBOUNDED else min(fewest, MOST_ASKED))
 
 
 @bare_kernel
@@ -100,14 +107,14 @@ def _make(tree: Any, kind: Any, chosen: Any, size: int, on_demand: bool) -> Any:
     state[CHILD_END] += size
     for place in range(size):
         children[nodes[at + FIRST] + place] = chosen[place]
-        link(tree, node, chosen[place], is_told(kind, on_demand, place == 0))
+        link(tree, node, nodes[at + FIRST] + place, is_told(kind, on_demand, place == 0))
     return node
 
 
 @bare_kernel
 def find_or_make(
     tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: Any, scratch: Any,
-    unique: bool, reorganise: bool, adjust: bool, on_demand: bool, counters: Any, needed: Any,
+    unique: bool, reorganise: int, adjust: int, on_demand: bool, counters: Any, needed: Any,
 ) -> Any:  # fmt: skip
     """The inner node with these operands, which are stamped; NO_ROOM, with what is `needed`, if a new one has none.
 
@@ -117,23 +124,23 @@ def find_or_make(
     found = find_inner(tree, kind, key, operands, count, stamp) if unique else np.int64(-1)
     if found >= 0:
         return found
-    needed[0], needed[1] = count, _parents_needed(tree, operands, count)
-    if not _has_room(tree, needed):
-        return np.int64(NO_ROOM)
     size, sketch = count, sketch_of(tree, kind, operands, count)
-    if reorganise and count > 2:
-        found_at = scratch[: 2 * MOST_CANDIDATES]
-        size = cover(tree, kind, operands, count, sketch, np.int32(tree.state[STAMP]), chosen, found_at)
-        counters[0] += size < count
-        counters[1] += count - size
+    if reorganise != OFF and count > 2:
+        found_at = scratch[: len(scratch) - RING]
+        size = cover(tree, kind, operands, count, sketch, np.int32(tree.state[STAMP]), reorganise, chosen, found_at)
     else:
         for place in range(count):
             chosen[place] = operands[place]
+    needed[0], needed[1] = size, _parents_needed(tree, chosen, size, adjust)
+    if not _has_room(tree, needed):
+        return np.int64(NO_ROOM)
+    counters[0] += size < count
+    counters[1] += count - size
     share = share_of(kind, tree.shares, operands, count)
     node = _make(tree, kind, chosen, size, on_demand)
     tree.shares[node], tree.ids[node], tree.sketches[node] = share, key, sketch
     if unique:
         enter_table(tree, -1 - found, node)
-    if adjust and part_kind(kind) == kind:
-        counters[2] += self_adjust(tree, node, on_demand)
+    if adjust != OFF and part_kind(kind) == kind:
+        counters[2] += self_adjust(tree, node, adjust, on_demand)
     return np.int64(node)

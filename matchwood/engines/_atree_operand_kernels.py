@@ -62,7 +62,7 @@ def gather(
 @bare_kernel
 def _contradiction(
     tree: Any, node: Any, pair: Any, operands: Any, chosen: Any, scratch: Any,
-    unique: bool, reorganise: bool, adjust: bool, flat: bool, on_demand: bool, counters: Any, needed: Any,
+    unique: bool, reorganise: int, adjust: int, flat: bool, on_demand: bool, counters: Any, needed: Any,
 ) -> Any:  # fmt: skip
     """The node that says `node and not node`: FALSE, unless the node is unknown. `pair` is scratch for four."""
     stamp = next_stamp(tree)
@@ -103,7 +103,7 @@ def _pair_off(tree: Any, members: Any, count: int) -> tuple[int, int]:
 @bare_kernel
 def cancelled_parity(
     tree: Any, kind: Any, items: Any, places: Any, members: Any, operands: Any, chosen: Any, scratch: Any,
-    unique: bool, reorganise: bool, adjust: bool, flat: bool, on_demand: bool, counters: Any, needed: Any,
+    unique: bool, reorganise: int, adjust: int, flat: bool, on_demand: bool, counters: Any, needed: Any,
 ) -> Any:  # fmt: skip
     """The node of a parity whose items turned out to be the same node in part, or NO_ROOM.
 
