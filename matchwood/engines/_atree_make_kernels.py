@@ -60,7 +60,7 @@ def _parents_needed(tree: Any, chosen: Any, size: int, adjust: int) -> int:
         fewest = min(fewest, fan)
         if fan == tree.rooms[chosen[place]]:
             needed += 2 * fan + 1
-    return needed + 4 * (fewest if adjust == UNBOUNDED else min(fewest, MOST_ASKED))
+    return int(needed + 4 * (fewest if adjust == UNBOUNDED else min(fewest, MOST_ASKED)))
 
 
 @bare_kernel

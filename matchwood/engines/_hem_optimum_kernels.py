@@ -144,7 +144,7 @@ def _search(
 def _turn(spent: Any, left: Any, first: int, middle: int, last_spent: float, last_left: float) -> bool:
     """Whether the middle one of three states is best for no t: the last one beats the first before it does."""
     saved, saves = left[first] - left[middle], left[middle] - last_left
-    return (spent[middle] - spent[first]) * saves >= (last_spent - spent[middle]) * saved
+    return bool((spent[middle] - spent[first]) * saves >= (last_spent - spent[middle]) * saved)
 
 
 @kernel
@@ -203,7 +203,7 @@ def _floor(
     is taken whole or not at all.
     """
     if way == PASSES:
-        return spent + left * after[place] + floors[place]
+        return float(spent + left * after[place] + floors[place])
     total, least = spent, np.inf
     for turn in range(place, count):
         cost, rate = costs[in_turn[turn]], rates[in_turn[turn]]
