@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from matchwood._jit import kernel
-from matchwood.engines._atree_node_kernels import choose_access
+from matchwood.engines._atree_link_kernels import choose_access
 
 
 @kernel

@@ -13,7 +13,9 @@ from typing import Any
 
 from matchwood.bench.atree_access import measure_choices
 from matchwood.bench.atree_cells import Cell, first_hits, measure_cell, prepared
+from matchwood.bench.atree_deletion import deletion_parts
 from matchwood.bench.atree_plan import (
+    AS_PUBLISHED,
     PAPER_ADS,
     SIZES,
     VARIANTS,
@@ -22,6 +24,7 @@ from matchwood.bench.atree_plan import (
     main_cases,
     swept_cases,
 )
+from matchwood.bench.atree_plan import OWN as OWN_ROW
 from matchwood.bench.frame import Part
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SMOKE
@@ -33,7 +36,8 @@ OWN = "atree"
 
 def parts(scale: str) -> list[Part]:
     cases = (*main_cases(scale), *swept_cases(scale))
-    return [Part(case.name, partial(measure, case, SIZES[scale]), case.places) for case in cases]
+    parts = [Part(case.name, partial(measure, case, SIZES[scale]), case.places) for case in cases]
+    return parts + deletion_parts(scale)
 
 
 def warm_up() -> None:
@@ -55,7 +59,8 @@ def measure(case: Case, size: Size) -> list[dict[str, Any]]:
     for name, options in case.variants.items():
         cell = measure_cell(OWN, small, size, options)
         cells.append(cell._replace(row={**cell.row, "engine": f"{OWN}, {name}", **saved(plain.row, cell.row)}))
-    if case.variants:
+    cells[ENGINES.index(OWN)] = plain._replace(row={**plain.row, "engine": OWN_ROW})
+    if len(case.variants) > len(AS_PUBLISHED):
         cells += measure_choices(small, size)
     check_agreement(cells)
     said = workload.describe()

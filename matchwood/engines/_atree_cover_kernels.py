@@ -10,10 +10,10 @@ from matchwood._jit import bare_kernel
 from matchwood.engines._atree_layout import (
     ACTIVE,
     AND,
+    BOUNDED,
     FAN,
     FIRST,
     MOST_ASKED,
-    MOST_CANDIDATES,
     MOST_STEPS,
     MOST_WALKED,
     PARENTS,
@@ -21,17 +21,17 @@ from matchwood.engines._atree_layout import (
     STEPS,
     WIDTH,
 )
+from matchwood.engines._atree_link_kernels import choose_access, link, move_entry, set_active, unlink
 from matchwood.engines._atree_node_kernels import (
-    choose_access,
     correct_levels,
     is_parity,
     is_told,
     kind_of,
-    link,
     next_stamp,
     part_kind,
-    unlink,
 )
+
+_NO_LIMIT = 1 << 60
 
 
 @bare_kernel
@@ -47,12 +47,12 @@ def _is_contained(tree: Any, node: Any, stamp: Any) -> bool:
 
 @bare_kernel
 def _contained_nodes(
-    tree: Any, kind: Any, operands: Any, count: int, sketch: Any, stamp: Any, found: Any, failed: Any
+    tree: Any, kind: Any, operands: Any, count: int, sketch: Any, stamp: Any, walked: int, found: Any, failed: Any
 ) -> int:
     """Nodes of a kind whose operands are among those given, stamped; returns how many.
 
     Each is looked for from its first child, which is the one that is true most rarely: so the lists to walk are short,
-    and what MOST_WALKED cuts off is little. A node made of other contained nodes may be met before they are:
+    and what is cut off beyond `walked` is little. A node made of other contained nodes may be met before they are:
     so those that failed are tried again as long as new ones are found.
     """
     nodes, children, parents, stamps, sketches = tree.nodes, tree.children, tree.parents, tree.stamps, tree.sketches
@@ -63,7 +63,7 @@ def _contained_nodes(
         position += 1
         at = WIDTH * child
         start = nodes[at + PARENTS]
-        stop = start + min(nodes[at + ACTIVE] if kind == AND else nodes[at + FAN], MOST_WALKED)
+        stop = start + min(nodes[at + ACTIVE] if kind == AND else nodes[at + FAN], walked)
         tree.state[STEPS] -= stop - start
         for place in range(start, stop):
             node = parents[place]
@@ -137,18 +137,21 @@ def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> tuple[int, int]:
 
 
 @bare_kernel
-def cover(tree: Any, kind: Any, operands: Any, count: int, sketch: Any, stamp: Any, chosen: Any, scratch: Any) -> int:
+def cover(
+    tree: Any, kind: Any, operands: Any, count: int, sketch: Any, stamp: Any, reach: int, chosen: Any, scratch: Any
+) -> int:
     """Children for a node with these operands, which are stamped: existing nodes that cover many of them, and the rest.
 
     Greedy set cover: the node that covers the most comes first. Covers may overlap, since AND and OR do not mind an
     operand that comes twice; those of XOR and XNOR, which do, may not. A cover never has all of the operands. One that
     brings but one new operand saves no link: it serves an AND, as it is true more rarely than the operand, but would
-    only be one step more for an OR. `scratch` has room for twice MOST_CANDIDATES.
+    only be one step more for an OR. `scratch` has room for twice the covers to weigh; `reach` tells how far to look.
     """
     stamps, state = tree.stamps, tree.state
-    state[STEPS] = MOST_STEPS
-    found, failed = scratch[:MOST_CANDIDATES], scratch[MOST_CANDIDATES:]
-    met = _contained_nodes(tree, part_kind(kind), operands, count, sketch, stamp, found, failed)
+    state[STEPS] = MOST_STEPS if reach == BOUNDED else _NO_LIMIT
+    walked = MOST_WALKED if reach == BOUNDED else _NO_LIMIT
+    found, failed = scratch[: len(scratch) // 2], scratch[len(scratch) // 2 :]
+    met = _contained_nodes(tree, part_kind(kind), operands, count, sketch, stamp, walked, found, failed)
     size, once = 0, is_parity(kind)
     while met > 0 and state[STEPS] > 0:
         best, most = -1, 0 if kind == AND else 1
@@ -179,33 +182,25 @@ def adopt(tree: Any, node: Any, parent: Any, stamp: Any, on_demand: bool) -> Non
     for place in range(first, first + nodes[at + SIZE]):
         child = children[place]
         if tree.stamps[child] == stamp:
-            unlink(tree, parent, child)
+            unlink(tree, place)
         else:
-            children[first + kept] = child
+            move_entry(tree, place, first + kept)
             kept += 1
     children[first + kept] = node
     nodes[at + SIZE] = kept + 1
     lost = tree.stamps[access] == stamp
-    link(tree, parent, node, is_told(kind, on_demand, False))
-    if lost:
-        _set_first_active(tree, parent, kind, on_demand)
+    link(tree, parent, first + kept, is_told(kind, on_demand, False))
+    if lost:  # the child now in front takes the place of the access child
+        set_active(tree, first, is_told(kind, on_demand, True))
     choose_access(tree, parent, on_demand)
 
 
 @bare_kernel
-def _set_first_active(tree: Any, node: Any, kind: Any, on_demand: bool) -> None:
-    """After the access child went: the child now in front takes its place."""
-    child = tree.children[tree.nodes[WIDTH * node + FIRST]]
-    unlink(tree, node, child)
-    link(tree, node, child, is_told(kind, on_demand, True))
-
-
-@bare_kernel
-def self_adjust(tree: Any, node: Any, on_demand: bool) -> int:
+def self_adjust(tree: Any, node: Any, reach: int, on_demand: bool) -> int:
     """Make a new node the child of the nodes that have all of its children and more; returns how many.
 
     They are among the parents of each of its children, so the child with the fewest will do, of whose parents
-    MOST_ASKED are looked at. Links move with it, and so do the uses that they stand for.
+    MOST_ASKED are looked at, or all. Links move with it, and so do the uses that they stand for.
     """
     nodes, children, parents, stamps, at = tree.nodes, tree.children, tree.parents, tree.stamps, WIDTH * node
     first, size, kind = nodes[at + FIRST], nodes[at + SIZE], kind_of(nodes, node)
@@ -214,11 +209,11 @@ def self_adjust(tree: Any, node: Any, on_demand: bool) -> int:
         stamps[children[place]] = stamp
         if nodes[WIDTH * children[place] + FAN] < nodes[WIDTH * rarest + FAN]:
             rarest = children[place]
-    steps, adopted = MOST_STEPS, 0
+    steps, adopted = MOST_STEPS if reach == BOUNDED else _NO_LIMIT, 0
     start = nodes[WIDTH * rarest + PARENTS]
     # Backwards, as taking one out of the list moves others forward that were seen already.
     place = start + nodes[WIDTH * rarest + FAN] - 1
-    last = max(start, place - MOST_ASKED)
+    last = max(start, place - MOST_ASKED) if reach == BOUNDED else start
     while place >= last and steps > 0:
         parent = parents[place]
         place -= 1

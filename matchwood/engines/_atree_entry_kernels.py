@@ -13,7 +13,7 @@ from matchwood._jit import kernel
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines._atree_ahead_kernels import NOWHERE, RING
 from matchwood.engines._atree_insert_kernels import FEW, enter_inner, enter_leaves
-from matchwood.engines._atree_layout import COUNT, MOST_CANDIDATES, MOST_FLAT
+from matchwood.engines._atree_layout import COUNT, MOST_CANDIDATES, MOST_FLAT, UNBOUNDED
 from matchwood.engines._record_kernels import WIDTH as RECORD
 
 MERGED, NEEDED, MADE, ATTRIBUTES, LEAVES, INTERVALS, INNER, LINKS, REPORTS = 3, 4, 6, 7, 8, 9, 10, 11, 12
@@ -24,7 +24,7 @@ attribute; and what a batch consists of, which whoever brings it puts there."""
 @kernel
 def enter(
     tree: Any, packed: Any, shares: Any, first: int, places: Any,
-    unique: bool, reorganise: bool, adjust: bool, flat: bool, on_demand: bool, report: Any,
+    unique: bool, reorganise: int, adjust: int, flat: bool, on_demand: bool, report: Any,
 ) -> int:  # fmt: skip
     """Find or make all nodes of a batch; returns where room was short, to go on from there with `first`.
 
@@ -57,14 +57,15 @@ def enter(
                 order[node] = node
     kinds, at = packed[at + leaves : at + leaves + inner], at + leaves + inner
     offsets, items = packed[at : at + inner + 1], packed[at + inner + 1 : at + inner + 1 + links]
-    most = 0
+    widest = 0
     for node in range(inner):
-        most = max(most, offsets[node + 1] - offsets[node])
-    # Distinct nodes, of which each child brings at most so many.
-    most = min(most * (MOST_FLAT + 2), tree.state[COUNT] + inner + 1)
-    operands, chosen = np.empty(most, np.int32), np.empty(most, np.int32)
-    scratch = np.empty(2 * MOST_CANDIDATES + RING, np.int32)
+        widest = max(widest, offsets[node + 1] - offsets[node])
+    # Distinct nodes, of which each child brings at most so many; a parity may bring two new ones a child.
+    most = min(widest * (MOST_FLAT + 2), tree.state[COUNT] + 3 * (inner + 1))
+    operands, chosen, members = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(widest + 4, np.int32)
+    candidates = MOST_CANDIDATES if reorganise != UNBOUNDED else tree.state[COUNT] + 3 * (inner + 1)
+    scratch = np.empty(2 * candidates + RING, np.int32)
     return enter_inner(
-        tree, kinds, offsets, items, order, first, places, leaves, operands, chosen, scratch,
+        tree, kinds, offsets, items, order, first, places, leaves, operands, chosen, members, scratch,
         unique, reorganise, adjust, flat, on_demand, report[:NEEDED], report[NEEDED:MADE],
     )  # fmt: skip

@@ -56,6 +56,9 @@ TOMBSTONE = -2
 MOST_FLAT = 1024
 """A nest of the same operator is read as one list of operands up to this many; a longer one keeps its nodes."""
 
+OFF, BOUNDED, UNBOUNDED = range(3)
+"""How far reorganisation and self-adjustment look: not at all, as far as what follows lets them, or at everything."""
+
 MOST_WALKED = 8
 """Parents of an operand that are looked at in the search for covers: a leaf may have a million.
 

@@ -9,13 +9,11 @@ import numpy as np
 from matchwood._hashing import combine64, mix64
 from matchwood._jit import bare_kernel
 from matchwood.engines._atree_layout import (
-    ACTIVE,
     AND,
     CHILD_END,
     CHILD_WASTE,
     COUNT,
     DEAD,
-    EDGES,
     EMPTY,
     FAN,
     FIRST,
@@ -28,8 +26,6 @@ from matchwood.engines._atree_layout import (
     LIVE,
     NOT,
     OR,
-    PARENT_END,
-    PARENT_WASTE,
     PARENTS,
     PREDICATE,
     ROOM,
@@ -284,7 +280,7 @@ def fill_table(tree: Any) -> None:
         table[slot] = node
 
 
-# ---------------------------------------------------------------------- links
+# ---------------------------------------------------------------------- nodes by themselves
 
 
 @bare_kernel
@@ -309,100 +305,9 @@ def new_node(tree: Any, kind: Any, level: Any) -> Any:
 
 
 @bare_kernel
-def _enlarge_parents(tree: Any, node: Any) -> None:
-    """Move a full list of parents to the end of the pool, with twice the room."""
-    nodes, parents, state, at = tree.nodes, tree.parents, tree.state, WIDTH * node
-    start, fan, end = nodes[at + PARENTS], nodes[at + FAN], state[PARENT_END]
-    for place in range(fan):
-        parents[end + place] = parents[start + place]
-    state[PARENT_WASTE] += tree.rooms[node]
-    tree.rooms[node] = max(1, 2 * fan)
-    nodes[at + PARENTS] = end
-    state[PARENT_END] = end + tree.rooms[node]
-
-
-@bare_kernel
-def link(tree: Any, parent: Any, child: Any, active: bool) -> None:
-    """Make `parent` a parent of `child`."""
-    nodes, parents, at = tree.nodes, tree.parents, WIDTH * child
-    fan = nodes[at + FAN]
-    if fan == tree.rooms[child]:
-        _enlarge_parents(tree, child)
-    last = nodes[at + PARENTS] + fan
-    if active:
-        border = nodes[at + PARENTS] + nodes[at + ACTIVE]
-        parents[last] = parents[border]
-        parents[border] = parent
-        nodes[at + ACTIVE] += 1
-    else:
-        parents[last] = parent
-    nodes[at + FAN] = fan + 1
-    tree.state[EDGES] += 1
-
-
-@bare_kernel
-def _place_of(tree: Any, parent: Any, child: Any) -> Any:
-    """Where a parent stands in the list of a child, or -1; those that came last are found first."""
-    parents, at = tree.parents, WIDTH * child
-    start = tree.nodes[at + PARENTS]
-    place = start + tree.nodes[at + FAN] - 1
-    while place >= start and parents[place] != parent:
-        place -= 1
-    return place - start if place >= start else -1
-
-
-@bare_kernel
-def unlink(tree: Any, parent: Any, child: Any) -> None:
-    """Undo `link`."""
-    nodes, parents, at = tree.nodes, tree.parents, WIDTH * child
-    place, start = _place_of(tree, parent, child), nodes[at + PARENTS]
-    if place < 0:
-        return
-    if place < nodes[at + ACTIVE]:
-        nodes[at + ACTIVE] -= 1
-        parents[start + place] = parents[start + nodes[at + ACTIVE]]
-        place = nodes[at + ACTIVE]
-    nodes[at + FAN] -= 1
-    parents[start + place] = parents[start + nodes[at + FAN]]
-    tree.state[EDGES] -= 1
-
-
-@bare_kernel
-def set_active(tree: Any, parent: Any, child: Any, active: bool) -> None:
-    """Move a parent to the side of the list where it belongs."""
-    nodes, parents, at = tree.nodes, tree.parents, WIDTH * child
-    place, start = _place_of(tree, parent, child), nodes[at + PARENTS]
-    border = nodes[at + ACTIVE]
-    if place < 0 or (place < border) == active:
-        return
-    other = border if active else border - 1
-    parents[start + place] = parents[start + other]
-    parents[start + other] = parent
-    nodes[at + ACTIVE] += 1 if active else -1
-
-
-@bare_kernel
 def is_told(kind: Any, on_demand: bool, first: bool) -> Any:
     """Whether a parent of a kind is active in the list of a child, which may be its first."""
     return kind != AND or not on_demand or first
-
-
-@bare_kernel
-def choose_access(tree: Any, node: Any, on_demand: bool) -> None:
-    """Bring the child that is true most rarely to the front, and tell the lists of parents."""
-    nodes, children, shares, at = tree.nodes, tree.children, tree.shares, WIDTH * node
-    first = nodes[at + FIRST]
-    best = first
-    for place in range(first + 1, first + nodes[at + SIZE]):
-        if shares[children[place]] < shares[children[best]]:
-            best = place
-    if best == first:
-        return
-    before, chosen = children[first], children[best]
-    children[first], children[best] = chosen, before
-    if kind_of(nodes, node) == AND and on_demand:
-        set_active(tree, node, before, False)
-        set_active(tree, node, chosen, True)
 
 
 @bare_kernel

@@ -27,22 +27,50 @@ from matchwood.engines._atree_layout import (
     WIDTH,
     XOR,
 )
-from matchwood.engines._atree_node_kernels import (
+from matchwood.engines._atree_link_kernels import (
     choose_access,
+    exchange_seats,
+    link,
+    move_entry,
+    set_active,
+    unlink,
+)
+from matchwood.engines._atree_node_kernels import (
     correct_levels,
     free_children,
     is_leaf,
     is_told,
     kind_of,
     leave_table,
-    link,
     next_stamp,
     part_kind,
-    set_active,
-    unlink,
 )
 
 KEEP, GO, HAND_OVER = range(3)
+
+
+@bare_kernel
+def foreign_seat(nodes: Any, parents: Any, node: Any) -> Any:
+    """The seat of a parent that is not of a node's own kind, or -1; the first of either side are asked first."""
+    at, kind = WIDTH * node, kind_of(nodes, node)
+    start, fan, border = nodes[at + PARENTS], nodes[at + FAN], nodes[at + ACTIVE]
+    if border < fan and part_kind(kind_of(nodes, parents[start + border])) != kind:
+        return border
+    for seat in range(fan):
+        if part_kind(kind_of(nodes, parents[start + seat])) != kind:
+            return seat
+    return -1
+
+
+@bare_kernel
+def _ask_first(tree: Any, node: Any) -> None:
+    """Bring a parent that keeps a node to where it is asked first: the next parent to go will not ask all others."""
+    nodes, at = tree.nodes, WIDTH * node
+    if is_leaf(kind_of(nodes, node)) or nodes[at + FAN] * nodes[at + SIZE] > MOST_HANDED:
+        return
+    seat, border = foreign_seat(nodes, tree.parents, node), nodes[at + ACTIVE]
+    if seat >= 0:
+        exchange_seats(tree, node, seat, 0 if seat < border else border)
 
 
 @bare_kernel
@@ -59,10 +87,7 @@ def verdict(nodes: Any, parents: Any, node: Any, flat: bool) -> Any:
     kind = kind_of(nodes, node)
     if not flat or part_kind(kind) != kind or nodes[at + FAN] * nodes[at + SIZE] > MOST_HANDED:
         return KEEP
-    for place in range(nodes[at + PARENTS], nodes[at + PARENTS] + nodes[at + FAN]):
-        if part_kind(kind_of(nodes, parents[place])) != kind:
-            return KEEP
-    return HAND_OVER
+    return KEEP if foreign_seat(nodes, parents, node) >= 0 else HAND_OVER
 
 
 @bare_kernel
@@ -122,17 +147,17 @@ def _take_children(tree: Any, parent: Any, node: Any, on_demand: bool) -> None:
         child = children[place]
         tree.stamps[child] = stamp
         if child != node:
-            children[target + kept] = child
+            move_entry(tree, place, target + kept)
             kept += 1
     for place in range(nodes[WIDTH * node + FIRST], nodes[WIDTH * node + FIRST] + nodes[WIDTH * node + SIZE]):
         child = children[place]
         if tree.stamps[child] != stamp:
             children[target + kept] = child
-            link(tree, parent, child, is_told(kind, on_demand, False))
+            link(tree, parent, target + kept, is_told(kind, on_demand, False))
             kept += 1
     nodes[at + SIZE] = kept
     if access == node:
-        set_active(tree, parent, children[target], is_told(kind, on_demand, True))
+        set_active(tree, target, is_told(kind, on_demand, True))
     choose_access(tree, parent, on_demand)
 
 
@@ -187,6 +212,8 @@ def remove_nodes(
             leave_table(tree, node)
         waiting -= 1
         if fate == KEEP:
+            if kind != DEAD and nodes[at + UNIT] < 0:
+                _ask_first(tree, node)
             continue
         if is_leaf(kind):
             gone[found] = node
@@ -194,7 +221,7 @@ def remove_nodes(
             _bury(tree, node)
             continue
         for place in range(nodes[at + FIRST], nodes[at + FIRST] + nodes[at + SIZE]):
-            unlink(tree, node, children[place])
+            unlink(tree, place)
         if waiting + nodes[at + SIZE] > len(pending):
             waiting = _distinct(tree, pending, waiting)
         for place in range(nodes[at + FIRST], nodes[at + FIRST] + nodes[at + SIZE]):

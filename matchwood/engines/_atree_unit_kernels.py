@@ -6,7 +6,8 @@ from typing import Any
 
 from matchwood._jit import kernel
 from matchwood.engines._atree_layout import FIRST, KIND, KIND_MASK, ROOM, SIZE, UNIT, WIDTH
-from matchwood.engines._atree_node_kernels import choose_access, share_of
+from matchwood.engines._atree_link_kernels import choose_access
+from matchwood.engines._atree_node_kernels import share_of
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from matchwood._hashing import mix64
 from matchwood._jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
+from matchwood.engines._hem_optimum_kernels import MOST_STATES, search_optimum
 from matchwood.engines._hem_plan_kernels import (
     DECIDED,
     VERIFIED,
     near_optimal,
-    optimum,
     plan_cost,
+    printed,
     sort_attributes,
     unmatched,
 )
-from matchwood.engines._record_kernels import WIDTH
+from matchwood.engines._hem_plan_kernels import PASSES as IN_PASSES
+from matchwood.engines._record_kernels import WIDTH, attribute_of
 from matchwood.engines._triangle_kernels import MASKED
 from matchwood.engines._triangle_walk_kernels import (
     clear_outside,
@@ -29,14 +31,26 @@ from matchwood.engines._triangle_walk_kernels import (
     stretches,
     unsee,
 )
-from matchwood.engines._verify_kernels import clear, scatter, verify
+from matchwood.engines._verify_kernels import clear, passes, scatter, verify
 
-NEAR, OPTIMUM, TRIANGLE, DIRECT = 0, 1, 2, 3
+NEAR, OPTIMUM, TRIANGLE, DIRECT, PRINTED = range(5)
 """Plans, as the option names them."""
 
-WALKED, BUILT, SHARED, LISTED, PASSES = 0, 1, 2, 3, 4
-COUNTERS = 5
-"""What is counted beside the work: points walked over, masks made and found, events with a list, triangles run."""
+WALKED, BUILT, SHARED, LISTED, PASSES, CHECKED, UNPROVEN = range(7)
+COUNTERS = 7
+"""What is counted beside the work: points walked over, masks made and found, events with a list, triangles run,
+candidates checked on one attribute by a direct pass, plans that are not proven to be the optimum."""
+
+
+class Ways(NamedTuple):
+    """The options of the engine, as `hem_options` names them; `direct` is `direct_cost`."""
+
+    plan: int
+    collect: bool
+    passes: bool
+    share: bool
+    direct: float
+
 
 _WORD, _SQUARE = 0.3, 1.5
 """What a word of bits and a square of the grid cost, in points walked over (0.9 ns each)."""
@@ -84,9 +98,12 @@ def _price_list(grids: Any, events: Any, event: int, indexed: int, direct: float
 
 @kernel
 def _price_triangles(
-    grids: Any, words: int, indexed: int, collect: bool, labels: Any, mask_keys: Any, which: Any, rates: Any, costs: Any
+    grids: Any, words: int, indexed: int, ways: Ways, labels: Any, mask_keys: Any, which: Any, rates: Any, costs: Any
 ) -> int:
-    """The rate and the cost of every attribute's triangle; returns how many attributes have one."""
+    """The rate and the cost of every attribute's triangle; returns how many attributes have one.
+
+    In direct passes, the costs are those of Formula 4: the points outside, whatever else a triangle takes.
+    """
     count = 0
     for attribute in range(len(grids.totals)):
         total = grids.totals[attribute]
@@ -95,9 +112,11 @@ def _price_triangles(
         label, tau = labels[attribute], np.int64(grids.taus[attribute])
         outside, edge = unmatched(grids, attribute, label)
         walk = float(outside + edge)
-        if collect and (attribute < MASKED or total == indexed):
+        if ways.collect and (attribute < MASKED or total == indexed):
             walk = min(walk, float(total - outside + edge))
-        if label == NULL_LABEL:
+        if ways.passes:
+            cost = float(outside)
+        elif label == NULL_LABEL:
             cost = _WORD * words if attribute < MASKED else total + _SQUARE * tau * (tau + 1)
         elif mask_keys[_slot(mask_keys, _key(attribute, label))] == _key(attribute, label):
             cost = _WORD * words
@@ -110,31 +129,36 @@ def _price_triangles(
 
 @kernel
 def queue(
-    grids: Any, words: int, indexed: int, decidable: int, plan: int, collect: bool, direct: float, events: Any,
-    event: int, labels: Any, scratch: Any,
-) -> Any:  # fmt: skip
-    """The plan for an event: (whether the candidates are a list, of how many attributes; how many triangles).
+    grids: Any, words: int, indexed: int, decidable: int, ways: Ways, events: Any, event: int, labels: Any, scratch: Any
+) -> Any:
+    """The plan for an event: (whether the candidates are a list, of how many attributes; how many triangles; how many
+    attributes have one).
 
     The attributes are in `scratch.listed`, or at the places of `scratch.order`.
     """
     attributes, list_cost = 0, np.inf
-    if collect and plan <= OPTIMUM:
-        attributes, list_cost = _price_list(grids, events, event, indexed, direct, scratch.listed)
+    if ways.collect and ways.plan <= OPTIMUM:
+        attributes, list_cost = _price_list(grids, events, event, indexed, ways.direct, scratch.listed)
         # Pricing every attribute would by itself take longer than so short a list.
         if list_cost <= len(grids.totals) + _WORD * words:
-            return True, attributes, 0
+            return True, attributes, 0, 0
     which, rates, costs, order = scratch.which, scratch.rates, scratch.costs, scratch.order
-    count = _price_triangles(grids, words, indexed, collect, labels, scratch.mask_keys, which, rates, costs)
-    all_units, way = direct * indexed, VERIFIED if decidable < 0 else DECIDED
-    if plan == NEAR:
+    count = _price_triangles(grids, words, indexed, ways, labels, scratch.mask_keys, which, rates, costs)
+    all_units, way = ways.direct * indexed, VERIFIED if decidable < 0 else DECIDED
+    if ways.passes:
+        way = IN_PASSES
+    if ways.plan == NEAR:
         chosen = near_optimal(rates, costs, count, all_units, way, order)
-    elif plan == OPTIMUM:
-        chosen = optimum(rates, costs, count, all_units, way, order)
+    elif ways.plan == OPTIMUM:
+        chosen, proven = search_optimum(rates, costs, count, all_units, way, MOST_STATES, order)
+        scratch.counters[UNPROVEN] += not proven
+    elif ways.plan == PRINTED:
+        chosen = printed(rates, costs, count, all_units, order)
     else:
         sort_attributes(rates, costs, count, order)
-        chosen = count if plan == TRIANGLE else 0
+        chosen = count if ways.plan == TRIANGLE else 0
     cost = _WORD * words + plan_cost(rates, costs, count, all_units, way, order, chosen)
-    return list_cost < cost, attributes, chosen
+    return list_cost < cost, attributes, chosen, count
 
 
 @kernel
@@ -163,9 +187,12 @@ def _mask(
 
 @kernel
 def _run_triangles(
-    grids: Any, stride: int, words: int, indexed: int, collect: bool, chosen: int, labels: Any, scratch: Any
+    grids: Any, stride: int, words: int, indexed: int, ways: Ways, chosen: int, labels: Any, scratch: Any
 ) -> None:  # fmt: skip
-    """Leave the units in `scratch.left` that none of the chosen attributes excludes."""
+    """Leave the units in `scratch.left` that none of the chosen attributes excludes.
+
+    Where neither masks are shared nor insides collected, points are excluded from what is left at once (Algorithm 1).
+    """
     bits, left, masks, keys = grids.bits, scratch.left, scratch.masks, scratch.mask_keys
     for word in range(words):
         left[word] = bits[word]
@@ -177,18 +204,18 @@ def _run_triangles(
             row = (attribute + 1) * stride
             for word in range(words):
                 left[word] &= ~bits[row + word]
-        elif label == NULL_LABEL:
+        elif label == NULL_LABEL or not (ways.share or ways.collect):
             begins, stops, edges = scratch.begins, scratch.stops, scratch.edges
             found = stretches(grids, attribute, label, False, begins, stops, edges)
-            clear_outside(grids.pool, grids.bounds, label, begins, stops, edges, found, left)
-            scratch.counters[WALKED] += grids.totals[attribute]
+            walked = clear_outside(grids.pool, grids.bounds, label, begins, stops, edges, found, left)
+            scratch.counters[WALKED] += grids.totals[attribute] if label == NULL_LABEL else walked
         else:
             key = _key(attribute, label)
             slot = _slot(keys, key)
             if keys[slot] != key:
                 mask = masks[slot * words : (slot + 1) * words]
-                _mask(grids, stride, words, indexed, collect, attribute, label, mask, scratch)
-                keys[slot] = key
+                _mask(grids, stride, words, indexed, ways.collect, attribute, label, mask, scratch)
+                keys[slot] = key if ways.share else -1
             else:
                 scratch.counters[SHARED] += 1
             start = slot * words
@@ -216,6 +243,31 @@ def _list(grids: Any, attributes: int, labels: Any, scratch: Any) -> Any:
     if attributes > 1:
         unsee(scratch.seen, scratch.candidates, 0, count)
     scratch.counters[LISTED] += 1
+    return count
+
+
+@kernel
+def _pass_directly(
+    conjunctions: Any, count: Any, chosen: int, attributes: int, labels: Any, scratch: Any
+) -> Any:  # fmt: skip
+    """Algorithm 2 for each attribute without a triangle in turn: keep the candidates whose constraint on it holds.
+
+    Returns how many are left.
+    """
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    candidates = scratch.candidates
+    for turn in range(chosen, attributes):
+        attribute, kept = scratch.which[scratch.order[turn]], 0
+        label = labels[attribute]
+        scratch.counters[CHECKED] += count
+        for place in range(count):
+            unit, holds = candidates[place], True
+            for at in range(WIDTH * offsets[unit], WIDTH * offsets[unit + 1], WIDTH):
+                if attribute_of(records[at]) == attribute:
+                    holds = holds and passes(records[at], records[at + 1], records[at + 2], label, intervals)
+            candidates[kept] = unit
+            kept += holds
+        count = kept
     return count
 
 
@@ -251,8 +303,7 @@ def _verified(conjunctions: Any, candidates: Any, count: int, labels: Any, units
 @kernel
 def match_hem(
     conjunctions: Any, grids: Any, stride: int, words: int, always: Any, live: int, indexed: int, decidable: int,
-    plan: int, collect: bool, direct: float, events: Any, first: int, labels: Any, scratch: Any,
-    units: Any, offsets: Any, work: Any,
+    ways: Ways, events: Any, first: int, labels: Any, scratch: Any, units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
@@ -264,19 +315,25 @@ def match_hem(
         if len(units) - used < live:
             break
         scatter(events, event, labels)
-        count, decided = 0, True
+        count, decided, listed, chosen, priced = 0, True, False, 0, 0
         if indexed > 0:
-            listed, attributes, chosen = queue(
-                grids, words, indexed, decidable, plan, collect, direct, events, event, labels, scratch
+            listed, attributes, chosen, priced = queue(
+                grids, words, indexed, decidable, ways, events, event, labels, scratch
             )
             if listed:
                 count = _list(grids, attributes, labels, scratch)
                 decided = attributes == 1 and decidable == 1
             else:
-                _run_triangles(grids, stride, words, indexed, collect, chosen, labels, scratch)
+                _run_triangles(grids, stride, words, indexed, ways, chosen, labels, scratch)
                 count = list_bits(scratch.left, words, scratch.candidates, 0)
                 decided = chosen == decidable
         work[1] += count
+        if not decided and ways.passes and not listed:
+            work[2] += count
+            count = _pass_directly(conjunctions, count, chosen, priced, labels, scratch)
+            # What triangles and passes both cannot tell is verified, and was counted before.
+            decided = decidable >= 0
+            work[2] -= 0 if decided else count
         if decided:
             kept = count if count < len(units) - used else len(units) - used
             units[used : used + kept] = scratch.candidates[:kept]
@@ -300,16 +357,15 @@ def match_hem(
 
 @kernel
 def queue_all(
-    grids: Any, words: int, indexed: int, decidable: int, plan: int, collect: bool, direct: float, events: Any,
-    labels: Any, scratch: Any,
-) -> int:  # fmt: skip
+    grids: Any, words: int, indexed: int, decidable: int, ways: Ways, events: Any, labels: Any, scratch: Any
+) -> int:
     """Plan every event, and do no more; returns how many triangles would be run."""
     triangles = 0
     for event in range(len(events.offsets) - 1):
         scatter(events, event, labels)
         if indexed > 0:
-            listed, attributes, chosen = queue(
-                grids, words, indexed, decidable, plan, collect, direct, events, event, labels, scratch
+            listed, attributes, chosen, _ = queue(
+                grids, words, indexed, decidable, ways, events, event, labels, scratch
             )
             triangles += attributes if listed else chosen
         clear(events, event, labels)

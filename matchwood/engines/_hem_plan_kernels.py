@@ -1,4 +1,4 @@
-"""The cost model of HEM (4.3.2), its near-optimal plan (4.3.3, Algorithm 4), and the optimum to hold it against (5.3).
+"""The cost model of HEM (4.3.2), and its near-optimal plan (4.3.3, Algorithm 4), ours and as printed.
 
 Costs are in points walked over. `rates` are the shares of all units that each attribute lets through, ρ in the paper;
 `costs` is what its triangle costs, in the paper (1 - ρ) times the number of units; `direct` is what looking at all
@@ -20,10 +20,7 @@ PASSES, DECIDED, VERIFIED = 0, 1, 2
 """What follows the triangles: a direct pass for each attribute that is left (as in the paper), one verification
 if any is left, or one in any case."""
 
-MOST_EXAMINED = 16
-"""Attributes among which the optimum is sought; of more, those that are best by themselves."""
-
-_LEAST_RATE = 1e-9
+LEAST_RATE = 1e-9
 
 
 @kernel
@@ -34,7 +31,7 @@ def sort_attributes(rates: Any, costs: Any, count: int, order: Any) -> None:
     """
     keys = np.empty(count, np.float64)
     for place in range(count):
-        keys[place] = np.log(max(rates[place], _LEAST_RATE)) / max(costs[place], _LEAST_RATE)
+        keys[place] = np.log(max(rates[place], LEAST_RATE)) / max(costs[place], LEAST_RATE)
     order[:count] = np.argsort(keys)
 
 
@@ -115,37 +112,15 @@ def _or_cheapest(rates: Any, costs: Any, count: int, direct: float, order: Any, 
 
 
 @kernel
-def optimum(rates: Any, costs: Any, count: int, direct: float, way: int, order: Any) -> int:
-    """The best of all plans that begin with a triangle: every set of attributes for the triangle method is examined.
-
-    Triangles cost the same in any order; direct passes go by ascending rates (Observations 1 to 3).
-    """
-    sort_attributes(rates, costs, count, order)
-    sorted_order, examined = order[:count].copy(), min(count, MOST_EXAMINED)
-    by_rate = np.argsort(rates[:count])
-    trial, best_cost, best = np.empty(count, np.int64), np.inf, 0
-    for subset in range(1, 1 << examined):
-        chosen = _arranged(sorted_order, by_rate, examined, subset, trial)
-        cost = plan_cost(rates, costs, count, direct, way, trial, chosen)
-        if cost < best_cost:
-            best_cost, best = cost, subset
-    return _arranged(sorted_order, by_rate, examined, best, order)
-
-
-@kernel
-def _arranged(sorted_order: Any, by_rate: Any, examined: int, subset: int, order: Any) -> int:
-    """Write the attributes of a subset, then the others by rate; returns how many the subset has."""
-    chosen, taken = 0, np.zeros(len(sorted_order), np.bool_)
-    for place in range(examined):
-        if subset >> place & 1:
-            order[chosen] = sorted_order[place]
-            taken[sorted_order[place]] = True
-            chosen += 1
-    end = chosen
-    for attribute in by_rate:
-        if not taken[attribute]:
-            order[end] = attribute
-            end += 1
+def printed(rates: Any, costs: Any, count: int, direct: float, order: Any) -> int:
+    """Algorithm 4 to the letter: by ascending rates, triangles up to the first attribute for which ε is not above θ."""
+    order[:count] = np.argsort(rates[:count])
+    left, chosen = 1.0, min(1, count)
+    while chosen < count:
+        left *= rates[order[chosen - 1]]
+        if left * direct <= costs[order[chosen]]:
+            break
+        chosen += 1
     return chosen
 
 

@@ -55,6 +55,7 @@ class ATree(UnitTable, Structure):
     name: ClassVar[str] = "atree"
     takes: ClassVar[str] = "forms"
     options: ClassVar[Mapping[str, Any]] = atree_options.DEFAULTS
+    published: ClassVar[Mapping[str, Any]] = atree_options.PUBLISHED
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         super().__init__()
@@ -99,7 +100,7 @@ class ATree(UnitTable, Structure):
     def bytes_shared(self) -> int:
         """The bytes that find equal nodes and count uses."""
         shared = self.nodes.bytes_of("ids", "table", "rooms", "shares")
-        return shared + self._roots.nbytes + self._uses.nbytes + self._alive.nbytes
+        return shared + self.roots.nbytes + self.uses.nbytes + self.alive.nbytes
 
     def always(self) -> NDArray[np.int32]:
         """Live units that are true of every event: one at most."""

@@ -19,6 +19,7 @@ from matchwood.engines._atree_layout import (
 from matchwood.engines._atree_node_kernels import part_kind
 from matchwood.engines._atree_remove_kernels import KEEP, verdict
 from matchwood.engines.atree_check import check_links, check_tree
+from matchwood.engines.atree_links import audit_links
 from matchwood.errors import CorruptSnapshot
 from matchwood.logic.unsuppressed import MOST_FLAT as MOST_PARITY
 
@@ -34,7 +35,13 @@ def audit(tree: ATree) -> list[str]:
         check_links(tree.nodes)
     except CorruptSnapshot as error:
         return [str(error)]
-    problems = _audit_levels(tree) + _audit_needed(tree) + _audit_active(tree) + tree.leaf_lists.audit(tree.nodes)
+    problems = (
+        audit_links(tree.nodes)
+        + _audit_levels(tree)
+        + _audit_needed(tree)
+        + _audit_active(tree)
+        + tree.leaf_lists.audit(tree.nodes)
+    )
     return problems + (_audit_unique(tree) if unique else [])
 
 

@@ -38,6 +38,7 @@ from matchwood.engines._atree_layout import (
 from matchwood.engines._record_kernels import FLAG_BITS
 from matchwood.engines._records import check_records
 from matchwood.engines._views import require, require_range
+from matchwood.engines.atree_links import places_of
 from matchwood.engines.atree_nodes import Nodes
 
 
@@ -91,8 +92,7 @@ def _check_lists(first: NDArray[np.int32], count: NDArray[np.int32], room: NDArr
 
 def _members(first: NDArray[np.int32], count: NDArray[np.int32], pool: NDArray[np.int32]) -> NDArray[np.int32]:
     """The members of all lists, one list after the other."""
-    begins = np.cumsum(count, dtype=np.int64) - count
-    members: NDArray[np.int32] = pool[np.arange(int(count.sum(dtype=np.int64))) + np.repeat(first - begins, count)]
+    members: NDArray[np.int32] = pool[places_of(first, count)[1]]
     return members
 
 

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from matchwood.encoding.codes import EncodedForms
 from matchwood.engines._atree_entry_kernels import INNER, INTERVALS, LEAVES, LINKS, MADE, NEEDED, enter
 from matchwood.engines._atree_height_kernels import measure_heights, order_by_height
-from matchwood.engines._atree_insert_kernels import FEW, SPARE
+from matchwood.engines._atree_insert_kernels import FEW
+from matchwood.engines._atree_layout import BOUNDED, OFF, UNBOUNDED
+from matchwood.engines._atree_make_kernels import SPARE
 from matchwood.engines._views import read_only
 from matchwood.engines.atree_leaves import leaf_shares
 from matchwood.errors import InvalidArgument
@@ -40,10 +42,13 @@ def enter_forms(tree: ATree, encoded: EncodedForms) -> NDArray[np.int32]:
         links = min(links, _LINKS * room)
     tree.nodes.reserve(leaves + room, links, links + SPARE, pieces)
     unique, flat, position = settings["unique"], tree.flat, -1
+    reach = BOUNDED if settings["bounded"] else UNBOUNDED
+    reorganise = reach if unique and flat and settings["reorganise"] else OFF
+    adjust = reach if unique and flat and adjusts else OFF
     while True:
         position = enter(
-            tree.nodes.tree(), packed, shares, position, places, unique,
-            unique and flat and settings["reorganise"], unique and flat and adjusts, flat, tree.on_demand, report,
+            tree.nodes.tree(), packed, shares, position, places, unique, reorganise, adjust, flat, tree.on_demand,
+            report,
         )  # fmt: skip
         if position == inner:
             return places

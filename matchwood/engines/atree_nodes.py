@@ -35,6 +35,7 @@ from matchwood.engines._atree_node_kernels import fill_table
 from matchwood.engines._record_kernels import WIDTH as RECORD
 from matchwood.engines._records import unpacked
 from matchwood.engines._views import require, saved
+from matchwood.engines.atree_links import links_of
 from matchwood.engines.conjunctions import Conjunctions
 
 _SMALLEST_TABLE = 16
@@ -53,6 +54,9 @@ COLUMNS: dict[str, Any] = {
 is expected to be true of; the room of its list of parents; the pools of lists; the table that finds nodes by
 what they say; low and high label in turn of leaves that have no interval or several."""
 
+LINKS = ("seats", "entries")
+"""Both ends of links, as `_atree_link_kernels` describes: found anew when a tree that was opened is first changed."""
+
 
 class Tree(NamedTuple):
     """The arrays as kernels write to them; `stamps` and `stack` are scratch of whoever changes the tree.
@@ -68,6 +72,8 @@ class Tree(NamedTuple):
     parents: NDArray[np.int32]
     table: NDArray[np.int32]
     intervals: NDArray[np.int32]
+    seats: NDArray[np.int32]
+    entries: NDArray[np.int32]
     stamps: NDArray[np.int32]
     stack: NDArray[np.int32]
     sketches: NDArray[np.uint32]
@@ -88,6 +94,8 @@ class Nodes:
 
     def __init__(self, id_mask: int = -1) -> None:
         self.columns = {name: Growable(dtype) for name, dtype in COLUMNS.items()}
+        self.columns |= {name: Growable(np.int32) for name in LINKS}
+        self._linked = True
         self.columns["table"] = Growable(np.int32, np.full(_SMALLEST_TABLE, EMPTY))
         self.state = np.zeros(STATE_SIZE, np.int64)
         self.state[FREE], self.state[ID_MASK] = -1, id_mask
@@ -149,6 +157,16 @@ class Nodes:
         arrays = self.arrays()
         return sum(arrays[name].nbytes for name in names)
 
+    @property
+    def linked(self) -> bool:
+        """Whether seats and entries are known."""
+        return self._linked
+
+    @property
+    def bytes_links(self) -> int:
+        """The bytes of seats and entries, known or not."""
+        return 4 * int(self.state[CHILD_END] + self.state[PARENT_END])
+
     # ------------------------------------------------------------------ changes
 
     def reserve(self, nodes: int = 0, children: int = 0, parents: int = 0, intervals: int = 0) -> None:
@@ -172,8 +190,9 @@ class Nodes:
         state = self.state
         self._reach(("nodes",), WIDTH * (self.count + nodes))
         self._reach(("ids", "shares", "rooms"), self.count + nodes)
-        self._reach(("children",), int(state[CHILD_END]) + children)
-        self._reach(("parents",), int(state[PARENT_END]) + parents)
+        self.find_links()
+        self._reach(("children", "seats"), int(state[CHILD_END]) + children)
+        self._reach(("parents", "entries"), int(state[PARENT_END]) + parents)
         self._reach(("intervals",), 2 * (int(state[INTERVALS]) + intervals))
         most = len(self.columns["ids"])
         if len(self._stamps) < most:
@@ -203,9 +222,17 @@ class Nodes:
     def tree(self) -> Tree:
         """The arrays to write to; the same until there is no more room in one of them."""
         if self._tree is None:
+            self.find_links()
             columns = [column.writable() for column in self.columns.values()]
             self._tree = Tree._make([*columns, self._stamps, self._stack, self._sketches, self.state])
         return self._tree
+
+    def find_links(self) -> None:
+        """Seats and entries of a tree that was opened, unless they are known; CorruptSnapshot if links are broken."""
+        if not self._linked:
+            found = links_of(self)
+            self.put_columns({name: Growable(np.int32, array) for name, array in zip(LINKS, found, strict=True)})
+            self._linked = True
 
     def put_columns(self, columns: Mapping[str, Growable]) -> None:
         """Put other arrays in the place of some."""
@@ -230,7 +257,7 @@ class Nodes:
         state, views = self.state, {name: column.view() for name, column in self.columns.items()}
         ends = {"children": int(state[CHILD_END]), "parents": int(state[PARENT_END])}
         ends |= {"nodes": WIDTH * self.count, "intervals": 2 * int(state[INTERVALS]), "table": len(views["table"])}
-        return {name: view[: ends.get(name, self.count)] for name, view in views.items()}
+        return {name: views[name][: ends.get(name, self.count)] for name in COLUMNS}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], state: Any) -> None:
         """Take over a saved state, unchecked."""
@@ -238,6 +265,7 @@ class Nodes:
         require(whole and len(state) == STATE_SIZE, f"'state' must be a list of {STATE_SIZE} numbers")
         self.put_columns({name: Growable(dtype, saved(arrays, name, dtype)) for name, dtype in COLUMNS.items()})
         self.state = np.array(state, np.int64)
+        self._linked = False
         # Numbers that could be used again are not worth following through a file.
         self.state[FREE], self.state[ID_MASK] = -1, -1
         self._stamps, self._stack, self._sketches = _scratch(0)

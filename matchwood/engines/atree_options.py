@@ -12,4 +12,8 @@ DEFAULTS: Mapping[str, Any] = {
     "zero_suppression": True,
     "on_demand": True,
     "binary": False,
+    "bounded": True,
 }
+
+PUBLISHED: Mapping[str, Any] = {"bounded": False}
+"""Algorithms 2 and 3 look at every node that may be a part, and at every node that may adopt one."""

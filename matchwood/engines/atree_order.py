@@ -28,6 +28,7 @@ from matchwood.engines._atree_layout import (
     TOP,
 )
 from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL
+from matchwood.engines.atree_links import places_of
 from matchwood.engines.atree_nodes import Nodes
 
 
@@ -44,12 +45,18 @@ def laid_out(nodes: Nodes) -> NDArray[np.int32]:
     fields = nodes.fields()[order].copy()
     views = {name: column.view() for name, column in nodes.columns.items()}
     leaves = len(nodes.leaves())
-    children = _copied(fields[leaves:], FIRST, SIZE, views["children"], moved)
-    parents = _copied(fields, PARENTS, FAN, views["parents"], moved)
+    begins, at = places_of(fields[leaves:, FIRST], fields[leaves:, SIZE])
+    above, on = places_of(fields[:, PARENTS], fields[:, FAN])
+    fields[leaves:, FIRST], fields[:, PARENTS] = begins, above
+    children, parents = moved[views["children"][at]], moved[views["parents"][on]]
+    places = np.empty(len(views["children"]), np.int32)
+    places[at] = np.arange(len(at))
+    links = {"seats": views["seats"][at], "entries": places[views["entries"][on]]}
     fields[leaves:, ROOM] = fields[leaves:, SIZE]
     intervals = _copied_intervals(fields[:leaves], views["intervals"])
     fresh = {"nodes": fields.ravel(), "ids": views["ids"][order], "shares": views["shares"][order]}
     fresh |= {"rooms": fields[:, FAN].copy(), "children": children, "parents": parents, "intervals": intervals}
+    fresh |= links
     nodes.put_columns({name: _own(array) for name, array in fresh.items()})
     counts = {COUNT: len(order), LIVE: len(order), CHILD_END: len(children), PARENT_END: len(parents)}
     counts |= {INTERVALS: len(intervals) // 2, TOP: int(nodes.levels().max(initial=0)), FREE: -1}
@@ -88,24 +95,9 @@ def _order(nodes: Nodes) -> NDArray[np.int32]:
     return np.concatenate(parts)
 
 
-def _places(starts: NDArray[np.int32], counts: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where lists begin when they lie one after the other, and where each of their members lies now."""
-    begins = np.cumsum(counts, dtype=np.int64) - counts
-    total = int(counts.sum(dtype=np.int64))
-    return begins, np.arange(total) + np.repeat(starts - begins, counts)
-
-
-def _copied(
-    fields: NDArray[np.int32], start: int, count: int, pool: NDArray[np.int32], moved: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    begins, places = _places(fields[:, start], fields[:, count])
-    fields[:, start] = begins
-    return moved[pool[places]]
-
-
 def _copied_intervals(fields: NDArray[np.int32], pool: NDArray[np.int32]) -> NDArray[np.int32]:
     several = np.flatnonzero(fields[:, ROOM] & SEVERAL)
     counts = fields[several, SIZE] - fields[several, FIRST]
-    begins, places = _places(fields[several, FIRST], counts)
+    begins, places = places_of(fields[several, FIRST], counts)
     fields[several, FIRST], fields[several, SIZE] = begins, begins + counts
     return pool.reshape(-1, 2)[places].ravel()

@@ -17,9 +17,14 @@ MOST_LEVELS = 32
 
 
 def stats(tree: ATree) -> dict[str, Any]:
-    """Counts and bytes as plain data."""
+    """Counts and bytes as plain data.
+
+    `bytes_index`, `bytes_verify` and `bytes_shared` are together all that is needed to match and to change: what is
+    saved, and what is found again when a tree that was opened is first changed.
+    """
     nodes, lists = tree.nodes, tree.leaf_lists
     index = nodes.bytes_of("parents") + sum(array.nbytes for array in lists.arrays().values())
+    index += nodes.bytes_links
     return {
         "always_candidates": len(tree.always()) + len(lists.nulls.chain) // 2,
         "bytes_index": index,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,18 +11,18 @@ from numpy.typing import NDArray
 
 from matchwood._arrays import Growable
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
-from matchwood.engines._hem_kernels import COUNTERS, DIRECT, NEAR, OPTIMUM, TRIANGLE, match_hem, queue_all
+from matchwood.engines._hem_kernels import COUNTERS, UNPROVEN, Ways, match_hem, queue_all
 from matchwood.engines._output import Output
 from matchwood.engines._triangle_kernels import ABSENT, INDEXED, drop_listed, split_units
 from matchwood.engines._views import read_only, read_only_events, require, require_range, saved, saved_count
 from matchwood.engines.base import Engine, Hits
 from matchwood.engines.conjunctions import ConjunctionStore
 from matchwood.engines.hem_audit import audit_triangles
+from matchwood.engines.hem_options import CHOICES, DEFAULTS, LIMITS, PLANS, PUBLISHED
 from matchwood.engines.triangle import squares
 from matchwood.engines.triangles import Triangles
 from matchwood.engines.workspace import Workspace
 
-PLANS = {"near": NEAR, "optimum": OPTIMUM, "triangle": TRIANGLE, "direct": DIRECT}
 MANY_DIMENSIONS = 30
 _MASK_BYTES = 2**24
 _MOST_MASKS = 256
@@ -69,24 +70,27 @@ class HEM(Engine):
     intervals by what encloses them; an event's labels exclude points. Units without a point are looked at always.
 
     `grid`         rows of a triangle's grid, where it has points enough for them
-    `plan`         how triangles and verification share the work: `near` (Algorithm 4), `optimum` (all plans examined),
-                   `triangle` or `direct` alone
-    `collect`      also walk Subarea 3, and keep what is there, where that is shorter than excluding the rest; without
-                   it, and with a `direct_cost` of 1, the plan is the paper's
+    `plan`         how triangles and verification share the work: `near` (Algorithm 4 and what we add to it), `printed`
+                   (Algorithm 4 to the letter), `optimum` (the best of all plans), `triangle` or `direct` alone
+    `collect`      also walk Subarea 3, and keep what is there, where that is shorter than excluding the rest
     `direct_cost`  what verifying a candidate costs, in points walked over
+    `passes`       what triangles leave is checked attribute by attribute (Algorithm 2), not rule by rule
+    `share`        keep the result of a triangle for events that have the same value
 
     Work: candidates are the units that the triangles of the plan leave, and those looked at always; verified are all of
     them, or none where triangles decide everything.
     """
 
     name: ClassVar[str] = "hem"
-    options: ClassVar[Mapping[str, Any]] = {"grid": 80, "plan": "near", "collect": True, "direct_cost": 60}
-    limits: ClassVar[Mapping[str, tuple[int, int]]] = {"grid": (1, 1000), "direct_cost": (1, 1000)}
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"plan": tuple(PLANS)}
+    options: ClassVar[Mapping[str, Any]] = DEFAULTS
+    limits: ClassVar[Mapping[str, tuple[int, int]]] = LIMITS
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = CHOICES
+    published: ClassVar[Mapping[str, Any]] = PUBLISHED
     store: ConjunctionStore
 
     def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(store, options)
+        self._unproven, self._counting = 0, Lock()
         self._start()
 
     def _start(self) -> None:
@@ -146,25 +150,33 @@ class HEM(Engine):
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
         output = Output(workspace, events, first, self._indexed + len(self._always))
+        scratch = self.scratch(workspace)
+        before = int(scratch.counters[UNPROVEN])
         match_hem(
             self.store.view(), self._triangles.view(), self._triangles.stride, self._words, self._always.view(),
-            self._indexed + len(self._always), self._indexed, self._decidable, PLANS[self.settings["plan"]],
-            self.settings["collect"], float(self.settings["direct_cost"]), read_only_events(events), first,
-            self._labels(workspace), self.scratch(workspace), output.units, output.offsets, output.work,
+            self._indexed + len(self._always), self._indexed, self._decidable, self._ways, read_only_events(events),
+            first, self._labels(workspace), scratch, output.units, output.offsets, output.work,
         )  # fmt: skip
+        if scratch.counters[UNPROVEN] > before:
+            with self._counting:
+                self._unproven += int(scratch.counters[UNPROVEN]) - before
         return output.hits()
 
     def plan(self, events: EncodedEvents, workspace: Workspace) -> int:
         """Plan the queues of events without matching them; returns how many triangles would be walked."""
         self.check()
         return queue_all(
-            self._triangles.view(), self._words, self._indexed, self._decidable, PLANS[self.settings["plan"]],
-            self.settings["collect"], float(self.settings["direct_cost"]), read_only_events(events),
+            self._triangles.view(), self._words, self._indexed, self._decidable, self._ways, read_only_events(events),
             self._labels(workspace), self.scratch(workspace),
         )  # fmt: skip
 
     def _labels(self, workspace: Workspace) -> NDArray[Any]:
         return workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL)
+
+    @property
+    def _ways(self) -> Ways:
+        own = self.settings
+        return Ways(PLANS[own["plan"]], own["collect"], own["passes"], own["share"], float(own["direct_cost"]))
 
     @property
     def _decidable(self) -> int:
@@ -229,7 +241,10 @@ class HEM(Engine):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         self._start()
-        require(header.get("options") == self.settings, "the options of the engine are not those of its triangles")
+        options = header.get("options")
+        # What was saved before an option was there has its default.
+        same = isinstance(options, dict) and {**self.options, **options} == self.settings
+        require(same, "the options of the engine are not those of its triangles")
         self._triangles.restore(arrays, saved_count(header, "stride"))
         self._partial = saved_count(header, "partial")
         self._states = Growable(np.int32, saved(arrays, "states", np.int32))
@@ -260,6 +275,7 @@ class HEM(Engine):
             "points": self._triangles.points,
             "squares": len(self._triangles.column("starts")),
             "moved_points": self._triangles.moved,
+            "unproven_plans": self._unproven,
         }
         if dimensions > MANY_DIMENSIONS:
             told["warning"] = (

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-from matchwood.logic.form import AND, OR, XNOR, XOR, Form
+from collections.abc import Callable
+
+from matchwood.logic.draft import Draft
+from matchwood.logic.form import AND, FALSE, NOT, OR, TRUE, XNOR, Form
 
 LONGEST_CHAIN = 64
 """Operands are joined one after the other, so that rules which begin alike share; more than that first pair by pair."""
 
-_INNER = {AND: AND, OR: OR, XOR: XOR, XNOR: XOR}
-"""How the operands of a node are joined below it: XNOR negates once, at the top."""
-
 
 def binary(form: Form) -> Form:
-    """The same expression with two operands a node; equal nodes are one."""
-    nodes: dict[tuple[int, tuple[int, ...]], int] = {}
-    leaves = len(form.leaves)
+    """The same expression with two operands a node; equal nodes are one.
 
-    def number(kind: int, children: tuple[int, ...]) -> int:
-        return nodes.setdefault((kind, tuple(sorted(children))), leaves + len(nodes))
+    Nodes that differed may become one: `a and b and c` is joined as `(a and b) and c` is written. So a draft takes them
+    in again, in which a parity of what is now the same operand twice is cancelled, and not counted once.
+    """
+    if form.kinds[-1] in (TRUE, FALSE):
+        return form
+    draft = Draft()
+    places = [draft.node(kind, leaf) for kind, leaf in zip(form.kinds, form.leaves, strict=False)]
+    for kind, children in zip(form.kinds[len(places) :], form.children[len(places) :], strict=True):
+        places.append(_joined(draft, kind, [places[child] for child in children]))
+    return draft.form(places[-1])
 
-    places = list(range(leaves))
-    for kind, children in zip(form.kinds[leaves:], form.children[leaves:], strict=True):
-        operands = [places[child] for child in children]
-        inner = _INNER.get(kind, kind)
-        while len(operands) > LONGEST_CHAIN:
-            pairs = [tuple(operands[at : at + 2]) for at in range(0, len(operands), 2)]
-            operands = [number(inner, pair) if len(pair) == 2 else pair[0] for pair in pairs]
-        while len(operands) > 2:
-            operands[:2] = [number(inner, (operands[0], operands[1]))]
-        places.append(number(kind, tuple(operands)))
-    kinds = (*form.kinds[:leaves], *(kind for kind, _ in nodes))
-    return Form(form.leaves, kinds, (*((),) * leaves, *(children for _, children in nodes)))
+
+def _joined(draft: Draft, kind: int, operands: list[int]) -> int:
+    if kind == NOT:
+        return draft.negation(operands[0])
+    if kind in (AND, OR):
+        return _folded(operands, lambda pair: draft.junction(kind, pair))
+    parity = _folded(operands, lambda pair: draft.parity(pair, 0))
+    # XNOR negates once, at the top.
+    return draft.negated_parity(parity) if kind == XNOR else parity
+
+
+def _folded(operands: list[int], join: Callable[[list[int]], int]) -> int:
+    while len(operands) > LONGEST_CHAIN:
+        pairs = [operands[at : at + 2] for at in range(0, len(operands), 2)]
+        operands = [join(pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    first, *others = operands
+    for other in others:
+        first = join([first, other])
+    return first

@@ -10,13 +10,16 @@ import pytest
 from atree_support import by_rule, p, random_event, random_rule, tree_of, true
 
 import matchwood as mw
-from matchwood.engines._atree_layout import ID_MASK
+from matchwood.engines._atree_layout import ID_MASK, MOST_ASKED
 from matchwood.engines.atree_options import DEFAULTS
 from matchwood.errors import InvalidArgument
 from tests.conftest import SOAK
 
 STEPS = 40 if SOAK else 16
-COMBINATIONS = [dict(zip(DEFAULTS, values, strict=True)) for values in itertools.product((True, False), repeat=6)]
+COMBINATIONS = [
+    dict(zip(DEFAULTS, (*values, sum(values) % 2 == 0), strict=True))
+    for values in itertools.product((True, False), repeat=len(DEFAULTS) - 1)
+]
 
 
 @pytest.mark.parametrize("options", COMBINATIONS, ids=lambda each: "".join("01"[value] for value in each.values()))
@@ -195,6 +198,41 @@ def test_self_adjust_saves_links_whatever_the_order() -> None:
     rules = [p(1, 2, 3, 4), p(1, 2, 3, 5), p(1, 2, 3)]
     assert stats_of(rules)["edges"] == 2 + 2 + 3
     assert stats_of(rules, self_adjust=False)["edges"] == 4 + 4 + 3
+
+
+def test_as_published_all_covers_and_all_parents_are_looked_at() -> None:
+    """More parts than we weigh against each other, and more parents than we ask."""
+    parts = [p(*pair) for pair in itertools.combinations(range(1, 13), 2)]
+    wide = [f"{p(1, 2, 3)} or a{number} = 1" for number in range(100)]
+    for rules in ([*wide, p(1, 2, 3)], [*parts, p(*range(1, 13))]):
+        ours, theirs = (tree_of(rules, as_published=published).stats() for published in (False, True))
+        assert theirs["adopted"] >= ours["adopted"]
+        assert theirs["links_saved"] >= ours["links_saved"]
+    ours, theirs = (tree_of([*wide, p(1, 2, 3)], as_published=published) for published in (False, True))
+    assert (ours.stats()["adopted"], theirs.stats()["adopted"]) == (MOST_ASKED, 100)
+    assert ours.stats()["edges"] > theirs.stats()["edges"]
+    assert theirs.stats()["options"]["bounded"] is False
+    with pytest.raises(InvalidArgument, match="'bounded' of engine 'atree' is False as published"):
+        mw.Index("atree", options={"as_published": True, "bounded": True})
+
+
+def test_a_node_that_very_many_adopt_has_room_for_them() -> None:
+    rules = {number: f"{p(1, 2, 3)} or a{number} = 1" for number in range(5_000)}
+    index = mw.Index("atree", options={"as_published": True})
+    index.insert_many(rules)
+    index[len(rules)] = p(1, 2, 3)
+    assert index.stats()["adopted"] == 5_000
+    assert index.audit() == []
+    assert len(index.match({"p3": 1})) == 5_001
+    assert index.match({"a7": 1}) == [7]
+
+
+def test_bytes_are_those_of_everything_that_is_kept() -> None:
+    index = tree_of([random_rule(random.Random(number)) for number in range(60)])
+    tree, stats = index._matcher.forms, index.stats()  # type: ignore[attr-defined]
+    saved = sum(array.nbytes for array in tree.arrays().values())
+    links = sum(4 * len(tree.arrays()[name]) for name in ("children", "parents"))
+    assert stats["bytes_index"] + stats["bytes_verify"] + stats["bytes_shared"] == saved + links
 
 
 def test_zero_suppression_saves_the_work_on_what_is_false() -> None:

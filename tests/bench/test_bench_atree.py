@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from matchwood.bench import atree, atree_cells
-from matchwood.bench.atree_plan import SIZES, SWEEPS, VARIANTS, swept_cases
+from matchwood.bench.atree_deletion import RULES
+from matchwood.bench.atree_plan import OWN, SIZES, SWEEPS, VARIANTS, swept_cases
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.engines import ATree
@@ -24,11 +25,13 @@ def rows(results: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_a_row_for_every_engine_and_every_idea(rows: list[dict[str, Any]]) -> None:
     assert [row["engine"] for row in rows] == [
-        "scan", "counting", "atree", "atree, unique off", "atree, reorganise off", "atree, self_adjust off",
+        "scan", "counting", OWN, "atree, as published", "atree, unique off", "atree, reorganise off",
+        "atree, self_adjust off",
         "atree, zero_suppression off", "atree, on_demand off", "atree, binary", "atree, access child at random",
         "atree, access child rarest by estimate", "atree, access child rarest by history",
     ]  # fmt: skip
-    assert set(ATree.options) == {name for options in VARIANTS.values() for name in options}
+    named = {name for options in VARIANTS.values() for name in options}
+    assert {*ATree.options, "as_published"} == {*ATree.published, *named}
     for row in rows:
         assert row["checked"] is True
         assert row["hits_per_event"] == rows[0]["hits_per_event"] > 0
@@ -41,7 +44,7 @@ def test_a_row_for_every_engine_and_every_idea(rows: list[dict[str, Any]]) -> No
 def test_what_an_idea_saves_is_told_for_variants_alone(rows: list[dict[str, Any]]) -> None:
     assert [row["engine"] for row in rows if "saves_time" in row] == [f"atree, {name}" for name in VARIANTS]
     by_name = {row["engine"]: row for row in rows}
-    assert by_name["atree, on_demand off"]["candidates_per_event"] > by_name["atree"]["candidates_per_event"]
+    assert by_name["atree, on_demand off"]["candidates_per_event"] > by_name[OWN]["candidates_per_event"]
     assert by_name["atree, unique off"]["saves_bytes"] > 0
 
 
@@ -51,8 +54,15 @@ def test_the_rarest_child_is_the_best_to_listen_to(rows: list[dict[str, Any]]) -
 
 
 def test_the_papers_figures_stand_beside_ads(rows: list[dict[str, Any]]) -> None:
-    assert [row.get("paper_us") for row in rows[:3]] == [529_100, None, 1_600]
-    assert rows[2]["paper_mb"] == 205
+    assert [row.get("paper_us") for row in rows[:4]] == [529_100, None, None, 1_600]
+    assert rows[3]["paper_mb"] == 205
+
+
+def test_deletion_is_measured_at_several_sizes(results: dict[str, Any]) -> None:
+    found = [row for row in results["atree"]["rows"] if row.get("section") == "deletion"]
+    assert [row["x"] for row in found] == list(RULES[SMOKE])
+    assert all(row["us_per_delete"] > 0 and row["checked"] for row in found)
+    assert RULES["full"] == (20_000, 100_000, 400_000)
 
 
 def test_every_scale_is_planned() -> None:

@@ -21,10 +21,10 @@ from engines_support import (
 
 from matchwood.encoding.codes import NULL_LABEL, TOP_LABEL
 from matchwood.engines import ConjunctionStore, Workspace
-from matchwood.engines._hem_kernels import BUILT, LISTED, PASSES, SHARED, WALKED
+from matchwood.engines._hem_kernels import BUILT, CHECKED, LISTED, PASSES, SHARED, UNPROVEN, WALKED
 from matchwood.engines._hem_plan_kernels import unmatched
 from matchwood.engines.hem import HEM
-from matchwood.errors import InvalidArgument
+from matchwood.errors import CorruptSnapshot, InvalidArgument
 
 SIZE = 1_500 if COMPILED else 60
 
@@ -40,6 +40,13 @@ VARIANTS: list[dict[str, Any]] = [
     {"grid": 1},
     {"grid": 3, "plan": "triangle"},
     {"grid": 200},
+    {"as_published": True},
+    {"plan": "printed"},
+    {"passes": True},
+    {"passes": True, "plan": "optimum", "direct_cost": 1},
+    {"passes": True, "plan": "direct"},
+    {"share": False},
+    {"share": False, "collect": False},
 ]
 
 
@@ -182,6 +189,57 @@ def test_events_that_share_values_share_the_triangles() -> None:
     assert workspace.array("hem.counters", 1, np.int64)[BUILT] == 12
 
 
+def test_as_published_there_are_passes_and_no_masks_to_share() -> None:
+    rng = np.random.default_rng(15)
+    store, contents = stored(boxes(rng, SIZE, 6, 500_000))
+    scale = TOP_LABEL // 10**6
+    events = [dict(enumerate((row * scale).tolist())) for row in rng.integers(200_000, 800_000, (5, 6))] * 2
+    ours, theirs = (counted(built(store, **options), events) for options in ({}, {"as_published": True}))
+    assert (ours[CHECKED], theirs[CHECKED] > 0) == (0, True)
+    assert ours[BUILT] + ours[LISTED] > 0
+    assert theirs[[BUILT, SHARED, LISTED]].tolist() == [0, 0, 0]
+    # Each triangle walks what it excludes, for each event again; each pass checks what is left, attribute by attribute.
+    assert theirs[WALKED] > len(events) * SIZE / 4
+    assert theirs[CHECKED] < len(events) * 6 * SIZE
+    published = built(store, as_published=True)
+    assert found(published, encode_events(events)) == expected(contents, events)
+    assert (published.settings["plan"], published.settings["passes"]) == ("printed", True)
+
+
+def test_masks_that_are_not_shared_are_made_again() -> None:
+    rng = np.random.default_rng(5)
+    store, contents = stored(boxes(rng, SIZE, 2, 700_000))
+    events = [{0: TOP_LABEL // 2, 1: TOP_LABEL // 3}] * 4
+    engine = built(store, plan="triangle", share=False)
+    counters = counted(engine, events)
+    assert (counters[PASSES], counters[BUILT], counters[SHARED]) == (8, 8, 0)
+    assert found(engine, encode_events(events)) == expected(contents, events)
+
+
+def test_plans_that_are_not_proven_are_counted() -> None:
+    rng = np.random.default_rng(16)
+    store, contents = stored(boxes(rng, 60, 6, 500_000))
+    events = [dict.fromkeys(range(6), TOP_LABEL // 2)]
+    engine = built(store, plan="optimum", collect=False)
+    assert found(engine, encode_events(events)) == expected(contents, events)
+    assert engine.stats()["unproven_plans"] == 0
+    workspace = Workspace()
+    engine.scratch(workspace).counters[UNPROVEN] = 3
+    engine.match(encode_events(events), 0, workspace)
+    assert engine.stats()["unproven_plans"] == 0
+
+
+def test_what_was_saved_before_an_option_was_there_still_opens() -> None:
+    store, contents = stored(boxes(np.random.default_rng(17), 60, 2, 500_000))
+    engine, events = built(store), [{0: TOP_LABEL // 2, 1: TOP_LABEL // 2}]
+    header = {**engine.header(), "options": {"grid": 80, "plan": "near", "collect": True, "direct_cost": 60}}
+    again = HEM(store)
+    again.restore(engine.arrays(), header)
+    assert found(again, encode_events(events)) == expected(contents, events)
+    with pytest.raises(CorruptSnapshot, match="the options of the engine are not those of its triangles"):
+        HEM(store, {"grid": 3}).restore(engine.arrays(), header)
+
+
 def test_the_shorter_side_of_a_triangle_is_walked() -> None:
     rng = np.random.default_rng(6)
     store, _ = stored(boxes(rng, SIZE, 1, 20_000))
@@ -295,12 +353,12 @@ def test_many_dimensions_are_warned_of() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"plan": "best"}, "'plan' of engine 'hem' must be one of 'near', 'optimum', 'triangle', 'direct'"),
+        ({"plan": "best"}, "'plan' of engine 'hem' must be one of 'near', 'optimum', 'triangle', 'direct', 'printed'"),
         ({"plan": 3}, "must be a string"),
         ({"grid": 0}, "must be from 1 to 1000"),
         ({"grid": True}, "must be an integer"),
         ({"collect": 1}, "must be True or False"),
-        ({"tau": 80}, "its options: as_published, collect, direct_cost, grid, plan"),
+        ({"tau": 80}, "its options: as_published, collect, direct_cost, grid, passes, plan, share"),
     ],
 )
 def test_options_are_checked(options: dict[str, Any], message: str) -> None:

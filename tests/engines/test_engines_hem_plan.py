@@ -10,13 +10,14 @@ import pytest
 from engines_support import COMPILED
 from numpy.typing import NDArray
 
+from matchwood.engines._hem_optimum_kernels import optimum, search_optimum
 from matchwood.engines._hem_plan_kernels import (
     DECIDED,
     PASSES,
     VERIFIED,
     near_optimal,
-    optimum,
     plan_cost,
+    printed,
     sort_attributes,
 )
 
@@ -74,7 +75,7 @@ def test_also_with_the_costs_of_the_engine(name: str) -> None:
     assert max(ratios) <= 1.5
 
 
-def printed(rates: Rates) -> float:
+def printed_line_by_line(rates: Rates) -> float:
     """Algorithm 4 line by line, and what its plan costs."""
     ordered = np.sort(rates)
     total, left, direct = 0.0, 1.0, False
@@ -86,11 +87,21 @@ def printed(rates: Rates) -> float:
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_printed_plan_is_algorithm_4_line_by_line(name: str) -> None:
+    rng = np.random.default_rng(7)
+    for number in range(VECTORS):
+        rates, order = DISTRIBUTIONS[name](rng, 1 + number % 10), np.empty(10, np.int64)
+        chosen = printed(rates, paper_costs(rates), len(rates), 1.0, order)
+        cost = plan_cost(rates, paper_costs(rates), len(rates), 1.0, PASSES, order, chosen)
+        assert cost == pytest.approx(printed_line_by_line(rates))
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_going_on_behind_the_first_direct_attribute_never_costs_more(name: str) -> None:
     rng, gained = np.random.default_rng(8), 0
     for number in range(VECTORS):
         rates = DISTRIBUTIONS[name](rng, 3 + number % 10)
-        ours, theirs = planned(near_optimal, rates, paper_costs(rates), 1.0, PASSES), printed(rates)
+        ours, theirs = planned(near_optimal, rates, paper_costs(rates), 1.0, PASSES), printed_line_by_line(rates)
         assert ours <= theirs + 1e-9
         gained += ours < theirs - 1e-9
     if COMPILED:
@@ -144,19 +155,77 @@ def test_verification_at_once_is_weighed_by_what_a_triangle_excludes() -> None:
     assert near_optimal(rates, np.array([1.0, 6.0]), 2, 100.0, VERIFIED, order) == 1
 
 
-@pytest.mark.parametrize("way", [PASSES, DECIDED, VERIFIED])
-def test_the_optimum_is_never_worse(way: int) -> None:
-    rng = np.random.default_rng(4)
-    for _ in range(60 if COMPILED else 4):
-        rates, costs = rng.random(6), rng.random(6)
-        near, best = (planned(kernel, rates, costs, 1.5, way) for kernel in (near_optimal, optimum))
-        assert best <= near + 1e-9
+WAYS = pytest.mark.parametrize("way", [PASSES, DECIDED, VERIFIED])
 
 
-def test_many_attributes_do_not_take_for_ever() -> None:
-    rates = np.random.default_rng(5).random(40 if COMPILED else 17)
-    if COMPILED:
-        assert (
-            planned(optimum, rates, 1 - rates, 1.0, PASSES)
-            <= planned(near_optimal, rates, 1 - rates, 1.0, PASSES) + 1e-9
-        )
+def best_subset(rates: Rates, costs: Rates, direct: float, way: int) -> float:
+    """The cheapest of all sets of triangles but the empty one; direct passes by ascending rates."""
+    best, count = np.inf, len(rates)
+    for size in range(1, count + 1):
+        for subset in itertools.combinations(range(count), size):
+            others = sorted(set(range(count)) - set(subset), key=lambda each: rates[each])
+            order = np.array([*subset, *others], np.int64)
+            best = min(best, plan_cost(rates, costs, count, direct, way, order, size))
+    return best
+
+
+@WAYS
+@pytest.mark.parametrize("direct", [0.01, 1.0, 60.0])
+def test_the_optimum_is_that_of_all_sets(way: int, direct: float) -> None:
+    """Also with rates of 0 and 1, triangles that cost nothing or more than they can save, and equal attributes."""
+    rng = np.random.default_rng(12)
+    for number in range(150 if COMPILED else 3):
+        count = 1 + number % 7
+        rates = DISTRIBUTIONS[list(DISTRIBUTIONS)[number % 4]](rng, count)
+        costs = rng.random(count) if number % 3 else paper_costs(rates)
+        rates[rng.random(count) < 0.1] = rng.choice([0.0, 1.0])
+        costs[rng.random(count) < 0.1] = rng.choice([0.0, 100.0])
+        if number % 5 == 0:
+            rates[:], costs[:] = rates[0], costs[0]
+        found = planned(optimum, rates, costs, direct, way)
+        assert found == pytest.approx(best_subset(rates, costs, direct, way), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.skipif(not COMPILED, reason="needs many attributes")
+@WAYS
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+@pytest.mark.parametrize("count", [17, 40, 100])
+def test_the_optimum_is_proven_and_never_worse_with_many_attributes(way: int, name: str, count: int) -> None:
+    rng = np.random.default_rng(count)
+    for _ in range(5):
+        rates, order = DISTRIBUTIONS[name](rng, count), np.empty(count, np.int64)
+        costs = paper_costs(rates) if way == PASSES else np.minimum(rates, 1 - rates) + 0.01
+        direct = 1.0 if way == PASSES else 60.0
+        chosen, proven = search_optimum(rates, costs, count, direct, way, 1 << 16, order)
+        assert proven
+        cost = plan_cost(rates, costs, count, direct, way, order, chosen)
+        assert cost <= planned(near_optimal, rates, costs, direct, way) + 1e-12
+        for attribute in range(count):  # no triangle more or less would be better
+            taken = set(order[:chosen].tolist()) ^ {attribute}
+            others = sorted(set(range(count)) - taken, key=lambda each: rates[each])
+            other = np.array([*taken, *others], np.int64)
+            if taken:
+                assert cost <= plan_cost(rates, costs, count, direct, way, other, len(taken)) + 1e-9
+
+
+@WAYS
+@pytest.mark.parametrize("count", [16, 17, 20, 60] if COMPILED else [5])
+def test_equal_attributes_by_the_dozen(way: int, count: int) -> None:
+    """17 such attributes once cost 26.6 where the near-optimal plan costs 0.17."""
+    rates, costs = np.full(count, 0.95), np.full(count, 0.01)
+    best = min(plan_cost(rates, costs, count, 60.0, way, np.arange(count), chosen) for chosen in range(1, count + 1))
+    assert planned(optimum, rates, costs, 60.0, way) == pytest.approx(best)
+
+
+@WAYS
+def test_a_search_that_is_cut_short_says_so_and_is_no_worse_than_the_near_optimal_plan(way: int) -> None:
+    rng, cut = np.random.default_rng(13), 0
+    for _ in range(40 if COMPILED else 4):
+        rates, costs, order = rng.beta(6, 1, 12), rng.random(12) * 0.3, np.empty(12, np.int64)
+        chosen, proven = search_optimum(rates, costs, 12, 2.0, way, 3, order)
+        cost = plan_cost(rates, costs, 12, 2.0, way, order, chosen)
+        assert cost <= planned(near_optimal, rates, costs, 2.0, way) + 1e-12
+        cut += not proven
+        if proven:
+            assert cost == pytest.approx(planned(optimum, rates, costs, 2.0, way))
+    assert cut > 0

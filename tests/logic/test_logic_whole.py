@@ -94,12 +94,22 @@ def test_the_quick_way_for_plain_ands_leads_to_the_same_form(text: str) -> None:
 def test_constants() -> None:
     bind = Encoder().bind
     assert (unsuppressed(parse("true or a = 1"), bind), unsuppressed(parse("not true"), bind)) == (ALWAYS, NEVER)
-    assert binary(ALWAYS) == ALWAYS
+    assert (binary(ALWAYS), binary(NEVER)) == (ALWAYS, NEVER)
 
 
 def test_what_comes_twice_in_a_parity_is_false_or_unknown() -> None:
     form = unsuppressed(parse("a = 1 xor a = 1"), Encoder().bind)
     assert [value(form, event) for event in ({"a": 1}, {"a": 2}, {})] == [False, False, None]
+
+
+@pytest.mark.parametrize("word", ["xor", "xnor"])
+def test_what_two_operands_a_node_make_equal_cancels(word: str) -> None:
+    """`a and b and c` is joined as `(a and b) and c` is written: one node then, of which a parity has two."""
+    tree = parse(f"(a = 1 and b = 1 and c = 1) {word} ((a = 1 and b = 1) and c = 1)")
+    form = binary(unsuppressed(tree, Encoder().bind))
+    events = [{"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 0, "c": 1}, {"a": 1, "b": 1}, {}]
+    assert [value(form, event) for event in events] == [evaluate(tree, event) for event in events]
+    assert all(len(set(children)) == len(children) for children in form.children)
 
 
 def test_depth_and_width() -> None:
