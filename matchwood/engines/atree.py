@@ -58,7 +58,7 @@ class ATree(UnitTable, Structure):
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self.settings = self._checked(options or {})
+        self._configure(options)
         self.nodes, self.leaf_lists = Nodes(), LeafLists()
         self._roots = Growable(np.int32)
         self._always = -1

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines.bounds import BoundTable
+from matchwood.engines.published import AS_PUBLISHED, asked, resolved
 from matchwood.engines.scoring import Contest, Ranked
 from matchwood.engines.workspace import Workspace
 from matchwood.errors import InvalidArgument
@@ -89,17 +90,32 @@ class Structure(ABC):
     history: History | None = None
     """The events matched so far, where somebody keeps account of them."""
 
+    published: ClassVar[Mapping[str, Any]] = {}
+    """The values of options that make the engine the system of its paper: what `as_published=True` stands for."""
+
     settings: dict[str, Any]
+    """Every option of the engine but `as_published`, which is resolved to the others."""
+    as_published: bool
+
+    def _configure(self, options: Mapping[str, Any] | None) -> None:
+        self.settings = self._checked(options or {})
+        self.as_published = asked(options or {}, self.name)
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """All options, sorted."""
+        return sorted([*cls.options, AS_PUBLISHED])
 
     @classmethod
     def _checked(cls, options: Mapping[str, Any]) -> dict[str, Any]:
-        unknown = sorted(set(options) - set(cls.options))
+        unknown = sorted(set(options) - set(cls.option_names()))
         if unknown:
-            known = ", ".join(sorted(cls.options)) or "none"
+            known = ", ".join(cls.option_names())
             raise InvalidArgument(f"engine {cls.name!r} has no option {unknown[0]!r} (its options: {known})")
-        for name, value in options.items():
+        given = resolved(options, cls.published, cls.name)
+        for name, value in given.items():
             cls._check_value(name, value)
-        return {**cls.options, **options}
+        return {**cls.options, **given}
 
     @classmethod
     def _check_value(cls, name: str, value: Any) -> None:
@@ -180,7 +196,7 @@ class Engine(Structure):
 
     def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
         self.store = store
-        self.settings = self._checked(options or {})
+        self._configure(options)
 
     @abstractmethod
     def insert(self, units: NDArray[np.int32]) -> None:

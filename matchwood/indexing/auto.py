@@ -47,7 +47,7 @@ LEAST_SAMPLE = 64
 
 def engines_for(options: Mapping[str, Any]) -> list[str]:
     """The engines that have all of these options; InvalidArgument if there is none, or if a value is wrong."""
-    known = {name: set(engine_class(name).options) for name in engine_names()}
+    known = {name: set(engine_class(name).option_names()) for name in engine_names()}
     unknown = sorted(set(options) - set().union(*known.values()))
     if unknown:
         raise InvalidArgument(f"engine 'auto' has no option {unknown[0]!r} (it has those of all engines, and no other)")

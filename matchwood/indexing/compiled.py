@@ -18,6 +18,7 @@ from matchwood.encoding.plain_rules import PlainRules
 from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Work, Workspace, engine_class
 from matchwood.engines._rooms import arrays_of, headers_of, restore_rooms
 from matchwood.engines.bounds import BoundTable
+from matchwood.engines.published import AS_PUBLISHED
 from matchwood.engines.scoring import Ranked
 from matchwood.indexing.batches import Batch
 from matchwood.indexing.bounding import batch_bounds
@@ -362,6 +363,7 @@ class CompiledMatcher:
         own, forms = self.engine.stats(), self.forms.stats()
         beside = 0 if self.over is None else forms["bytes_index"]
         return {
+            "options": {AS_PUBLISHED: self.engine.as_published, **self.engine.settings},
             "units": self.conjunctions.live + self.forms.live,
             "fallback_rules": 0 if self.over is None else self.table.stats()["form_rules"],
             "bytes_verify": self.conjunctions.bytes_verify + self.forms.bytes_verify,

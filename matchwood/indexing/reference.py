@@ -14,6 +14,7 @@ from matchwood.engines import oracle_find
 from matchwood.engines.base import Work
 from matchwood.engines.oracle import evaluate
 from matchwood.engines.oracle_scores import score
+from matchwood.engines.published import AS_PUBLISHED, asked
 from matchwood.engines.scoring import Ranked
 from matchwood.errors import EventError, InvalidArgument, LimitExceeded
 from matchwood.indexing.batches import Batch
@@ -41,8 +42,10 @@ class OracleMatcher:
     given: RuleWeights | None = None
 
     def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
-        if options:
-            raise InvalidArgument(f"engine 'oracle' has no option {next(iter(options))!r} (its options: none)")
+        unknown = sorted(set(options) - {AS_PUBLISHED})
+        if unknown:
+            raise InvalidArgument(f"engine 'oracle' has no option {unknown[0]!r} (its options: {AS_PUBLISHED})")
+        self._as_published = asked(options, self.name)
         self.encoder, self.table = encoder, table
         self.work = WorkCounters()
         self._trees: dict[int, Expression] = {}
@@ -133,6 +136,7 @@ class OracleMatcher:
 
     def stats(self) -> dict[str, Any]:
         return {
+            "options": {AS_PUBLISHED: self._as_published},
             "units": len(self._trees),
             "fallback_rules": 0,
             "bytes_verify": 0,

@@ -103,12 +103,16 @@ class ShardedIndex(Index):
     def stats(self) -> dict[str, Any]:
         """Counts, bytes and the work done so far, as plain data; those of the shards are added up.
 
-        What each shard has chosen, and its health, is told shard by shard.
+        What each shard has chosen, and its health, is told shard by shard; so are the options where they differ.
         """
         if self._is_gathered:
             return super().stats()
         every = [index.stats() for index in self._shards.shards]
-        apart: dict[str, Any] = {key: self._by_shard(every, key) for key in ("choice", "health") if key in every[0]}
+        told = ("choice", "health", "options")
+        apart: dict[str, Any] = {key: self._by_shard(every, key) for key in told if key in every[0]}
+        options = list(apart["options"].values())
+        if all(each == options[0] for each in options):
+            apart["options"] = options[0]
         return {**_added(every), **apart, "rules": len(self), "shards": len(every)}
 
     def _by_shard(self, every: list[dict[str, Any]], key: str) -> dict[str, Any]:

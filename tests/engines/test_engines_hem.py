@@ -300,7 +300,7 @@ def test_many_dimensions_are_warned_of() -> None:
         ({"grid": 0}, "must be from 1 to 1000"),
         ({"grid": True}, "must be an integer"),
         ({"collect": 1}, "must be True or False"),
-        ({"tau": 80}, "its options: collect, direct_cost, grid, plan"),
+        ({"tau": 80}, "its options: as_published, collect, direct_cost, grid, plan"),
     ],
 )
 def test_options_are_checked(options: dict[str, Any], message: str) -> None:
