@@ -12,6 +12,7 @@ from typing import Any
 
 from matchwood.bench.betree_changes import changing
 from matchwood.bench.betree_find import finding
+from matchwood.bench.betree_orders import ordering
 from matchwood.bench.betree_plan import AS_PUBLISHED, BASELINE, GAINS, PAPER, SIZES, VARIANTS, Case, cases, engines_of
 from matchwood.bench.encoded_rules import Encoded, check, encoded
 from matchwood.bench.frame import Part, Place
@@ -37,6 +38,7 @@ def parts(scale: str) -> list[Part]:
         Part("ads", partial(_advertisements, scale), (Place("ads"),)),
         Part("find", partial(finding, size), (Place("expressive events"),)),
         Part("changes", partial(changing, size), (Place("changes"),)),
+        Part("orders", partial(ordering, size), (Place("orders"),)),
     ]
 
 

@@ -214,6 +214,7 @@ def free_partition(tree: Any, partition: Any) -> None:
     cluster, before, after = nodes[at + PLACE], nodes[at + PREVIOUS], nodes[at + NEXT]
     if len(tree.partition_notes) > 0:
         add_loss(tree, cluster, -tree.partition_notes[NOTE * partition + LOSS])
+        forget(tree.partition_notes, partition)
     strike(tree, partition_key(cluster, nodes[at + ATTRIBUTE]))
     if before == NONE:
         parents[CLUSTER * cluster + FIRST] = after
