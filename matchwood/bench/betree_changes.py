@@ -1,7 +1,8 @@
 """Workloads that change (8.6.12): rules of one distribution give way to those of another, one by one, and come back.
 
 The events are half uniform and half Zipf throughout. Matching time must return with the first workload, and it does not
-matter to the answers what the tree has been through: a tree that is built anew of the same rules gives the same.
+matter to the answers what the tree has been through: a tree that is built anew of the same rules gives the same. Each
+tree is measured with its adjustment on and off.
 """
 
 from __future__ import annotations
@@ -19,32 +20,40 @@ from matchwood.bench.setup import concatenated
 from matchwood.encoding import Encoder, Schema
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import ConjunctionStore, engine_class
+from matchwood.engines.betree import PUBLISHED
 from matchwood.workloads.begen import begen
 
-ADAPTING: dict[str, Any] = {"batch": False, "window": 10_000, "reinsertion": 0.05}
-"""The adaptive policy, and the paper's rate of reinsertion."""
+_OFF = {**PUBLISHED, "node_window": 0.0}
+TREES: dict[str, dict[str, Any]] = {
+    "as published": {"as_published": True, "batch": False, "reinsertion": 0.05},
+    "as published, adjustment off": {**_OFF, "batch": False},
+    "large leaves, adjusting": {"batch": False, "node_window": 0.1, "reinsertion": 0.05},
+    "large leaves, adjustment off": {"batch": False},
+}
+"""Trees into which rules come one by one: with the paper's window and rate of reinsertion, and with neither."""
 
 STEPS = 4
 """Measurements on the way from one workload to the other."""
 
 
 def changing(size: Scale) -> list[dict[str, Any]]:
-    """Rows for uniform to Zipf and back, and for Zipf to uniform and back."""
-    return [row for start in ("uniform", "zipf") for row in _there_and_back(start, size)]
+    """Rows for uniform to Zipf and back, and for Zipf to uniform and back, of each of the TREES."""
+    return [row for start in ("uniform", "zipf") for name in TREES for row in _there_and_back(start, name, size)]
 
 
-def _there_and_back(start: str, size: Scale) -> list[dict[str, Any]]:
+def _there_and_back(start: str, tree: str, size: Scale) -> list[dict[str, Any]]:
     other = {"uniform": "zipf", "zipf": "uniform"}[start]
     store, (first, second), events = _both((start, other), size)
-    engine = engine_class("betree")(store, ADAPTING)
+    engine = engine_class("betree")(store, TREES[tree])
+    measured = partial(_measured, engine, events, size, tree)
     insert_s, _ = timed(lambda: engine.insert(first))
-    rows = [_measured(engine, events, f"{start}", first, size, insert_s)]
+    rows = [measured(f"{start}", first, insert_s)]
     for out, into, way in ((first, second, f"{start} to {other}"), (second, first, f"{other} back to {start}")):
         for step in range(STEPS):
             change_s, _ = timed(partial(_swap, engine, out, into, step))
             share = (step + 1) / STEPS
             live = np.concatenate((out[round(share * len(out)) :], into[: round(share * len(into))]))
-            rows.append(_measured(engine, events, f"{way}, {share:.0%}", live, size, change_s))
+            rows.append(measured(f"{way}, {share:.0%}", live, change_s))
     return rows
 
 
@@ -87,7 +96,7 @@ def _swap(engine: Any, out: NDArray[np.int32], into: NDArray[np.int32], step: in
 
 
 def _measured(
-    engine: Any, events: EncodedEvents, name: str, live: NDArray[np.int32], size: Scale, change_s: float
+    engine: Any, events: EncodedEvents, size: Scale, tree: str, name: str, live: NDArray[np.int32], change_s: float
 ) -> dict[str, Any]:
     found = measure_engine(engine, events, size.seconds)
     problems = engine.nodes.audit(engine.store.view(), engine.store.attributes)
@@ -97,7 +106,7 @@ def _measured(
         raise WrongAnswer(f"the tree of {name!r} is not that of its rules {problems}")
     stats = engine.stats()
     return {
-        "engine": "betree, changing",
+        "engine": f"betree, changing, {tree}",
         "workload": name,
         "rules": len(live),
         "events": found.events,

@@ -15,6 +15,7 @@ from matchwood.engines._betree_layout import (
     CHAIN,
     CLUSTER,
     COUNT,
+    COVERED,
     EXACT,
     FIRST,
     FLAGS,
@@ -23,11 +24,14 @@ from matchwood.engines._betree_layout import (
     LEFT,
     LEVEL,
     LEVELS,
+    LOSS,
     LOW,
     MASK,
     NEXT,
     NONE,
+    NOTE,
     NUMBER,
+    OTHERS,
     OWNER,
     PARTITION,
     PLACE,
@@ -42,7 +46,7 @@ from matchwood.engines._betree_layout import (
     WHOLE,
 )
 from matchwood.engines._betree_node_kernels import bucket_key, find, partition_key
-from matchwood.engines._betree_place_kernels import fits_a_half, is_exact, locate, usable
+from matchwood.engines._betree_place_kernels import fits_a_half, is_exact, locate, usable, way_to
 from matchwood.engines._record_kernels import hull
 
 (SAFE, BAD_BUCKET, BAD_LEAF, BAD_PARTITION, BAD_TABLE, BAD_CHAIN) = range(6)
@@ -182,17 +186,21 @@ BROKEN = (
     "does not enclose a rule below it",
     "is not the smallest bucket for a rule below it",
     "repeats an attribute of its path",
-    "miscounts the rules below it",
+    "has a p-node that miscounts what is below it",
 )
 
 
+COUNTED = 4
+"""Numbers that are counted anew for each p-node: rules, predicates subsumed and covered, losses below it."""
+
+
 @kernel
-def audit_unit(tree: Any, conjunctions: Any, unit: Any, counts: Any, subsumed: Any, stamp: Any) -> Any:
+def audit_unit(tree: Any, conjunctions: Any, unit: Any, counted: Any, stamp: Any) -> Any:
     """Whether a unit is in its home bucket all the way up; returns the c-node that is wrong and how, or (NONE,
     SOUND)."""
     nodes = tree.clusters
     cluster = np.int64(tree.homes[unit])
-    owner = nodes[CLUSTER * cluster + OWNER]
+    owner, home = nodes[CLUSTER * cluster + OWNER], cluster
     while owner != NONE:
         at, attribute = CLUSTER * cluster, tree.partitions[PARTITION * owner + ATTRIBUTE]
         level, number = np.int64(nodes[at + LEVEL]), np.int64(nodes[at + NUMBER])
@@ -210,17 +218,51 @@ def audit_unit(tree: Any, conjunctions: Any, unit: Any, counts: Any, subsumed: A
         if nodes[at + FLAGS] & EXACT != 0:
             if not is_exact(conjunctions.records, record) or high - low != np.int64(1) << level:
                 return cluster, NOT_HOME
-            subsumed[owner] += 1
         elif nodes[at + FLAGS] & SPLIT != 0 and fits_a_half(low, high, level):
             return cluster, NOT_HOME
-        counts[owner] += 1
         cluster = np.int64(tree.partitions[PARTITION * owner + PLACE])
         owner = nodes[CLUSTER * cluster + OWNER]
+    subsumed, covered = way_to(nodes, tree.partitions, home)
+    _count_up(tree, home, counted, 0, 1)
+    _count_up(tree, home, counted, 1, subsumed)
+    _count_up(tree, home, counted, 2, covered)
     return np.int64(NONE), SOUND
 
 
 @kernel
-def audit_tree(tree: Any, conjunctions: Any, seen: Any, seen_partitions: Any, counts: Any, subsumed: Any) -> Any:
+def _count_up(tree: Any, cluster: Any, counted: Any, which: Any, number: Any) -> None:
+    """Add a number for all p-nodes above a c-node."""
+    owner = tree.clusters[CLUSTER * cluster + OWNER]
+    while owner != NONE:
+        counted[which, owner] += number
+        owner = tree.clusters[CLUSTER * tree.partitions[PARTITION * owner + PLACE] + OWNER]
+
+
+@kernel
+def _count_losses(tree: Any, seen: Any, seen_partitions: Any, counted: Any) -> None:
+    """The losses of all nodes, for each p-node above."""
+    for cluster in range(len(seen)):
+        if seen[cluster]:
+            lost = tree.cluster_notes[NOTE * cluster + LOSS] + tree.cluster_notes[NOTE * cluster + OTHERS]
+            _count_up(tree, cluster, counted, 3, lost)
+    for partition in range(len(seen_partitions)):
+        if seen_partitions[partition]:
+            place = np.int64(tree.partitions[PARTITION * partition + PLACE])
+            _count_up(tree, place, counted, 3, tree.partition_notes[NOTE * partition + LOSS])
+
+
+@kernel
+def _is_counted(tree: Any, partition: Any, counted: Any) -> bool:
+    """Whether a p-node knows what was counted anew."""
+    at, nodes = PARTITION * partition, tree.partitions
+    right = nodes[at + RULES] == counted[0, partition] and nodes[at + SUBSUMED] == counted[1, partition]
+    if len(tree.partition_notes) > 0:
+        right = right and tree.partition_notes[NOTE * partition + OTHERS] == counted[3, partition]
+    return right and nodes[at + COVERED] == counted[2, partition]
+
+
+@kernel
+def audit_tree(tree: Any, conjunctions: Any, seen: Any, seen_partitions: Any, counted: Any) -> Any:
     """The invariance: every rule in the smallest bucket that encloses it, no open leaf bucket partitioned; and the
     counts.
 
@@ -238,13 +280,12 @@ def audit_tree(tree: Any, conjunctions: Any, seen: Any, seen_partitions: Any, co
             return np.int64(cluster), OVERFULL
     for unit in range(len(tree.homes)):
         if tree.homes[unit] != NONE:
-            cluster, problem = audit_unit(tree, conjunctions, unit, counts, subsumed, unit + 1)
+            cluster, problem = audit_unit(tree, conjunctions, unit, counted, unit + 1)
             if problem != SOUND:
                 return cluster, problem
+    if len(tree.cluster_notes) > 0:
+        _count_losses(tree, seen, seen_partitions, counted)
     for partition in range(len(seen_partitions)):
-        at = PARTITION * partition
-        if seen_partitions[partition]:
-            right = tree.partitions[at + RULES] == counts[partition]
-            if not right or tree.partitions[at + SUBSUMED] != subsumed[partition]:
-                return np.int64(tree.partitions[at + PLACE]), MISCOUNTED
+        if seen_partitions[partition] and not _is_counted(tree, partition, counted):
+            return np.int64(tree.partitions[PARTITION * partition + PLACE]), MISCOUNTED
     return np.int64(NONE), SOUND

@@ -32,6 +32,7 @@ from matchwood.engines._betree_layout import (
     NEED_PAIRS,
     NEED_PARTITIONS,
     NONE,
+    OFFERED,
     OWNER,
     PARTITION,
     PARTITIONS,
@@ -44,10 +45,10 @@ from matchwood.engines._betree_layout import (
     STAMP,
     WHOLE,
 )
-from matchwood.engines._betree_node_kernels import enqueue, find, link, new_partition, partition_key, unlink
+from matchwood.engines._betree_node_kernels import enqueue, find, forget_cluster, link, new_partition, partition_key, unlink
 from matchwood.engines._betree_place_kernels import (
     bucket_of,
-    count_rule,
+    count_units,
     draw,
     half_of,
     has_free_equality,
@@ -216,9 +217,9 @@ def _move(tree: Any, conjunctions: Any, cluster: Any, attribute: Any, settings: 
                     low, high = hull(records, conjunctions.intervals, at)
                     scratch.losses[records[at] >> FLAG_BITS] -= _cells(low, high)
                 scratch.weights[records[at] >> FLAG_BITS] -= _weight(records, at, settings)
-        unlink(tree, unit)
-        bucket = bucket_of(tree, conjunctions, locate(conjunctions, unit, attribute), partition, settings)
-        count_rule(tree, partition, bucket, 1, settings)
+        take_out(tree, unit)
+        bucket = np.int64(bucket_of(tree, conjunctions, locate(conjunctions, unit, attribute), partition, settings))
+        count_units(tree, bucket, 1)
         link(tree, unit, bucket)
 
 
@@ -277,14 +278,20 @@ def _resize(tree: Any, cluster: Any, settings: Any) -> None:
 
 @bare_kernel
 def _reinsert(tree: Any, conjunctions: Any, cluster: Any, settings: Any) -> Any:
-    """Let some rules of a leaf look for a place again before it is cut (5.2); False for want of room."""
+    """Let some rules of a leaf look for a place again before it is cut (5.2); False for want of room.
+
+    Once for each cut, though it be tried again for want of room after this.
+    """
+    if tree.clusters[CLUSTER * cluster + FLAGS] & OFFERED != 0:
+        return True
     if not _room(tree, tree.clusters[CLUSTER * cluster + COUNT] + 2, 1):
         return False
+    tree.clusters[CLUSTER * cluster + FLAGS] |= OFFERED
     unit = tree.clusters[CLUSTER * cluster + HEAD]
     while unit != NONE:
         following = tree.after[unit]
         if draw(tree.random) < settings.reinsertion:
-            take_out(tree, unit, settings)
+            take_out(tree, unit)
             insert_below(tree, conjunctions, unit, settings)
             tree.state[REINSERTED] += 1
         unit = following
@@ -327,6 +334,7 @@ def _cut(tree: Any, conjunctions: Any, cluster: Any, settings: Any, scratch: Any
     if not _part(tree, conjunctions, cluster, settings, scratch):
         return False
     _resize(tree, cluster, settings)
+    forget_cluster(tree, cluster)
     return True
 
 
@@ -340,11 +348,13 @@ def settle(tree: Any, conjunctions: Any, settings: Any, scratch: Any) -> Any:
         state[QUEUE] -= 1
         nodes[at + FLAGS] &= ~QUEUED
         if nodes[at + FLAGS] & GONE != 0 or nodes[at + COUNT] <= nodes[at + CAPACITY] or cluster == ALWAYS:
+            nodes[at + FLAGS] &= ~OFFERED
             continue
         if not _cut(tree, conjunctions, cluster, settings, scratch):
             if nodes[at + FLAGS] & QUEUED == 0:
                 enqueue(tree, cluster)
             return False
+        nodes[at + FLAGS] &= ~OFFERED
     return True
 
 

@@ -47,15 +47,31 @@ PARTITION = 10
     TOP,  # the bucket of the whole domain
     CHAIN,  # the first of its buckets in the hash table
     RULES,  # units below it
-    SUBSUMED,  # of these, the ones whose predicate is exactly a bucket
+    SUBSUMED,  # predicates of these, on the whole way from the root to their leaves, that are exactly a bucket
     NEXT,  # p-node of the same c-node
     PREVIOUS,
-    EVENTS,  # that came by in the present window
+    COVERED,  # the other predicates on the ways to their leaves: a bucket encloses them (13)
 ) = range(PARTITION)
 
-EXACT, SPLIT, WHOLE, QUEUED, DIRTY, GONE, STALE = 1, 2, 4, 8, 16, 32, 64
+NOTE = 7
+(
+    SEEN,  # events that reached the node in its present window
+    CHANGED,  # units that came or went below it in that window
+    SPENT,  # predicate evaluations at or below it, in that window, of candidates that were false
+    LEAF_SPENT,  # of a c-node: those in its own leaf
+    LOSS,  # a reaching event, in its last window (11)
+    OTHERS,  # of a c-node: the loss of its leaf, the paper's l-node; of a p-node: the losses of all nodes below it
+    WAITING,  # whether its window is over, so that it is to be ranked at the next change
+) = range(NOTE)
+"""What matching told of a node; it begins with the node and dies with it."""
+
+LOSS_UNIT = 2.0**-16
+"""Losses are whole numbers of this: sums of them are exact, whatever comes and goes."""
+
+EXACT, SPLIT, WHOLE, QUEUED, DIRTY, GONE, STALE, OFFERED = 1, 2, 4, 8, 16, 32, 64, 128
 """Flags: in the hash table; cut in halves; never to be cut; waits to be settled; its rows are out of date; free; its
-rows hold units that are gone, or have no room for those that came."""
+rows hold units that are gone, or have no room for those that came; some of its units were reinserted for the cut that
+it waits for."""
 
 NONE, OUTSIDE = -1, -1
 ROOT, ALWAYS = 0, 1
@@ -64,6 +80,7 @@ ROOT, ALWAYS = 0, 1
 CLUSTERS, FREE_CLUSTER, PARTITIONS, FREE_PARTITION, ENTRIES, QUEUE, UNCLEAN, STAMP, POOL, WASTE = range(10)
 NEED_CLUSTERS, NEED_PARTITIONS, NEED_PAIRS = range(10, 13)
 SPLITS, CUTS, MERGES, DISSOLVED, EXTENDED, RECYCLED, REINSERTED, EXPLORED = range(13, 21)
+RECYCLED_LEAVES, RECYCLED_BUCKETS = 21, 22
 """The numbers in `state`: nodes in use and the first free ones, entries of the table, c-nodes that wait, c-nodes with
 rows out of date, the last mark; integers of the pool in use and lost; what a kernel stopped for; what was done how
 often."""
@@ -79,12 +96,13 @@ class Tree(NamedTuple):
     `keys`, `values`  the hash table: (c-node, attribute) to p-node, (p-node, block) to c-node
     `homes`           the c-node of each unit, OUTSIDE if it is not indexed
     `after`, `before` the neighbours of a unit in its leaf
-    `ranks`           of each p-node, by which an attribute is chosen (10)
     `state`           numbers, as above
     `queue`, `unclean`  c-nodes to be settled, and those whose rows are out of date
     `marks`           by attribute: STAMP if it is used on the present path
     `random`          the state of the generator
     `feedback`        by attribute: what its p-nodes lost, a rule and event
+    `cluster_notes`, `partition_notes`  what matching told of each node, as above; empty if nobody wants to know
+    `due`             nodes that wait to be ranked: how many, and then c-nodes, and p-nodes as -1 - number
     """
 
     clusters: NDArray[np.int32]
@@ -94,13 +112,15 @@ class Tree(NamedTuple):
     homes: NDArray[np.int32]
     after: NDArray[np.int32]
     before: NDArray[np.int32]
-    ranks: NDArray[np.float64]
     state: NDArray[np.int64]
     queue: NDArray[np.int32]
     unclean: NDArray[np.int32]
     marks: NDArray[np.int64]
     random: NDArray[np.uint64]
     feedback: NDArray[np.float64]
+    cluster_notes: NDArray[np.int64]
+    partition_notes: NDArray[np.int64]
+    due: NDArray[np.int64]
 
 
 TYPES: dict[str, Any] = {
@@ -111,13 +131,15 @@ TYPES: dict[str, Any] = {
     "homes": np.int32,
     "after": np.int32,
     "before": np.int32,
-    "ranks": np.float64,
     "state": np.int64,
     "queue": np.int32,
     "unclean": np.int32,
     "marks": np.int64,
     "random": np.uint64,
     "feedback": np.float64,
+    "cluster_notes": np.int64,
+    "partition_notes": np.int64,
+    "due": np.int64,
 }
 
 
@@ -136,8 +158,8 @@ class Settings(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How leaves are laid out and evaluated; `kind` is a number of EVALUATIONS, `noting` keeps account of false
-    candidates."""
+    """How leaves are laid out and evaluated; `kind` is a number of EVALUATIONS, `noting` keeps account of what false
+    candidates cost."""
 
     kind: int
     blocks: bool
@@ -151,6 +173,21 @@ class Memory(NamedTuple):
     passed: NDArray[np.uint64]
     failed: NDArray[np.uint64]
     done: NDArray[np.int32]
+
+
+class Noted(NamedTuple):
+    """What one match call tells of the nodes that its events reached; all 0 between calls, and empty if nobody asks.
+
+    `leaves`      by c-node, three numbers: events that reached it, and the evaluations for its false candidates; hits
+    `partitions`  by p-node: events that reached it
+    `reached`     the c-nodes with numbers, and the p-nodes, as -1 - number, in the order of first visits
+    `homes`       the c-node of each unit
+    """
+
+    leaves: NDArray[np.int64]
+    partitions: NDArray[np.int64]
+    reached: NDArray[np.int32]
+    homes: NDArray[np.int32]
 
 
 class Scratch(NamedTuple):

@@ -17,9 +17,8 @@ from matchwood.engines._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines._tail_kernels import LINE, TAIL_START
 from matchwood.engines._verify_kernels import passes, verify
 
-EVALUATED, REUSED, COVERED, COVERED_FALSE, NOTED, TALLY = range(6)
-"""Predicates evaluated lazily, and found evaluated; candidates by covered predicates, and the false ones among them;
-notes for the ranking; how many numbers there are."""
+EVALUATED, REUSED, NOTED, TALLY = range(4)
+"""Predicates evaluated lazily, and found evaluated; nodes that the ranking is told of; how many numbers there are."""
 
 PASSING = 4096
 """Candidates that are verified together, after their tails have been touched."""

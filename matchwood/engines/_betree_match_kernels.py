@@ -11,7 +11,6 @@ from matchwood.engines._betree_layout import (
     ALWAYS,
     CLUSTER,
     COUNT,
-    EXACT,
     FLAGS,
     HIGH,
     LEFT,
@@ -26,8 +25,6 @@ from matchwood.engines._betree_layout import (
     TOP,
 )
 from matchwood.engines._betree_leaf_kernels import (
-    COVERED,
-    COVERED_FALSE,
     EVALUATED,
     NOTED,
     PASSING,
@@ -41,6 +38,7 @@ from matchwood.engines._betree_leaf_kernels import (
     verify_stored,
 )
 from matchwood.engines._betree_node_kernels import bucket_key, find, partition_key
+from matchwood.engines._betree_note_kernels import EVALUATIONS, HITS, LEAF, note_leaf, note_partition, spent_on
 from matchwood.engines._betree_predicate_kernels import restore_nulls, select_rows
 from matchwood.engines._betree_row_kernels import LEAF_START, attribute_bit, row_width
 from matchwood.engines._tail_kernels import fetch_tails, verify_tails
@@ -81,7 +79,9 @@ def _search(
 
 
 @bare_kernel
-def _reach(shape: Any, events: Any, event: Any, present: Any, attributes: Any, reached: Any) -> Any:
+def _reach(
+    shape: Any, events: Any, event: Any, present: Any, attributes: Any, form: Any, noted: Any, tally: Any, reached: Any
+) -> Any:
     """All c-nodes whose buckets hold an event, the root and Z included; returns how many."""
     nodes, partitions, keys, values = shape.clusters, shape.partitions, shape.keys, shape.values
     begin, end = events.offsets[event], events.offsets[event + 1]
@@ -99,6 +99,8 @@ def _reach(shape: Any, events: Any, event: Any, present: Any, attributes: Any, r
             partition = find(keys, values, partition_key(cluster, attribute))
             if partition != NONE:
                 label = events.labels[pair]
+                if form.noting:
+                    tally[NOTED] = note_partition(noted, partition, tally[NOTED])
                 count = _search(nodes, partitions, keys, values, partition, label, present, reached, count)
     return count
 
@@ -145,9 +147,30 @@ def _verify(
 
 
 @bare_kernel
+def _decide(
+    conjunctions: Any, shape: Any, known: Any, form: Any, passing: Any, count: Any, labels: Any, result: Any,
+    memory: Any, noted: Any, tally: Any, units: Any, used: Any,
+) -> Any:  # fmt: skip
+    """The same, and note in their leaves which of them hit, and what the others have cost."""
+    nodes, partitions, pool = shape.clusters, shape.partitions, shape.pool
+    end = _verify(conjunctions, known, form, pool, passing, count, labels, result, memory, tally, units, used)
+    for place in range(count if form.noting else 0):
+        unit = np.int64(passing[place])
+        if form.blocks:
+            unit = np.int64(pool[unit])
+        home = np.int64(noted.homes[unit])
+        if used < end and units[used] == unit:
+            noted.leaves[LEAF * home + HITS] += 1
+            used += 1
+        else:
+            noted.leaves[LEAF * home + EVALUATIONS] += spent_on(conjunctions, nodes, partitions, home, unit, labels)
+    return end
+
+
+@bare_kernel
 def _scan(
     conjunctions: Any, shape: Any, known: Any, form: Any, reached: Any, count: Any, bloom: Any, labels: Any,
-    result: Any, memory: Any, passing: Any, notes: Any, tally: Any, units: Any, used: Any, work: Any,
+    result: Any, memory: Any, passing: Any, noted: Any, tally: Any, units: Any, used: Any, work: Any,
 ) -> Any:  # fmt: skip
     """All hits in the leaves reached, behind `used`; returns the new end."""
     nodes, pool, width, waiting = shape.clusters, shape.pool, row_width(form), 0
@@ -157,27 +180,29 @@ def _scan(
         fetch_rows(pool, start, start + np.int64(nodes[at + COUNT]) * width)
     for place in range(count):
         at = CLUSTER * np.int64(reached[place])
-        rows, start, before = np.int64(nodes[at + COUNT]), np.int64(nodes[at + START]) + LEAF_START, used
-        stop = start + rows * width
+        rows, start = np.int64(nodes[at + COUNT]), np.int64(nodes[at + START]) + LEAF_START
+        stop, failed = start + rows * width, np.int64(0)
         work[1] += rows
         while start < stop:
-            end = min(stop, start + (PASSING - waiting) * width)
+            end, before, tested = min(stop, start + (PASSING - waiting) * width), waiting, work[2]
             waiting = _collect(pool, form, start, end, bloom, labels, result, passing, waiting, work)
+            failed += (work[2] - tested) - (waiting - before)
             start = end
-            if waiting == PASSING or form.noting:
-                used = _verify(
-                    conjunctions, known, form, pool, passing, waiting, labels, result, memory, tally, units, used
-                )
+            if waiting == PASSING:
+                used = _decide(
+                    conjunctions, shape, known, form, passing, waiting, labels, result, memory, noted, tally, units,
+                    used,
+                )  # fmt: skip
                 waiting = 0
-        if form.noting and rows > 0:
-            _note(nodes, reached[place], rows, rows - used + before, notes, tally)
-    return _verify(conjunctions, known, form, pool, passing, waiting, labels, result, memory, tally, units, used)
+        if form.noting:
+            tally[NOTED] = note_leaf(noted, reached[place], failed, tally[NOTED])
+    return _decide(conjunctions, shape, known, form, passing, waiting, labels, result, memory, noted, tally, units, used)
 
 
 @kernel
 def match_tree(
     conjunctions: Any, shape: Any, known: Any, bitmap: Any, form: Any, live: Any, events: Any, first: Any, labels: Any,
-    reached: Any, result: Any, memory: Any, passing: Any, notes: Any, tally: Any, units: Any, offsets: Any, work: Any,
+    reached: Any, result: Any, memory: Any, passing: Any, noted: Any, tally: Any, units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while the most that one event can have fits."""
     used, evaluated = 0, 0
@@ -192,9 +217,9 @@ def match_tree(
                 bloom |= attribute_bit(events.attributes[pair], form.bloom_bits)
         if form.kind > 1:
             select_rows(events, event, bitmap, result)
-        count = _reach(shape, events, event, present, len(labels), reached)
+        count = _reach(shape, events, event, present, len(labels), form, noted, tally, reached)
         used = _scan(
-            conjunctions, shape, known, form, reached, count, bloom, labels, result, memory, passing, notes, tally,
+            conjunctions, shape, known, form, reached, count, bloom, labels, result, memory, passing, noted, tally,
             units, used, work,
         )  # fmt: skip
         clear(events, event, labels)
@@ -207,14 +232,3 @@ def match_tree(
         offsets[event - first + 1] = used
         work[0] += 1
     work[3], tally[EVALUATED] = used, evaluated
-
-
-@bare_kernel
-def _note(nodes: Any, cluster: Any, count: Any, false: Any, notes: Any, tally: Any) -> None:
-    """Remember how many candidates of a leaf were false, for the ranking; what does not fit is left out."""
-    if nodes[CLUSTER * np.int64(cluster) + FLAGS] & EXACT == 0:
-        tally[COVERED] += count
-        tally[COVERED_FALSE] += false
-    if 2 * tally[NOTED] + 2 <= len(notes):
-        notes[2 * tally[NOTED]], notes[2 * tally[NOTED] + 1] = cluster, false
-        tally[NOTED] += 1

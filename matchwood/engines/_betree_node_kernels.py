@@ -15,9 +15,9 @@ from matchwood.engines._betree_layout import (
     CLUSTER,
     CLUSTERS,
     COUNT,
+    COVERED,
     DIRTY,
     ENTRIES,
-    EVENTS,
     EXACT,
     FIRST,
     FLAGS,
@@ -29,11 +29,14 @@ from matchwood.engines._betree_layout import (
     LEFT,
     LEVEL,
     LEVELS,
+    LOSS,
     LOW,
     MASK,
     NEXT,
     NONE,
+    NOTE,
     NUMBER,
+    OTHERS,
     OUTSIDE,
     OWNER,
     PARTITION,
@@ -140,13 +143,40 @@ def new_cluster(tree: Any, owner: Any, up: Any, level: Any, number: Any, flags: 
     nodes[at + FLAGS], nodes[at + LEFT], nodes[at + RIGHT], nodes[at + HEAD] = flags, NONE, NONE, NONE
     nodes[at + COUNT], nodes[at + CAPACITY], nodes[at + LOW], nodes[at + HIGH] = 0, capacity, 2**31 - 1, 0
     nodes[at + START], nodes[at + ROOM], nodes[at + FIRST], nodes[at + MASK] = 0, 0, NONE, 0
+    forget(tree.cluster_notes, cluster)
     return cluster
+
+
+@bare_kernel
+def forget(notes: Any, node: Any) -> None:
+    """Forget what matching told of a node: a new one must not begin with what the last of its number lost."""
+    if len(notes) > 0:
+        notes[NOTE * node : NOTE * (node + 1)] = 0
+
+
+@bare_kernel
+def add_loss(tree: Any, cluster: Any, loss: Any) -> None:
+    """Count a loss in for all p-nodes above a c-node."""
+    owner = tree.clusters[CLUSTER * cluster + OWNER]
+    while loss != 0 and owner != NONE:
+        tree.partition_notes[NOTE * owner + OTHERS] += loss
+        owner = tree.clusters[CLUSTER * tree.partitions[PARTITION * owner + PLACE] + OWNER]
+
+
+@bare_kernel
+def forget_cluster(tree: Any, cluster: Any) -> None:
+    """Forget what matching told of a c-node and its leaf, and count its losses out above."""
+    if len(tree.cluster_notes) > 0:
+        at = NOTE * cluster
+        add_loss(tree, cluster, -tree.cluster_notes[at + LOSS] - tree.cluster_notes[at + OTHERS])
+        forget(tree.cluster_notes, cluster)
 
 
 @bare_kernel
 def free_cluster(tree: Any, cluster: Any) -> None:
     """Give a c-node back that nothing leads to any more."""
     at, nodes = CLUSTER * cluster, tree.clusters
+    forget_cluster(tree, cluster)
     tree.state[WASTE] += nodes[at + ROOM]
     nodes[at + FLAGS] = (nodes[at + FLAGS] & (QUEUED | DIRTY)) | GONE
     nodes[at + COUNT], nodes[at + ROOM], nodes[at + HEAD] = 0, 0, NONE
@@ -167,8 +197,8 @@ def new_partition(tree: Any, cluster: Any, attribute: Any) -> Any:
     at, first = PARTITION * partition, parents[CLUSTER * cluster + FIRST]
     nodes[at + PLACE], nodes[at + ATTRIBUTE], nodes[at + LEVELS] = cluster, attribute, 0
     nodes[at + TOP], nodes[at + CHAIN], nodes[at + RULES], nodes[at + SUBSUMED] = NONE, NONE, 0, 0
-    nodes[at + NEXT], nodes[at + PREVIOUS], nodes[at + EVENTS] = first, NONE, 0
-    tree.ranks[partition] = 0.0
+    nodes[at + NEXT], nodes[at + PREVIOUS], nodes[at + COVERED] = first, NONE, 0
+    forget(tree.partition_notes, partition)
     if first != NONE:
         nodes[PARTITION * first + PREVIOUS] = partition
     parents[CLUSTER * cluster + FIRST] = partition
@@ -182,6 +212,9 @@ def free_partition(tree: Any, partition: Any) -> None:
     """Take a p-node without buckets out of its c-node."""
     at, nodes, parents = PARTITION * partition, tree.partitions, tree.clusters
     cluster, before, after = nodes[at + PLACE], nodes[at + PREVIOUS], nodes[at + NEXT]
+    if len(tree.partition_notes) > 0:
+        add_loss(tree, cluster, -tree.partition_notes[NOTE * partition + LOSS])
+        forget(tree.partition_notes, partition)
     strike(tree, partition_key(cluster, nodes[at + ATTRIBUTE]))
     if before == NONE:
         parents[CLUSTER * cluster + FIRST] = after

@@ -14,19 +14,28 @@ from matchwood.engines._betree_layout import (
     ALWAYS,
     CHAIN,
     CLUSTER,
+    CLUSTERS,
+    COUNT,
+    COVERED,
     EXACT,
     EXPLORED,
     FLAGS,
     GENERIC,
+    GONE,
     HIGH,
     LEFT,
     LEVEL,
     LEVELS,
+    LOSS,
+    LOSS_UNIT,
     LOW,
     MASK,
     NONE,
+    NOTE,
+    OTHERS,
     OWNER,
     PARTITION,
+    PARTITIONS,
     PLACE,
     RIGHT,
     ROOT,
@@ -153,25 +162,69 @@ def widen(nodes: Any, cluster: Any, low: Any, high: Any) -> None:
 
 
 @bare_kernel
-def count_rule(tree: Any, partition: Any, cluster: Any, sign: Any, settings: Any) -> None:
-    """Count a unit in or out of a p-node, in whose bucket it is: what it gains (12) is added to the rank."""
-    subsumed = tree.clusters[CLUSTER * cluster + FLAGS] & EXACT != 0
-    tree.partitions[PARTITION * partition + RULES] += sign
-    tree.partitions[PARTITION * partition + SUBSUMED] += sign * subsumed
-    gain = 1.0 - settings.beta if subsumed else settings.beta
-    tree.ranks[partition] += sign * (1.0 - settings.alpha) * gain
+def way_to(clusters: Any, partitions: Any, cluster: Any) -> Any:
+    """How many buckets on the way to a c-node, itself included, are exactly a predicate, and how many enclose some."""
+    subsumed, covered = np.int64(0), np.int64(0)
+    owner = clusters[CLUSTER * cluster + OWNER]
+    while owner != NONE:
+        exact = clusters[CLUSTER * cluster + FLAGS] & EXACT != 0
+        subsumed, covered = subsumed + exact, covered + (not exact)
+        cluster = np.int64(partitions[PARTITION * owner + PLACE])
+        owner = clusters[CLUSTER * cluster + OWNER]
+    return subsumed, covered
 
 
 @bare_kernel
-def take_out(tree: Any, unit: Any, settings: Any) -> None:
-    """Take a unit out of its leaf, and out of the counts of all p-nodes above."""
-    cluster = tree.homes[unit]
-    unlink(tree, unit)
-    owner = tree.clusters[CLUSTER * cluster + OWNER]
+def count_in(tree: Any, cluster: Any, rules: Any, subsumed: Any, covered: Any) -> None:
+    """Count units, and the predicates on the ways to them, in for all p-nodes above a c-node; out if negative."""
+    owner, nodes = tree.clusters[CLUSTER * cluster + OWNER], tree.partitions
     while owner != NONE:
-        count_rule(tree, owner, cluster, -1, settings)
-        cluster = tree.partitions[PARTITION * owner + PLACE]
-        owner = tree.clusters[CLUSTER * cluster + OWNER]
+        at = PARTITION * owner
+        nodes[at + RULES] += rules
+        nodes[at + SUBSUMED] += subsumed
+        nodes[at + COVERED] += covered
+        owner = tree.clusters[CLUSTER * nodes[at + PLACE] + OWNER]
+
+
+@bare_kernel
+def count_units(tree: Any, cluster: Any, count: Any) -> None:
+    """Count units into the leaf of a c-node, or out of it if there are less than none."""
+    subsumed, covered = way_to(tree.clusters, tree.partitions, cluster)
+    count_in(tree, cluster, count, count * subsumed, count * covered)
+
+
+@bare_kernel
+def recount(tree: Any) -> None:
+    """Count all units anew, for a tree whose counts nobody vouches for."""
+    for partition in range(tree.state[PARTITIONS]):
+        at = PARTITION * partition
+        tree.partitions[at + RULES] = tree.partitions[at + SUBSUMED] = tree.partitions[at + COVERED] = 0
+    for cluster in range(tree.state[CLUSTERS]):
+        if tree.clusters[CLUSTER * cluster + FLAGS] & GONE == 0:
+            count_units(tree, cluster, np.int64(tree.clusters[CLUSTER * cluster + COUNT]))
+
+
+@bare_kernel
+def gain(subsumed: Any, covered: Any, settings: Any) -> Any:
+    """Equation 12, weighed against loss."""
+    return (1.0 - settings.alpha) * ((1.0 - settings.beta) * subsumed + settings.beta * covered)
+
+
+@bare_kernel
+def rank_of(tree: Any, partition: Any, settings: Any) -> Any:
+    """Equation 10: the gains of all leaves below a p-node, without the losses of all nodes there and of its own."""
+    at, lost = PARTITION * partition, np.int64(0)
+    if len(tree.partition_notes) > 0:
+        lost = tree.partition_notes[NOTE * partition + LOSS] + tree.partition_notes[NOTE * partition + OTHERS]
+    found = gain(tree.partitions[at + SUBSUMED], tree.partitions[at + COVERED], settings)
+    return found - settings.alpha * LOSS_UNIT * lost
+
+
+@bare_kernel
+def take_out(tree: Any, unit: Any) -> None:
+    """Take a unit out of its leaf, and out of the counts of all p-nodes above."""
+    count_units(tree, np.int64(tree.homes[unit]), -1)
+    unlink(tree, unit)
 
 
 @bare_kernel
@@ -209,7 +262,7 @@ def choose_partition(tree: Any, conjunctions: Any, unit: Any, cluster: Any, sett
 
     The one with the highest rank; or, with the probability that is left for exploring, any of those that would do.
     """
-    best, best_at, seen = np.int64(NONE), np.int64(NONE), 0
+    best, best_at, seen, highest = np.int64(NONE), np.int64(NONE), 0, -np.inf
     mask = np.uint32(tree.clusters[CLUSTER * cluster + MASK])
     if mask == 0:
         return best, best_at
@@ -227,11 +280,12 @@ def choose_partition(tree: Any, conjunctions: Any, unit: Any, cluster: Any, sett
         if found == NONE:
             continue
         seen += 1
-        chosen = best == NONE or tree.ranks[found] > tree.ranks[best]
+        rank = rank_of(tree, found, settings)
+        chosen = best == NONE or rank > highest
         if exploring and seen > 1:
             chosen = draw(tree.random) * seen < 1.0
         if chosen:
-            best, best_at = found, np.int64(at)
+            best, best_at, highest = found, np.int64(at), rank
     tree.state[EXPLORED] += exploring and seen > 1
     return best, best_at
 
@@ -259,5 +313,5 @@ def insert_below(tree: Any, conjunctions: Any, unit: Any, settings: Any) -> None
             break
         tree.marks[tree.partitions[PARTITION * partition + ATTRIBUTE_OF]] = tree.state[STAMP]
         cluster = np.int64(bucket_of(tree, conjunctions, at, partition, settings))
-        count_rule(tree, partition, cluster, 1, settings)
+    count_units(tree, cluster, 1)
     link(tree, unit, cluster)

@@ -12,17 +12,20 @@ from matchwood.engines._record_kernels import FLAG_BITS, SEVERAL, WIDTH, hash_re
 from matchwood.engines._verify_kernels import passes
 
 EMPTY = -1
+UNSEEN = -2
+"""The bit of a predicate without one: it is better evaluated lazily; or the bitmap was made without it."""
 
 
 @bare_kernel
 def number_predicates(
-    conjunctions: Any, units: Any, ids: Any, samples: Any, counts: Any, slots: Any, count: int
+    conjunctions: Any, units: Any, ids: Any, samples: Any, counts: Any, slots: Any, bits: Any, count: int
 ) -> Any:
-    """Give each constraint of these units the number of its predicate, and count it; returns how many there are then.
+    """Give each constraint of these units the number of its predicate, and count it; returns how many there are then,
+    how many orphans were revived, and how many of these the bitmap was made without.
 
     A predicate's sample is the position of one constraint that says it. There must be room for all to be new.
     """
-    records, intervals = conjunctions.records, conjunctions.intervals
+    records, intervals, revived, unseen = conjunctions.records, conjunctions.intervals, 0, 0
     mask = np.uint64(len(slots) - 1)
     for unit in units:
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
@@ -32,9 +35,12 @@ def number_predicates(
             if slots[slot] == EMPTY:
                 slots[slot], samples[count], counts[count] = count, position, 0
                 count += 1
+            elif counts[slots[slot]] == 0:
+                revived += 1
+                unseen += bits[slots[slot]] == UNSEEN
             ids[position] = slots[slot]
             counts[slots[slot]] += 1
-    return count
+    return count, revived, unseen
 
 
 @bare_kernel

@@ -20,6 +20,7 @@ from matchwood.engines._betree_layout import (
     CHAIN,
     CLUSTER,
     COUNT,
+    COVERED,
     DISSOLVED,
     EXACT,
     FIRST,
@@ -38,11 +39,12 @@ from matchwood.engines._betree_layout import (
     ROOT,
     RULES,
     SPLIT,
+    SUBSUMED,
     TOP,
     UP,
 )
 from matchwood.engines._betree_node_kernels import detach_cluster, free_partition, link, unlink
-from matchwood.engines._betree_place_kernels import count_rule, take_out, widen
+from matchwood.engines._betree_place_kernels import count_in, count_units, take_out, widen
 
 
 @bare_kernel
@@ -75,11 +77,10 @@ def _deepest(tree: Any, cluster: Any) -> Any:
 
 @bare_kernel
 def dissolve(tree: Any, partition: Any, displaced: Any, count: Any) -> Any:
-    """Free a p-node and all below it; its units are written behind the first `count` of `displaced`.
-
-    The counts of the p-nodes above still include them.
-    """
-    nodes = tree.clusters
+    """Free a p-node and all below it; its units are written behind the first `count` of `displaced`."""
+    nodes, at = tree.clusters, PARTITION * partition
+    rules, subsumed = tree.partitions[at + RULES], tree.partitions[at + SUBSUMED]
+    count_in(tree, tree.partitions[at + PLACE], -rules, -subsumed, -tree.partitions[at + COVERED])
     while True:
         bucket = _first_below(tree, partition)
         if bucket == NONE:
@@ -173,39 +174,34 @@ def tidy(tree: Any, cluster: Any, settings: Any) -> None:
 
 
 @bare_kernel
-def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced: Any) -> Any:
-    """Remove units; returns how many others are displaced, to be inserted again.
+def settle_loss(tree: Any, cluster: Any, merging: bool, settings: Any, displaced: Any, count: Any) -> Any:
+    """After a c-node lost rules: dissolve the p-nodes above with too few, and tidy up; returns how many are displaced.
 
-    What is left of a p-node with too few rules is displaced; with `merging` it goes to the leaf above instead.
+    What is left of a p-node is displaced; with `merging` it goes to the leaf above instead.
     """
-    count = 0
-    for unit in units:
-        cluster = np.int64(tree.homes[unit])
-        if cluster == OUTSIDE:
-            continue
-        take_out(tree, unit, settings)
-        while True:
-            partition = _underflowing(tree, cluster, settings)
-            if partition == NONE:
-                break
-            cluster = np.int64(tree.partitions[PARTITION * partition + PLACE])
-            end = dissolve(tree, partition, displaced, count)
-            if merging:
-                for position in range(count, end):
-                    link(tree, displaced[position], cluster)
-            else:
-                discount(tree, cluster, end - count, settings)
-                count = end
-        tidy(tree, cluster, settings)
+    while True:
+        partition = _underflowing(tree, cluster, settings)
+        if partition == NONE:
+            break
+        cluster = np.int64(tree.partitions[PARTITION * partition + PLACE])
+        end = dissolve(tree, partition, displaced, count)
+        if merging:
+            count_units(tree, cluster, end - count)
+            for position in range(count, end):
+                link(tree, displaced[position], cluster)
+        else:
+            count = end
+    tidy(tree, cluster, settings)
     return count
 
 
 @bare_kernel
-def discount(tree: Any, cluster: Any, count: Any, settings: Any) -> None:
-    """Count units out of all p-nodes above a c-node."""
-    owner = tree.clusters[CLUSTER * cluster + OWNER]
-    while owner != NONE:
-        for _ in range(count):
-            count_rule(tree, owner, cluster, -1, settings)
-        cluster = tree.partitions[PARTITION * owner + PLACE]
-        owner = tree.clusters[CLUSTER * cluster + OWNER]
+def remove_units(tree: Any, units: Any, merging: bool, settings: Any, displaced: Any) -> Any:
+    """Remove units; returns how many others are displaced, to be inserted again."""
+    count = 0
+    for unit in units:
+        cluster = np.int64(tree.homes[unit])
+        if cluster != OUTSIDE:
+            take_out(tree, unit)
+            count = settle_loss(tree, cluster, merging, settings, displaced, count)
+    return count

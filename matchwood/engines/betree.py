@@ -9,17 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
-from matchwood.engines._betree_adjust_kernels import rank_partitions, recycle
+from matchwood.engines._betree_adjust_kernels import await_all, recycle
 from matchwood.engines._betree_cut_kernels import gather_units, insert_units
-from matchwood.engines._betree_layout import CLUSTER, DIRECTORIES, OUTSIDE, QUEUE, Form, Memory, Settings
+from matchwood.engines._betree_layout import (
+    CLUSTER,
+    DIRECTORIES,
+    OUTSIDE,
+    PARTITION,
+    QUEUE,
+    Form,
+    Memory,
+    Settings,
+)
 from matchwood.engines._betree_leaf_kernels import PASSING, TALLY
 from matchwood.engines._betree_match_kernels import match_tree
+from matchwood.engines._betree_note_kernels import note_changes
 from matchwood.engines._betree_remove_kernels import remove_units
 from matchwood.engines._output import Output
 from matchwood.engines._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines._views import read_only, read_only_events, require, saved_count
 from matchwood.engines.base import Engine, Hits
-from matchwood.engines.betree_feedback import Feedback
+from matchwood.engines.betree_feedback import CAPACITIES, Feedback, new_noted
 from matchwood.engines.betree_nodes import Nodes, new_scratch
 from matchwood.engines.betree_predicates import EVALUATIONS, Predicates
 from matchwood.engines.betree_stats import shape_of
@@ -29,14 +39,25 @@ from matchwood.engines.workspace import Workspace
 _BATCH = 256
 """So many units at once, if they are at least as many as there are, are laid out by the statistics of all."""
 
-_NOTICEABLE = 0.01
-"""A smaller change of beta is not worth ranking all nodes anew."""
-
 _ORPHANS = 4096
 """Predicates without rules that may be there beside half of all, before the others are numbered anew."""
 
-_NOTES = 2**16
-"""Leaves of which a match call tells the ranking at most."""
+PUBLISHED: dict[str, Any] = {
+    "max_cap": 0,
+    "capacities": "published",
+    "min_size": 3,
+    "directory": "hybrid",
+    "equality_first": True,
+    "loss": "optimistic",
+    "window": 0,
+    "node_window": 0.1,
+    "theta": 0.0,
+    "evaluation": "plain",
+    "blocks": False,
+    "bloom_bits": 0,
+}
+"""The paper's BE: the leaves of Table VI, Hy-R, a window a node of a tenth of its rules, theta 0 (8.1, 8.5); lazy and
+bitmap evaluation, blocks and Bloom filters are what it adds afterwards (8.7)."""
 
 
 class BETree(Engine):
@@ -51,8 +72,10 @@ class BETree(Engine):
 
     name: ClassVar[str] = "betree"
     uses_history: ClassVar[bool] = True
+    published: ClassVar[Mapping[str, Any]] = PUBLISHED
     options: ClassVar[Mapping[str, Any]] = {
         "max_cap": 0,
+        "capacities": "measured",
         "min_size": 3,
         "directory": "hybrid",
         "equality_first": True,
@@ -63,6 +86,7 @@ class BETree(Engine):
         "beta": 0.5,
         "tune_beta": False,
         "window": 0,
+        "node_window": 0.0,
         "theta": 0.0,
         "reinsertion": 0.0,
         "exploit": 1.0,
@@ -77,6 +101,7 @@ class BETree(Engine):
         "alpha": (0.0, 1.0),
         "beta": (0.0, 1.0),
         "window": (0, 2**40),
+        "node_window": (0.0, 1e6),
         "theta": (-1e12, 1e12),
         "reinsertion": (0.0, 0.5),
         "exploit": (0.0, 1.0),
@@ -84,6 +109,7 @@ class BETree(Engine):
         "bloom_bits": (0, 64),
     }
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "capacities": tuple(CAPACITIES),
         "directory": DIRECTORIES,
         "underflow": ("reinsert", "merge"),
         "loss": ("optimistic", "histogram"),
@@ -98,12 +124,25 @@ class BETree(Engine):
         self._start()
 
     def _start(self) -> None:
-        self._max_cap = self.settings["max_cap"] or self._feedback.capacity()
-        self.nodes = Nodes(self._max_cap, self.settings["seed"])
+        self._max_cap = self._capacity()
+        self.nodes = Nodes(self._max_cap, self.settings["seed"], self._noting)
+        self._feedback.forget_nodes()
         self._predicates = Predicates(EVALUATIONS.index(self.settings["evaluation"]))
         self._live = self._counted = 0
         self._shares = np.empty(0, np.float32)
         self._sound = True
+
+    def _capacity(self) -> int:
+        return self.settings["max_cap"] or self._feedback.capacity(self.settings["capacities"])
+
+    @property
+    def _noting(self) -> bool:
+        """Whether anybody wants to know what false candidates cost."""
+        return bool(self._adjusting or self.settings["tune_beta"])
+
+    @property
+    def _adjusting(self) -> bool:
+        return self.settings["window"] > 0 or self.settings["node_window"] > 0
 
     def _settings(self) -> Settings:
         options = self.settings
@@ -125,7 +164,7 @@ class BETree(Engine):
             self._predicates.kind,
             options["blocks"],
             options["bloom_bits"],
-            options["window"] > 0 or options["tune_beta"],
+            self._noting,
         )
 
     # ------------------------------------------------------------------ changes
@@ -140,7 +179,8 @@ class BETree(Engine):
         self._live += len(fresh)
         self._predicates.add(self.store.view(), fresh)
         self._place(fresh)
-        self._adjust_if_due(len(fresh))
+        self._note_changes(fresh)
+        self._adjust_if_due()
         self._lay_out()
 
     def _homes(self) -> NDArray[np.int32]:
@@ -176,6 +216,7 @@ class BETree(Engine):
         self.check()
         self.nodes.fit(self.store.count, self.store.attributes)
         gone = np.unique(units[self._homes()[units] != OUTSIDE])
+        self._note_changes(gone)
         displaced = np.empty(self._live, np.int32)
         merging = self.settings["underflow"] == "merge"
         count = remove_units(self.nodes.tree(), read_only(gone, np.int32), merging, self._settings(), displaced)
@@ -183,7 +224,7 @@ class BETree(Engine):
         self._predicates.drop(self.store.view(), gone)
         moved = displaced[:count]
         self._place(moved[~np.isin(moved, gone)])
-        self._adjust_if_due(len(gone))
+        self._adjust_if_due()
         self._lay_out()
 
     def _lay_out(self, merge: bool = False) -> None:
@@ -219,37 +260,40 @@ class BETree(Engine):
         self.check()
         self._reconsidered += 1
         self.nodes.fit(self.store.count, self.store.attributes)
-        if not self.settings["max_cap"] and self._feedback.capacity() != self._max_cap:
+        if self._capacity() != self._max_cap:
             self._build(self._indexed())
-        elif self.settings["window"]:
-            self._adjust()
+        elif self._adjusting:
+            self._adjust(everything=True)
             self._lay_out()
 
-    def _adjust_if_due(self, changes: int) -> None:
-        self._feedback.changes += changes
-        window = self.settings["window"]
-        if window and self._feedback.changes + self._feedback.window >= window:
-            self._adjust()
-        elif self._tuned():
-            rank_partitions(self.nodes.tree(), np.zeros(0), 1, self._settings())
+    def _note_changes(self, units: NDArray[np.int32]) -> None:
+        self._feedback.changes += len(units)
+        if self._noting:
+            note_changes(self.nodes.tree(), read_only(units, np.int32), self.settings["node_window"])
 
-    def _tuned(self) -> bool:
-        """Set beta by Equation 15, if it is to be tuned; whether that made a difference."""
-        beta = 0.5 - self._feedback.false_rate / 2 if self.settings["tune_beta"] else self._beta
-        if abs(beta - self._beta) < _NOTICEABLE:
-            return False
-        self._beta = beta
-        return True
+    def _adjust_if_due(self) -> None:
+        self._tune()
+        window, feedback = self.settings["window"], self._feedback
+        over = 0 < window <= feedback.changes + feedback.window
+        if over or (self._noting and self.nodes.columns["due"].view()[0]):
+            self._adjust(over)
 
-    def _adjust(self) -> None:
-        """At the end of a window: rank all nodes, and recycle those below the threshold."""
-        self._tuned()
-        settings, feedback = self._settings(), self._feedback
-        rank_partitions(self.nodes.tree(), feedback.discarded, feedback.window, settings)
+    def _tune(self) -> None:
+        """Set beta by Equation 15, if it is to be tuned and events have told anything."""
+        rate = self._feedback.false_rate
+        if self.settings["tune_beta"] and rate is not None:
+            self._beta = 0.5 - rate / 2
+            self._feedback.age()
+
+    def _adjust(self, everything: bool) -> None:
+        """Rank the nodes whose windows are over, or `everything`, and recycle those below the threshold."""
+        tree = self.nodes.tree()
+        if everything:
+            await_all(tree)
+            self._feedback.start_window()
         displaced = np.empty(self._live, np.int32)
-        count = recycle(self.nodes.tree(), self.settings["theta"], settings, displaced)
+        count = recycle(tree, self.settings["theta"], self._settings(), displaced)
         self._place(displaced[:count])
-        feedback.start_window()
 
     # ------------------------------------------------------------------ matching
 
@@ -258,7 +302,8 @@ class BETree(Engine):
         shape, form, predicates = self.nodes.shape(), self._form(), self._predicates
         output, words = Output(workspace, events, first, self._live), predicates.count // 64 + 1
         tally = np.zeros(TALLY, np.int64)
-        notes = workspace.array("betree.notes", _NOTES if form.noting else 0, np.int32, None)
+        sizes = len(shape.clusters) // CLUSTER, len(shape.partitions) // PARTITION
+        noted = new_noted(workspace, *(sizes if form.noting else (0, 0)), self._homes())
         match_tree(
             self.store.view(), shape, predicates.known(), predicates.bitmap, form, self._live,
             read_only_events(events), first,
@@ -271,15 +316,18 @@ class BETree(Engine):
                 workspace.array("betree.done", predicates.count, np.int32, None),
             ),
             workspace.array("betree.passing", PASSING, np.int32, None),
-            notes, tally, output.units, output.offsets, output.work,
+            noted, tally, output.units, output.offsets, output.work,
         )  # fmt: skip
         hits = output.hits()
-        self._feedback.fold(hits, self._live, tally, notes)
+        tree = self.nodes.tree() if form.noting else None
+        self._feedback.fold(hits, self._live, tally, tree, noted, self.settings["node_window"])
         return hits
 
     def counters(self) -> dict[str, int]:
-        """Predicates that matching evaluated lazily so far, and those it found evaluated."""
-        return {"evaluated": self._feedback.evaluated, "reused": self._feedback.reused}
+        """Predicates that matching evaluated lazily so far, those it found evaluated, and, where that is noted,
+        evaluations for candidates that were false."""
+        feedback = self._feedback
+        return {"evaluated": feedback.evaluated, "reused": feedback.reused, "discarded": feedback.discarded}
 
     # ------------------------------------------------------------------ saving
 
@@ -296,7 +344,9 @@ class BETree(Engine):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         self._start()
-        require(header.get("options") == self.settings, "the options of the engine are not those of its tree")
+        given = header.get("options")
+        same = isinstance(given, dict) and {**self.options, **given} == self.settings
+        require(same, "the options of the engine are not those of its tree")
         self._max_cap, self._reconsidered = saved_count(header, "max_cap"), saved_count(header, "reconsidered")
         self._beta = header.get("beta")
         require(self._max_cap > 0 and type(self._beta) is float and 0 <= self._beta <= 1, "a setting is out of range")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood._arrays import Growable
-from matchwood.engines._betree_check_kernels import BROKEN, PROBLEMS, SAFE, audit_tree, check_tree
+from matchwood.engines._betree_check_kernels import BROKEN, COUNTED, PROBLEMS, SAFE, audit_tree, check_tree
 from matchwood.engines._betree_layout import (
     ALWAYS,
     CLUSTER,
@@ -25,6 +25,7 @@ from matchwood.engines._betree_layout import (
     NEED_PARTITIONS,
     NEXT,
     NONE,
+    NOTE,
     OUTSIDE,
     PARTITION,
     PARTITIONS,
@@ -42,6 +43,7 @@ from matchwood.engines._betree_layout import (
     Tree,
 )
 from matchwood.engines._betree_node_kernels import enter_all, new_cluster
+from matchwood.engines._betree_place_kernels import recount
 from matchwood.engines._betree_row_kernels import LEAF_START, forget_rows, lay_out, plan_rows, row_width
 from matchwood.engines._record_kernels import SEVERAL, WIDTH
 from matchwood.engines._tail_kernels import MOST_INLINE, OTHER_START, TAIL_START
@@ -51,7 +53,7 @@ from matchwood.engines.conjunctions import Conjunctions
 
 _SMALLEST = 64
 _STATE = 24
-_SAVED = ("clusters", "partitions", "keys", "values", "homes", "after", "before", "ranks", "state", "random")
+_SAVED = ("clusters", "partitions", "keys", "values", "homes", "after", "before", "state", "random")
 
 
 class Shape(NamedTuple):
@@ -67,7 +69,8 @@ class Shape(NamedTuple):
 class Nodes:
     """All nodes of one tree, the units in its leaves, and the rows that matching reads."""
 
-    def __init__(self, capacity: int, seed: int) -> None:
+    def __init__(self, capacity: int, seed: int, noting: bool) -> None:
+        self._noting = noting
         self.columns = {name: Growable(kind) for name, kind in TYPES.items()}
         self.columns["state"].resize(_STATE)
         self.columns["random"].resize(1, seed)
@@ -126,7 +129,11 @@ class Nodes:
         rows = len(self.columns["clusters"]) // CLUSTER
         self.columns["queue"].resize(rows)
         self.columns["unclean"].resize(rows)
-        self.columns["ranks"].resize(len(self.columns["partitions"]) // PARTITION)
+        if self._noting:
+            partitions = len(self.columns["partitions"]) // PARTITION
+            self.columns["cluster_notes"].resize(NOTE * rows)
+            self.columns["partition_notes"].resize(NOTE * partitions)
+            self.columns["due"].resize(rows + partitions + 1)
         self._grow_table(int(state[ENTRIES]) + clusters + partitions)
 
     def _grow_table(self, entries: int) -> None:
@@ -175,7 +182,6 @@ class Nodes:
         found = {name: self.columns[name].view() for name in _SAVED}
         found["clusters"] = found["clusters"][: CLUSTER * state[CLUSTERS]]
         found["partitions"] = found["partitions"][: PARTITION * state[PARTITIONS]]
-        found["ranks"] = found["ranks"][: state[PARTITIONS]]
         return found
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -190,8 +196,7 @@ class Nodes:
         require(len(column["state"]) == _STATE and len(column["random"]) == 1, "'state' is cut off")
         clusters, partitions = len(column["clusters"]) // CLUSTER, len(column["partitions"]) // PARTITION
         whole = len(column["clusters"]) % CLUSTER == 0 and len(column["partitions"]) % PARTITION == 0
-        require(whole and clusters >= 2 and len(column["ranks"]) == partitions, "a node is cut off")
-        require(bool(np.isfinite(column["ranks"]).all()), "a rank is not a number")
+        require(whole and clusters >= 2, "a node is cut off")
         self._check_table(column["keys"], column["values"], max(clusters, partitions))
         lengths = {len(column[name]) for name in ("homes", "after", "before")}
         require(len(lengths) == 1 and max(lengths) <= units, "the arrays of units differ in length")
@@ -223,6 +228,7 @@ class Nodes:
         exact = np.count_nonzero(tree.clusters[FLAGS::CLUSTER][:clusters][seen] & 1)
         require(self.state[ENTRIES] == np.count_nonzero(seen_partitions) + exact, "the table holds what is gone")
         self._free(seen, seen_partitions)
+        recount(self.tree())
 
     def _free(self, seen: NDArray[np.bool_], seen_partitions: NDArray[np.bool_]) -> None:
         """Link all nodes that nothing leads to, as free ones."""
@@ -245,10 +251,10 @@ class Nodes:
         problem = check_tree(self.tree(), attributes, seen, seen_partitions, stack)
         if problem != SAFE:
             return [PROBLEMS[problem]]
-        counts, subsumed = np.zeros(partitions, np.int64), np.zeros(partitions, np.int64)
+        counted = np.zeros((COUNTED, partitions), np.int64)
         self.columns["marks"].writable()[:] = 0
         self.state[STAMP] = 0
-        cluster, broken = audit_tree(self.tree(), conjunctions, seen, seen_partitions, counts, subsumed)
+        cluster, broken = audit_tree(self.tree(), conjunctions, seen, seen_partitions, counted)
         self.columns["marks"].writable()[:] = 0
         return [f"c-node {cluster} {BROKEN[broken]}"] if broken else []
 

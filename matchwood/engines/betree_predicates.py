@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from matchwood._arrays import Growable, places_in
 from matchwood.engines._betree_predicate_kernels import (
     EMPTY,
+    UNSEEN,
     collect_edges,
     count_edges,
     drop_predicates,
@@ -30,7 +31,7 @@ _SMALLEST = 64
 _MOST_SPACES = 1024
 """A predicate has a bit for each space of its attribute; attributes with more spaces are evaluated lazily instead."""
 
-_UNSEEN = 4096
+_MOST_UNSEEN = 4096
 """In the hybrid, so many predicates, or an eighth of all, may come before the bitmap is made anew with them."""
 
 
@@ -69,7 +70,7 @@ class Predicates:
         self._samples = Growable(np.int64)
         self._counts = Growable(np.int32)
         self._slots = Growable(np.int32, np.full(_SMALLEST, EMPTY))
-        self._seen = self.orphans = self.built = 0
+        self._unseen = self.orphans = self.built = 0
         self.bitmap = _empty_bitmap(0)
         self.version = object()
 
@@ -107,10 +108,13 @@ class Predicates:
         self._samples.resize(count + most)
         self._counts.resize(count + most)
         columns = self._ids.writable(), self._samples.writable(), self._counts.writable(), self._slots.writable()
-        count = int(number_predicates(conjunctions, units, *columns, count))
-        self._samples.resize(count)
-        self._counts.resize(count)
-        self._bits.resize(count, EMPTY)
+        found = number_predicates(conjunctions, units, *columns, self._bits.view(), count)
+        numbered, revived, unseen = map(int, found)
+        self._unseen += numbered - count + unseen
+        self.orphans -= revived
+        self._samples.resize(numbered)
+        self._counts.resize(numbered)
+        self._bits.resize(numbered, UNSEEN)
 
     def drop(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> None:
         """Count the predicates of units that go."""
@@ -120,9 +124,8 @@ class Predicates:
 
     def settle(self, conjunctions: Conjunctions, attributes: int, now: bool) -> bool:
         """Make the bitmap anew if it lacks too many predicates, or any `now`; whether it was made: rows must change."""
-        unseen = self.count - self._seen
-        waiting = self.kind == HYBRID and not now and unseen < max(_UNSEEN, self.count // 8)
-        if self.kind in (PLAIN, LAZY) or not unseen or waiting:
+        waiting = self.kind == HYBRID and not now and self._unseen < max(_MOST_UNSEEN, self.count // 8)
+        if self.kind in (PLAIN, LAZY) or not self._unseen or waiting:
             return False
         self._build(conjunctions, attributes)
         return True
@@ -140,7 +143,8 @@ class Predicates:
         predicates[spaces > _MOST_SPACES] = 0
         words = np.concatenate(([1], 1 + np.cumsum((predicates + 63) // 64)))
         starts = np.concatenate(([0], np.cumsum(np.diff(words) * spaces)))
-        bits[:] = EMPTY
+        bits[:] = UNSEEN
+        bits[order] = EMPTY
         rank = np.arange(len(order)) - places_in(owner[order], owner[order])
         taken = predicates[owner[order]] > 0
         bits[order[taken]] = (64 * words[owner[order]] + rank)[taken]
@@ -153,7 +157,7 @@ class Predicates:
         )
         fill_bitmap(conjunctions, samples, order, self._bits.view(), bitmap)
         self.bitmap = Bitmap(*(read_only(array, array.dtype) for array in bitmap))
-        self._seen, self.built, self.version = self.count, self.built + 1, object()
+        self._unseen, self.built, self.version = 0, self.built + 1, object()
 
 
 def _empty_bitmap(attributes: int) -> Bitmap:

@@ -27,10 +27,12 @@ from matchwood.engines._betree_layout import (
     PARTITIONS,
     PLACE,
     RECYCLED,
+    RECYCLED_BUCKETS,
+    RECYCLED_LEAVES,
     REINSERTED,
+    RULES,
     SPLIT,
     SPLITS,
-    SUBSUMED,
 )
 from matchwood.engines.betree_nodes import Nodes
 
@@ -40,12 +42,14 @@ _DONE = {
     "merges": MERGES,
     "dissolved": DISSOLVED,
     "extended": EXTENDED,
-    "recycled": RECYCLED,
+    "recycled_p_nodes": RECYCLED,
+    "recycled_c_nodes": RECYCLED_BUCKETS,
+    "recycled_l_nodes": RECYCLED_LEAVES,
     "reinserted": REINSERTED,
     "explored": EXPLORED,
 }
 """How often: p-nodes were made, buckets halved, halves merged, p-nodes dissolved, leaves extended without a common
-attribute, nodes recycled, rules reinserted, attributes chosen at random."""
+attribute, p-, c- and l-nodes recycled, rules reinserted, attributes chosen at random."""
 
 
 def shape_of(nodes: Nodes) -> dict[str, Any]:
@@ -64,13 +68,21 @@ def shape_of(nodes: Nodes) -> dict[str, Any]:
         "hashed_buckets": int(np.count_nonzero(there & (flags & EXACT != 0))),
         "split_buckets": int(np.count_nonzero(there & (flags & SPLIT != 0))),
         "partitioned": int(np.count_nonzero(there & (clusters[:, FIRST] != NONE))),
-        "subsumed": int(partitions[used, SUBSUMED].sum(dtype=np.int64)),
+        "subsumed": _subsumed(clusters, partitions),
         "largest_leaf": int(leaves.max(initial=0)),
         "mean_leaf": float(leaves.mean()) if len(leaves) else 0.0,
         "spare_capacity": int((clusters[there, CAPACITY].astype(np.int64) - clusters[there, COUNT]).clip(0).sum()),
         "depth": _depth(clusters, partitions),
         **{name: int(state[place]) for name, place in _DONE.items()},
+        "recycled": int(state[[RECYCLED, RECYCLED_BUCKETS, RECYCLED_LEAVES]].sum()),
     }
+
+
+def _subsumed(clusters: Any, partitions: Any) -> int:
+    """Predicates that are exactly a bucket on the way to their rule's leaf: once for each rule below such a bucket."""
+    exact = (clusters[:, FLAGS] & (GONE | EXACT)) == EXACT
+    below = partitions[(partitions[:, PLACE] != NONE) & exact[partitions[:, PLACE]], RULES]
+    return int(clusters[exact, COUNT].sum(dtype=np.int64) + below.sum(dtype=np.int64))
 
 
 def _depth(clusters: Any, partitions: Any) -> int:

@@ -252,34 +252,6 @@ def test_ranges_with_one_open_end() -> None:
 # ------------------------------------------------------------------ self-adjustment
 
 
-def popular_and_useless() -> list[Conjunction]:
-    """Attribute 0 comes first among the popular ones, and tells nothing apart; attribute 1 would."""
-    told: list[Conjunction] = [(span(0, 1, 61), span(1, each % 60, each % 60 + each // 60)) for each in range(60, 160)]
-    return told + [(span(2, number, number + 2),) for number in range(60)]
-
-
-def test_nodes_that_lose_are_recycled() -> None:
-    store, contents = stored(popular_and_useless())
-    engine = built(store, max_cap=110, window=200, equality_first=False)
-    event = {0: 30 * STEP, 1: 6 * STEP}
-    assert {bucket.attribute for bucket in buckets(engine) if bucket.above == 0} == {0}
-    engine.match(encode_events([event] * 200), 0, Workspace())
-    engine.remove(store.live_units()[:1])
-    engine.insert(store.live_units()[:1])
-    assert engine.audit() == []
-    assert engine.stats()["recycled"] == 1
-    assert 0 not in {bucket.attribute for bucket in buckets(engine)}, "another attribute takes the rules"
-    assert found(engine, encode_events([event])) == expected(contents, [event])
-
-
-def test_alpha_decides_whether_loss_counts() -> None:
-    store, _ = stored(popular_and_useless())
-    engine = built(store, max_cap=110, window=200, alpha=0.0, equality_first=False)
-    engine.match(encode_events([{0: 30 * STEP, 1: 6 * STEP}] * 300), 0, Workspace())
-    engine.reconsider()
-    assert engine.stats()["recycled"] == 0
-
-
 def test_histograms_see_what_popularity_does_not() -> None:
     store, _ = stored([(span(0, 1, 61), span(1, number % 60, number % 60 + 1)) for number in range(100)])
     event = {0: 30 * STEP, 1: 6 * STEP}
@@ -288,16 +260,6 @@ def test_histograms_see_what_popularity_does_not() -> None:
     assert home_of(hopeful, 0) != home_of(careful, 0)
     assert next(each.attribute for each in buckets(careful) if each.above == 0) == 1
     assert work_of(careful, event).candidates < 20
-
-
-def test_beta_is_tuned_by_equation_15() -> None:
-    store, _ = stored([(span(0, 0, 40), span(1, number, number + 1)) for number in range(60)])
-    engine = built(store, max_cap=100, tune_beta=True, min_size=100)
-    engine.match(encode_events([{0: 0, 1: 5 * STEP}] * 10), 0, Workspace())
-    rate = engine._feedback.false_rate
-    engine.remove(np.array([59], np.int32))
-    assert rate == pytest.approx(58 / 60)
-    assert engine.stats()["beta"] == pytest.approx(0.5 - rate / 2)
 
 
 def test_exploration_and_reinsertion_are_reproducible() -> None:
@@ -367,7 +329,7 @@ def test_the_bitmap_leaves_nothing_to_evaluate() -> None:
 
 
 def test_the_hybrid_evaluates_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.betree_predicates._UNSEEN", 3)
+    monkeypatch.setattr("matchwood.engines.betree_predicates._MOST_UNSEEN", 3)
     store, contents = stored([*shared(), (span(0, 7, 50),), (span(1, 7, 51),), (span(2, 7, 52),), (span(3, 7, 53),)])
     engine = BETree(store, {"evaluation": "hybrid", "batch": False})
     engine.insert(np.arange(216, dtype=np.int32))

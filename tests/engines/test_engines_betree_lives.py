@@ -28,6 +28,7 @@ from tests.conftest import SOAK
 
 VALUES: dict[str, list[Any]] = {
     "max_cap": [0, 1, 3, 20],
+    "capacities": ["measured", "published"],
     "min_size": [1, 3],
     "directory": ["generic", "specialised", "hybrid"],
     "equality_first": [True, False],
@@ -38,6 +39,7 @@ VALUES: dict[str, list[Any]] = {
     "beta": [0.5, 0.1],
     "tune_beta": [False, True],
     "window": [0, 40],
+    "node_window": [0.0, 0.1, 2.0],
     "theta": [0.0, 1.0],
     "reinsertion": [0.0, 0.2],
     "exploit": [1.0, 0.5],
