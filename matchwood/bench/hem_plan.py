@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from matchwood.bench.frame import Place, swept
+from matchwood.bench.rounds import drawn
 from matchwood.workloads.hem import Intervals, hem
 
 SEED = 7
@@ -15,8 +16,9 @@ SEED = 7
 class Size(NamedTuple):
     """How large a scale is.
 
-    `rules` are swept as multiples of the usual number; `deleted` rules are taken out again; a structure matches all
-    events again and again for so many `seconds`; a rival that would have more than `copies` entries is left out.
+    `rules` are swept as multiples of the usual number; `deleted` rules are taken out again; a structure matches
+    batches of `events`, and begins none after so many `seconds`; a rival that would have more than `copies` entries is
+    left out.
     """
 
     rules: int
@@ -98,4 +100,4 @@ def cases(scale: str) -> list[Case]:
 
 
 def _settings(scale: str) -> dict[str, Any]:
-    return {"rules": SIZES[scale].rules, "events": SIZES[scale].events, "seed": SEED}
+    return {"rules": SIZES[scale].rules, "events": drawn(SIZES[scale].events), "seed": SEED}
