@@ -33,7 +33,7 @@ OWN = "atree"
 
 def parts(scale: str) -> list[Part]:
     cases = (*main_cases(scale), *swept_cases(scale))
-    return [Part(case.name, partial(measure, case, SIZES[scale]), case.places) for case in cases]
+    return [Part(case.name, partial(measure, case, SIZES[scale]), case.places, case.settings) for case in cases]
 
 
 def warm_up() -> None:

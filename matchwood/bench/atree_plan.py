@@ -98,6 +98,10 @@ class Case(NamedTuple):
     places: tuple[Place, ...]
     variants: Mapping[str, Mapping[str, bool]] = {}
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.generate.keywords) if isinstance(self.generate, partial) else {}
+
 
 def main_cases(scale: str) -> list[Case]:
     """The two workloads at their defaults."""

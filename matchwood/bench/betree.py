@@ -31,7 +31,9 @@ _CHECKED_EVENTS = 5
 
 def parts(scale: str) -> list[Part]:
     size = SIZES[scale]
-    profiles = [Part(case.name, partial(_profile, case, scale), (Place(case.profile),)) for case in cases(scale)]
+    profiles = [
+        Part(case.name, partial(_profile, case, scale), (Place(case.profile),), case.settings) for case in cases(scale)
+    ]
     return [
         *profiles,
         Part("names", partial(_names, scale), (Place("q-grams"),)),

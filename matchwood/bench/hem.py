@@ -23,7 +23,7 @@ from matchwood.workloads.brute import hits as brute_force
 
 
 def parts(scale: str) -> list[Part]:
-    return [Part(case.name, partial(measure, case, SIZES[scale]), case.places) for case in cases(scale)]
+    return [Part(case.name, partial(measure, case, SIZES[scale]), case.places, case.settings) for case in cases(scale)]
 
 
 def warm_up() -> None:

@@ -85,6 +85,10 @@ class Case(NamedTuple):
     places: tuple[Place, ...]
     grids: tuple[int, ...] = ()
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.generate.keywords) if isinstance(self.generate, partial) else {}
+
 
 def cases(scale: str) -> list[Case]:
     """The usual settings, which every sweep has in common, then one changed at a time."""

@@ -31,8 +31,8 @@ OWN = "kindex"
 SIZES = {"smoke": (1_500, 25), "quick": (100_000, 100), "full": (300_000, 50), "paper": (1_000_000, 200)}
 """Rules, and events of a batch, of the sweeps."""
 
-LARGEST = {"quick": 300_000, "full": 1_000_000, "paper": 1_000_000}
-"""Rules of the last case of the scalability sweeps; of clauses only where there is time."""
+SCALED = {"quick": (100_000, 300_000), "full": (300_000, 1_000_000), "paper": (100_000, 300_000, 1_000_000)}
+"""Rules of the scalability sweeps; of clauses the largest only where there is time."""
 
 FROM_TEXT = 20_000
 """Rules at most that are built from text, and held against the oracle; more are built from codes."""
@@ -67,12 +67,12 @@ def cases(scale: str) -> list[Case]:
     found = [Case("default", None, base), Case("cnf", None, as_clauses)]
     if scale == "smoke":
         return found
-    base, as_clauses, largest = {**base, "rules": rules}, {**as_clauses, "rules": rules}, LARGEST[scale]
+    base = {**base, "rules": rules}
     found += [Case("months", months, {**base, "months": months}) for months in (1, 3, 12)]
     found += [Case("dimensions", count, {**base, "dimensions": count}) for count in (600, 150)]
     found += [Case("exponent", exponent, {**base, "exponent": exponent}) for exponent in (3.0, 2.0)]
-    found += [Case("rules", largest, {**base, "rules": largest})]
-    counts = [rules] if scale == "quick" else sorted({rules, largest})
+    found += [Case("rules", count, {**base, "rules": count}) for count in SCALED[scale]]
+    counts = SCALED[scale][:1] if scale == "quick" else SCALED[scale]
     return found + [Case("rules", count, {**as_clauses, "rules": count}) for count in counts]
 
 
@@ -82,7 +82,7 @@ RANKINGS = tuple((form, weights) for form in ("dnf", "cnf") for weights in ("pap
 
 def parts(scale: str) -> list[Part]:
     return [
-        *(Part(_name(case), partial(measure, case), (_place(case),)) for case in cases(scale)),
+        *(Part(_name(case), partial(measure, case), (_place(case),), case.settings) for case in cases(scale)),
         *(
             Part(
                 f"{form} ranking, {weights} weights", partial(ranked_rows, form, weights, *RANKED[scale]), RANKED_PLACE

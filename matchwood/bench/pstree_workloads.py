@@ -97,7 +97,10 @@ def parts(scale: str) -> list[Part]:
     return [
         Part("ads 0.1%", partial(_ads, scale), (Place("ads"),)),
         Part("query logs", partial(_logs, scale), (Place("query logs"),)),
-        *(Part(name, partial(_begen, name, settings, seconds), (place,)) for name, place, settings in _settings(scale)),
+        *(
+            Part(name, partial(_begen, name, settings, seconds), (place,), settings)
+            for name, place, settings in _settings(scale)
+        ),
     ]
 
 

@@ -63,7 +63,7 @@ def test_rows_are_placed_and_run_inside_the_box() -> None:
 
 OTHERS = {
     "insertion", "locate, int", "locate, number", "locate, string", "ads", "expressive events", "dnf, usual",
-    "cnf, usual",
+    "cnf, usual", "rules", "depth", "children", "matching", "q-grams", "Bloom filter", "grid",
 }  # fmt: skip
 """Sections that reproduce no figure of a paper."""
 
