@@ -59,10 +59,10 @@ def test_the_first_workload_comes_back(rows: list[dict[str, Any]]) -> None:
     for start in (0, len(changing) // 2):
         first, last = changing[start], changing[start + len(changing) // 2 - 1]
         assert first["rules"] == last["rules"]
-        assert first["hits_per_event"] == last["hits_per_event"]
+        assert first["hits_per_event"] == pytest.approx(last["hits_per_event"], rel=0.3)  # other events, the same rules
 
 
 def test_a_tree_of_other_rules_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(betree_changes, "_swap", lambda *_: None)
-    with pytest.raises(WrongAnswer, match="is not that of its rules"):
+    with pytest.raises(WrongAnswer, match="the engines disagree"):
         betree_changes.changing(SIZES[SMOKE])

@@ -20,8 +20,11 @@ from matchwood.index import Index
 from matchwood.workloads.abegen import abegen
 from matchwood.workloads.begen import begen
 
-SPARE = 1.05
-"""What is counted may be more than what is found by so much, or less: small arrays that a method lays out."""
+SPARE = 1.03
+"""What is counted may be more than what is found by so much, or less: state of a few numbers."""
+
+SCRATCH = {"_added", "_stamps", "_stack", "_sketches", "_tree"}
+"""Marks that mean nothing between two calls, and views with spare room."""
 
 
 def arrays_in(thing: Any, seen: set[int]) -> Iterator[tuple[int, int]]:
@@ -41,7 +44,7 @@ def arrays_in(thing: Any, seen: set[int]) -> Iterator[tuple[int, int]]:
             yield from arrays_in(each, seen)
     elif type(thing).__module__.startswith("matchwood.engines"):
         names = {name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())}
-        for name in (*getattr(thing, "__dict__", {}), *names):
+        for name in {*getattr(thing, "__dict__", {}), *names} - SCRATCH:
             yield from arrays_in(getattr(thing, name, None), seen)
 
 
@@ -75,8 +78,9 @@ def test_an_a_tree_counts_its_table_ids_rooms_and_shares() -> None:
     index.insert_many(list(enumerate(abegen(rules=1_500, events=5, seed=3).rules_text())))
     matcher: Any = index._matcher
     tree: ATree = matcher.forms
-    told, found = bytes_of(tree), found_bytes(tree)
-    assert found / SPARE <= told["bytes"] <= found * SPARE, (told, found)
+    told, state = bytes_of(tree), sum(array.nbytes for array in tree.arrays().values())
+    # In memory its pools have spare room, which is not counted.
+    assert state / SPARE <= told["bytes"] <= found_bytes(tree) * SPARE, (told, state)
     whole = bytes_of_index(index.stats())
     assert told["bytes"] <= whole["bytes"] <= told["bytes"] + 1_000  # an empty store stands beside it
 

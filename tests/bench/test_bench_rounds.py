@@ -131,7 +131,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.measuring = self.by_place = False
-        self.measured = 0
+        self.measured = self.depth = 0
         self.repeated = 0
         self._met: dict[int, tuple[Any, set[Any]]] = {}
         self._kept: list[Any] = []
@@ -186,8 +186,11 @@ def _measuring(watching: Watch, original: Any) -> Any:
 
 def _telling(watching: Watch, original: Any) -> Any:
     def match(self: Any, events: EncodedEvents, first: int, *others: Any) -> Any:
+        watching.depth += 1
         found = original(self, events, first, *others)
-        watching.meet(self, watching.keys(events, first, first + found.count))
+        watching.depth -= 1
+        if watching.depth == 0:  # what ranks may match, and a fall-back has parts
+            watching.meet(self, watching.keys(events, first, first + found.count))
         return found
 
     return match
