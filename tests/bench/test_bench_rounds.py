@@ -207,7 +207,7 @@ def _telling_values(watching: Watch, original: Any) -> Any:
 MEASURING = ("core", "access", "bandwidth", "betree", "hem", "kindex", "auto", "atree", "pstree")
 """Experiments whose engines are measured event by event."""
 
-COARSE = ("access", "auto", "betree")
+COARSE = ("access", "atree", "auto", "betree")
 """Experiments with events that differ only where no rule does."""
 
 
