@@ -126,7 +126,7 @@ def test_an_engine_is_given_no_event_twice(box: float) -> None:
 class Watch:
     """Which events each structure has met; those of a measurement must be new to it.
 
-    An event is known by its codes; with `by_place`, where many have the same codes, by where these lie in memory.
+    An event is known by its codes; with `by_place`, where many have the same codes, by where its offset lies in memory.
     """
 
     def __init__(self) -> None:
@@ -139,8 +139,8 @@ class Watch:
     def keys(self, events: EncodedEvents, first: int, stop: int) -> list[Any]:
         if not self.by_place:
             return [tuple(event) for event in keys_of(events, first, stop)]
-        self._kept.append(events.labels)  # so that no other lies there
-        return [events.labels[events.offsets[event] :].ctypes.data for event in range(first, stop)]
+        self._kept.append(events.offsets)  # so that no other lies there
+        return [events.offsets[event:].ctypes.data for event in range(first, stop)]
 
     def meet(self, structure: Any, keys: Any) -> None:
         _, met = self._met.setdefault(id(structure), (structure, set()))  # kept, so that no other has its number
