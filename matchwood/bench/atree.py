@@ -26,7 +26,7 @@ from matchwood.bench.atree_plan import (
 )
 from matchwood.bench.atree_plan import OWN as OWN_ROW
 from matchwood.bench.frame import Part
-from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.measure import WrongAnswer, ratio
 from matchwood.bench.registry import SMOKE
 from matchwood.workloads.abegen import abegen
 
@@ -36,7 +36,7 @@ OWN = "atree"
 
 def parts(scale: str) -> list[Part]:
     cases = (*main_cases(scale), *swept_cases(scale))
-    parts = [Part(case.name, partial(measure, case, SIZES[scale]), case.places) for case in cases]
+    parts = [Part(case.name, partial(measure, case, SIZES[scale]), case.places, case.settings) for case in cases]
     return parts + deletion_parts(scale)
 
 
@@ -73,14 +73,14 @@ def measure(case: Case, size: Size) -> list[dict[str, Any]]:
 
 
 def saved(plain: Mapping[str, Any], without: Mapping[str, Any]) -> dict[str, float]:
-    """The share of time and of bytes that an A-Tree saves by an idea that it lacks in `without`.
+    """The share of the time of matching and of bytes that an A-Tree saves by an idea that it lacks in `without`.
 
-    >>> saved({"us_per_event": 1.0, "bytes_index": 50}, {"us_per_event": 4.0, "bytes_index": 40})
+    >>> saved({"match_us": 1.0, "bytes": 50}, {"match_us": 4.0, "bytes": 40})
     {'saves_time': 0.75, 'saves_bytes': -0.25}
     """
     return {
-        "saves_time": round(1 - plain["us_per_event"] / without["us_per_event"], 3),
-        "saves_bytes": round(1 - plain["bytes_index"] / without["bytes_index"], 3),
+        "saves_time": round(1 - plain["match_us"] / without["match_us"], 3),
+        "saves_bytes": round(1 - plain["bytes"] / without["bytes"], 3),
     }
 
 
@@ -94,6 +94,5 @@ def check_agreement(cells: Iterable[Cell]) -> None:
 
 
 def _row(case: Case, shared: Mapping[str, Any], own: Mapping[str, Any], scan: Mapping[str, Any]) -> dict[str, Any]:
-    ratio = round(scan["us_per_event"] / own["us_per_event"], 2)
     paper = PAPER_ADS.get(own["engine"], {}) if case.name.startswith("ads") else {}
-    return {**own, **shared, "ratio_to_scan": ratio, **paper}
+    return {**own, **shared, "ratio_to_scan": ratio(scan, own), **paper}

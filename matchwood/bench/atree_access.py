@@ -5,7 +5,10 @@ A node listens to one child only. Which one decides how often it is looked at in
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pyarrow as pa
 
 from matchwood.bench._access_child_kernels import choose_all
 from matchwood.bench.atree_building import matcher_of
@@ -20,19 +23,41 @@ SEED = 11
 
 def measure_choices(prepared: Prepared, size: Size) -> list[Cell]:
     """A cell for each way to choose, from the worst informed to the best."""
-    index = Index("atree")
-    insert_all(index, prepared.texts)
-    estimated = _cell("rarest by estimate", index, prepared, size)
-    index.compact()  # which chooses by the events that it has met
-    remembered = _cell("rarest by history", index, prepared, size)
+    half = prepared.table.num_rows // 2
+    measured, met = prepared.table.slice(0, half), prepared.table.slice(half)
+    return [_cell(name, prepare(prepared.texts, met), measured, size) for name, prepare in CHOICES.items()]
+
+
+def _at_random(texts: list[str], met: pa.Table) -> Index:
+    index = _by_estimate(texts, met)
     _draw(matcher_of(index).forms)
-    return [_cell("at random", index, prepared, size), estimated, remembered]
+    return index
 
 
-def _cell(name: str, index: Index, prepared: Prepared, size: Size) -> Cell:
-    hits = index.match_many(prepared.table)
-    figures = matching_of(index, prepared.table, hits, size.seconds)
-    return Cell({"engine": f"atree, access child {name}", "rules": len(index), **figures}, hits, len(prepared.table))
+def _by_estimate(texts: list[str], met: pa.Table) -> Index:
+    index = Index("atree")
+    insert_all(index, texts)
+    return index
+
+
+def _by_history(texts: list[str], met: pa.Table) -> Index:
+    index = _by_estimate(texts, met)
+    index.match_many(met)
+    index.compact()  # which chooses by the events that it has met
+    return index
+
+
+CHOICES: dict[str, Callable[[list[str], pa.Table], Index]] = {
+    "at random": _at_random,
+    "rarest by estimate": _by_estimate,
+    "rarest by history": _by_history,
+}
+"""Each has a tree of its own, which meets the measured events for the first time."""
+
+
+def _cell(name: str, index: Index, events: pa.Table, size: Size) -> Cell:
+    figures, hits = matching_of(index, events, size.seconds)
+    return Cell({"engine": f"atree, access child {name}", "rules": len(index), **figures}, hits, figures["events"])
 
 
 def _draw(tree: ATree) -> None:

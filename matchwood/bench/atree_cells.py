@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -14,33 +13,25 @@ from matchwood._arrays import places_in
 from matchwood.bench.atree_building import construction, matcher_of
 from matchwood.bench.atree_plan import Size
 from matchwood.bench.measure import (
-    Measured,
     WrongAnswer,
-    affordable,
-    box_seconds,
     measure_engine,
     require_hits,
-    time_box,
     timed,
+    times,
 )
 from matchwood.bench.setup import (
     CHECKED_EVENTS,
     check_with_oracle,
-    concatenated,
+    encoded_table,
     insert_all,
     refuse_repeated,
     sizes,
 )
-from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import Structure
 from matchwood.index import Index
 from matchwood.language import Expression, parse
 from matchwood.workloads.base import Workload
 from matchwood.workloads.brute import hits as brute_force
-
-BLOCK = 20
-"""Events that are timed at a time; the best time of each block counts. A round over all of them would be longer than
-what a busy machine gives at a stroke, and would measure other work with it."""
 
 
 class Prepared(NamedTuple):
@@ -72,19 +63,16 @@ class Cell(NamedTuple):
 
 
 def measure_cell(engine: str, prepared: Prepared, size: Size, options: Mapping[str, Any] | None = None) -> Cell:
-    """Build from text, check, match encoded events, and build again in bulk and one by one."""
+    """Build from text, match encoded events, check, and build again in bulk and one by one."""
     index = Index(engine, options=options)
     build_s, _ = timed(lambda: insert_all(index, prepared.texts))
+    matching, hits = matching_of(index, prepared.table, size.seconds, build_s)
+    _check_with_brute_force(engine, prepared, hits, matching["events"])
     check_with_oracle(index, prepared.workload, rules=50, events=4)
-    table = prepared.table
-    fit = affordable(lambda count: index.match_many(table.slice(0, count)), len(table), build_s, rounds=4)
-    hits = index.match_many(table.slice(0, fit))
-    _check_with_brute_force(engine, prepared, hits, fit)
-    figures = {**_figures(index, build_s), **matching_of(index, table.slice(0, fit), hits, size.seconds)}
-    marks = {"timeout": box_seconds()} if fit < len(table) else {}
+    figures = {**_figures(index, build_s), **matching}
     building = construction(index, prepared.expressions, size.singles)
     changes = _changes(index, prepared.texts, size.singles)
-    return Cell({"engine": engine, **figures, **building, **changes, **marks}, hits, fit)
+    return Cell({"engine": engine, **figures, **building, **changes}, hits, matching["events"])
 
 
 def first_hits(hits: pa.Table, events: int) -> pa.Table:
@@ -99,24 +87,6 @@ def _check_with_brute_force(engine: str, prepared: Prepared, hits: pa.Table, eve
         raise WrongAnswer(f"{engine}: the hits of the first events are not those that brute force finds")
 
 
-def _match(index: Index, table: pa.Table, seconds: float) -> list[Measured]:
-    """Each engine at work in the index, on the same encoded events."""
-    events = encoded(index, table)
-    blocks = [_block(events, first) for first in range(0, events.count, BLOCK)]
-    with time_box(math.inf):  # so many events fit into it: that has been found out before
-        return [measure_engine(engine, block, seconds / len(blocks)) for engine in working(index) for block in blocks]
-
-
-def _block(events: EncodedEvents, first: int) -> EncodedEvents:
-    offsets = events.offsets[first : first + BLOCK + 1]
-    pairs = slice(int(offsets[0]), int(offsets[-1]))
-    return concatenated([EncodedEvents(offsets - offsets[0], events.attributes[pairs], events.labels[pairs])])
-
-
-def encoded(index: Index, table: pa.Table) -> EncodedEvents:
-    return concatenated([batch.events for batch in index._encoder.event_batches(table)])
-
-
 def working(index: Index) -> list[Structure]:
     """What looks at each event: the engine over conjunctions, and the A-Tree where it holds anything."""
     matcher = matcher_of(index)
@@ -124,26 +94,33 @@ def working(index: Index) -> list[Structure]:
     return [*found, matcher.forms] if matcher.forms.live else found
 
 
-def matching_of(index: Index, table: pa.Table, hits: pa.Table, seconds: float) -> dict[str, Any]:
-    """What matching takes and finds; a hit is a rule, a candidate a node or a conjunction."""
-    matched, events = _match(index, table, seconds), table.num_rows
-    return {
+def matching_of(index: Index, table: pa.Table, seconds: float, spent_s: float = 0.0) -> tuple[dict[str, Any], pa.Table]:
+    """What matching takes and finds, and the hits: a hit is a rule, a candidate a node or a conjunction.
+
+    Each structure at work has the same encoded events; the hits are asked for afterwards, since none has met them.
+    """
+    encode_us, codes = encoded_table(index, table)
+    matched = [measure_engine(each, codes, seconds, spent_s) for each in working(index)]
+    events = min(part.events for part in matched)
+    hits = index.match_many(table.slice(0, events))
+    figures = {
         "events": events,
-        "us_per_event": round(1e6 * sum(part.seconds for part in matched) / events, 2),
+        **times(encode_us, sum(part.match_us for part in matched)),
         "hits_per_event": require_hits(hits.num_rows, index.engine) / events,
-        "candidates_per_event": sum(part.candidates for part in matched) / events,
+        "candidates_per_event": sum(part.candidates / part.events for part in matched),
         "checked": True,
     }
+    return {**figures, **{name: mark for part in matched for name, mark in part.marks().items()}}, hits
 
 
 def _figures(index: Index, build_s: float) -> dict[str, Any]:
-    stats = index.stats()
+    needed = sizes(index)
     return {
         "rules": len(index),
         "build_s": round(build_s, 3),
-        **sizes(index),
-        "bytes_per_rule": round(stats["bytes_index"] / len(index), 1),
-        "units": stats["units"],
+        **needed,
+        "bytes_per_rule": round(needed["bytes"] / len(index), 1),
+        "units": index.stats()["units"],
     }
 
 

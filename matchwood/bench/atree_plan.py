@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from matchwood.bench.frame import Place, swept
+from matchwood.bench.rounds import drawn
 from matchwood.workloads.abegen import abegen
 from matchwood.workloads.abegen_settings import AbeSettings
 from matchwood.workloads.ads_arbitrary import ads_arbitrary
@@ -21,7 +22,7 @@ class Size(NamedTuple):
     The ideas are measured on `rules` of ABE-Gen and `ideas` of the ads, all `ads` with the plain engines alone. A sweep
     changes one setting of `swept` rules; where that makes rules larger, there are fewer of them, so that all
     rules together have at most `predicates`: 1,000,000 rules of depth 6 would have half a billion. `singles` rules are
-    changed one by one, and an engine matches all events again and again for so many `seconds`.
+    changed one by one; an engine matches batches of `events`, and begins none after so many `seconds`.
     """
 
     rules: int
@@ -102,11 +103,15 @@ class Case(NamedTuple):
     places: tuple[Place, ...]
     variants: Mapping[str, Mapping[str, bool]] = {}
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.generate.keywords) if isinstance(self.generate, partial) else {}
+
 
 def main_cases(scale: str) -> list[Case]:
     """The two workloads at their defaults."""
     size = SIZES[scale]
-    settings = {"rules": size.rules, "events": size.events, "seed": SEED}
+    settings = {"rules": size.rules, "events": drawn(size.events), "seed": SEED}
     found = [
         Case("abegen", partial(abegen, **settings), (Place("abegen"),), VARIANTS),
         Case("ads", _ads(size.ideas, size.events), (Place("ads"),), VARIANTS),
@@ -117,7 +122,7 @@ def main_cases(scale: str) -> list[Case]:
 
 
 def _ads(rules: int, events: int) -> Callable[[], Workload]:
-    return partial(ads_arbitrary, rules=rules, events=events, matching=_matching(rules), seed=SEED)
+    return partial(ads_arbitrary, rules=rules, events=drawn(events), matching=_matching(rules), seed=SEED)
 
 
 def _matching(rules: int) -> float:
@@ -151,4 +156,4 @@ def _swept_rules(scale: str, changed: dict[str, Any]) -> int:
 
 
 def _settings(scale: str, rules: int, changed: dict[str, Any]) -> dict[str, Any]:
-    return {"rules": rules, "events": SIZES[scale].events, "seed": SEED, **changed}
+    return {"rules": rules, "events": drawn(SIZES[scale].events), "seed": SEED, **changed}

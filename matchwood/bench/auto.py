@@ -1,14 +1,14 @@
 """Every engine on every workload, and how `auto` fares: on a grid, weights are fitted on one half and judged on the
 other; on fresh workloads and in the table of large ones, `auto` has the weights that come with the package.
 
-Regret is what `auto` takes for an event, with everything that choosing costs spread over `AMORTISED` events, divided
-by what the best engine takes that was there from the beginning.
+Regret is what `auto` takes to match an event whose spaces are known, with everything that choosing costs spread over
+`AMORTISED` events, divided by what the best engine takes that was there from the beginning.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from matchwood.bench.auto_plan import SCALES, Cell, Scale, cells, fresh_cells, t
 from matchwood.bench.auto_run import Fared, fare
 from matchwood.bench.boxed import Ended
 from matchwood.bench.frame import Part, Place, Row
-from matchwood.bench.measure import box_seconds
+from matchwood.bench.measure import box_seconds, ratio, times
 from matchwood.choosing.model import Model, fit, shipped, with_margins
 from matchwood.engines import engine_names
 from matchwood.indexing.auto import FIRST_ENGINE
@@ -84,42 +84,45 @@ def fitted(outcomes: Sequence[Outcome]) -> Model:
 
 def judged(outcome: Outcome, model: Model, size: Scale, half: str) -> list[dict[str, Any]]:
     """A row for each engine, and one for `auto`."""
-    times = {name: found for name, found in outcome.times.items() if math.isfinite(found.us)}
-    best = min(found.us for found in times.values())
+    best = min(found.us for found in outcome.times.values() if math.isfinite(found.us))
     shared = {
         "workload": outcome.given.cell.name,
         "half": half,
         "rules": outcome.given.rules,
         "events": outcome.given.events.count,
         "hits_per_event": outcome.hits,
-        "bytes_verify": outcome.given.store.bytes_verify,
         "fallback_rules": 0 if outcome.given.forms is None else outcome.given.forms.live,
         "checked": True,
     }
-    scan = times["scan"].us if "scan" in times else math.nan
-    rows = [{"engine": name, **shared, **_figures(found, best, scan)} for name, found in outcome.times.items()]
-    return [*rows, {"engine": "auto", **shared, **_auto(fare(outcome, model, size), best, scan)}]
+    encode_us = outcome.given.encode_us
+    rows = [{"engine": name, **shared, **_figures(found, best, encode_us)} for name, found in outcome.times.items()]
+    rows.append({"engine": "auto", **shared, **_auto(fare(outcome, model, size), best, encode_us)})
+    scan = next(row for row in rows if row["engine"] == "scan")
+    return [{**row, "ratio_to_scan": _to_scan(scan, row)} for row in rows]
 
 
-def _figures(found: Timed, best: float, scan: float) -> dict[str, Any]:
+def _to_scan(scan: Mapping[str, Any], row: Mapping[str, Any]) -> float | None:
+    """None where either did not finish."""
+    return ratio(scan, row) if "us_per_event" in scan and "us_per_event" in row else None
+
+
+def _figures(found: Timed, best: float, encode_us: float) -> dict[str, Any]:
     if isinstance(found.measured, Ended):
         return {"timeout": box_seconds(), "ended": found.measured.value}
     return {
         "events": found.measured.events,
-        "us_per_event": round(found.us, 3),
+        **times(encode_us, found.us),
         "build_s": round(found.build_s, 4),
-        "bytes_index": found.bytes_index,
+        **found.needed,
         "candidates_per_event": found.measured.candidates / found.measured.events,
-        "ratio_to_scan": round(scan / found.us, 2) if math.isfinite(scan) else None,
         "regret": round(found.us / best, 3),
         **found.measured.marks(),
     }
 
 
-def _auto(fared: Fared, best: float, scan: float) -> dict[str, Any]:
+def _auto(fared: Fared, best: float, encode_us: float) -> dict[str, Any]:
     return {
-        "us_per_event": round(fared.us, 3),
-        "ratio_to_scan": round(scan / fared.us, 2) if math.isfinite(scan) else None,
+        **times(encode_us, fared.us),
         "regret": round(fared.us / best, 3),
         "by_rules": fared.by_rules,
         "chosen": fared.last,
@@ -159,11 +162,13 @@ def _geometric_mean(values: Sequence[float]) -> float:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A line for each workload with what every engine takes, then the regret of every engine over each half."""
+    """A line for each workload: finding spaces, and matching by every engine; then the regret over each half."""
     lines: dict[str, dict[str, Any]] = {}
     for row in rows:
-        line = lines.setdefault(row["workload"], {"workload": row["workload"], "half": row.get("half")})
-        shown = row.get("regret") if "cells" in row else row.get("us_per_event") or row.get("ended")
+        line = lines.setdefault(
+            row["workload"], {"workload": row["workload"], "half": row.get("half"), "encode_us": row.get("encode_us")}
+        )
+        shown = row.get("regret") if "cells" in row else row.get("match_us") or row.get("ended")
         line[row["engine"]] = shown
         if row["engine"] == "auto" and "chosen" in row:
             line |= {"chosen": row["chosen"], "regret": row["regret"]}

@@ -14,6 +14,7 @@ from matchwood.bench.auto_trees import EncodedTrees, Links, encoded_trees, hits_
 from matchwood.bench.boxed import Ended, boxed
 from matchwood.bench.encoded_rules import check, encoded
 from matchwood.bench.measure import Measured, WrongAnswer, box_seconds, check_agreement, measure_engine, timed
+from matchwood.bench.memory import bytes_of
 from matchwood.choosing.features import Features, features_of
 from matchwood.choosing.sample import SampleHistory, taken
 from matchwood.encoding import Encoder
@@ -34,7 +35,10 @@ OWN_WAYS = ("kindex", "atree")
 
 
 class Given(NamedTuple):
-    """A workload in a store: `seen` are the events that `auto` learns from, `events` those that are measured."""
+    """A workload in a store: `seen` are the events that `auto` learns from, `events` those that are measured.
+
+    `encode_us` is what finding the spaces of an event takes.
+    """
 
     cell: Cell
     rules: int
@@ -44,14 +48,15 @@ class Given(NamedTuple):
     seen: EncodedEvents
     events: EncodedEvents
     trees: EncodedTrees | None
+    encode_us: float
 
 
 class Timed(NamedTuple):
-    """What one engine did: microseconds an event, the A-Tree beside it included, or why there are none."""
+    """What one engine did: microseconds to match an event, the A-Tree beside it included, or why there are none."""
 
     us: float
     build_s: float
-    bytes_index: int
+    needed: dict[str, int]
     measured: Measured | Ended
 
 
@@ -93,14 +98,16 @@ def prepare(cell: Cell) -> Given:
         return _prepared_trees(cell, encoded_trees(workload), workload.rules.count)
     plain = encoded(workload)
     check("scan", _engine("scan", plain.store), plain, CHECKED_EVENTS)
-    return Given(cell, workload.rules.count, plain.encoder, plain.store, None, *_halves(plain.events), None)
+    return Given(
+        cell, workload.rules.count, plain.encoder, plain.store, None, *_halves(plain.events), None, plain.encode_us
+    )
 
 
 def _prepared_trees(cell: Cell, trees: EncodedTrees, rules: int) -> Given:
     plain = trees.plain
     plain.check("scan", _engine("scan", plain.store), trees.events, trees.expected)
     forms = plain.forms if plain.forms.live else None
-    return Given(cell, rules, trees.encoder, plain.store, forms, *_halves(trees.events), trees)
+    return Given(cell, rules, trees.encoder, plain.store, forms, *_halves(trees.events), trees, trees.encode_us)
 
 
 def _halves(events: EncodedEvents) -> tuple[EncodedEvents, EncodedEvents]:
@@ -141,7 +148,7 @@ def _beside_us(given: Given, size: Scale) -> tuple[float, float]:
     forms, fallback = (each for each in found if isinstance(each, Measured))
     if forms.events == fallback.events and forms.hits != fallback.hits:
         raise WrongAnswer(f"the fall-back has {fallback.hits:,} hits, the A-Tree {forms.hits:,}")
-    return forms.us_per_event, fallback.us_per_event
+    return forms.match_us, fallback.match_us
 
 
 def _again(given: Given, times: dict[str, Timed], size: Scale) -> dict[str, Timed]:
@@ -157,7 +164,7 @@ def _boxed(given: Given, action: Callable[[], Timed]) -> Timed:
     if given.store.live < LARGE:
         return action()
     found = boxed(action, box_seconds())
-    return Timed(math.nan, math.nan, 0, found) if isinstance(found, Ended) else found
+    return Timed(math.nan, math.nan, {}, found) if isinstance(found, Ended) else found
 
 
 def _timed(given: Given, name: str, size: Scale) -> Timed:
@@ -167,7 +174,7 @@ def _timed(given: Given, name: str, size: Scale) -> Timed:
 
 def _matched(engine: Structure, events: EncodedEvents, build_s: float, size: Scale) -> Timed:
     measured = measure_engine(engine, events, size.seconds, spent_s=build_s)
-    return Timed(measured.us_per_event, build_s, engine.stats()["bytes_index"], measured)
+    return Timed(measured.match_us, build_s, bytes_of(engine), measured)
 
 
 def _own_way(trees: EncodedTrees, given: Given, name: str, size: Scale) -> Timed:
@@ -181,7 +188,8 @@ def _own_way(trees: EncodedTrees, given: Given, name: str, size: Scale) -> Timed
     if not side.forms.live:
         return found
     beside = _matched(side.forms, given.events, build_s, size)
-    return found._replace(us=found.us + beside.us, bytes_index=found.bytes_index + beside.bytes_index)
+    needed = {name: own + beside.needed[name] for name, own in found.needed.items()}
+    return found._replace(us=found.us + beside.us, needed=needed)
 
 
 def _whole(trees: EncodedTrees, given: Given, size: Scale) -> Timed:

@@ -26,7 +26,8 @@ _LEAST_ADS = 3_000
 class Scale(NamedTuple):
     """Of one scale: rules of small, middling and large cells, of arbitrary expressions, of all in the big table.
 
-    Half of the `events` are measured, each engine for so many `seconds`. `share` is the part of the grid that is run.
+    Half of the `events` are measured; an engine begins no further round after so many `seconds`. `share` is the part of
+    the grid that is run.
     """
 
     sizes: tuple[int, ...]
@@ -39,9 +40,9 @@ class Scale(NamedTuple):
 
 SCALES = {
     "smoke": Scale((600,), 150, 200, 160, 0.005, 0.12),
-    "quick": Scale((3_000, 10_000, 30_000, 60_000), 2_000, 0, 512, 0.04),
-    "full": Scale((10_000, 100_000, 300_000), 10_000, 1_000_000, 512, 0.3),
-    "paper": Scale((10_000, 100_000, 300_000), 10_000, 1_000_000, 512, 0.3),
+    "quick": Scale((3_000, 10_000, 30_000, 60_000), 2_000, 0, 1_536, 0.04),
+    "full": Scale((10_000, 100_000, 300_000), 10_000, 1_000_000, 1_536, 0.3),
+    "paper": Scale((10_000, 100_000, 300_000), 10_000, 1_000_000, 1_536, 0.3),
 }
 
 

@@ -11,15 +11,21 @@ import math
 from time import thread_time
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from matchwood.bench.auto_cells import Outcome
 from matchwood.bench.auto_plan import AMORTISED, Scale
 from matchwood.bench.measure import measure_engine
 from matchwood.choosing.features import features_of
 from matchwood.choosing.model import Model
+from matchwood.choosing.sample import taken
 from matchwood.choosing.trial import match_all
 from matchwood.engines import Work, engine_class
 from matchwood.indexing.auto import LEAST_UNITS, AutoMatcher
 from matchwood.rules import RuleTable
+
+TURNS = 4
+"""Two engines that are compared have so many turns each, every one on events of its own."""
 
 
 class Fared(NamedTuple):
@@ -64,16 +70,17 @@ def _us_now(matcher: AutoMatcher, outcome: Outcome, size: Scale) -> float:
     out by events, that time and the ratio of the two, measured in turns: the machine is not the same all the time."""
     given, plain_us = outcome.given, outcome.own_us(matcher.name)
     if not math.isfinite(plain_us):
-        return measure_engine(matcher.engine, given.events, size.seconds).us_per_event
+        return measure_engine(matcher.engine, given.events, size.seconds).match_us
     if not matcher.engine.uses_history or not matcher.choice.trials:
         return plain_us
     plain = engine_class(matcher.name)(given.store)
     plain.rebuild()
-    best = [math.inf, math.inf]
-    for _ in range(4):
-        for place, engine in enumerate((plain, matcher.engine)):
-            best[place] = min(best[place], measure_engine(engine, given.events, size.seconds / 4).seconds)
-    return plain_us * best[1] / best[0]
+    taken_us = [
+        [measure_engine(engine, events, size.seconds / TURNS).match_us for engine in (plain, matcher.engine)]
+        for events in (taken(given.events, some) for some in np.array_split(np.arange(given.events.count), TURNS))
+    ]
+    own, laid_out = np.median(taken_us, axis=0).tolist()
+    return plain_us * float(laid_out / own)
 
 
 def _matcher(outcome: Outcome, model: Model) -> tuple[AutoMatcher, float]:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.bench.encoded_rules import add_cuts, encode_events
+from matchwood.bench.encoded_rules import add_cuts, timed_events
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.setup import refuse_repeated_events
 from matchwood.encoding import Encoder, Schema
@@ -96,6 +96,7 @@ class EncodedTrees(NamedTuple):
 
     encoder: Encoder
     events: EncodedEvents
+    encode_us: float
     plain: Side
     clauses: Side
     fallback: Fallback
@@ -109,7 +110,8 @@ def encoded_trees(workload: Workload) -> EncodedTrees:
     encoder = Encoder(Schema(dict.fromkeys(workload.attributes, "int")))
     assert workload.trees is not None
     add_cuts(encoder, workload, workload.trees.predicates)
-    found = EncodedTrees(encoder, encode_events(encoder, workload), Side(False), Side(True), Fallback(), [], [])
+    encode_us, events = timed_events(encoder, workload)
+    found = EncodedTrees(encoder, events, encode_us, Side(False), Side(True), Fallback(), [], [])
     texts = workload.rules_table()["expression"]
     with Progress("reading", "rules", len(texts)) as progress:
         for first in range(0, len(texts), CHUNK_RULES):

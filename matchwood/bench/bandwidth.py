@@ -9,7 +9,7 @@ What an event touches follows from the engine's own counters:
 
 Both also read the event and write their hits. What is read in sequence costs a byte's time in a long stream; what is
 read at random costs a gather's time in an array as large as the one that is read, since a small one stays in a cache.
-`floor_us` is both together, on one core, and `memory_share` how much of an engine's time that explains: the rest is
+`floor_us` is both together, on one core, and `memory_share` how much of the time of matching that explains: the rest is
 arithmetic, look-ups of lists and branches.
 """
 
@@ -24,7 +24,8 @@ import numpy as np
 from matchwood.bench._bandwidth_kernels import gather, in_lists, stream
 from matchwood.bench.encoded_rules import CHECKED_EVENTS, Encoded, check, encoded
 from matchwood.bench.frame import Part, Place
-from matchwood.bench.measure import Measured, check_agreement, measure_engine, timed
+from matchwood.bench.measure import Measured, check_agreement, drawn, measure_engine, timed
+from matchwood.bench.memory import bytes_of
 from matchwood.bench.setup import warm_up as warm_up_engines
 from matchwood.encoding.dyadic import LEVELS
 from matchwood.encoding.key_columns import frozen
@@ -36,7 +37,7 @@ from matchwood.workloads.begen import begen
 
 ENGINES = ("pstbloom", "counting")
 SIZES = {"smoke": (2_000, 40), "quick": (500_000, 200), "full": (1_000_000, 200), "paper": (1_000_000, 200)}
-"""Rules and events."""
+"""Rules, and events of a batch."""
 
 STREAMED = {"smoke": 2**22, "quick": 2**28, "full": 2**29, "paper": 2**29}
 """Bytes of the array that tells the bandwidth: far more than any cache holds."""
@@ -72,12 +73,12 @@ def parts(scale: str) -> list[Part]:
 
 def _begen(scale: str) -> list[dict[str, Any]]:
     rules, events = SIZES[scale]
-    return measure("begen 1%", begen(rules=rules, events=events, matching=0.01, seed=7), scale)
+    return measure("begen 1%", begen(rules=rules, events=drawn(events), matching=0.01, seed=7), scale)
 
 
 def _ads(scale: str) -> list[dict[str, Any]]:
     rules, events = SIZES[scale]
-    return measure("ads 0.1%", ads(rules=rules, events=events, matching=0.001, seed=7), scale)
+    return measure("ads 0.1%", ads(rules=rules, events=drawn(events), matching=0.001, seed=7), scale)
 
 
 def measure(name: str, workload: Workload, scale: str) -> list[dict[str, Any]]:
@@ -135,12 +136,12 @@ def _memory(found: Measured, traffic: Traffic, streamed: int) -> dict[str, Any]:
     return {
         "bytes_per_event": round(traffic.touched),
         "bytes_per_hit": round(traffic.touched / hits, 1),
-        "gb_per_s": round(traffic.touched / found.us_per_event / 1e3, 2),
+        "gb_per_s": round(traffic.touched / found.match_us / 1e3, 2),
         "stream_gb_per_s": round(stream_gb, 2),
         "gather_ns": round(gather_ns, 2),
         "gathered_mb": round(traffic.gathered_bytes / 1e6, 2),
         "floor_us": round(floor_us, 4),
-        "memory_share": round(floor_us / found.us_per_event, 3),
+        "memory_share": round(floor_us / found.match_us, 3),
     }
 
 
@@ -171,11 +172,10 @@ def _row(kind: str, name: str, prepared: Encoded, build_s: float, engine: Engine
         "rules": prepared.workload.rules.count,
         "events": found.events,
         "build_s": round(prepared.encode_s + build_s, 3),
-        "us_per_event": round(found.us_per_event, 2),
+        **found.times(prepared.encode_us),
         "hits_per_event": found.hits / found.events,
         "candidates_per_event": found.candidates / found.events,
-        "bytes_index": engine.stats()["bytes_index"],
-        "bytes_verify": prepared.store.bytes_verify,
+        **bytes_of(engine),
         "checked": True,
         **found.marks(),
     }

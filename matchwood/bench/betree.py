@@ -16,7 +16,8 @@ from matchwood.bench.betree_orders import ordering
 from matchwood.bench.betree_plan import AS_PUBLISHED, BASELINE, GAINS, PAPER, SIZES, VARIANTS, Case, cases, engines_of
 from matchwood.bench.encoded_rules import Encoded, check, encoded
 from matchwood.bench.frame import Part, Place
-from matchwood.bench.measure import Measured, check_agreement, measure_engine, timed
+from matchwood.bench.measure import Measured, check_agreement, drawn, measure_engine, ratio, timed
+from matchwood.bench.memory import bytes_of
 from matchwood.engines import Engine, Workspace, engine_class
 from matchwood.engines.registry import engine_names
 from matchwood.workloads.ads import ads
@@ -31,7 +32,9 @@ _CHECKED_EVENTS = 5
 
 def parts(scale: str) -> list[Part]:
     size = SIZES[scale]
-    profiles = [Part(case.name, partial(_profile, case, scale), (Place(case.profile),)) for case in cases(scale)]
+    profiles = [
+        Part(case.name, partial(_profile, case, scale), (Place(case.profile),), case.settings) for case in cases(scale)
+    ]
     return [
         *profiles,
         Part("names", partial(_names, scale), (Place("q-grams"),)),
@@ -47,14 +50,14 @@ def _profile(case: Case, scale: str) -> list[dict[str, Any]]:
 
 
 def _names(scale: str) -> list[dict[str, Any]]:
-    names = qgrams(min(MOST_NAMES, SIZES[scale].most_rules), SIZES[scale].events, seed=7)
+    names = qgrams(min(MOST_NAMES, SIZES[scale].most_rules), drawn(SIZES[scale].events), seed=7)
     return measure(Case("q-grams", f"names {names.rules.count:,}", {"distribution": "names"}), names, scale)
 
 
 def _advertisements(scale: str) -> list[dict[str, Any]]:
     """Ads, on which another paper measured a BE-Tree."""
     size = SIZES[scale]
-    workload = ads(rules=size.ads_rules, events=size.events, matching=0.001, seed=7)
+    workload = ads(rules=size.ads_rules, events=drawn(size.events), matching=0.001, seed=7)
     return measure(Case("Ads", f"ads {size.ads_rules:,}", {"distribution": "ads"}), workload, scale)
 
 
@@ -82,21 +85,25 @@ def measure(case: Case, workload: Workload, scale: str) -> list[dict[str, Any]]:
     paper = PAPER.get((case.profile, distribution, workload.rules.count), {})
     shared = {"workload": case.name, "profile": case.profile, "fallback_rules": 0, "checked": True}
     return [
-        {**row, **shared, **compared(results, row["engine"]), **(paper if row["engine"] in (OWN, AS_PUBLISHED) else {})}
+        {
+            **row,
+            **shared,
+            "ratio_to_scan": ratio(rows[0], row),
+            **compared(results, row["engine"]),
+            **(paper if row["engine"] in (OWN, AS_PUBLISHED) else {}),
+        }
         for row in rows
     ]
 
 
 def compared(results: Mapping[str, Measured], label: str) -> dict[str, Any]:
-    """How often a scan's time an engine's goes into it; of a variant, the share of time that it saves, and of whose."""
-    own = results[label].us_per_event
-    found: dict[str, Any] = {"ratio_to_scan": round(results["scan"].us_per_event / own, 2)}
+    """Of a variant, the share of the time of matching that it saves, and of whose."""
     if not label.startswith(f"{OWN}, "):
-        return found
+        return {}
     variant = label.removeprefix(f"{OWN}, ")
     other = f"{OWN}, {BASELINE}" if variant in GAINS else OWN
-    saved = {"saves_time": round(1 - own / results[other].us_per_event, 3), "of": other}
-    return {**found, **saved, **({"paper_saves": GAINS[variant]} if variant in GAINS else {})}
+    saved = {"saves_time": round(1 - results[label].match_us / results[other].match_us, 3), "of": other}
+    return {**saved, **({"paper_saves": GAINS[variant]} if variant in GAINS else {})}
 
 
 def _built(name: str, given: Encoded, options: Mapping[str, Any]) -> tuple[Engine, float]:
@@ -113,11 +120,10 @@ def _row(label: str, engine: Engine, given: Encoded, build_s: float, found: Meas
         "rules": given.workload.rules.count,
         "events": found.events,
         "build_s": round(build_s, 3),
-        "us_per_event": round(found.us_per_event, 2),
+        **found.times(given.encode_us),
         "hits_per_event": found.hits / found.events,
         "candidates_per_event": found.candidates / found.events,
         **found.marks(),
-        "bytes_index": stats["bytes_index"],
-        "bytes_verify": given.store.bytes_verify,
+        **bytes_of(engine),
         **({name: stats[name] for name in shape} if engine.name == OWN else {}),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from matchwood.bench.rounds import drawn
 from matchwood.workloads.begen_settings import EXPRESSIVENESS
 
 DISTRIBUTIONS = ("uniform", "zipf")
@@ -70,8 +71,9 @@ GAINS = {
 
 
 class Scale(NamedTuple):
-    """Of one scale: the most rules of a workload that is compared, of the largest, and of the others; events; seconds
-    that an engine is measured for; rules that change, that are searched with expressions, and of Ads."""
+    """Of one scale: the most rules of a workload that is compared, of the largest, and of the others; events of a
+    batch; seconds after which no further round begins; rules that change, that are searched with expressions, and of
+    Ads."""
 
     compared: int
     most_rules: int
@@ -114,7 +116,7 @@ def cases(scale: str) -> Iterator[Case]:
         most = size.most_rules if profile in COMPARED else size.swept
         for chosen in choices[:1] if scale == "smoke" else choices:
             for distribution in DISTRIBUTIONS[:1] if scale == "smoke" else DISTRIBUTIONS:
-                settings = {**COMMON, **chosen, "distribution": distribution, "events": size.events}
+                settings = {**COMMON, **chosen, "distribution": distribution, "events": drawn(size.events)}
                 settings["rules"] = min(settings["rules"], most)
                 settings["matching"] = max(settings["matching"], 10 / settings["rules"])
                 changed = ", ".join(f"{name}={value}" for name, value in chosen.items() if name != "rules")

@@ -13,7 +13,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from matchwood.bench.frame import Part, Place
-from matchwood.bench.measure import Measured, check_agreement, measure_engine, require_hits, timed
+from matchwood.bench.measure import Measured, check_agreement, drawn, measure_engine, ratio, require_hits, timed
+from matchwood.bench.memory import bytes_of
 from matchwood.bench.setup import (
     CHECKED_EVENTS,
     Prepared,
@@ -47,11 +48,11 @@ SIZES = {
     "full": ((100_000, 1_000), (1_000_000, 200)),
     "paper": ((100_000, 1_000), (1_000_000, 200)),
 }
-"""Rules and events."""
+"""Rules, and events of a batch."""
 
 WORKLOADS: dict[str, Callable[[int, int], Workload]] = {
-    "begen 1%": lambda rules, events: begen(rules=rules, events=events, matching=0.01, seed=7),
-    "dense 0.01%": lambda rules, events: ads(rules=rules, events=events, matching=0.0001, seed=7),
+    "begen 1%": lambda rules, events: begen(rules=rules, events=drawn(events), matching=0.01, seed=7),
+    "dense 0.01%": lambda rules, events: ads(rules=rules, events=drawn(events), matching=0.0001, seed=7),
 }
 
 
@@ -81,7 +82,6 @@ def _measured(name: str, rules: int, events: int) -> list[dict[str, Any]]:
 def measure(name: str, workload: Workload) -> list[dict[str, Any]]:
     """A row for each engine on one workload."""
     prepared = prepare(workload, OWN_ENGINE)
-    check_with_oracle(prepared.rules, workload)
     built = {engine: _built(engine, prepared) for engine in ENGINES}
     results = {name: measure_engine(made.engine, prepared.events, spent_s=made.seconds) for name, made in built.items()}
     check_agreement(results)
@@ -89,6 +89,7 @@ def measure(name: str, workload: Workload) -> list[dict[str, Any]]:
         events = min(CHECKED_EVENTS, results[engine].events)
         check_with_brute_force(engine, built[engine].engine, prepared, workload, events)
     whole_s, hits = timed(lambda: prepared.rules.match_many(prepared.table))
+    check_with_oracle(prepared.rules, workload)
     shared = _shared(name, prepared, require_hits(hits.num_rows, name))
     from_table = round(1e6 * whole_s / prepared.events.count, 2)
     return [
@@ -117,7 +118,6 @@ def _shared(name: str, prepared: Prepared, hits: int) -> dict[str, Any]:
         "events": events,
         "hits_per_event": hits / events,
         **sizes(prepared.rules),
-        "encode_us_per_event": round(1e6 * prepared.encode_s / events, 2),
         "checked": True,
     }
 
@@ -129,14 +129,14 @@ def _own(prepared: Prepared, built: dict[str, Built], engine: str, results: dict
         "engine": engine,
         "events": found.events,
         "build_s": round(build_s, 3),
-        "us_per_event": round(found.us_per_event, 2),
+        **found.times(prepared.encode_us),
         "candidates_per_event": found.candidates / found.events,
-        "bytes_index": built[engine].engine.stats()["bytes_index"],
-        "ratio_to_scan": round(results["scan"].us_per_event / found.us_per_event, 2),
+        **bytes_of(built[engine].engine),
+        "ratio_to_scan": ratio(results["scan"].times(prepared.encode_us), found.times(prepared.encode_us)),
         "rules_per_s_text": round(rules / build_s),
         "rules_per_s_encoded": round(rules / encoded_s),
-        "ns_per_rule": round(1e3 * found.us_per_event / rules, 3),
-        "ns_per_candidate": round(1e9 * found.seconds / found.candidates, 2),
-        "warmup_s": round(found.warmup_s, 4),
+        "ns_per_rule": round(1e3 * found.match_us / rules, 3),
+        "ns_per_candidate": round(1e3 * found.match_us * found.events / found.candidates, 2),
+        "warmup_s": round(found.rounds.warmup_s, 4),
         **found.marks(),
     }

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.bench.measure import WrongAnswer, timed
-from matchwood.bench.setup import refuse_repeated_events
+from matchwood.bench.measure import WrongAnswer, timed, timed_codes
+from matchwood.bench.setup import concatenated, refuse_repeated_events
 from matchwood.encoding import Encoder, Schema
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions, EncodedEvents
 from matchwood.encoding.key_columns import frozen
@@ -23,7 +23,10 @@ CHECKED_EVENTS = 20
 
 
 class Encoded(NamedTuple):
-    """A workload in a store; `units` tells the unit of each rule, `encode_s` what all that took."""
+    """A workload in a store; `units` tells the unit of each rule, `encode_s` what all that took.
+
+    `encode_us` is what finding the spaces of an event takes.
+    """
 
     workload: Workload
     encoder: Encoder
@@ -31,6 +34,7 @@ class Encoded(NamedTuple):
     units: NDArray[np.int32]
     events: EncodedEvents
     encode_s: float
+    encode_us: float
 
 
 def encoded(workload: Workload, spaces: str = "sorted") -> Encoded:
@@ -39,7 +43,16 @@ def encoded(workload: Workload, spaces: str = "sorted") -> Encoded:
     encoder = Encoder(Schema(dict.fromkeys(workload.attributes, "int")), spaces=spaces)
     store = ConjunctionStore()
     seconds, added = timed(lambda: store.add(encode_rules(encoder, workload)))
-    return Encoded(workload, encoder, store, added.units, encode_events(encoder, workload), seconds)
+    encode_us, events = timed_events(encoder, workload)
+    return Encoded(workload, encoder, store, added.units, events, seconds, encode_us)
+
+
+def timed_events(encoder: Encoder, workload: Workload) -> tuple[float, EncodedEvents]:
+    """Microseconds to find the spaces of an event, and the codes of all."""
+    encode_us, codes = timed_codes(
+        lambda first, stop: [encode_events(encoder, workload, first, stop)], workload.events.count
+    )
+    return encode_us, concatenated(codes)
 
 
 def encode_rules(encoder: Encoder, workload: Workload) -> EncodedConjunctions:
@@ -74,16 +87,19 @@ def _numbers(encoder: Encoder, workload: Workload) -> NDArray[np.int32]:
     return np.array([encoder.vocabulary.number(name, "int") for name in workload.attributes], np.int32)
 
 
-def encode_events(encoder: Encoder, workload: Workload) -> EncodedEvents:
-    """All events; every attribute of the workload must have rules."""
-    events, vocabulary = workload.events, encoder.vocabulary
+def encode_events(encoder: Encoder, workload: Workload, first: int = 0, stop: int | None = None) -> EncodedEvents:
+    """All events, or those from `first` to `stop`; every attribute of the workload must have rules."""
+    vocabulary = encoder.vocabulary
+    offsets = workload.events.offsets[first : None if stop is None else stop + 1]
+    pairs = slice(int(offsets[0]), int(offsets[-1]))
+    attributes, values = workload.events.attributes[pairs], workload.events.values[pairs]
     numbers = _numbers(encoder, workload)
-    labels = np.zeros(len(events.values), np.int32)
-    for attribute, places in _groups(events.attributes):
+    labels = np.zeros(len(values), np.int32)
+    for attribute, places in _groups(attributes):
         spaces = vocabulary.spaces.get(int(numbers[attribute]))
         if spaces is not None:
-            labels[places] = spaces.locate_many(events.values[places])
-    return EncodedEvents(frozen(events.offsets), frozen(numbers[events.attributes]), frozen(labels))
+            labels[places] = spaces.locate_many(values[places])
+    return EncodedEvents(frozen(offsets - offsets[0]), frozen(numbers[attributes]), frozen(labels))
 
 
 def _groups(attributes: NDArray[np.int32]) -> list[tuple[int, NDArray[np.int64]]]:

@@ -8,7 +8,7 @@ of a module adds rows that sum others up, also when some of them were measured a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from matchwood.bench.measure import time_box
@@ -31,11 +31,13 @@ class Place(NamedTuple):
 
 class Part(NamedTuple):
     """One workload: the name that its rows have, how to measure it, and its places, of which it has several if it is
-    the usual case of several sweeps. Nothing is generated before it is measured."""
+    the usual case of several sweeps. Nothing is generated before it is measured. `settings` are the generator's: what
+    a figure does not vary must be the same in all its parts."""
 
     name: str
     measure: Callable[[], Iterable[Row]]
     places: tuple[Place, ...] = ()
+    settings: Mapping[str, Any] = {}
 
 
 def swept(usual: dict[str, float], sweeps: Iterable[str]) -> tuple[Place, ...]:

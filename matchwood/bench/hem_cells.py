@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,13 +13,14 @@ from matchwood.bench.encoded_rules import Encoded
 from matchwood.bench.hem_plan import Size
 from matchwood.bench.measure import (
     WrongAnswer,
-    affordable,
-    box_seconds,
     first_events,
     measure_engine,
+    measure_rounds,
     require_hits,
     timed,
+    times,
 )
+from matchwood.bench.memory import bytes_of
 from matchwood.bench.rivals.base import Rival
 from matchwood.bench.rivals.htree import HTree
 from matchwood.bench.rivals.rein import Rein
@@ -68,13 +70,14 @@ def measure_engine_cell(name: str, options: Mapping[str, Any], encoded: Encoded,
 
     build_s, engine = _better_of_two(build)
     measured = measure_engine(engine, encoded.events, size.seconds, build_s)
+    needed = bytes_of(engine)
     hits = _engine_hits(engine, first_events(encoded.events, measured.events))
     some = np.random.default_rng(3).permutation(units)[: size.deleted].astype(np.int32)
     delete_s, _ = timed(lambda: engine.remove(some))
     row = {
-        "us_per_event": round(measured.us_per_event, 2),
+        **measured.times(encoded.encode_us),
         "candidates_per_event": measured.candidates / measured.events,
-        "bytes_index": engine.stats()["bytes_index"],
+        **needed,
         **_changes(build_s, len(units), delete_s, len(some)),
         **_planning(engine, first_events(encoded.events, measured.events)),
         **measured.marks(),
@@ -86,8 +89,7 @@ def _planning(engine: Engine, events: EncodedEvents) -> dict[str, Any]:
     """What planning alone takes, of the time above."""
     if not isinstance(engine, HEM):
         return {}
-    workspace = Workspace()
-    seconds, triangles = timed(lambda: engine.plan(events, workspace))
+    seconds, triangles = timed(partial(engine.plan, events, Workspace()))
     return {
         "us_planning": round(1e6 * seconds / events.count, 2),
         "triangles_per_event": round(triangles / events.count, 2),
@@ -127,26 +129,28 @@ def measure_rival_cell(kind: type[Rival], workload: Intervals, encoded: Encoded,
 
     build_s, rival = _better_of_two(build)
     values, output = workload.events.values.reshape(-1, rival.attributes), np.empty(rules + 1, np.int32)
-    fit = affordable(lambda count: [rival.match(row, output) for row in values[:count]], len(values), build_s)
-    marks = {"timeout": box_seconds()} if fit < len(values) else {}
-    values = values[:fit]
+    found: list[NDArray[np.int32]] = []
+
+    def match(first: int, stop: int) -> float:
+        spent = 0.0
+        for row in values[first:stop]:
+            took, count = timed(partial(rival.match, row, output))
+            spent += took
+            found.append(output[:count].copy())
+        return spent
+
     rival.steps[:] = 0
-    found = [output[: rival.match(row, output)].copy() for row in values]
-    before, seconds, spent = rival.steps.copy(), np.inf, 0.0
-    while spent <= size.seconds:
-        took, _ = timed(lambda: [rival.match(row, output) for row in values])
-        seconds, spent = min(seconds, took), spent + took + 1e-9
-    rounds = max(1, int((rival.steps[1] - before[1]) // max(1, before[1])))
-    work = (rival.steps - before) / (rounds * len(values))
+    rounds = measure_rounds(match, len(values), size.seconds, build_s)
+    work, needed = rival.steps / rounds.events, bytes_of(rival)
     some = np.random.default_rng(3).permutation(rules)[: size.deleted]
     delete_s, _ = timed(lambda: rival.remove(some))
     row = {
-        "us_per_event": round(1e6 * seconds / len(values), 2),
+        **times(0.0, rounds.us),
         "candidates_per_event": float(work[0] + work[1]),
-        "bytes_index": rival.nbytes,
+        **needed,
         **_changes(build_s, rules, delete_s, len(some)),
         "copies_per_rule": round(rival.copies / max(1, rules - len(some)), 1),
-        **marks,
+        **rounds.marks(),
     }
     hits = [np.unique(encoded.units[rules_found]) for rules_found in found]
     return Cell({"engine": kind.name, **row}, hits, kind.exact)

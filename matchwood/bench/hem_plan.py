@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from matchwood.bench.frame import Place, swept
+from matchwood.bench.rounds import drawn
 from matchwood.workloads.hem import Intervals, hem
 
 SEED = 7
@@ -15,8 +16,9 @@ SEED = 7
 class Size(NamedTuple):
     """How large a scale is.
 
-    `rules` are swept as multiples of the usual number; `deleted` rules are taken out again; a structure matches all
-    events again and again for so many `seconds`; a rival that would have more than `copies` entries is left out.
+    `rules` are swept as multiples of the usual number; `deleted` rules are taken out again; a structure matches
+    batches of `events`, and begins none after so many `seconds`; a rival that would have more than `copies` entries is
+    left out.
     """
 
     rules: int
@@ -84,6 +86,10 @@ class Case(NamedTuple):
     places: tuple[Place, ...]
     grids: tuple[int, ...] = ()
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.generate.keywords) if isinstance(self.generate, partial) else {}
+
 
 def cases(scale: str) -> list[Case]:
     """The usual settings, which every sweep has in common, then one changed at a time."""
@@ -99,4 +105,4 @@ def cases(scale: str) -> list[Case]:
 
 
 def _settings(scale: str) -> dict[str, Any]:
-    return {"rules": SIZES[scale].rules, "events": SIZES[scale].events, "seed": SEED}
+    return {"rules": SIZES[scale].rules, "events": drawn(SIZES[scale].events), "seed": SEED}

@@ -2,21 +2,25 @@
 
 Up to FROM_TEXT rules are built from text and held against the oracle, more from codes. All rivals run over the same
 store, so that rules that say the same are one unit for all of them, which in the paper only its own algorithms have.
-SIFT is our `counting`. The hits of all are equal. `ratio` is what a rival takes over what `kindex` takes; the paper's
-stands beside it. `kindex, lists` is Algorithms 1 and 2, over posting lists alone.
+SIFT is our `counting`. The hits of all are equal. `ratio` is what a rival takes to match over what `kindex` takes,
+once an event's spaces are known; the paper's stands beside it. `kindex, lists` is Algorithms 1 and 2, over posting
+lists alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 from matchwood.bench.frame import Part, Place
-from matchwood.bench.kindex_encoded import encoded_contracts
+from matchwood.bench.kindex_encoded import encoded_contracts, locating_us
 from matchwood.bench.kindex_ranking import CNF_MONTHS, ranked_rows
-from matchwood.bench.measure import check_agreement, measure_engine, timed
+from matchwood.bench.measure import check_agreement, drawn, first_events, measure_engine, ratio, timed
+from matchwood.bench.memory import bytes_of
 from matchwood.bench.rivals.vldb import ClauseScan, Propagation
-from matchwood.bench.setup import check_with_oracle, concatenated, insert_all, refuse_repeated, sizes
+from matchwood.bench.rounds import warm_events
+from matchwood.bench.setup import check_with_oracle, encoded_table, insert_all, refuse_repeated, sizes
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import ConjunctionStore, Workspace, engine_class
 from matchwood.index import Index
@@ -25,10 +29,10 @@ from matchwood.workloads.contracts import contracts
 
 OWN = "kindex"
 SIZES = {"smoke": (1_500, 25), "quick": (100_000, 100), "full": (300_000, 50), "paper": (1_000_000, 200)}
-"""Rules and events of the sweeps."""
+"""Rules, and events of a batch, of the sweeps."""
 
-LARGEST = {"quick": 300_000, "full": 1_000_000, "paper": 1_000_000}
-"""Rules of the last case of the scalability sweeps; of clauses only where there is time."""
+SCALED = {"quick": (100_000, 300_000), "full": (300_000, 1_000_000), "paper": (100_000, 300_000, 1_000_000)}
+"""Rules of the scalability sweeps; of clauses the largest only where there is time."""
 
 FROM_TEXT = 20_000
 """Rules at most that are built from text, and held against the oracle; more are built from codes."""
@@ -58,17 +62,17 @@ class Case(NamedTuple):
 def cases(scale: str) -> list[Case]:
     """The sweeps of Figures 14 to 18; the first case of each form has the paper's defaults."""
     rules, events = SIZES[scale]
-    base = {"rules": min(rules, FROM_TEXT), "events": events, "seed": 7}
+    base = {"rules": min(rules, FROM_TEXT), "events": drawn(events), "seed": 7}
     as_clauses = {**base, "form": "cnf", "months": CNF_MONTHS}
     found = [Case("default", None, base), Case("cnf", None, as_clauses)]
     if scale == "smoke":
         return found
-    base, as_clauses, largest = {**base, "rules": rules}, {**as_clauses, "rules": rules}, LARGEST[scale]
+    base = {**base, "rules": rules}
     found += [Case("months", months, {**base, "months": months}) for months in (1, 3, 12)]
     found += [Case("dimensions", count, {**base, "dimensions": count}) for count in (600, 150)]
     found += [Case("exponent", exponent, {**base, "exponent": exponent}) for exponent in (3.0, 2.0)]
-    found += [Case("rules", largest, {**base, "rules": largest})]
-    counts = [rules] if scale == "quick" else sorted({rules, largest})
+    found += [Case("rules", count, {**base, "rules": count}) for count in SCALED[scale]]
+    counts = SCALED[scale][:1] if scale == "quick" else SCALED[scale]
     return found + [Case("rules", count, {**as_clauses, "rules": count}) for count in counts]
 
 
@@ -78,7 +82,7 @@ RANKINGS = tuple((form, weights) for form in ("dnf", "cnf") for weights in ("pap
 
 def parts(scale: str) -> list[Part]:
     return [
-        *(Part(_name(case), partial(measure, case), (_place(case),)) for case in cases(scale)),
+        *(Part(_name(case), partial(measure, case), (_place(case),), case.settings) for case in cases(scale)),
         *(
             Part(
                 f"{form} ranking, {weights} weights", partial(ranked_rows, form, weights, *RANKED[scale]), RANKED_PLACE
@@ -110,12 +114,17 @@ def _place(case: Case) -> Place:
 
 
 class Built(NamedTuple):
-    """A workload in a store: the engine over it, its events, and what a row says of it."""
+    """A workload in a store: the engine over it, its events, and what a row says of it.
+
+    `encode_us` is what finding the spaces of an event takes. `checked_hits` matches events, so it is asked when all is
+    measured; it returns the rules that match an event, on average.
+    """
 
     store: ConjunctionStore
     engine: Any
     events: EncodedEvents
-    hits_per_event: float
+    encode_us: float
+    checked_hits: Callable[[], float]
     said: dict[str, Any]
 
 
@@ -126,18 +135,18 @@ def measure(case: Case) -> list[dict[str, Any]]:
     engines = _engines(built, form)
     results = {name: measure_engine(engine, built.events, 0.3) for name, engine in engines.items()}
     check_agreement(results)
-    own, count = results[OWN].us_per_event, built.events.count
-    shared = _shared(case, form, workload, built)
+    own, scan = results[OWN].match_us, results[_scan(form)].times(built.encode_us)
+    shared, count = _shared(case, form, workload, built), built.events.count
     return [
         {
             **shared,
             "engine": name,
-            "us_per_event": round(results[name].us_per_event, 2),
+            **results[name].times(built.encode_us),
             "candidates_per_event": results[name].candidates / results[name].events,
             "postings_per_event": _postings(engine, built.events) / count,
-            "bytes_index": engine.stats()["bytes_index"],
-            "ratio_to_scan": round(results[_scan(form)].us_per_event / results[name].us_per_event, 2),
-            "ratio": round(results[name].us_per_event / own, 2),
+            **bytes_of(engine),
+            "ratio_to_scan": ratio(scan, results[name].times(built.encode_us)),
+            "ratio": round(results[name].match_us / own, 2),
             "paper_ratio": PAPER.get(name),
             **results[name].marks(),
         }
@@ -149,12 +158,15 @@ def _from_text(workload: Workload, form: str) -> Built:
     refuse_repeated(workload.events_dicts())
     index, table = Index(OWN, options={"form": form}), workload.events_table()
     build_s, _ = timed(lambda: insert_all(index, workload.rules_text()))
-    check_with_oracle(index, workload, rules=50, events=3)
-    events = concatenated([batch.events for batch in index._encoder.event_batches(table)])
+    encode_us, events = encoded_table(index, table)
     matcher: Any = index._matcher
-    hits = index.match_many(table).num_rows / events.count
     said = {"built_from": "text", "build_s": round(build_s, 2), **sizes(index)}
-    return Built(matcher.conjunctions, matcher.over, events, hits, said)
+
+    def checked_hits() -> float:
+        check_with_oracle(index, workload, rules=50, events=3)
+        return float(index.match_many(table).num_rows) / events.count
+
+    return Built(matcher.conjunctions, matcher.over, events, encode_us, checked_hits, said)
 
 
 def _from_codes(workload: Workload, form: str) -> Built:
@@ -163,10 +175,13 @@ def _from_codes(workload: Workload, form: str) -> Built:
     store, events = encoded.store, encoded.events
     engine = engine_class(OWN)(store)
     build_s, _ = timed(engine.rebuild)
-    found = [engine.match(events, event, Workspace(room=0)).units for event in range(min(10, events.count))]
-    hits = sum(map(encoded.rules_of, found)) / len(found)
-    said = {"built_from": "codes", "build_s": round(seconds + build_s, 2), "bytes_verify": store.bytes_verify}
-    return Built(store, engine, events, hits, said)
+    said = {"built_from": "codes", "build_s": round(seconds + build_s, 2)}
+
+    def checked_hits() -> float:
+        found = [engine.match(events, event, Workspace(room=0)).units for event in range(min(10, events.count))]
+        return sum(map(encoded.rules_of, found)) / len(found)
+
+    return Built(store, engine, events, locating_us(workload), checked_hits, said)
 
 
 def _scan(form: str) -> str:
@@ -185,7 +200,8 @@ def _engines(built: Built, form: str) -> dict[str, Any]:
     for name in ("counting", "scan"):
         found[name] = engine_class(name)(store)
         found[name].rebuild()
-    return {**found, "propagation": Propagation(store, built.events)}
+    known = first_events(built.events, max(1, warm_events(built.events.count)))
+    return {**found, "propagation": Propagation(store, known)}
 
 
 def _postings(engine: Any, events: EncodedEvents) -> int:
@@ -198,13 +214,13 @@ def _postings(engine: Any, events: EncodedEvents) -> int:
 
 
 def _shared(case: Case, form: str, workload: Workload, built: Built) -> dict[str, Any]:
-    rules = workload.rules.count
+    rules, hits = workload.rules.count, built.checked_hits()
     return {
         "workload": _name(case),
         "rules": rules,
         "events": built.events.count,
-        "hits_per_event": built.hits_per_event,
-        "matching": round(built.hits_per_event / rules, 4),
+        "hits_per_event": hits,
+        "matching": round(hits / rules, 4),
         "units": built.store.live,
         "keys_per_event": round(len(workload.events.attributes) / built.events.count, 1),
         "paper_bytes": round(PAPER_BYTES[form] * rules / 1e6),

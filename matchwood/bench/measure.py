@@ -1,34 +1,49 @@
-"""How engines are measured: build, warm-up and steady state apart, inside a time box, and every answer checked.
+"""How engines are measured: build, warm-up and steady state apart, every event once, and every answer checked.
 
-A compiled kernel cannot be interrupted. So an engine matches a few events first; if all of them, at that rate, would
-not fit into the time box, it is measured with as many as do, and its row says so: a timeout is a result.
+What a row says of time and of bytes is defined here, once for all engines.
 """
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.bench.rounds import (
+    MEASURED_SECONDS,
+    Rounds,
+    box_seconds,
+    drawn,
+    measure_rounds,
+    time_box,
+    timed,
+    warm_events,
+)
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import Structure, Workspace
 from matchwood.errors import MatchwoodError
 
-Result = TypeVar("Result")
+__all__ = [
+    "Measured",
+    "Rounds",
+    "WrongAnswer",
+    "box_seconds",
+    "check_agreement",
+    "drawn",
+    "first_events",
+    "measure_engine",
+    "measure_rounds",
+    "ratio",
+    "require_hits",
+    "time_box",
+    "timed",
+    "timed_codes",
+    "times",
+]
 
-MEASURED_SECONDS = 0.5
-"""An engine matches all events again and again until it has taken this long."""
-
-PROBED = 3
-"""Events that tell whether the others fit into the time box."""
-
-_box: ContextVar[float] = ContextVar("time box", default=math.inf)
 _NOTHING: NDArray[np.uint64] = np.zeros(0, np.uint64)
 
 
@@ -36,85 +51,97 @@ class WrongAnswer(MatchwoodError):
     """A benchmark whose answers are wrong, or that measures nothing."""
 
 
-@contextmanager
-def time_box(seconds: float) -> Iterator[None]:
-    """Every cell that is measured inside has so many seconds, building included."""
-    token = _box.set(seconds)
-    try:
-        yield
-    finally:
-        _box.reset(token)
-
-
-def box_seconds() -> float:
-    """The time box of a cell; infinite where nobody has set one."""
-    return _box.get()
-
-
 class Measured(NamedTuple):
-    """One engine's matching of one batch of events: the hits are units.
+    """One engine's matching of events whose spaces are known: the hits are units.
 
-    `checksum` is that of all events, `running` that of the first one, the first two, and so on. `timeout` is the time
-    box, if the events did not fit into it; `events` are then those that did.
+    `checksum` is that of all events, `running` that of the first one, the first two, and so on.
     """
 
-    warmup_s: float
-    seconds: float
-    events: int
+    rounds: Rounds
     hits: int
     candidates: int
     checksum: int
     running: NDArray[np.uint64] = _NOTHING
-    timeout: float | None = None
 
     @property
-    def us_per_event(self) -> float:
-        return 1e6 * self.seconds / self.events
+    def events(self) -> int:
+        return self.rounds.events
+
+    @property
+    def match_us(self) -> float:
+        return self.rounds.us
+
+    def times(self, encode_us: float) -> dict[str, float]:
+        return times(encode_us, self.match_us)
 
     def marks(self) -> dict[str, Any]:
-        """What a row says of a cell that did not fit into its time box; nothing otherwise."""
-        return {} if self.timeout is None else {"timeout": self.timeout}
+        return self.rounds.marks()
+
+
+def times(encode_us: float, match_us: float) -> dict[str, float]:
+    """What a row says of time: finding an event's spaces, matching it then, and both together.
+
+    >>> times(0.5, 2.0)
+    {'encode_us': 0.5, 'match_us': 2.0, 'us_per_event': 2.5}
+    """
+    return {
+        "encode_us": round(encode_us, 3),
+        "match_us": round(match_us, 3),
+        "us_per_event": round(encode_us + match_us, 3),
+    }
+
+
+def ratio(slow: Mapping[str, Any], fast: Mapping[str, Any]) -> float:
+    """How many times as long an event takes in one row as in another, finding its spaces included.
+
+    >>> ratio(times(0.5, 2.0), times(0.5, 0.5))
+    2.5
+    """
+    return round(float(slow["us_per_event"]) / max(float(fast["us_per_event"]), 1e-3), 2)
 
 
 def measure_engine(
-    engine: Structure, events: EncodedEvents, at_least_s: float = MEASURED_SECONDS, spent_s: float = 0.0
+    engine: Structure, events: EncodedEvents, enough_s: float = MEASURED_SECONDS, spent_s: float = 0.0
 ) -> Measured:
-    """Match all events once to warm up, then again until enough time has passed; the best full round counts.
+    """Match each event once, in rounds; what is found in all of them is summed up for the check."""
+    walk = _Walk(engine, events)
+    rounds = measure_rounds(walk.match, events.count, enough_s, spent_s)
+    running = np.cumsum(np.concatenate(walk.sums), dtype=np.uint64)
+    return Measured(rounds, walk.hits, walk.candidates, int(running[-1]) if len(running) else 0, running)
 
-    The best round, because the machine's other work only ever adds time. `spent_s` is what building took of the time
-    box.
+
+class _Walk:
+    """An engine on its way through events: what it found so far, and for each event a sum over its units."""
+
+    def __init__(self, engine: Structure, events: EncodedEvents) -> None:
+        self.engine, self.events, self.workspace = engine, events, Workspace()
+        self.hits = self.candidates = 0
+        self.sums = [_NOTHING]
+
+    def match(self, first: int, stop: int) -> float:
+        """The seconds of matching alone: hits are summed up while no clock runs."""
+        some, position, spent = first_events(self.events, stop), first, 0.0
+        while position < stop:
+            seconds, found = timed(partial(self.engine.match, some, position, self.workspace))
+            spent += seconds
+            self.hits += len(found.units)
+            self.candidates += found.work.candidates
+            self.sums.append(_checksums(position, found.offsets, found.units))
+            position += found.count
+        return spent
+
+
+def timed_codes(
+    encode: Callable[[int, int], Sequence[EncodedEvents]], count: int
+) -> tuple[float, Sequence[EncodedEvents]]:
+    """Microseconds to find the spaces of an event, and the codes of all: each is encoded once, and the first warm up.
+
+    `encode(first, stop)` returns the codes of those events, in one piece or several.
     """
-    workspace, box = Workspace(), box_seconds()
-    fit = affordable(lambda count: _plain_round(engine, first_events(events, count), workspace), events.count, spent_s)
-    timeout = box if fit < events.count else None
-    events = first_events(events, fit)
-    warmup, (hits, candidates, running) = timed(lambda: _counted_round(engine, events, workspace))
-    best, spent = math.inf, 0.0
-    while spent < at_least_s or best == math.inf:
-        seconds, _ = timed(lambda: _plain_round(engine, events, workspace))
-        best, spent = min(best, seconds), spent + seconds
-        if spent_s + warmup + spent > box:
-            break
-    checksum = int(running[-1]) if len(running) else 0
-    return Measured(warmup, best, events.count, hits, candidates, checksum, running, timeout)
-
-
-def affordable(match: Callable[[int], object], count: int, spent_s: float = 0.0, rounds: int = 2) -> int:
-    """How many of `count` events fit into what is left of the time box if each is matched `rounds` times.
-
-    `match(n)` matches the first n events. All of them, or as many as the probed ones predict, and those at least.
-    """
-    left = box_seconds() - spent_s
-    if left == math.inf or count <= PROBED:
-        return count
-    for _ in range(2):  # the first time may touch memory, or load machine code
-        started = time.perf_counter()
-        match(PROBED)
-        seconds = time.perf_counter() - started
-        left -= seconds
-        if rounds * seconds * count / PROBED <= left:
-            return count
-    return min(count, max(PROBED, int(left * PROBED / (rounds * max(seconds, 1e-9)))))
+    warm = warm_events(count)
+    first = encode(0, warm) if warm else []
+    seconds, others = timed(lambda: encode(warm, count))
+    return 1e6 * seconds / (count - warm), [*first, *others]
 
 
 def first_events(events: EncodedEvents, count: int) -> EncodedEvents:
@@ -123,27 +150,6 @@ def first_events(events: EncodedEvents, count: int) -> EncodedEvents:
         return events
     stop = int(events.offsets[count])
     return EncodedEvents(events.offsets[: count + 1], events.attributes[:stop], events.labels[:stop])
-
-
-def _plain_round(engine: Structure, events: EncodedEvents, workspace: Workspace) -> None:
-    position = 0
-    while position < events.count:
-        position += engine.match(events, position, workspace).count
-
-
-def _counted_round(
-    engine: Structure, events: EncodedEvents, workspace: Workspace
-) -> tuple[int, int, NDArray[np.uint64]]:
-    """The hits, the candidates, and for each event a sum over all (event, unit) pairs so far, whatever their order."""
-    hits = candidates = position = 0
-    sums = [_NOTHING]
-    while position < events.count:
-        found = engine.match(events, position, workspace)
-        hits += len(found.units)
-        candidates += found.work.candidates
-        sums.append(_checksums(position, found.offsets, found.units))
-        position += found.count
-    return hits, candidates, np.cumsum(np.concatenate(sums), dtype=np.uint64)
 
 
 def _checksums(first: int, offsets: NDArray[np.int64], units: NDArray[np.int32]) -> NDArray[np.uint64]:
@@ -173,10 +179,3 @@ def require_hits(hits: int, who: str) -> int:
     if not hits:
         raise WrongAnswer(f"{who}: no event matched any rule, so nothing was measured")
     return hits
-
-
-def timed(action: Callable[[], Result]) -> tuple[float, Result]:
-    """Seconds that an action took, and what it returned."""
-    started = time.perf_counter()
-    result = action()
-    return time.perf_counter() - started, result

@@ -24,8 +24,8 @@ from matchwood.bench.spark_rivals import pairs_of, ranges_of
 from matchwood.workloads.base import Workload
 
 Integers: TypeAlias = NDArray[np.int64]
-Query: TypeAlias = Callable[[int], pa.Table]
-"""The hits of the first so many events, as columns event and rule."""
+Query: TypeAlias = Callable[[int, int], pa.Table]
+"""The hits of the events from one number to another, as columns event and rule; events count from 0."""
 
 
 class Tables(NamedTuple):
@@ -42,9 +42,9 @@ class Tables(NamedTuple):
     is_access: NDArray[np.bool_]
     access_points: pa.Table
 
-    def pairs(self, events: int) -> pa.Table:
-        """The pairs of the first events, with their keys."""
-        found = pairs_of(self.workload, events)
+    def pairs(self, first: int, stop: int) -> pa.Table:
+        """The pairs of some events, with their keys."""
+        found = pairs_of(self.workload, first, stop)
         columns = {name: found[name].to_numpy().astype(np.int32) for name in ("event", "attribute", "value")}
         return pa.table({**columns, "key": columns["attribute"] * np.int32(self.values) + columns["value"]})
 
@@ -136,8 +136,8 @@ def _needed(tables: Tables) -> pa.Table:
 
 
 def _queried(connection: Any, tables: Tables, query: str) -> Query:
-    def hits(events: int) -> pa.Table:
-        _stored(connection, "pairs", tables.pairs(events))
+    def hits(first: int, stop: int) -> pa.Table:
+        _stored(connection, "pairs", tables.pairs(first, stop))
         found: pa.Table = connection.sql(query).to_arrow_table()
         return found
 
@@ -151,8 +151,8 @@ def polars_counting(tables: Tables) -> Query:
     lists, needed = frame.group_by("key", maintain_order=True).agg("rule"), pl.Series(tables.needed)
     rules = tables.workload.rules.count
 
-    def hits(events: int) -> pa.Table:
-        pairs: Any = pl.from_arrow(tables.pairs(events).select(["key", "event"]))
+    def hits(first: int, stop: int) -> pa.Table:
+        pairs: Any = pl.from_arrow(tables.pairs(first, stop).select(["key", "event"]))
         both = pl.col("event").cast(pl.Int64) * rules + pl.col("rule")
         held = (
             pairs.lazy().join(lists.lazy(), on="key").explode("rule").select(both.alias("both")).group_by("both").len()
@@ -175,10 +175,10 @@ def polars_access(tables: Tables) -> Query:
     others = rest.group_by("rule", maintain_order=True).agg("attribute", "low", "high")
     width = tables.workload.dimensions
 
-    def hits(events: int) -> pa.Table:
-        given = tables.pairs(events)
+    def hits(first: int, stop: int) -> pa.Table:
+        given = tables.pairs(first, stop)
         pairs: Any = pl.from_arrow(given.select(["key", "event"]))
-        dense = np.full(events * width, -1, np.int32)
+        dense = np.full((stop - first) * width, -1, np.int32)
         dense[given["event"].to_numpy() * width + given["attribute"].to_numpy()] = given["value"].to_numpy()
         looked_up = pl.lit(pl.Series(dense)).gather(pl.col("event") * width + pl.col("attribute"))
         candidates = pairs.lazy().join(lists.lazy(), on="key").select("event", "rule").explode("rule").collect()

@@ -63,17 +63,19 @@ def run(scale: str) -> list[dict[str, Any]]:
 
 
 def measure_locate(kind: str, count: int) -> list[dict[str, Any]]:
-    """A row for each implementation; the best of many short rounds."""
+    """A row for each implementation; the median of many short rounds, each on a column of its own."""
     random = np.random.default_rng(SEED)
-    constants, column = CONSTANTS[kind](random, count, count), COLUMNS[kind](random, LOOKUPS, count)
+    constants = CONSTANTS[kind](random, count, count)
+    columns = [COLUMNS[kind](random, LOOKUPS, count) for _ in range(ROUNDS + 1)]
     made = {name: spaces_class(option)(kind) for name, option in NAMES.items()}
     build_s = {name: timed(partial(spaces.add_many, constants))[0] for name, spaces in made.items()}
-    first, second = (spaces.locate_many(column) for spaces in made.values())
-    if not np.array_equal(first, second):
-        raise WrongAnswer(f"{kind}, {count:,} boundaries: the two implementations disagree")
-    seconds = {
-        name: min(timed(partial(spaces.locate_many, column))[0] for _ in range(ROUNDS)) for name, spaces in made.items()
+    located = {
+        name: [timed(partial(spaces.locate_many, column)) for column in columns] for name, spaces in made.items()
     }
+    for (_, first), (_, second) in zip(*located.values(), strict=True):
+        if not np.array_equal(first, second):
+            raise WrongAnswer(f"{kind}, {count:,} boundaries: the two implementations disagree")
+    seconds = {name: float(np.median([each for each, _ in runs[1:]])) for name, runs in located.items()}
     return [
         _row(name, f"locate, {kind}", spaces, LOOKUPS, build_s[name], seconds[name] / LOOKUPS)
         for name, spaces in made.items()

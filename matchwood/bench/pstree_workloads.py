@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from matchwood.bench.encoded_rules import CHECKED_EVENTS, Encoded, check, encode_events, encoded
+from matchwood.bench.encoded_rules import CHECKED_EVENTS, Encoded, check, encoded
 from matchwood.bench.frame import Part, Place
-from matchwood.bench.measure import Measured, check_agreement, measure_engine, timed
+from matchwood.bench.measure import Measured, check_agreement, drawn, measure_engine, ratio, timed
+from matchwood.bench.memory import bytes_of
 from matchwood.engines import Engine, engine_class
 from matchwood.engines.registry import engine_names
 from matchwood.workloads.ads import ads
@@ -33,7 +34,7 @@ DESIGN = {
 """What our own designs do that are not their papers'."""
 
 ADS = {"smoke": (1_000, 30), "quick": (100_000, 500), "full": (3_000_000, 200), "paper": (3_000_000, 200)}
-"""Rules and events."""
+"""Rules, and events of a batch."""
 
 LOGS: dict[str, dict[str, int]] = {
     "smoke": {"rules": 1_000, "events": 20, "words": 2_000},
@@ -100,7 +101,8 @@ SWEEP_SETTINGS = {
     "full": (100_000, 100, 0.2, {**SWEEPS, "rules": FULL_RULES}, {**SPARSE_SWEEPS, "rules": FULL_RULES}),
     "paper": (1_000_000, 100, 0.5, SWEEPS, SPARSE_SWEEPS),
 }
-"""Rules, events, seconds that an engine is measured for, and the settings of the dense and of the sparse workload."""
+"""Rules, events of a batch, seconds after which no further round begins, and the settings of the dense and of the
+sparse workload."""
 
 
 def parts(scale: str) -> list[Part]:
@@ -109,18 +111,21 @@ def parts(scale: str) -> list[Part]:
     return [
         Part("ads 0.1%", partial(_ads, scale), (Place("ads"),)),
         Part("query logs", partial(_logs, scale), (Place("query logs"),)),
-        *(Part(name, partial(_begen, name, settings, seconds), (place,)) for name, place, settings in _settings(scale)),
+        *(
+            Part(name, partial(_begen, name, settings, seconds), (place,), settings)
+            for name, place, settings in _settings(scale)
+        ),
     ]
 
 
 def _ads(scale: str) -> list[dict[str, Any]]:
     rules, events = ADS[scale]
-    rows = measure("ads 0.1%", ads(rules=rules, events=events, matching=0.001, seed=7), 0.5)
+    rows = measure("ads 0.1%", ads(rules=rules, events=drawn(events), matching=0.001, seed=7), 0.5)
     return [{**row, "paper_us": PAPER_US.get(row["engine"])} for row in rows]
 
 
 def _logs(scale: str) -> list[dict[str, Any]]:
-    return measure("query logs", query_logs(**LOGS[scale], seed=7), 0.5)
+    return measure("query logs", query_logs(**{**LOGS[scale], "events": drawn(LOGS[scale]["events"])}, seed=7), 0.5)
 
 
 def _begen(name: str, settings: dict[str, Any], seconds: float) -> list[dict[str, Any]]:
@@ -129,7 +134,7 @@ def _begen(name: str, settings: dict[str, Any], seconds: float) -> list[dict[str
 
 def _settings(scale: str) -> Iterator[tuple[str, Place, dict[str, Any]]]:
     rules, events, _, dense, sparse = SWEEP_SETTINGS[scale]
-    usual = {**BASE, "rules": rules, "events": events}
+    usual = {**BASE, "rules": rules, "events": drawn(events)}
     for prefix, base, sweeps in (("", usual, dense), ("sparse, ", {**usual, "dimensions": SPARSE}, sparse)):
         for name, values in sweeps.items():
             for value in values:
@@ -167,30 +172,26 @@ def measure(name: str, workload: Workload, seconds: float) -> list[dict[str, Any
         rows.append(_row(engine_name, engine, given, own_s, found))
     check_agreement(results)
     shared = {"workload": name, "bytes_text": text_bytes, "fallback_rules": 0, "checked": True}
-    scan = results["scan"].us_per_event
-    return [{**row, **shared, "ratio_to_scan": round(scan / results[row["engine"]].us_per_event, 2)} for row in rows]
+    scan = next(row for row in rows if row["engine"] == "scan")
+    return [{**row, **shared, "ratio_to_scan": ratio(scan, row)} for row in rows]
 
 
 def _row(name: str, engine: Engine, given: Encoded, own_s: float, found: Measured) -> dict[str, Any]:
     rules, spaces = given.workload.rules.count, given.encoder.stats()
-    encode_s = min(timed(lambda: encode_events(given.encoder, given.workload))[0] for _ in range(3))
-    stats = engine.stats()
-    bytes_index, copies = stats["bytes_index"], stats.get("bytes_tails")
+    needed, copies = bytes_of(engine), engine.stats().get("bytes_tails")
     return {
         "engine": name,
         "design": DESIGN.get(name),
         "rules": rules,
         "events": found.events,
         "build_s": round(given.encode_s + own_s, 3),
-        "us_per_event": round(found.us_per_event, 2),
+        **found.times(given.encode_us),
         "hits_per_event": found.hits / found.events,
         "candidates_per_event": found.candidates / found.events,
-        "bytes_index": bytes_index,
-        "bytes_verify": given.store.bytes_verify,
-        "index_bytes_per_rule": round(bytes_index / rules, 1),
+        **needed,
+        "bytes_per_rule": round(needed["bytes"] / rules, 1),
         "copied_bytes_per_rule": None if copies is None else round(copies / rules, 1),
         "encode_s": round(given.encode_s, 3),
-        "encode_us_per_event": round(1e6 * encode_s / given.events.count, 2),
         "boundaries": spaces["boundaries"],
         "bytes_spaces": spaces["bytes"],
         **found.marks(),

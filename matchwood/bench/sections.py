@@ -20,9 +20,15 @@ _UNITS = {
     "us_per_event_all": "µs an event, with all rules",
     "build_s": "seconds to build",
     "bytes_index": "bytes of the index",
+    "bytes": "bytes to match and to change",
+    "match_us": "µs an event, its spaces known",
+    "encode_us": "µs to find an event's spaces",
     "us_per_insert": "µs an insertion",
     "us_per_delete": "µs a deletion",
 }
+_TIMES = ("encode_us", "match_us")
+"""What the time of an event consists of, where that is measured."""
+
 _PAPER = {"us_per_event": "paper_us", "build_s": "paper_build_s"}
 
 
@@ -64,7 +70,9 @@ def section_html(known: Experiment, section: Section) -> str:
     if section.x_name is None:
         return head + "".join(_bars(known, section.rows, value) for value in values[:1])
     charts = "".join(_lines(section, value) for value in values)
-    return f"{head}<div class='charts'>{charts}</div>{_pivot(section, known.value)}"
+    parts = [part for part in _TIMES if known.value == "us_per_event" and any(row.get(part) for row in section.rows)]
+    tables = "".join(_pivot(section, value) for value in (known.value, *parts))
+    return f"{head}<div class='charts'>{charts}</div>{tables}"
 
 
 def _heading(experiment: str, section: Section) -> str:

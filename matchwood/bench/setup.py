@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from matchwood.bench.measure import WrongAnswer, timed
+from matchwood.bench.measure import WrongAnswer, timed, timed_codes
+from matchwood.bench.memory import bytes_of_index
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import Engine, Workspace
 from matchwood.engines.oracle import evaluate
@@ -26,22 +27,33 @@ CHECKED_EVENTS = 20
 
 
 class Prepared(NamedTuple):
-    """An index built from a workload's texts with ids 0, 1, …, its events in both forms, and what that cost."""
+    """An index built from a workload's texts with ids 0, 1, …, its events in both forms, and what that cost:
+    seconds to build, and microseconds to find the spaces of an event."""
 
     rules: Index
     table: pa.Table
     events: EncodedEvents
     build_s: float
-    encode_s: float
+    encode_us: float
 
 
 def prepare(workload: Workload, engine: str) -> Prepared:
     """Build from text, encode the events, and check that nothing was rejected or repeated."""
-    refuse_repeated(workload.events_dicts())
+    refuse_repeated_events(workload)
     index, texts, table = Index(engine), workload.rules_text(), workload.events_table()
     build_s, _ = timed(lambda: insert_all(index, texts))
-    encode_s, batches = timed(lambda: [batch.events for batch in index._encoder.event_batches(table)])
-    return Prepared(index, table, concatenated(batches), build_s, encode_s)
+    encode_us, events = encoded_table(index, table)
+    return Prepared(index, table, events, build_s, encode_us)
+
+
+def encoded_table(index: Index, table: pa.Table) -> tuple[float, EncodedEvents]:
+    """Microseconds to find the spaces of an event in a table, and the codes of all."""
+    encoder = index._encoder
+    encode_us, codes = timed_codes(
+        lambda first, stop: [batch.events for batch in encoder.event_batches(table.slice(first, stop - first))],
+        table.num_rows,
+    )
+    return encode_us, concatenated(codes)
 
 
 def insert_all(index: Index, texts: Sequence[str]) -> None:
@@ -126,4 +138,4 @@ def check_with_brute_force(
 def sizes(index: Index) -> dict[str, Any]:
     """The figures of a row that an index knows by itself."""
     stats = index.stats()
-    return {name: stats[name] for name in ("bytes_index", "bytes_verify", "bytes_text", "fallback_rules")}
+    return {**bytes_of_index(stats), "bytes_text": stats["bytes_text"], "fallback_rules": stats["fallback_rules"]}

@@ -68,15 +68,20 @@ def constant_hits(frame: Any, hits: int, output: str) -> Any:
     return answered.select("id", (sf.explode(found) if output == "rows" else found).alias("rules"))
 
 
-def sql_hits(session: Any, workload: Workload, events: int) -> Any:
-    """The pairs of event and rule, for the first events, by Spark SQL alone."""
+def sql_rules(session: Any, workload: Workload) -> None:
+    """The predicates of all rules, as tables that Spark SQL joins with events."""
     ranges, needed = ranges_of(workload.rules)
     session.createDataFrame(ranges.filter(_is_point(ranges))).createOrReplaceTempView("points")
     session.createDataFrame(ranges.filter(pc.invert(_is_point(ranges)))).createOrReplaceTempView("spans")
     session.createDataFrame(needed).createOrReplaceTempView("needed")
-    session.createDataFrame(pairs_of(workload, events)).createOrReplaceTempView("pairs")
-    for view in ("points", "spans", "needed", "pairs"):
+    for view in ("points", "spans", "needed"):
         session.table(view).cache().count()
+
+
+def sql_hits(session: Any, workload: Workload, first: int, stop: int) -> Any:
+    """The pairs of event and rule, for the events from `first` to `stop`, by Spark SQL alone; they count from 0."""
+    session.createDataFrame(pairs_of(workload, first, stop)).createOrReplaceTempView("pairs")
+    session.table("pairs").cache().count()
     return session.sql(_QUERY)
 
 
@@ -97,11 +102,12 @@ def _is_point(ranges: pa.Table) -> Any:
     return pc.equal(ranges["low"], ranges["high"])
 
 
-def pairs_of(workload: Workload, events: int) -> pa.Table:
-    stop = int(workload.events.offsets[events])
-    owners = np.repeat(np.arange(events), np.diff(workload.events.offsets[: events + 1]))
-    columns = {"event": owners, "attribute": workload.events.attributes[:stop], "value": workload.events.values[:stop]}
-    return pa.table(columns)
+def pairs_of(workload: Workload, first: int, stop: int) -> pa.Table:
+    """The events from `first` to `stop` as triples; they count from 0."""
+    events = workload.events
+    own = slice(int(events.offsets[first]), int(events.offsets[stop]))
+    owners = np.repeat(np.arange(stop - first), np.diff(events.offsets[first : stop + 1]))
+    return pa.table({"event": owners, "attribute": events.attributes[own], "value": events.values[own]})
 
 
 def ranges_of(rules: Rules) -> tuple[pa.Table, pa.Table]:

@@ -9,8 +9,14 @@ HIDDEN = ("also", "series")
 """Fields for the report alone."""
 
 
+WIDTH = 120
+"""Characters in a line of a terminal, at most."""
+
+
 def text_table(rows: Sequence[dict[str, Any]]) -> str:
     """Columns in the order of the rows, numbers to the right; columns without any value are left out.
+
+    Columns that a terminal is too narrow for follow below, each time after the first one.
 
     >>> print(text_table([{"engine": "scan", "rules": 1000, "bytes": None}, {"engine": "counting", "rules": 20}]))
     engine    rules
@@ -24,8 +30,30 @@ def text_table(rows: Sequence[dict[str, Any]]) -> str:
     cells = [[shown(row.get(name)) for name in names] for row in rows]
     widths = [max(len(name), *(len(line[column]) for line in cells)) for column, name in enumerate(names)]
     numeric = [all(isinstance(row.get(name), int | float | None) for row in rows) for name in names]
-    lines = [names, ["-" * width for width in widths], *cells]
-    return "\n".join("  ".join(_aligned(line, widths, numeric)).rstrip() for line in lines)
+    lines = [_aligned(line, widths, numeric) for line in (names, ["-" * width for width in widths], *cells)]
+    blocks = [(0, *block) for block in _blocks(widths[1:], WIDTH - widths[0], first=1)] or [(0,)]
+    return "\n\n".join("\n".join(_joined([line[column] for column in block]) for line in lines) for block in blocks)
+
+
+def _joined(cells: Sequence[str]) -> str:
+    return "  ".join(cells).rstrip()
+
+
+def _blocks(widths: Sequence[int], room: int, first: int = 0) -> list[list[int]]:
+    """Columns, from the number `first` on, in groups of which each fits into a line; a wide one has its own.
+
+    >>> _blocks([3, 4, 5], 13), _blocks([30, 2], 10)
+    ([[0, 1], [2]], [[0], [1]])
+    """
+    found: list[list[int]] = []
+    left = -1
+    for column, width in enumerate(widths, first):
+        left -= width + 2
+        if left < 0:
+            found.append([])
+            left = room - width - 2
+        found[-1].append(column)
+    return found
 
 
 def filled_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -38,14 +66,17 @@ def filled_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def transposed(rows: Sequence[dict[str, Any]]) -> str:
-    """One row as a column, for rows with more figures than a terminal is wide."""
+    """One row as a column, for rows with more figures than a terminal is wide; as many beside each other as fit."""
     names = filled_columns(rows)
     width = max(map(len, names), default=0)
     columns = [[shown(row.get(name)) for name in names] for row in rows]
     widths = [max(map(len, column), default=0) for column in columns]
-    return "\n".join(
-        f"{name:{width}}  " + "  ".join(column[line].rjust(wide) for column, wide in zip(columns, widths, strict=True))
-        for line, name in enumerate(names)
+    return "\n\n".join(
+        "\n".join(
+            _joined([name.ljust(width), *(columns[row][line].rjust(widths[row]) for row in block)])
+            for line, name in enumerate(names)
+        )
+        for block in _blocks(widths, WIDTH - width)
     )
 
 

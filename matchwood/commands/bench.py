@@ -25,8 +25,8 @@ _MOST_ROWS = 40
 """More rows than this are printed with their main figures only: as columns no terminal would be wide enough."""
 
 _MAIN = (
-    "workload", "engine", "semantics", "build_s", "us_per_event", "hits_per_event", "candidates_per_event",
-    "bytes_index", "ratio_to_scan", "saves_time", "of", "paper_saves",
+    "workload", "engine", "semantics", "build_s", "encode_us", "match_us", "us_per_event", "hits_per_event",
+    "candidates_per_event", "bytes", "ratio_to_scan", "saves_time", "of", "paper_saves",
 )  # fmt: skip
 
 

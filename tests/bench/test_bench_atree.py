@@ -34,7 +34,8 @@ def test_a_row_for_every_engine_and_every_idea(rows: list[dict[str, Any]]) -> No
     assert {*ATree.options, "as_published"} == {*ATree.published, *named}
     for row in rows:
         assert row["checked"] is True
-        assert row["hits_per_event"] == rows[0]["hits_per_event"] > 0
+        same = [other for other in rows if other["events"] == row["events"]]
+        assert row["hits_per_event"] == same[0]["hits_per_event"] > 0
     for row in rows[:-3]:
         assert min(row["us_per_event"], row["build_s"], row["bytes_index"], row["rules_per_s_encoded"]) > 0
         assert min(row["rules_per_s_single"], row["us_per_insert"], row["us_per_delete"]) > 0

@@ -71,7 +71,7 @@ def test_the_first_workload_comes_back(rows: list[dict[str, Any]]) -> None:
     for start in range(0, len(changing), way):
         first, last = changing[start], changing[start + way - 1]
         assert first["rules"] == last["rules"]
-        assert first["hits_per_event"] == last["hits_per_event"]
+        assert first["hits_per_event"] == pytest.approx(last["hits_per_event"], rel=0.3)  # other events, the same rules
 
 
 def test_trees_are_recycled_only_where_adjustment_is_on(rows: list[dict[str, Any]]) -> None:
@@ -82,5 +82,5 @@ def test_trees_are_recycled_only_where_adjustment_is_on(rows: list[dict[str, Any
 
 def test_a_tree_of_other_rules_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(betree_changes, "_swap", lambda *_: None)
-    with pytest.raises(WrongAnswer, match="is not that of its rules"):
+    with pytest.raises(WrongAnswer, match="the engines disagree"):
         betree_changes.changing(SIZES[SMOKE])

@@ -26,7 +26,7 @@ from matchwood.bench import (
     spark,
 )
 from matchwood.bench.encoded_rules import encoded
-from matchwood.bench.measure import Measured, WrongAnswer, check_agreement, measure_engine, time_box
+from matchwood.bench.measure import Measured, Rounds, WrongAnswer, check_agreement, measure_engine, time_box
 from matchwood.bench.setup import check_with_brute_force, check_with_oracle, insert_all, prepare, refuse_repeated
 from matchwood.engines import Hits, engine_class
 from matchwood.engines.registry import engine_names
@@ -97,7 +97,7 @@ def test_agreement_is_about_hits_not_their_number(workload: Workload) -> None:
     with pytest.raises(WrongAnswer, match="the engines disagree: one has"):
         check_agreement({"one": right, "other": right._replace(checksum=right.checksum + 1)})
     with pytest.raises(WrongAnswer, match="one: no event matched any rule"):
-        check_agreement({"one": Measured(0, 1, 5, 0, 0, 0)})
+        check_agreement({"one": Measured(Rounds(5, 0, 1), 0, 0, 0)})
 
 
 def test_a_checksum_sees_which_event_has_which_hit() -> None:
@@ -246,10 +246,11 @@ def test_a_slow_peer_has_a_sample_of_rules_and_events(monkeypatch: pytest.Monkey
 def test_joins_find_what_brute_force_finds(name: str) -> None:
     work = begen(rules=300, events=25, dimensions=40, matching=0.05, expressiveness="high", cardinality=6, seed=3)
     query = peer_joins.JOINS[name](peer_joins.tables_of(work))
-    for events in (3, 25):
-        found = query(events)
+    for first, stop in ((0, 3), (3, 25)):
+        found = query(first, stop)
         pairs = sorted(zip(found["event"].to_pylist(), found["rule"].to_pylist(), strict=True))
-        expected = [(event, rule) for event, rules in enumerate(brute_force(work, range(events))) for rule in rules]
+        hits = brute_force(work, range(first, stop))
+        expected = [(event, rule) for event, rules in enumerate(hits) for rule in rules]
         assert pairs == expected
 
 

@@ -16,8 +16,9 @@ from matchwood.errors import InvalidArgument
 from matchwood.workloads.catalogue import GENERATORS, generate
 
 INTERFACE = [
-    "engine", "workload", "rules", "events", "build_s", "us_per_event", "hits_per_event", "candidates_per_event",
-    "bytes_index", "bytes_verify", "bytes_text", "fallback_rules", "ratio_to_scan", "checked",
+    "engine", "workload", "rules", "events", "build_s", "encode_us", "match_us", "us_per_event", "hits_per_event",
+    "candidates_per_event", "bytes_index", "bytes_verify", "bytes", "bytes_text", "fallback_rules",
+    "ratio_to_scan", "checked",
 ]  # fmt: skip
 
 

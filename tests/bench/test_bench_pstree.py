@@ -23,12 +23,12 @@ def test_rivals_report_what_holds_a_point(name: str, size: int) -> None:
     random = np.random.default_rng(size)
     low = random.integers(0, 40, size)
     high, points = low + random.integers(1, 20, size), np.arange(-2, 65)
-    asked = pstree_intervals.Question(low, high, points, pstree_intervals._pairs(low, high, points))
+    asked = pstree_intervals.Question(low, high, (points,), (pstree_intervals._pairs(low, high, points),), (points,))
     rival = pstree_intervals.RIVALS[name](asked)
-    output = np.empty(asked.pairs, np.int32)
-    pstree_intervals.check(name, asked, rival.report(output), output)
+    output = np.empty(asked.pairs[0], np.int32)
+    pstree_intervals.check(name, asked, 0, rival.report(points, output), output)
     if rival.locate is not None:
-        spaces = rival.locate()
+        spaces = rival.locate(points)
         bounds = np.unique(np.concatenate((low, high)))
         assert spaces.tolist() == bounds.searchsorted(points, "right").tolist()
 
@@ -36,11 +36,11 @@ def test_rivals_report_what_holds_a_point(name: str, size: int) -> None:
 def test_a_wrong_report_is_refused() -> None:
     asked = pstree_intervals.question(50, 50)
     rival = pstree_intervals.RIVALS["PS-Tree"](asked)
-    output = np.empty(asked.pairs, np.int32)
-    ends = rival.report(output)
+    output = np.empty(max(asked.pairs), np.int32)
+    ends = rival.report(asked.points[0], output)
     output[0] = 49 if output[0] != 49 else 48
     with pytest.raises(WrongAnswer, match="others are reported"):
-        pstree_intervals.check("PS-Tree", asked, ends, output)
+        pstree_intervals.check("PS-Tree", asked, 0, ends, output)
 
 
 @pytest.mark.parametrize("spaces", ["sorted", "pstree"])

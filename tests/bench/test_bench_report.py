@@ -55,6 +55,27 @@ def test_columns_without_values_are_left_out() -> None:
     assert text_table([]) == "(no rows)"
 
 
+def test_tables_fit_into_a_terminal() -> None:
+    times = {"encode_us": 1.5, "match_us": 2.5, "us_per_event": 4.0}
+    rows = [{"engine": f"engine {n}", **times, **{f"figure {k}": 10.0**k for k in range(30)}} for n in range(20)]
+    for table in (text_table(rows), transposed(rows)):
+        assert max(map(len, table.splitlines())) <= 120
+        assert all(name in table for name in (*times, "figure 29", "engine 19"))
+    assert text_table(rows[:2]).split("\n\n")[1].split()[:2] == ["engine", "figure"]
+
+
+def test_a_sweep_tells_encoding_from_matching() -> None:
+    rows = [
+        {"engine": "hem", "section": "width", "x_name": "width", "x": x, "us_per_event": 3.0, "encode_us": 1.0,
+         "match_us": 2.0}
+        for x in (0.1, 0.2)
+    ]  # fmt: skip
+    page = section_html(EXPERIMENTS["hem"], sections_of(rows)[0])
+    assert page.count("<table") == 3
+    assert "µs to find an event&#x27;s spaces" in page
+    assert "µs an event, its spaces known" in page
+
+
 def test_a_chart_escapes_its_labels_and_orders_lengths() -> None:
     chart = bar_chart([(str(row["engine"]), float(str(row["us_per_event"]))) for row in ROWS], "µs", log=True)
     assert "&lt;b&gt;" in chart

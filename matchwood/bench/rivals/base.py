@@ -78,7 +78,15 @@ class Rival(ABC):
         """Entries in all buckets."""
         return int(self.lists.counts.sum(dtype=np.int64))
 
+    bytes_shared: ClassVar[int] = 0
+
     @property
-    def nbytes(self) -> int:
-        used: Any = 4 * int(self.lists.used[0])
-        return int(used) + sum(array.nbytes for array in (self.lists.starts, self.lists.counts, self.lists.capacities))
+    def bytes_verify(self) -> int:
+        """The intervals: all rivals need them to remove a rule, and most to match."""
+        return self.low.nbytes + self.high.nbytes
+
+    def stats(self) -> dict[str, Any]:
+        """The bytes of the buckets; what is marked while an event is matched is scratch memory."""
+        lists = self.lists
+        used = lists.pool.itemsize * int(lists.used[0])
+        return {"bytes_index": used + lists.starts.nbytes + lists.counts.nbytes + lists.capacities.nbytes}

@@ -6,7 +6,7 @@ matches. Work: one mark for every constraint that fails, and a comparison for th
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ class Rein(Rival):
         super().__init__(low, high, span)
         self._live = np.zeros((len(low) + 63) // 64, np.uint64)
         self._bits = np.zeros_like(self._live)
+
+    def stats(self) -> dict[str, Any]:
+        return {"bytes_index": super().stats()["bytes_index"] + self._live.nbytes}
 
     def _buckets(self) -> int:
         return 2 * self.attributes * self.buckets

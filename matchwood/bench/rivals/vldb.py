@@ -50,11 +50,11 @@ class Propagation:
     uses_history = False
 
     def __init__(self, store: ConjunctionStore, sample: EncodedEvents) -> None:
-        self._store = store
+        self.store = store
         self.clusters = _clusters(store, sample)
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
-        output, conjunctions = Output(workspace, events, first, self._store.count), self._store.view()
+        output, conjunctions = Output(workspace, events, first, self.store.count), self.store.view()
         match_propagation(
             self.clusters, conjunctions.records, conjunctions.intervals, events, first, output.units, output.offsets,
             output.work,
@@ -108,7 +108,7 @@ class ClauseScan:
     uses_history = False
 
     def __init__(self, store: ConjunctionStore, pruned: bool) -> None:
-        self._store, self._pruned = store, pruned
+        self.store, self._pruned = store, pruned
         self._run = Run.build(store, store.live_units(), True, Layout())
         # A scan takes the units in the order in which they lie in memory.
         units = self._run.arrays.units if pruned else read_only(store.live_units(), np.int32)
@@ -118,8 +118,8 @@ class ClauseScan:
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         output = Output(workspace, events, first, self._run.size)
         match_clauses(
-            self._arrays, self._store.view(), not self._pruned, events, first, self._run.cursors(workspace),
-            workspace.array("labels", self._store.attributes, np.int32, NULL_LABEL), self._stamps,
+            self._arrays, self.store.view(), not self._pruned, events, first, self._run.cursors(workspace),
+            workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL), self._stamps,
             output.units, output.offsets, output.work,
         )  # fmt: skip
         return output.hits()
