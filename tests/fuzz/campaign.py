@@ -5,6 +5,8 @@ A case is one rule judged on one event by one configuration, or one `top`, `find
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +19,14 @@ from tests.fuzz.options import ENGINES, configurations, pairs
 from tests.fuzz.program import Program, program_of
 from tests.fuzz.running import Failure, Setup, learn_finds, run
 from tests.fuzz.worlds import world
+
+
+@functools.lru_cache(maxsize=64)
+def judged_program(seed: int | str, number: int) -> Program:
+    """The program of a world with all answers."""
+    program = program_of(world(seed, number))
+    learn_finds(program)
+    return program
 
 
 @dataclass
@@ -36,28 +46,32 @@ class Campaign:
         self._streams: dict[str, Iterator[Mapping[str, Any]]] = {
             engine: configurations(engine, self.seed) for engine in self.engines
         }
-        self._broken: set[Any] = set()
 
     def run(self, cases: int, first: int = 0, most_failures: int = 10) -> None:
         """Worlds from the number `first` on, until so many cases are judged or so many failures are found."""
+
+        def goes_on(number: int) -> bool:
+            return self.cases.total() < cases and len(self.failures) < most_failures
+
+        self.run_worlds(itertools.takewhile(goes_on, itertools.count(first)))
+
+    def run_worlds(self, numbers: Iterable[int]) -> None:
+        """Some worlds; `auto` changes engines all the time."""
         with pytest.MonkeyPatch.context() as patch:
             if "auto" in self._streams:
                 make_restless(patch)
-            number = first
-            while self.cases.total() < cases and len(self.failures) < most_failures:
-                self.run_world(number)
-                number += 1
+            for number in numbers:
+                self._run_world(number)
 
-    def run_world(self, number: int) -> None:
+    def _run_world(self, number: int) -> None:
         """One world on the next configurations of all engines."""
-        program = program_of(world(self.seed, number))
-        learn_finds(program)
+        program = judged_program(self.seed, number)
         for engine, stream in self._streams.items():
             for _ in range(1 if engine == "oracle" else self.each):
                 self._judge(number, program, Setup(engine, next(stream)))
 
     def _judge(self, number: int, program: Program, setup: Setup) -> None:
-        self.cases[setup.engine] += sum(line.cases for line in program.lines)
+        self.cases[setup.engine] += sum(line.cases for line in program.lines if line.kind != "oracle")
         self.covered.setdefault(setup.engine, set()).update(pairs(setup.options))
         failure = run(program, setup)
         if failure is None:

@@ -70,6 +70,8 @@ def configurations(engine: str, seed: int | str) -> Iterator[dict[str, Any]]:
     rng, lists = random.Random(f"{seed} {engine}"), tried(engine)
     seen: set[Any] = set()
     yield {}
+    if "as_published" in lists:
+        yield {"as_published": True}
     while True:
         drawn = [agreeing(engine, _draw(rng, lists)) for _ in range(12 if lists else 1)]
         best = max(drawn, key=lambda options: len(pairs(options) - seen))

@@ -24,7 +24,26 @@ REGEXES = {
 }
 """Regular expressions of RE2 and the same in Python, whose `$` also holds before a last line break."""
 
-LIKES = ["", "%", "_", "a%", "%a", "%a%", "a_b", "a\\_b", "a%b", "a\\%b", "%\\%", "__", "_%_", "ab%", "U%", "%s", "%😀%", "É%"]
+LIKES = [
+    "",
+    "%",
+    "_",
+    "a%",
+    "%a",
+    "%a%",
+    "a_b",
+    "a\\_b",
+    "a%b",
+    "a\\%b",
+    "%\\%",
+    "__",
+    "_%_",
+    "ab%",
+    "U%",
+    "%s",
+    "%😀%",
+    "É%",
+]
 ESCAPED = ["a!%b", "a!!b", "%!%", "!_%", "a%"]
 """With the escape character `!`."""
 

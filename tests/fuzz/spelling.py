@@ -8,7 +8,7 @@ import random
 import re
 from typing import Any
 
-from tests.fuzz.trees import Constant, Join, Leaf, Not, Tree, Truth
+from tests.fuzz.trees import Constant, Join, Leaf, Not, Tree
 
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _PLAIN = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
