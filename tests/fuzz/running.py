@@ -12,7 +12,7 @@ from typing import Any
 from matchwood.errors import LimitExceeded, MatchwoodError
 from tests.fuzz.insight import wrong_find, wrong_lint
 from tests.fuzz.program import IMPORTS, Line, Program, opening
-from tests.fuzz.worlds import Put, World
+from tests.fuzz.worlds import Find, Put, World
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def run(program: Program, setup: Setup) -> Failure | None:
         for place, line in enumerate(program.lines):
             if line.kind == "oracle" != setup.engine:
                 continue
-            told = _wrong(line, names, program.world)
+            told = _wrong(line, names, program.world, setup.engine)
             if told is not None:
                 return Failure(setup, program, place, told)
     return None
@@ -104,13 +104,13 @@ def _opened(program: Program, setup: Setup) -> Iterator[dict[str, Any] | str]:
         shutil.rmtree(names["path"], ignore_errors=True)
 
 
-def _wrong(line: Line, names: dict[str, Any], world: World) -> str | None:
+def _wrong(line: Line, names: dict[str, Any], world: World, engine: str) -> str | None:
     try:
         if line.kind == "change":
             exec(line.source, names)
             return None
         if line.kind == "find":
-            return _wrong_find(line, _found(line, names), world)
+            return _wrong_find(line, _found(line, names), world if engine == "oracle" else None)
         found = eval(line.source, names)
     except Exception as error:
         return _raised(error)
@@ -121,12 +121,17 @@ def _wrong(line: Line, names: dict[str, Any], world: World) -> str | None:
     return None if found == line.answer else f"answered: {found!r:.300}, and not {line.answer!r:.300}"
 
 
-def _wrong_find(line: Line, found: Any, world: World) -> str | None:
+def _wrong_find(line: Line, found: Any, world: World | None) -> str | None:
+    """The oracle is held against the events, all others against the oracle."""
     if LimitExceeded.__name__ in (found, line.answer):
         return None
     if found != line.answer:
         return f"answered: {found!r:.300}, and the oracle {line.answer!r:.300}"
-    return wrong_find(line.step, found, line.known, world) if isinstance(found, list) else None  # type: ignore[arg-type]
+    if world is None or not isinstance(found, list):
+        return None
+    assert isinstance(line.step, Find)
+    assert line.known is not None
+    return wrong_find(line.step, found, line.known, world)
 
 
 def _found(line: Line, names: dict[str, Any]) -> Any:
