@@ -15,8 +15,8 @@ from tests.fuzz.worlds import Find, Match, Rule, Top, World
 def truth_of(tree: Tree, world: World) -> list[bool]:
     """Whether a tree is TRUE of each event of a world."""
     zone = zone_of(world.timezone)
-    events = [event for step in world.steps if isinstance(step, Match | Top) for event in step.events]
-    return [Judge(zone, event.holds).judge(tree)[0] is True for event in events]
+    events = {id(event): event for step in world.steps if isinstance(step, Match | Top) for event in step.events}
+    return [Judge(zone, event.holds).judge(tree)[0] is True for event in events.values()]
 
 
 def wrong_find(step: Find, found: list[Any], known: Mapping[Any, Rule], world: World) -> str | None:

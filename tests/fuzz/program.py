@@ -21,8 +21,6 @@ from decimal import Decimal
 from math import inf, nan
 import numpy as np, pyarrow as pa
 import matchwood as mw
-
-path = tempfile.mkdtemp()
 """
 _UPKEEP = {
     "compact": "asked = index; index.compact()",

@@ -115,7 +115,7 @@ class _Maker:
         self.zone = zone_of(self.zone_name)
         self.text_ids = rng.random() < 0.4
         self.heavy = rng.random() < 0.7
-        self.events = [self._event() for _ in range(rng.randint(6, 24))]
+        self.events = [self._event() for _ in range(rng.choice((4, 10, 20, 30, 40)))]
         self.live: dict[int | str, Rule] = {}
 
     def _settle_numbers(self) -> None:
@@ -192,7 +192,7 @@ class _Maker:
             elif chance < 0.8:
                 steps.append(self._bulk(self.rng.randint(1, 12)))
             elif chance < 0.98:
-                steps.append(Upkeep(self.rng.choice(("compact", "reopen", "read"))))
+                steps.append(Upkeep(self.rng.choice(("compact", "compact", "reopen", "read"))))
             else:
                 self.live.clear()
                 steps.append(Upkeep("clear"))
@@ -207,7 +207,7 @@ class _Maker:
 
     def _questions(self) -> list[Step]:
         steps: list[Step] = []
-        for _ in range(self.rng.randint(1, 3)):
+        for _ in range(self.rng.randint(2, 4)):
             chance = self.rng.random()
             if chance < 0.5:
                 ways = ("one", "many", "threads", "batches", "table", "table", "verdicts")
@@ -221,7 +221,8 @@ class _Maker:
         return steps
 
     def _some(self) -> list[Event]:
-        return self.rng.sample(self.events, self.rng.randint(1, len(self.events)))
+        count = len(self.events) if self.rng.random() < 0.5 else self.rng.randint(1, len(self.events))
+        return self.rng.sample(self.events, count)
 
     def _query(self) -> Tree:
         if self.live and self.rng.random() < 0.3:
