@@ -83,14 +83,14 @@ def operators(kind: str) -> tuple[str, ...]:
     return (*ORDERED, *PATTERNS, *NULLS) if kind == "string" else (*ORDERED, *NULLS)
 
 
-def palette(rng: random.Random, names: list[str]) -> Palette:
+def palette(rng: random.Random, names: list[str], most: int) -> Palette:
     """A few values for each attribute, the plain ones more often."""
-    return {name: _few(rng, POOLS[KINDS[name]]) for name in names}
+    return {name: _few(rng, POOLS[KINDS[name]], most) for name in names}
 
 
-def _few(rng: random.Random, pool: list[Any]) -> list[Any]:
+def _few(rng: random.Random, pool: list[Any], most: int) -> list[Any]:
     near = pool[:8] if rng.random() < 0.6 else pool
-    return [rng.choice(near) for _ in range(rng.randint(2, 5))]
+    return [rng.choice(near) for _ in range(rng.randint(2, most))]
 
 
 def constant(rng: random.Random, kind: str, own: list[Any]) -> Any:

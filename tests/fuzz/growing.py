@@ -62,9 +62,9 @@ class Grower:
         if shape == "and":
             return self._join("and", [self._some_leaf() for _ in range(leaves)])
         if shape == "dnf":
-            return self._join("or", [self._join("and", [self._some_leaf() for _ in range(2)]) for _ in range(leaves)])
+            return self._join("or", [self._join("and", row) for row in self._rows(leaves)])
         if shape == "cnf":
-            return self._join("and", [self._join("or", self._clause()) for _ in range(leaves)])
+            return self._join("and", [self._join("or", row) for row in self._rows(leaves)])
         return self._chain(leaves * 4) if shape == "chain" and self.rng.random() < 0.3 else self.tree(leaves)
 
     def tree(self, leaves: int) -> Tree:
@@ -78,12 +78,25 @@ class Grower:
             return self._tested(self.tree(leaves))
         kind = self.rng.choice(("and", "and", "and", "or", "or", "or", "xor", "xnor"))
         parts = [self.tree(each) for each in self._shares(leaves)]
-        while self.rng.random() < 0.4 and sum(map(size_of, parts)) < LARGEST:
+        again = 0.7 if kind.startswith("x") else 0.4
+        while self.rng.random() < again and sum(map(size_of, parts)) < LARGEST:
             parts.insert(self.rng.randrange(len(parts) + 1), self.near(self.rng.choice(parts)))
         return self._join(kind, parts)
 
-    def _clause(self) -> list[Tree]:
-        return [self._some_leaf() for _ in range(self.rng.randint(1, 3))]
+    def _rows(self, count: int) -> list[list[Tree]]:
+        """Clauses or conjunctions; some hold all of another, which absorbs them, and some a leaf and its opposite."""
+        rows = [[self._some_leaf() for _ in range(self.rng.randint(1, 3))] for _ in range(count)]
+        for row in self.rng.sample(rows, self.rng.randint(0, min(2, count))):
+            chance = self.rng.random()
+            if chance < 0.6:
+                rows.insert(self.rng.randrange(len(rows) + 1), [*map(self._same, row), self._some_leaf()])
+            elif chance < 0.8:
+                leaf = self._some_leaf()
+                row += [leaf, Not(leaf), Truth(leaf, "unknown", False)]
+        return rows
+
+    def _same(self, tree: Tree) -> Tree:
+        return self._respelled(tree) if self.rng.random() < 0.3 else tree
 
     def _some_leaf(self) -> Tree:
         chance = self.rng.random()

@@ -105,8 +105,10 @@ def world(seed: int | str, case: int) -> World:
 class _Maker:
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        names = rng.sample(list(KINDS), rng.randint(2, 8))
-        self.palette: Palette = palette(rng, names)
+        self.dense = rng.random() < 0.5
+        """Whether attributes have two or three values each, so that most tests hold of most events."""
+        names = rng.sample(list(KINDS), rng.randint(2, 5 if self.dense else 8))
+        self.palette: Palette = palette(rng, names, 3 if self.dense else 5)
         self.whole = rng.choice((True, True, False))
         """Whether numbers are all ints or all doubles, as one column holds them."""
         self._settle_numbers()
@@ -115,17 +117,18 @@ class _Maker:
         self.zone = zone_of(self.zone_name)
         self.text_ids = rng.random() < 0.4
         self.heavy = rng.random() < 0.7
-        self.events = [self._event() for _ in range(rng.choice((4, 10, 20, 30, 40)))]
+        self.events = [self._event() for _ in range(rng.choice((2, 4, 8, 12, 20)))]
         self.live: dict[int | str, Rule] = {}
 
     def _settle_numbers(self) -> None:
         for name in self.palette:
             if KINDS[name] == "number" and self.whole:
-                self.palette[name] = [self.rng.randint(-1, 6) for _ in range(self.rng.randint(2, 5))]
+                top = 1 if self.dense else 6
+                self.palette[name] = [self.rng.randint(0, top) for _ in self.palette[name]]
 
     def make(self) -> World:
         declared = {name: KINDS[name] for name in self.palette if KINDS[name] != "number"}
-        steps: list[Step] = [self._bulk(self.rng.choice((1, 4, 10, 10, 25, 25, 60, 150)))]
+        steps: list[Step] = [self._bulk(self.rng.choice((1, 3, 6, 10, 10, 15, 25, 60, 150)))]
         for _ in range(self.rng.randint(2, 6)):
             steps += self._changes()
             steps += self._questions()
@@ -250,15 +253,15 @@ class _Maker:
         given: dict[str, Any] = {}
         for name, own in self.palette.items():
             chance = self.rng.random()
-            if chance < 0.12:
+            if chance < 0.09:
                 continue
-            holds[name] = None if chance < 0.18 else self._value(name, own)
+            holds[name] = None if chance < 0.13 else self._value(name, own)
             self._hand_over(given, name, self._other_form(KINDS[name], holds[name]))
         return Event(holds, given)
 
     def _value(self, name: str, own: list[Any]) -> Any:
         if KINDS[name] == "number" and self.whole:
-            return self.rng.choice((*own, self.rng.randint(-2, 7)))
+            return self.rng.choice(own) if self.rng.random() < 0.9 else self.rng.randint(-2, 7)
         return event_value(self.rng, KINDS[name], own)
 
     def _hand_over(self, given: dict[str, Any], name: str, value: Any) -> None:
