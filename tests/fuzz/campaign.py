@@ -12,9 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
-from tests.contract.restless import make_restless
 from tests.fuzz.options import ENGINES, configurations, pairs
 from tests.fuzz.program import Program, program_of
 from tests.fuzz.running import Failure, Setup, learn_finds, run
@@ -56,19 +53,12 @@ class Campaign:
         self.run_worlds(itertools.takewhile(goes_on, itertools.count(first)))
 
     def run_worlds(self, numbers: Iterable[int]) -> None:
-        """Some worlds; `auto` changes engines all the time."""
-        with pytest.MonkeyPatch.context() as patch:
-            if "auto" in self._streams:
-                make_restless(patch)
-            for number in numbers:
-                self._run_world(number)
-
-    def _run_world(self, number: int) -> None:
-        """One world on the next configurations of all engines."""
-        program = judged_program(self.seed, number)
-        for engine, stream in self._streams.items():
-            for _ in range(1 if engine == "oracle" else self.each):
-                self._judge(number, program, Setup(engine, next(stream)))
+        """Some worlds, each on the next configurations of all engines."""
+        for number in numbers:
+            program = judged_program(self.seed, number)
+            for engine, stream in self._streams.items():
+                for _ in range(1 if engine == "oracle" else self.each):
+                    self._judge(number, program, Setup(engine, next(stream)))
 
     def _judge(self, number: int, program: Program, setup: Setup) -> None:
         self.cases[setup.engine] += sum(line.cases for line in program.lines if line.kind != "oracle")

@@ -56,6 +56,10 @@ class Grower:
 
     # ------------------------------------------------------------------ trees
 
+    def plain(self, leaves: int) -> Tree:
+        """A conjunction of single tests."""
+        return self._join("and", [self.rng.choice((*self.stock, self.leaf())) for _ in range(leaves)])
+
     def rule(self, leaves: int) -> Tree:
         """A rule of one of the shapes that engines care about."""
         shape = self.rng.choice(("any", "any", "any", "dnf", "cnf", "and", "chain"))

@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from matchwood.errors import LimitExceeded, MatchwoodError
+from tests.contract.restless import make_restless
 from tests.fuzz.insight import wrong_find, wrong_lint
 from tests.fuzz.program import IMPORTS, Line, Program, opening
 from tests.fuzz.worlds import Find, Put, World
@@ -26,6 +29,11 @@ class Setup:
 
     engine: str
     options: Mapping[str, Any]
+
+    @property
+    def is_restless(self) -> bool:
+        """Whether `auto` changes engines all the time: it may, where all of them have its options."""
+        return self.engine == "auto" and not self.options.keys() - {"spaces"}
 
     def for_world(self, world: World) -> dict[str, Any]:
         options = dict(self.options)
@@ -54,7 +62,7 @@ class Failure:
         world, line = self.program.world, self.program.lines[self.place]
         before = [each.source for each in self.program.lines[: self.place] if each.changes or each.cases]
         own = self.setup.for_world(world)
-        restless = _RESTLESS if self.setup.engine == "auto" else ""
+        restless = _RESTLESS if self.setup.is_restless else ""
         lines = [restless + IMPORTS, "path = tempfile.mkdtemp()", opening(world, self.setup.engine, own), *before]
         if line.kind == "change":
             lines.append(line.source)
@@ -70,7 +78,7 @@ _RESTLESS = "import pytest\nfrom tests.contract.restless import make_restless\nm
 
 def run(program: Program, setup: Setup) -> Failure | None:
     """The first thing that is wrong; None if nothing is."""
-    with _opened(program, setup) as names:
+    with _restless(setup), _opened(program, setup) as names:
         if isinstance(names, str):
             return Failure(setup, program, 0, names)
         for place, line in enumerate(program.lines):
@@ -80,6 +88,14 @@ def run(program: Program, setup: Setup) -> Failure | None:
             if told is not None:
                 return Failure(setup, program, place, told)
     return None
+
+
+@contextlib.contextmanager
+def _restless(setup: Setup) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        if setup.is_restless:
+            make_restless(patch)
+        yield
 
 
 def learn_finds(program: Program) -> None:

@@ -16,6 +16,8 @@ from tests.fuzz.trees import Tree, leaves_of
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.7, 1.0, 2.0, 3.1, 50.0, 1e-300, 1e16)
 """Sums of these depend on the order of additions."""
+PLAIN = 150
+"""So many plain rules at once are read as columns."""
 SEMANTICS = ("stabbing_subscription", "stabbing_event", "symmetric", "containment", "enclosure", "exact")
 SEMANTICS += ("implies", "implied_by")
 
@@ -128,8 +130,9 @@ class _Maker:
 
     def make(self) -> World:
         declared = {name: KINDS[name] for name in self.palette if KINDS[name] != "number"}
-        steps: list[Step] = [self._bulk(self.rng.choice((1, 3, 6, 10, 10, 15, 25, 60, 150)))]
-        for _ in range(self.rng.randint(2, 6)):
+        crowd = self.rng.random() < 0.4
+        steps: list[Step] = [self._bulk(self.rng.choice((60, 120, 120, PLAIN)) if crowd else self.rng.randint(1, 20))]
+        for _ in range(1 if crowd else self.rng.randint(2, 5)):
             steps += self._changes()
             steps += self._questions()
         limit = self.rng.choice((1, 2, 4, 16, 256, 256))
@@ -152,9 +155,10 @@ class _Maker:
         return number * 7 - 40 if number % 11 else -(2**62) - number
 
     def _rule(self, rule_id: int | str, count: int) -> Rule:
-        largest = 3 if count > 100 else 8
-        tree = self.grower.rule(self.rng.randint(1, largest))
-        rule = Rule(rule_id, tree, style=self.rng.randrange(1000) if count <= 100 else 0)
+        if count == PLAIN:
+            return Rule(rule_id, self.grower.plain(self.rng.randint(1, 4)))
+        tree = self.grower.rule(self.rng.randint(1, 8))
+        rule = Rule(rule_id, tree, style=self.rng.randrange(1000))
         if self.heavy and self.rng.random() < 0.7:
             rule.weight = self.rng.choice((0.0, *WEIGHTS))
             rule.weights = self._weights(tree)
