@@ -36,7 +36,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--engine", action="append", choices=ENGINES, help="only this engine; may be given again")
     parser.add_argument("--each", type=int, default=1, help="configurations of each engine that a world is run on")
     parser.add_argument("--failures", type=int, default=10, help="how many failures to stop at")
-    parser.add_argument("--shrink", type=float, default=60.0, help="seconds for making a failure small")
+    parser.add_argument("--shrink", type=float, default=30.0, help="seconds for making a failure small")
     parser.add_argument("--no-shrink", action="store_true")
     return parser.parse_args()
 

@@ -13,6 +13,8 @@ from tests.fuzz.trees import Constant, Join, Leaf, Not, Tree, Truth, leaves_of, 
 LARGEST = 40
 """Leaves of a tree: rewriting stops there."""
 
+SHAPES = ("any", "any", "any", "dnf", "cnf", "and", "chain")
+
 _OPPOSITE = {"=": "!=", "<": ">=", ">": "<=", "in": "not in", "between": "not between", "is null": "is not null"}
 _OPPOSITE |= {"like": "not like", "ilike": "not ilike", "rlike": "not rlike", "contains": "not contains"}
 _OPPOSITE |= {"one of": "none of"}
@@ -26,6 +28,8 @@ class Grower:
         self.rng, self.palette, self.names = rng, palette, list(palette)
         self.stock = [self.leaf() for _ in range(rng.randint(3, 10))]
         """Leaves that rules share."""
+        self.favourite = rng.choice(SHAPES)
+        """The shape of every other rule."""
 
     # ----------------------------------------------------------------- leaves
 
@@ -62,7 +66,7 @@ class Grower:
 
     def rule(self, leaves: int) -> Tree:
         """A rule of one of the shapes that engines care about."""
-        shape = self.rng.choice(("any", "any", "any", "dnf", "cnf", "and", "chain"))
+        shape = self.favourite if self.rng.random() < 0.5 else self.rng.choice(SHAPES)
         if shape == "and":
             return self._join("and", [self._some_leaf() for _ in range(leaves)])
         if shape == "dnf":

@@ -6,26 +6,38 @@ import copy
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from tests.fuzz.program import program_of
 from tests.fuzz.running import Failure, Setup, learn_finds, run
 from tests.fuzz.trees import smaller
 from tests.fuzz.worlds import Delete, Event, Find, Match, Put, Rule, Step, Top, Upkeep, World
 
+Less: TypeAlias = Callable[[Setup, World], Iterator[tuple[Setup, World]]]
+"""Setups and worlds with less in them; what takes most away comes first."""
 
-def shrunk(failure: Failure, seconds: float = 60.0) -> Failure:
-    """The smallest failure of the same kind that greedy steps lead to within some time."""
-    ends = time.monotonic() + seconds
-    changed = True
-    while changed:
-        changed = False
-        for setup, world in _less(failure):
-            if time.monotonic() > ends:
+
+def shrunk(failure: Failure, seconds: float = 30.0) -> Failure:
+    """The smallest failure of the same kind that greedy steps lead to within some time of the processor."""
+    ends, before = time.process_time() + seconds, None
+    while failure is not before:
+        before = failure
+        for less in _STAGES:
+            failure = _fully(failure, less, ends)
+    return failure
+
+
+def _fully(failure: Failure, less: Less, ends: float) -> Failure:
+    """Takes away what a stage takes away, until nothing more can go."""
+    found: Failure | None = failure
+    while found is not None:
+        failure = found
+        found = None
+        for setup, world in less(failure.setup, failure.program.world):
+            if time.process_time() > ends:
                 return failure
             found = _again(world, setup, failure.kind)
             if found is not None:
-                failure, changed = found, True
                 break
     return failure
 
@@ -40,11 +52,12 @@ def _again(world: World, setup: Setup, kind: str) -> Failure | None:
     return found if found is not None and found.kind == kind else None
 
 
-def _less(failure: Failure) -> Iterator[tuple[Setup, World]]:
-    """Setups and worlds with less in them; what takes most away comes first."""
-    setup, world = failure.setup, failure.program.world
-    for steps in _fewer_steps(world.steps):
+def _steps(setup: Setup, world: World) -> Iterator[tuple[Setup, World]]:
+    for steps in _parts(world.steps):
         yield setup, replace(world, steps=sound(steps))
+
+
+def _settings(setup: Setup, world: World) -> Iterator[tuple[Setup, World]]:
     for option in setup.options:
         less = {name: value for name, value in setup.options.items() if name != option}
         yield replace(setup, options=less), world
@@ -54,21 +67,20 @@ def _less(failure: Failure) -> Iterator[tuple[Setup, World]]:
         yield setup, replace(world, timezone="UTC")
     if world.dnf_limit != 256:
         yield setup, replace(world, dnf_limit=256)
-    for place, step in enumerate(world.steps):
-        for less in _smaller_steps(step):
-            yield setup, replace(world, steps=sound([*world.steps[:place], less, *world.steps[place + 1 :]]))
 
 
-def _fewer_steps(steps: list[Step]) -> Iterator[list[Step]]:
-    width = len(steps) // 2
-    while width >= 1:
-        for start in range(0, len(steps), width):
-            yield steps[:start] + steps[start + width :]
-        width //= 2
+def _each_step(less: Callable[[Step], Iterator[Step]]) -> Less:
+    """Every step in turn with less in it."""
+
+    def stage(setup: Setup, world: World) -> Iterator[tuple[Setup, World]]:
+        for steps in _each(world.steps, less):
+            yield setup, replace(world, steps=sound(steps))
+
+    return stage
 
 
 def sound(steps: list[Step]) -> list[Step]:
-    """The steps without deletions of rules that are not there, and event weights of names that no rule has."""
+    """The steps without deletions of rules that are not there."""
     live: set[Any] = set()
     kept: list[Step] = []
     for step in steps:
@@ -84,44 +96,44 @@ def sound(steps: list[Step]) -> list[Step]:
     return kept
 
 
-def _smaller_steps(step: Step) -> Iterator[Step]:
+def _fewer(step: Step) -> Iterator[Step]:
+    """Fewer rules, or fewer events."""
     if isinstance(step, Put):
-        yield from (Put(rules, step.how if len(rules) > 0 else "many") for rules in _parts(step.rules))
-        for place, rule in enumerate(step.rules):
-            for less in _smaller_rules(rule):
-                yield Put([*step.rules[:place], less, *step.rules[place + 1 :]], step.how)
+        yield from (Put(rules, step.how) for rules in _parts(step.rules) if rules)
     elif isinstance(step, Match):
-        yield from (Match(events, step.how) for events in _parts(step.events))
-        yield from (Match(events, step.how) for events in _each(step.events, _smaller_events))
-        if step.how != "one":
-            yield Match(step.events, "one")
+        yield from (Match(events, step.how) for events in _parts(step.events) if events)
+        yield from (Match(step.events, "one") for _ in range(step.how != "one"))
     elif isinstance(step, Top):
-        yield from _smaller_tops(step)
+        own = step.weights if len(step.weights) == len(step.events) else step.weights * len(step.events)
+        for pairs in _parts([*zip(step.events, own, strict=True)]):
+            if pairs:
+                yield Top([event for event, _ in pairs], step.n, [each for _, each in pairs], "one")
+
+
+def _simpler(step: Step) -> Iterator[Step]:
+    """Smaller trees, lighter rules, events that hold less."""
+    if isinstance(step, Put):
+        yield from (Put(rules, step.how) for rules in _each(step.rules, _smaller_rules))
+    elif isinstance(step, Match):
+        yield from (Match(events, step.how) for events in _each(step.events, _smaller_events))
+    elif isinstance(step, Top):
+        yield from (Top(events, step.n, step.weights, step.how) for events in _each(step.events, _smaller_events))
+        for weights in _each(step.weights, lambda own: (_lacking(own, name) for name in own)):
+            yield Top(step.events, step.n, weights, step.how)
     elif isinstance(step, Find):
         yield from (Find(query, step.semantics, step.style) for query in smaller(step.query))
 
 
-def _smaller_tops(step: Top) -> Iterator[Step]:
-    for place in range(len(step.events) if len(step.events) > 1 else 0):
-        own = step.weights if len(step.weights) == 1 < len(step.events) else _without(step.weights, place)
-        yield Top(_without(step.events, place), step.n, own, step.how)
-    yield from (Top(events, step.n, step.weights, step.how) for events in _each(step.events, _smaller_events))
-    for place, own in enumerate(step.weights):
-        for name in own:
-            less = {each: weight for each, weight in own.items() if each != name}
-            yield Top(step.events, step.n, [*step.weights[:place], less, *step.weights[place + 1 :]], step.how)
-
-
-def _without(items: list[Any], place: int) -> list[Any]:
-    return items[:place] + items[place + 1 :]
+def _lacking(mapping: dict[str, Any], name: str) -> dict[str, Any]:
+    return {each: value for each, value in mapping.items() if each != name}
 
 
 def _parts(items: list[Any]) -> Iterator[list[Any]]:
-    width = len(items) // 2
+    """The items without some of them in a row: half of them, a quarter, …, one."""
+    width = max(len(items) // 2, 1)
     while width >= 1:
         for start in range(0, len(items), width):
-            if len(items) > width:
-                yield items[:start] + items[start + width :]
+            yield items[:start] + items[start + width :]
         width //= 2
 
 
@@ -138,7 +150,7 @@ def _smaller_rules(rule: Rule) -> Iterator[Rule]:
     if rule.weight:
         yield replace(rule, weight=0.0)
     for name in rule.weights:
-        yield replace(rule, weights={each: weight for each, weight in rule.weights.items() if each != name})
+        yield replace(rule, weights=_lacking(rule.weights, name))
 
 
 def _smaller_events(event: Event) -> Iterator[Event]:
@@ -147,4 +159,7 @@ def _smaller_events(event: Event) -> Iterator[Event]:
         given = copy.deepcopy(event.given)
         outer = name.strip("`") if name.startswith("`") or name in given else name.split(".")[0]
         given.pop(outer, None)
-        yield Event({each: value for each, value in event.holds.items() if each != name}, given)
+        yield Event(_lacking(event.holds, name), given)
+
+
+_STAGES: list[Less] = [_steps, _each_step(_fewer), _settings, _each_step(_simpler)]

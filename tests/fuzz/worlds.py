@@ -14,8 +14,10 @@ from tests.fuzz.growing import Grower
 from tests.fuzz.judge import key, zone_of
 from tests.fuzz.trees import Tree, leaves_of
 
-WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.7, 1.0, 2.0, 3.1, 50.0, 1e-300, 1e16)
+UNEVEN = (0.0, 0.1, 0.2, 0.3, 0.7, 1.0, 2.0, 3.1, 50.0, 1e-300, 1e16)
 """Sums of these depend on the order of additions."""
+CLOSE = (0.0, 0.5, 1.0, 2.0, 5.0, 20.0)
+"""Few rules are far ahead by these, so that bounds of scores matter."""
 PLAIN = 150
 """So many plain rules at once are read as columns."""
 SEMANTICS = ("stabbing_subscription", "stabbing_event", "symmetric", "containment", "enclosure", "exact")
@@ -118,7 +120,7 @@ class _Maker:
         self.zone_name = rng.choice(ZONES)
         self.zone = zone_of(self.zone_name)
         self.text_ids = rng.random() < 0.4
-        self.heavy = rng.random() < 0.7
+        self.heavy, self.weights = rng.random() < 0.7, rng.choice((UNEVEN, CLOSE))
         self.events = [self._event() for _ in range(rng.choice((2, 4, 8, 12, 20)))]
         self.live: dict[int | str, Rule] = {}
 
@@ -160,7 +162,7 @@ class _Maker:
         tree = self.grower.rule(self.rng.randint(1, 8))
         rule = Rule(rule_id, tree, style=self.rng.randrange(1000))
         if self.heavy and self.rng.random() < 0.7:
-            rule.weight = self.rng.choice((0.0, *WEIGHTS))
+            rule.weight = self.rng.choice((0.0, *self.weights))
             rule.weights = self._weights(tree)
         return rule
 
@@ -169,7 +171,7 @@ class _Maker:
         for name in sorted({leaf.attribute for leaf in leaves_of(tree) if not leaf.operator.endswith("null")}):
             chance = self.rng.random()
             if chance < 0.35:
-                found[name] = self.rng.choice(WEIGHTS)
+                found[name] = self.rng.choice(self.weights)
             elif chance < 0.75:
                 found[name] = self._by_value(name)
         return found
@@ -181,7 +183,7 @@ class _Maker:
             value = self.rng.choice(self.palette[name]) if self.rng.random() < 0.8 else self._any(name)
             if value == value and value not in (float("inf"), -float("inf")):
                 found[key(value, self.zone)] = value
-        return {value: self.rng.choice(WEIGHTS) for value in found.values()}
+        return {value: self.rng.choice(self.weights) for value in found.values()}
 
     def _any(self, name: str) -> Any:
         return self.rng.choice(POOLS[KINDS[name]])
@@ -248,7 +250,7 @@ class _Maker:
         known = sorted({leaf.attribute for rule in self.live.values() for leaf in leaves_of(rule.tree)})
         if self.rng.random() < 0.4:
             return {}
-        return {name: self.rng.choice(WEIGHTS) for name in known if self.rng.random() < 0.5}
+        return {name: self.rng.choice(self.weights) for name in known if self.rng.random() < 0.5}
 
     # ----------------------------------------------------------------- events
 
