@@ -53,7 +53,8 @@ def explain_expression(
 
     >>> from matchwood.engines.oracle import evaluate_predicate
     >>> from matchwood.language import parse
-    >>> print(explain_expression(parse("age >= 18 and (country = 'US' or vip)"), {"age": 20, "country": "FR"}, evaluate_predicate))
+    >>> expression = parse("age >= 18 and (country = 'US' or vip)")
+    >>> print(explain_expression(expression, {"age": 20, "country": "FR"}, evaluate_predicate))
     ? and
     ├─ ✓ age >= 18          age = 20  ◄
     └─ ? or
