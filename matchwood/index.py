@@ -17,17 +17,25 @@ from matchwood.engines.atree_view import NodeView
 from matchwood.engines.betree import BETree
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.explain import Explanation
-from matchwood.indexing import attribute_types, bulk, explaining, health, lint, persistence, results, tree_nodes, trials
+from matchwood.indexing.attribute_types import arrow_types
 from matchwood.indexing.auto import AutoMatcher
 from matchwood.indexing.batches import Batch
 from matchwood.indexing.betree_drawing import betree_drawing
-from matchwood.indexing.drawing import FORMATS, MOST_NODES, drawing
+from matchwood.indexing.bulk import load_rules
+from matchwood.indexing.drawing import FORMATS, MOST_NODES, atree_drawing
 from matchwood.indexing.entries import Items, Values
 from matchwood.indexing.event_weights import GivenWeights, Wanted, check_one
-from matchwood.indexing.find_query import prepared
-from matchwood.indexing.matchers import Matcher, matcher_for
+from matchwood.indexing.explaining import explain_text, find_witness
+from matchwood.indexing.find_asked import found_rows
+from matchwood.indexing.find_query import query_of
+from matchwood.indexing.health import audit_of, stats_of
+from matchwood.indexing.lint import lint_rules
+from matchwood.indexing.matcher_choice import matcher_for
+from matchwood.indexing.matchers import Matcher
+from matchwood.indexing.persistence import ONLY_PART, half_done, restore_part, save_index
 from matchwood.indexing.preparation import Preparation, stored_uses
 from matchwood.indexing.report import Report
+from matchwood.indexing.results import all_batches, hits_schema, ranked_batches, ranks_schema, record_batches
 from matchwood.indexing.settings import (
     checked_flag,
     checked_limit,
@@ -37,6 +45,8 @@ from matchwood.indexing.settings import (
     taken_spaces,
 )
 from matchwood.indexing.threads import checked_threads
+from matchwood.indexing.tree_nodes import tree_nodes
+from matchwood.indexing.trials import begin_trial
 from matchwood.indexing.triangle_drawing import ENGINE as TRIANGLES
 from matchwood.indexing.triangle_drawing import triangle_picture
 from matchwood.rules import RuleTable
@@ -110,7 +120,7 @@ class Index(MutableMapping[Any, str]):
         `on_duplicate`  `error` treats an id that exists as a bad rule, `replace` replaces the rule
         """
         with self._changing():
-            return bulk.insert_many(self, rules, on_error, on_duplicate)
+            return load_rules(self, rules, on_error, on_duplicate)
 
     def __delitem__(self, rule_id: Any) -> None:
         with self._changing():
@@ -173,7 +183,7 @@ class Index(MutableMapping[Any, str]):
 
     def arrow_types(self) -> dict[str, pa.DataType]:
         """Column types for reading events from text, by column; columns whose type may vary are left out."""
-        return attribute_types.arrow_types(self.types())
+        return arrow_types(self.types())
 
     # --------------------------------------------------------------- matching
 
@@ -196,8 +206,8 @@ class Index(MutableMapping[Any, str]):
         """
         threads = checked_threads(threads)
         with self._lock.reading():
-            schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing, threads)
-            found = pa.Table.from_batches(results.all_batches(self._table, schema, asked, threads), schema=schema)
+            schema, asked = hits_schema(self._table), self._matcher.ask(events, missing, threads)
+            found = pa.Table.from_batches(all_batches(self._table, schema, asked, threads), schema=schema)
         self._reconsider_if_due()
         return found
 
@@ -209,8 +219,8 @@ class Index(MutableMapping[Any, str]):
         """
         threads = checked_threads(threads)
         with self._lock.reading():
-            schema, asked = results.hits_schema(self._table), self._matcher.ask(events, missing, threads)
-        batches = results.record_batches(self._table, schema, asked, self._matching, threads)
+            schema, asked = hits_schema(self._table), self._matcher.ask(events, missing, threads)
+        batches = record_batches(self._table, schema, asked, self._matching, threads)
         return pa.RecordBatchReader.from_batches(schema, batches)
 
     def top(
@@ -243,9 +253,9 @@ class Index(MutableMapping[Any, str]):
         """
         threads = checked_threads(threads)
         with self._lock.reading():
-            wanted, schema = self._wanted(n, weights), results.ranks_schema(self._table)
+            wanted, schema = self._wanted(n, weights), ranks_schema(self._table)
             asked = self._matcher.ask_top(events, missing, wanted, threads)
-            batches = results.ranked_batches(self._table, schema, asked, wanted, threads)
+            batches = ranked_batches(self._table, schema, asked, wanted, threads)
             found = pa.Table.from_batches(batches, schema=schema)
         self._reconsider_if_due()
         return found
@@ -259,7 +269,7 @@ class Index(MutableMapping[Any, str]):
         """Why a rule is true, false or unknown for an event: `print` it, or read `.decided_by`."""
         with self._lock.reading():
             text, types = self._table.text(self._table.row_of(rule_id)), self._encoder.schema.types()
-        return explaining.explain_text(text, event, types, self._encoder.timezone)
+        return explain_text(text, event, types, self._encoder.timezone)
 
     # ---------------------------------------------------------------- insight
 
@@ -278,8 +288,8 @@ class Index(MutableMapping[Any, str]):
             with self._unchanged():
                 self._check()
         with self._lock.reading():
-            query = prepared(expression, semantics, self._encoder.schema, self._encoder.timezone)
-            return self._table.id_list(self._matcher.find(query))
+            query = query_of(expression, semantics, self._encoder.schema, self._encoder.timezone)
+            return self._table.id_list(found_rows(self._matcher, query))
 
     def lint(self) -> pa.Table:
         """Rules worth a second look: a table (id, problem, other, detail).
@@ -288,17 +298,17 @@ class Index(MutableMapping[Any, str]):
         """
         with self._unchanged():
             self._check()
-            return lint.lint(self._table, self._encoder, self._matcher, self._dnf_limit)
+            return lint_rules(self._table, self._encoder, self._matcher, self._dnf_limit)
 
     def stats(self) -> dict[str, Any]:
         """Counts, bytes and the work done so far, as plain data."""
         with self._lock.reading():
-            return health.stats(self._table, self._encoder, self._matcher)
+            return stats_of(self._table, self._encoder, self._matcher)
 
     def nodes(self) -> list[NodeView]:
         """The nodes of the engine `atree`, one by one; InvalidArgument for other engines and for large trees."""
         with self._unchanged():
-            return tree_nodes.tree_nodes(self._table, self._encoder, self._matcher)
+            return tree_nodes(self._table, self._encoder, self._matcher)
 
     def draw(
         self,
@@ -314,7 +324,7 @@ class Index(MutableMapping[Any, str]):
         """
         engine = getattr(self._matcher, "over", None)
         if self.engine != TRIANGLES and not isinstance(engine, BETree):
-            return drawing(self.nodes(), format or FORMATS[0], limit)
+            return atree_drawing(self.nodes(), format or FORMATS[0], limit)
         with self._unchanged():
             if isinstance(engine, BETree):
                 return betree_drawing(engine, self._table, self._encoder, format or FORMATS[0], limit)
@@ -323,7 +333,7 @@ class Index(MutableMapping[Any, str]):
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
         with self._unchanged():
-            return health.audit(self._table, self._encoder, self._matcher)
+            return audit_of(self._table, self._encoder, self._matcher)
 
     def compact(self) -> None:
         """Give back the room of deleted and replaced rules; answers do not change."""
@@ -335,7 +345,7 @@ class Index(MutableMapping[Any, str]):
     def save(self, path: Any) -> int:
         """Write a snapshot as a new version at `path`; returns its number. Readers see all of it or none."""
         with self._unchanged():
-            return persistence.save(self, path)
+            return save_index(self, path)
 
     # ------------------------------------------------------------------ turns
 
@@ -351,7 +361,7 @@ class Index(MutableMapping[Any, str]):
         if not self._matcher.reconsider_due or self._read_only or self._lock.is_reading():
             return
         if isinstance(self._matcher, AutoMatcher):
-            trials.begin_trial(self, self._matcher)
+            begin_trial(self, self._matcher)
         elif self._writer.acquire(blocking=False):
             try:
                 self._check()
@@ -395,7 +405,7 @@ class Index(MutableMapping[Any, str]):
             try:
                 yield
             except BaseException as error:
-                self._lock.poison = functools.partial(persistence.half_done, error, self._opened)
+                self._lock.poison = functools.partial(half_done, error, self._opened)
                 if isinstance(refusal := self._lock.poison(), CorruptSnapshot):
                     raise refusal from error
                 raise
@@ -414,12 +424,12 @@ class Index(MutableMapping[Any, str]):
             self._checked = True
 
     def _find_witness(self, attribute: str, kind: str, passed_over: Container[Any] = ()) -> Any:
-        return explaining.find_witness(self._table, self._encoder.schema, attribute, kind, passed_over)
+        return find_witness(self._table, self._encoder.schema, attribute, kind, passed_over)
 
 
-def index_from(path: Any, snapshot: Snapshot, part: str = persistence.PART, read_only: bool = False) -> Index:
+def index_from(path: Any, snapshot: Snapshot, part: str = ONLY_PART, read_only: bool = False) -> Index:
     """The index in one part of a snapshot, which was loaded from `path`."""
     index = Index.__new__(Index)
-    persistence.restore_part(index, path, snapshot, part, read_only)
+    restore_part(index, path, snapshot, part, read_only, matcher_for)
     index._set_up_locks()
     return index

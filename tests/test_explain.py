@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from matchwood.engines.oracle import evaluate, evaluate_predicate
 from matchwood.errors import EventError, LimitExceeded
-from matchwood.explain import Explanation, explain, flat
+from matchwood.explain import Explanation, explain_expression, flat
 from matchwood.explain.flat import FlatTree
 from matchwood.explain.minimal import Reduction
 from matchwood.explain.truth import FALSE, NULL, TRUE, mask_of, possible
@@ -28,7 +28,7 @@ Event = dict[str, bool | None]
 
 
 def explained(source: str | Expression, **event: Any) -> Explanation:
-    return explain(parse(source), event, evaluate_predicate)
+    return explain_expression(parse(source), event, evaluate_predicate)
 
 
 def named(texts: Iterable[str]) -> list[str]:
@@ -44,7 +44,7 @@ def decides(expression: Expression, event: Event, fixed: Iterable[str]) -> bool:
 
 
 def assert_minimal(expression: Expression, event: Event) -> list[str]:
-    found = explain(expression, event, evaluate_predicate)
+    found = explain_expression(expression, event, evaluate_predicate)
     names = named(found.decided_by)
     assert found.verdict is evaluate(expression, event)
     assert found.minimal
@@ -158,7 +158,7 @@ def test_each_predicate_is_judged_once() -> None:
         judged.append(str(predicate))
         return True
 
-    explain(parse("a and b and (a or not a)"), {}, evaluate_and_note)
+    explain_expression(parse("a and b and (a or not a)"), {}, evaluate_and_note)
     assert judged == ["a = true", "b = true"]
 
 
@@ -238,7 +238,7 @@ def test_depth_10_000(distinct: bool) -> None:
     depth = 5_000
     expression = nested(depth, distinct)
     event = {f"x{level}": VERDICTS[level % 3] for level in range(depth)}
-    found = explain(expression, event, evaluate_predicate)
+    found = explain_expression(expression, event, evaluate_predicate)
     assert found.verdict is evaluate(expression, event)
     assert found.minimal
     assert found.decided_by
@@ -254,7 +254,7 @@ def test_a_node_of_10_000_predicates(kind: Any, repeated: bool) -> None:
     leaves = [Predicate(f"x{number}", "=", True) for number in range(count)]
     leaves += leaves[:1] if repeated else []
     event = {f"x{number}": kind is not Or for number in range(count)}
-    found = explain(kind(*leaves), event, evaluate_predicate)
+    found = explain_expression(kind(*leaves), event, evaluate_predicate)
     assert found.verdict is evaluate(kind(*leaves), event)
     assert (found.minimal, len(found.decided_by)) == (True, count)
 
@@ -265,7 +265,7 @@ def test_expressions_shared_beyond_any_size_are_refused(monkeypatch: pytest.Monk
     for _ in range(60):
         expression = Xor(expression, Not(expression))
     with pytest.raises(LimitExceeded, match="more than 1,000 nodes"):
-        explain(expression, {}, evaluate_predicate)
+        explain_expression(expression, {}, evaluate_predicate)
 
 
 def test_out_of_budget_the_set_still_decides_and_says_that_it_may_not_be_minimal() -> None:

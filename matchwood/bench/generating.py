@@ -20,7 +20,7 @@ from matchwood.bench.measure import WrongAnswer, require_hits, timed
 from matchwood.bench.setup import refuse_repeated_events
 from matchwood.bench.spark_rivals import session_for
 from matchwood.progress import Progress
-from matchwood.workloads import blocks
+from matchwood.workloads.blocks import BLOCK, blocks_of
 from matchwood.workloads.brute import hits
 from matchwood.workloads.catalogue import GENERATORS, generate, rules_block, rules_on_spark, settings_of
 
@@ -61,7 +61,7 @@ def _rates(rules: int, seconds: float) -> Row:
 
 
 def _matching(name: str, rules: int) -> Row:
-    workload = generate(name, rules=min(rules, blocks.BLOCK), events=EVENTS, seed=SEED)
+    workload = generate(name, rules=min(rules, BLOCK), events=EVENTS, seed=SEED)
     refuse_repeated_events(workload)
     found = require_hits(sum(map(len, hits(workload, range(EVENTS)))), name)
     return {"matching": round(found / EVENTS / workload.rules.count, 6)}
@@ -71,7 +71,7 @@ def _compared(name: str, settings: Row, written: Any) -> float:
     """Make every block here, and hold what Spark wrote against it; returns the seconds of making alone."""
     chosen, seconds = settings_of(name, settings), 0.0
     with Progress(f"comparing {name}", "rules", chosen.rules) as progress:
-        for block in blocks.blocks_of(chosen.rules):
+        for block in blocks_of(chosen.rules):
             taken, made = timed(partial(rules_block, name, chosen, block))
             theirs = (pc.field("id") >= block.first) & (pc.field("id") < block.first + block.count)
             found = written.to_table(columns=["id", "expression"], filter=theirs).sort_by("id")

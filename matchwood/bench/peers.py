@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from matchwood._arrays import places_in
 from matchwood.bench.frame import Part, Place
 from matchwood.bench.machine import machine
 from matchwood.bench.measure import (

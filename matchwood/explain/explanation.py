@@ -46,14 +46,15 @@ class Explanation:
         }
 
 
-def explain(
+def explain_expression(
     expression: Expression, event: Mapping[str, Any], evaluate: Callable[[Predicate, Mapping[str, Any]], bool | None]
 ) -> Explanation:
     """Explain an expression's verdict on an event; `evaluate` judges each predicate.
 
     >>> from matchwood.engines.oracle import evaluate_predicate
     >>> from matchwood.language import parse
-    >>> print(explain(parse("age >= 18 and (country = 'US' or vip)"), {"age": 20, "country": "FR"}, evaluate_predicate))
+    >>> expression = parse("age >= 18 and (country = 'US' or vip)")
+    >>> print(explain_expression(expression, {"age": 20, "country": "FR"}, evaluate_predicate))
     ? and
     ├─ ✓ age >= 18          age = 20  ◄
     └─ ? or

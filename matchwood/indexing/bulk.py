@@ -28,7 +28,7 @@ ON_ERROR = ("collect", "raise")
 ON_DUPLICATE = ("error", "replace")
 
 
-def insert_many(index: Index, rules: Any, on_error: str, on_duplicate: str) -> Report:
+def load_rules(index: Index, rules: Any, on_error: str, on_duplicate: str) -> Report:
     """Insert rules from any source; the caller is the only writer."""
     _check("on_error", on_error, ON_ERROR)
     _check("on_duplicate", on_duplicate, ON_DUPLICATE)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,6 @@ from matchwood.indexing.batches import Batch
 from matchwood.indexing.bounding import batch_bounds
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
 from matchwood.indexing.event_weights import Wanted
-from matchwood.indexing.find import find_rows
-from matchwood.indexing.find_query import Query
 from matchwood.indexing.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.indexing.preparation import Normal, Prepared
 from matchwood.indexing.ranking import RankedEvents, top_of_event
@@ -48,9 +45,6 @@ from matchwood.logic import (
 )
 from matchwood.ranking import Book, RuleWeights
 from matchwood.rules import RuleTable
-
-if TYPE_CHECKING:
-    from matchwood.indexing.find_copy import Copy
 
 WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
 """What is dead is cleared away by itself when it is more than this share of all, and not just a few."""
@@ -294,6 +288,11 @@ class CompiledMatcher:
         self.forms.renumber(attributes)
         self.rebuild()
 
+    @property
+    def holds_conjunctions(self) -> bool:
+        """Whether all rules are in the store as conjunctions, but for those that have too many."""
+        return self.over is not None and not self.conjunctions.has_clauses()
+
     # --------------------------------------------------------------- matching
 
     def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
@@ -328,20 +327,6 @@ class CompiledMatcher:
         if workspace is None:
             workspace = self._local.workspace = Workspace()
         return workspace
-
-    # ---------------------------------------------------------------- finding
-
-    def find(self, query: Query) -> NDArray[np.int32]:
-        whole = self.over is None or self.conjunctions.has_clauses()
-        return self._copy.find_rows(self, query) if whole else find_rows(self, query)
-
-    @functools.cached_property
-    def _copy(self) -> Copy:
-        """The conjunctions of rules that are kept as expressions or clauses, once somebody has asked for them."""
-        # It is made of a matcher.
-        from matchwood.indexing.find_copy import Copy
-
-        return Copy()
 
     # ------------------------------------------------------------------ state
 

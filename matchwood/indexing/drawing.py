@@ -26,7 +26,7 @@ _LEAVES = ("leaf", "predicate")
 Lines = list[str]
 
 
-def drawing(nodes: Sequence[NodeView], form: str, limit: int = MOST_NODES) -> str:
+def atree_drawing(nodes: Sequence[NodeView], form: str, limit: int = MOST_NODES) -> str:
     """The tree in one of the `FORMATS`."""
     check_format(form)
     check_limit(limit)

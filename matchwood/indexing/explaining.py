@@ -10,7 +10,7 @@ import numpy as np
 from matchwood.encoding import Schema
 from matchwood.engines.oracle import evaluate_predicate
 from matchwood.errors import InvalidArgument
-from matchwood.explain import Explanation, explain
+from matchwood.explain import Explanation, explain_expression
 from matchwood.indexing.preparation import stored_uses
 from matchwood.language import Predicate, parse
 from matchwood.rules import RuleTable
@@ -24,7 +24,7 @@ def explain_text(text: str, event: Mapping[str, Any], types: Mapping[str, str], 
     def judge(predicate: Predicate, of: Mapping[str, Any]) -> bool | None:
         return evaluate_predicate(predicate, of, types, timezone)
 
-    return explain(parse(text), event, judge)
+    return explain_expression(parse(text), event, judge)
 
 
 def find_witness(table: RuleTable, schema: Schema, attribute: str, kind: str, passed_over: Container[Any]) -> Any:

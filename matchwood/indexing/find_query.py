@@ -49,7 +49,7 @@ class Query(NamedTuple):
         return self._replace(rows=apart(self.rows, sources, FIND_LIMIT)) if self.semantics in TEXT_BY_TEXT else self
 
 
-def prepared(source: Any, semantics: str, schema: Schema, timezone: str) -> Query:
+def query_of(source: Any, semantics: str, schema: Schema, timezone: str) -> Query:
     """A query that agrees with the types of an index; changes nothing there."""
     if semantics not in SEMANTICS:
         raise InvalidArgument(f"semantics must be one of {', '.join(map(repr, SEMANTICS))} (got {semantics!r:.80})")

@@ -12,7 +12,7 @@ from matchwood.indexing.matchers import Matcher
 from matchwood.rules import RuleTable
 
 
-def audit(table: RuleTable, encoder: Encoder, matcher: Matcher) -> list[str]:
+def audit_of(table: RuleTable, encoder: Encoder, matcher: Matcher) -> list[str]:
     """Every broken invariant in words. What leads out of an array is told alone: nothing behind it can be followed."""
     problems: list[str] = []
     try:
@@ -24,7 +24,7 @@ def audit(table: RuleTable, encoder: Encoder, matcher: Matcher) -> list[str]:
     return problems
 
 
-def stats(table: RuleTable, encoder: Encoder, matcher: Matcher) -> dict[str, Any]:
+def stats_of(table: RuleTable, encoder: Encoder, matcher: Matcher) -> dict[str, Any]:
     """Rules, units, bytes by kind, the encoding, the engine, and the work done so far."""
     kept = table.stats()
     return {

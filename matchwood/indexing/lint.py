@@ -36,7 +36,7 @@ class _Found(NamedTuple):
     words: tuple[str, str]
 
 
-def lint(table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: int) -> pa.Table:
+def lint_rules(table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: int) -> pa.Table:
     """All findings as a table (id, problem, other, detail), by problem and then rule order.
 
     Its metadata tell of how many rules the search for implications gave up on: `unsearched`.

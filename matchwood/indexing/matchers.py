@@ -1,4 +1,4 @@
-"""The two ways to match: compiled engines over encoded units, or the oracle over parsed trees."""
+"""What the façade asks of a matcher: compiled engines over encoded units, or the oracle over parsed trees."""
 
 from __future__ import annotations
 
@@ -8,20 +8,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import Encoder
 from matchwood.engines.scoring import Ranked
-from matchwood.indexing.auto import AUTO, AutoMatcher, engines_for
 from matchwood.indexing.batches import Batch
-from matchwood.indexing.compiled import CompiledMatcher
 from matchwood.indexing.event_weights import Wanted
-from matchwood.indexing.find_query import Query
 from matchwood.indexing.preparation import Normal, Prepared
-from matchwood.indexing.reference import OracleMatcher
 from matchwood.indexing.work import WorkCounters
 from matchwood.language import Expression
 from matchwood.logic import Bind
 from matchwood.ranking import RuleWeights
-from matchwood.rules import Rows, RuleTable
+from matchwood.rules import Rows
 
 
 class EventsAsked(Protocol):
@@ -111,9 +106,6 @@ class Matcher(Protocol):
         Needs no lock: the next part may wait for the events' source.
         """
 
-    def find(self, query: Query) -> NDArray[np.int32]:
-        """The rows of the rules that answer a query, in rule order. Nothing that `stats` or `save` tell changes."""
-
     def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
         """The best rules of one event."""
 
@@ -137,15 +129,3 @@ class Matcher(Protocol):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Take over a saved state."""
-
-
-def matcher_for(engine: str, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> Matcher:
-    """The matcher for an engine's public name."""
-    if engine == "oracle":
-        return OracleMatcher(encoder, table, options, dnf_limit)
-    if engine != AUTO:
-        return CompiledMatcher(engine, encoder, table, options, dnf_limit)
-    able = engines_for(options)
-    if len(able) == 1:
-        return CompiledMatcher(able[0], encoder, table, options, dnf_limit)
-    return AutoMatcher(encoder, table, options, dnf_limit)

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
 from matchwood import storage
 from matchwood.encoding import Encoder
 from matchwood.errors import CorruptSnapshot, MatchwoodError
-from matchwood.indexing.matchers import matcher_for
+from matchwood.indexing.matchers import Matcher
 from matchwood.indexing.settings import checked_limit, checked_text
 from matchwood.rules import RuleTable
 
 if TYPE_CHECKING:
     from matchwood.index import Index
 
-KIND = "matchwood-index"
-PART = "0"
+INDEX_KIND = "matchwood-index"
+ONLY_PART = "0"
+
+MakeMatcher: TypeAlias = Callable[[str, Encoder, RuleTable, Mapping[str, Any], int], Matcher]
 
 _DAMAGE = (ArithmeticError, AttributeError, LookupError, MatchwoodError, TypeError, ValueError)
 """What reading a header or an array that does not hold what it should may come to."""
 
 
-def save(index: Index, path: Any) -> int:
+def save_index(index: Index, path: Any) -> int:
     """Write the whole state as a new version; returns its number."""
-    return storage.save(path, {PART: part_of(index)}, settings_of(index))
+    return storage.save(path, {ONLY_PART: index_part(index)}, index_settings(index))
 
 
-def settings_of(index: Index) -> dict[str, Any]:
+def index_settings(index: Index) -> dict[str, Any]:
     """The header of a version that holds an index alone."""
-    return {"kind": KIND, "engine": index._matcher.setting, "options": index._options, "dnf_limit": index._dnf_limit}
+    return {
+        "kind": INDEX_KIND,
+        "engine": index._matcher.setting,
+        "options": index._options,
+        "dnf_limit": index._dnf_limit,
+    }
 
 
-def part_of(index: Index) -> storage.Part:
+def index_part(index: Index) -> storage.Part:
     """The whole state of an index."""
     rooms: dict[str, Any] = {"rules": index._table, "encoder": index._encoder, "matcher": index._matcher}
     arrays = {f"{room}/{name}": array for room, state in rooms.items() for name, array in state.arrays().items()}
@@ -42,11 +49,13 @@ def part_of(index: Index) -> storage.Part:
     return storage.Part(header, arrays)
 
 
-def restore_part(index: Index, path: Any, snapshot: storage.Snapshot, name: str, read_only: bool) -> None:
+def restore_part(
+    index: Index, path: Any, snapshot: storage.Snapshot, name: str, read_only: bool, matcher_for: MakeMatcher
+) -> None:
     """Fill an empty index from one part of a version, whose header has the settings."""
     try:
         part = snapshot.parts[name]
-        _fill(index, snapshot.header, part.header, part.arrays)
+        _fill(index, snapshot.header, part.header, part.arrays, matcher_for)
     except _DAMAGE as error:
         told = error if isinstance(error, MatchwoodError) else repr(error)
         raise CorruptSnapshot(f"{path}: version {snapshot.version} is not a complete index ({told})") from error
@@ -60,7 +69,11 @@ def half_done(error: BaseException, opened: bool) -> MatchwoodError:
 
 
 def _fill(
-    index: Index, settings: Mapping[str, Any], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    index: Index,
+    settings: Mapping[str, Any],
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    matcher_for: MakeMatcher,
 ) -> None:
     index._options, index._dnf_limit = dict(settings["options"]), checked_limit(settings["dnf_limit"])
     index._table = RuleTable()

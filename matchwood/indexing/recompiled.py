@@ -17,7 +17,7 @@ def as_compiled(
     table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: int
 ) -> tuple[RuleTable, Encoder, CompiledMatcher]:
     """The table, encoder and matcher themselves, or new ones with the same rules in the same order."""
-    if isinstance(matcher, CompiledMatcher) and matcher.over is not None and not matcher.conjunctions.has_clauses():
+    if isinstance(matcher, CompiledMatcher) and matcher.holds_conjunctions:
         return table, encoder, matcher
     declared = encoder.schema.copy()
     declared.restore({})

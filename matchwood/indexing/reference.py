@@ -10,18 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import Encoder
-from matchwood.engines import oracle_find
 from matchwood.engines.base import Work
 from matchwood.engines.oracle import evaluate
 from matchwood.engines.oracle_scores import score
 from matchwood.engines.published import AS_PUBLISHED, asked
 from matchwood.engines.scoring import Ranked
-from matchwood.errors import EventError, InvalidArgument, LimitExceeded
+from matchwood.errors import EventError, InvalidArgument
 from matchwood.indexing.batches import Batch
 from matchwood.indexing.event_rows import RowChunk, row_chunks
 from matchwood.indexing.event_weights import Wanted
-from matchwood.indexing.find import decided
-from matchwood.indexing.find_query import FIND_LIMIT, Query
 from matchwood.indexing.live_rules import insert_rules, remove_rules, replace_rules
 from matchwood.indexing.preparation import Prepared
 from matchwood.indexing.work import WorkCounters
@@ -103,19 +100,9 @@ class OracleMatcher:
     def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[OracleEvents]:
         return (OracleEvents(self, chunk) for chunk in row_chunks(events, missing))
 
-    def find(self, query: Query) -> NDArray[np.int32]:
-        rows = [row for row, tree in sorted(self._trees.items()) if self._is_found(row, tree, query)]
-        return np.array(rows, dtype=np.int32)
-
-    def _is_found(self, row: int, tree: Expression, query: Query) -> bool:
-        """By the definitions, written out; but a rule of too many conjunctions for them by logic."""
-        rule, rule_id = dnf_of(tree, self.encoder.bind, FIND_LIMIT), self.table.id_list(np.array([row]))[0]
-        if isinstance(rule, Form):
-            return decided(rule_id, rule, query)
-        try:
-            return oracle_find.is_found(query.semantics, [*map(_row, rule)], [*map(_row, query.rows)])
-        except LimitExceeded as error:
-            raise LimitExceeded(f"rule {rule_id!r} cannot be held against the query: {error}") from None
+    def trees(self) -> Iterator[tuple[int, Expression]]:
+        """Every live rule's row and tree, in rule order."""
+        return iter(sorted(self._trees.items()))
 
     def top_of(self, event: Mapping[str, Any], wanted: Wanted, position: int = 0) -> Ranked:
         rows = self.rows_of(event).tolist()
@@ -163,10 +150,6 @@ class OracleMatcher:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         self.rebuild()
-
-
-def _row(conjunction: Conjunction) -> oracle_find.Row:
-    return {leaf.attribute: (leaf.cuts, leaf.null) for leaf in conjunction}
 
 
 class OracleEvents:

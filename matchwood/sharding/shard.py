@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from matchwood.errors import CorruptSnapshot
 from matchwood.index import Index
 from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.indexing.find_asked import found_rows
 from matchwood.indexing.find_query import Query
 from matchwood.indexing.recompiled import as_compiled
 from matchwood.rules import RuleTable
@@ -66,7 +67,7 @@ class Shard:
         if not self._checked:
             self.matcher.check()
             self._checked = True
-        rows = self.matcher.find(query)
+        rows = found_rows(self.matcher, query)
         return self.table.ids(rows if self.dead is None else rows[~self.dead[rows]])
 
     def rules(self) -> Iterator[pa.RecordBatch]:

@@ -18,9 +18,10 @@ from matchwood import storage
 from matchwood._locks import ReadersWriterLock
 from matchwood.explain import Explanation
 from matchwood.index import Index, index_from
-from matchwood.indexing import explaining, results
 from matchwood.indexing.event_weights import check_one
-from matchwood.indexing.find_query import prepared
+from matchwood.indexing.explaining import explain_text
+from matchwood.indexing.find_query import query_of
+from matchwood.indexing.results import ranked_batch, ranks_schema_of
 from matchwood.indexing.settings import checked_flag
 from matchwood.indexing.threads import checked_threads
 from matchwood.sharding.answers import Answered
@@ -151,10 +152,10 @@ class ShardedIndex(Index):
     ) -> pa.Table:
         if self._is_gathered:
             return super().top_many(events, n, weights, missing, threads)
-        wanted, schema = self._shards.wanted(n, weights), results.ranks_schema_of(self._shards.id_type)
+        wanted, schema = self._shards.wanted(n, weights), ranks_schema_of(self._shards.id_type)
         batches, first = [], 0
         for each in self._shards.answers(events, missing, wanted=wanted, threads=checked_threads(threads)):
-            batches.append(results.ranked_batch(schema, first, each.offsets, each.ids, _scores(each)))
+            batches.append(ranked_batch(schema, first, each.offsets, each.ids, _scores(each)))
             first += len(each.offsets) - 1
         wanted.weights.check_all_used(first)
         return pa.Table.from_batches(batches, schema=schema)
@@ -162,12 +163,12 @@ class ShardedIndex(Index):
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         if self._is_gathered:
             return super().explain(event, rule_id)
-        return explaining.explain_text(self[rule_id], event, self.types(), self._shards.timezone)
+        return explain_text(self[rule_id], event, self.types(), self._shards.timezone)
 
     def find(self, expression: Any, semantics: str = "stabbing_subscription") -> list[Any]:
         if self._is_gathered:
             return super().find(expression, semantics)
-        query = prepared(expression, semantics, self._shards.schema(), self._shards.timezone)
+        query = query_of(expression, semantics, self._shards.schema(), self._shards.timezone)
         found = [shard.found(query) for shard in self._shards.walk()]
         ids: list[Any] = pa.concat_arrays(found).sort().to_pylist()
         return ids

@@ -15,11 +15,11 @@ from matchwood.encoding import Schema, Use
 from matchwood.encoding.events import columns_needed
 from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
 from matchwood.index import Index, index_from
-from matchwood.indexing import persistence
 from matchwood.indexing.event_weights import GivenWeights, Wanted
-from matchwood.indexing.work import WorkCounters
+from matchwood.indexing.persistence import INDEX_KIND, ONLY_PART
 from matchwood.indexing.preparation import stored_uses
 from matchwood.indexing.settings import checked_rank
+from matchwood.indexing.work import WorkCounters
 from matchwood.sharding.answers import Answered, Walk, answers_of_one
 from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, Layout, read_layout
 from matchwood.sharding.shard import Shard
@@ -43,7 +43,7 @@ class ShardSet:
         self._opened: dict[str, Shard] = {}
         self.version = snapshot.version
         self._tombstones = _tombstones(snapshot)
-        self._is_alone = snapshot.header.get("kind") == persistence.KIND
+        self._is_alone = snapshot.header.get("kind") == INDEX_KIND
         self.layout = self._layout_of_one() if self._is_alone else read_layout(snapshot.header, str(path))
         self.attributes = dict(self.layout.attributes)
         self.id_type = ID_TYPES[self.layout.id_type]
@@ -53,13 +53,13 @@ class ShardSet:
         self.bytes = sum(snapshot.sizes.get(name, 0) for name in self.layout.shards)
 
     def _layout_of_one(self) -> Layout:
-        shard = self.shard(persistence.PART)
+        shard = self.shard(ONLY_PART)
         encoder, table = shard.matcher.encoder, shard.table
         kinds = {source.name: source.kind for source in encoder.sources()}
         return Layout(
-            bases=(persistence.PART,),
+            bases=(ONLY_PART,),
             deltas=(),
-            rules={persistence.PART: len(table)},
+            rules={ONLY_PART: len(table)},
             id_type=str(table.id_type),
             timezone=encoder.timezone,
             uses=encoder.schema.counts(),
@@ -227,5 +227,5 @@ def open_shards(path: Any, version: int | None = None, verify: str = "auto", kee
 
 def check_kind(path: Any, snapshot: storage.Snapshot) -> None:
     kind = snapshot.header.get("kind")
-    if kind not in (KIND, persistence.KIND):
+    if kind not in (KIND, INDEX_KIND):
         raise CorruptSnapshot(f"{path}: not an index (its kind is {kind!r})")

@@ -13,7 +13,7 @@ from matchwood import storage
 from matchwood.encoding.declared import read_schema
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.index import Index
-from matchwood.indexing import persistence
+from matchwood.indexing.persistence import ONLY_PART, index_part, index_settings
 from matchwood.indexing.settings import checked_options, checked_text
 from matchwood.sharding.summary import layout_of, summary_of, total_uses
 from matchwood.spark.report import BuildReport
@@ -131,7 +131,7 @@ class Job:
         return sorted(map(read_told, rows), key=lambda told: told.shard)
 
     def _header(self, told: list[Told]) -> dict[str, Any]:
-        settings = persistence.settings_of(self.settings.index())
+        settings = index_settings(self.settings.index())
         if self.shards == 1:
             return settings
         return layout_of([each.description["name"] for each in told], [each.summary for each in told]).header(settings)
@@ -180,6 +180,6 @@ def refusal(rejected: int, examples: list[str]) -> str:
 def _empty(task: ShardTask) -> Told:
     """A shard without rules, for a table without rows."""
     index: Index = task.settings.index()
-    name = persistence.PART if task.alone else "base-0"
-    description = task.staging.write_part(name, persistence.part_of(index))
+    name = ONLY_PART if task.alone else "base-0"
+    description = task.staging.write_part(name, index_part(index))
     return Told(0, description, summary_of(index, task.id_type), 0)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from matchwood import storage
 from matchwood.encoding import Use
 from matchwood.index import Index
-from matchwood.indexing import persistence
+from matchwood.indexing.persistence import index_part
 from matchwood.indexing.preparation import stored_uses
 from matchwood.sharding.layout import ID_TYPES, TOMBSTONES, Layout
 from matchwood.sharding.shard import Shard
@@ -156,7 +156,7 @@ class _Making:
         descriptions, names = [], [name for name in self._set.layout.deltas if name not in self._absorbed]
         if len(index):
             names.append(f"delta-{task.staging.version}")
-            descriptions.append(task.staging.write_part(names[-1], persistence.part_of(index)))
+            descriptions.append(task.staging.write_part(names[-1], index_part(index)))
         tombstones = {name: rows for name, rows in dead.items() if len(rows)}
         if tombstones:
             descriptions.append(task.staging.write_part(TOMBSTONES, storage.Part({}, tombstones)))

@@ -13,8 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from matchwood.engines.oracle import evaluate_predicate
 from matchwood.errors import EventError, InvalidArgument
-from matchwood.explain import Explanation
-from matchwood.explain import explain as explain_one
+from matchwood.explain import Explanation, explain_expression
 from matchwood.language import Predicate, parse
 from matchwood.spark.event_columns import by_position, column_named, columns_of
 from matchwood.spark.rule_texts import RuleTexts, rule_texts
@@ -58,7 +57,7 @@ def _explainer(asked: RuleTexts, names: list[str]) -> Callable[[Iterable[pa.Reco
         for batch in batches:
             events = batch.select(range(1, batch.num_columns)).rename_columns(names)
             rows = events.to_pylist(maps_as_pydicts="lossy") if names else [{}] * batch.num_rows
-            found = [explain_one(tree, event, judge) for event in rows for tree in trees.values()]
+            found = [explain_expression(tree, event, judge) for event in rows for tree in trees.values()]
             yield _answer(batch.column(0), pa.array(trees, asked.id_type), found)
 
     return explain_batches

@@ -14,7 +14,7 @@ from matchwood.encoding import Use
 from matchwood.encoding.declared import Declared
 from matchwood.errors import TypeConflict
 from matchwood.index import Index
-from matchwood.indexing import persistence
+from matchwood.indexing.persistence import ONLY_PART, index_part
 from matchwood.indexing.report import Report
 from matchwood.sharding.layout import ID_TYPES
 from matchwood.sharding.summary import Summary, summary_of
@@ -107,11 +107,11 @@ class ShardTask:
         return self.write(shard, index, report, rules)
 
     def write(self, shard: int, index: Index, report: Report, rules: EachIdOnce) -> Told:
-        name = persistence.PART if self.alone else f"base-{shard}"
+        name = ONLY_PART if self.alone else f"base-{shard}"
         rejected = report.rejected
         return Told(
             shard,
-            self.staging.write_part(name, persistence.part_of(index)),
+            self.staging.write_part(name, index_part(index)),
             summary_of(index, self.id_type),
             len(rejected),
             write_rejects(self.staging, str(shard), rejected, self.id_type),

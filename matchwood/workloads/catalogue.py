@@ -10,22 +10,27 @@ import numpy as np
 import pyarrow as pa
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads import (
-    abegen_settings,
-    ads,
-    ads_arbitrary,
-    begen_settings,
-    contract_settings,
-    contracts,
-    hem,
-    qgrams,
-    query_logs,
-)
 from matchwood.workloads.abegen import abegen, abegen_block
+from matchwood.workloads.abegen_settings import AbeSettings
+from matchwood.workloads.abegen_settings import checked as checked_abegen
+from matchwood.workloads.ads import AdsSettings, ads, ads_block
+from matchwood.workloads.ads import checked as checked_ads
+from matchwood.workloads.ads_arbitrary import AdsTreeSettings, ads_arbitrary, ads_arbitrary_block, checked_trees
 from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen, begen_block
+from matchwood.workloads.begen_settings import Settings as BegenSettings
+from matchwood.workloads.begen_settings import checked as checked_begen
 from matchwood.workloads.blocks import Block, blocks_of
+from matchwood.workloads.contract_settings import ContractSettings
+from matchwood.workloads.contract_settings import checked as checked_contracts
+from matchwood.workloads.contracts import contracts, contracts_block
+from matchwood.workloads.hem import HemSettings, hem, hem_block
+from matchwood.workloads.hem import checked as checked_hem
 from matchwood.workloads.on_spark import made_on_spark
+from matchwood.workloads.qgrams import GramSettings, qgrams, qgrams_block
+from matchwood.workloads.qgrams import checked as checked_qgrams
+from matchwood.workloads.query_logs import LogSettings, query_logs, query_logs_block
+from matchwood.workloads.query_logs import checked as checked_query_logs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,23 +46,14 @@ class Generator(NamedTuple):
 
 
 GENERATORS = {
-    "begen": Generator(begen_settings.Settings, begen_settings.checked, begen, begen_block),
-    "abegen": Generator(abegen_settings.AbeSettings, abegen_settings.checked, abegen, abegen_block),
-    "hem": Generator(hem.HemSettings, hem.checked, hem.hem, hem.hem_block),
-    "contracts": Generator(
-        contract_settings.ContractSettings, contract_settings.checked, contracts.contracts, contracts.contracts_block
-    ),
-    "ads": Generator(ads.AdsSettings, ads.checked, ads.ads, ads.ads_block),
-    "ads_arbitrary": Generator(
-        ads_arbitrary.AdsTreeSettings,
-        ads_arbitrary.checked_trees,
-        ads_arbitrary.ads_arbitrary,
-        ads_arbitrary.ads_arbitrary_block,
-    ),
-    "query_logs": Generator(
-        query_logs.LogSettings, query_logs.checked, query_logs.query_logs, query_logs.query_logs_block
-    ),
-    "qgrams": Generator(qgrams.GramSettings, qgrams.checked, qgrams.qgrams, qgrams.qgrams_block),
+    "begen": Generator(BegenSettings, checked_begen, begen, begen_block),
+    "abegen": Generator(AbeSettings, checked_abegen, abegen, abegen_block),
+    "hem": Generator(HemSettings, checked_hem, hem, hem_block),
+    "contracts": Generator(ContractSettings, checked_contracts, contracts, contracts_block),
+    "ads": Generator(AdsSettings, checked_ads, ads, ads_block),
+    "ads_arbitrary": Generator(AdsTreeSettings, checked_trees, ads_arbitrary, ads_arbitrary_block),
+    "query_logs": Generator(LogSettings, checked_query_logs, query_logs, query_logs_block),
+    "qgrams": Generator(GramSettings, checked_qgrams, qgrams, qgrams_block),
 }
 
 

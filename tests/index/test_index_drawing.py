@@ -11,7 +11,7 @@ import pytest
 
 import matchwood as mw
 from matchwood.engines.atree_view import NodeView
-from matchwood.indexing.drawing import dot_text, drawing, mermaid_text, node_type
+from matchwood.indexing.drawing import atree_drawing, dot_text, mermaid_text, node_type
 from matchwood.workloads.hem import hem
 
 
@@ -36,7 +36,7 @@ FIGURE_4 = [
 
 
 def test_figure_4_for_mermaid() -> None:
-    lines = drawing(FIGURE_4, "mermaid").splitlines()
+    lines = atree_drawing(FIGURE_4, "mermaid").splitlines()
     assert lines[0] == "flowchart BT"
     assert [line.strip() for line in lines if "subgraph" in line] == [
         'subgraph level1["Level 1"]', 'subgraph level2["Level 2"]', 'subgraph level3["Level 3"]',
@@ -50,7 +50,7 @@ def test_figure_4_for_mermaid() -> None:
 
 
 def test_figure_4_for_graphviz() -> None:
-    lines = drawing(FIGURE_4, "dot").splitlines()
+    lines = atree_drawing(FIGURE_4, "dot").splitlines()
     assert (lines[0], lines[-1]) == ("digraph atree {", "}")
     assert '  n1 [shape=box, label="1: p1 = 1"];' in lines
     assert '  n10 [shape=ellipse, label="10: or ×2"];' in lines
@@ -67,7 +67,7 @@ def test_the_papers_names_of_nodes() -> None:
 
 
 def test_many_rules_at_one_node_are_counted() -> None:
-    assert "= 0, 1, 2, 3, 4, and 7 more" in drawing([leaf(1, "x = 1", rules=tuple(range(12)))], "mermaid")
+    assert "= 0, 1, 2, 3, 4, and 7 more" in atree_drawing([leaf(1, "x = 1", rules=tuple(range(12)))], "mermaid")
 
 
 HOSTILE = [
@@ -80,7 +80,7 @@ HOSTILE = [
 @pytest.mark.parametrize("place", ["constraint", "rule"])
 def test_no_text_breaks_out_of_its_label(text: str, place: str) -> None:
     node = leaf(1, text) if place == "constraint" else leaf(1, "x = 1", rules=(text,))
-    mermaid, dot = drawing([node], "mermaid").splitlines(), drawing([node], "dot").splitlines()
+    mermaid, dot = atree_drawing([node], "mermaid").splitlines(), atree_drawing([node], "dot").splitlines()
     assert len(mermaid) == 4
     assert re.fullmatch(r' +n1\[?\["(?:[^"<>&`\\]|<br/>)*"\]\]?', mermaid[2])
     assert len(dot) == 7
@@ -89,21 +89,21 @@ def test_no_text_breaks_out_of_its_label(text: str, place: str) -> None:
 
 
 def test_what_is_printable_stays() -> None:
-    for drawn in (drawing([leaf(1, "é中🎉 = 'x'")], form) for form in ("mermaid", "dot")):
+    for drawn in (atree_drawing([leaf(1, "é中🎉 = 'x'")], form) for form in ("mermaid", "dot")):
         assert "1: é中🎉 = 'x'" in drawn
     assert mermaid_text("a_b*") == "a#95;b#42;"
     assert dot_text('"&"') == '\\"&amp;\\"'
 
 
 def test_long_labels_are_cut() -> None:
-    assert f"1: {'x' * 59}…" in drawing([leaf(1, "x" * 5_000)], "dot")
+    assert f"1: {'x' * 59}…" in atree_drawing([leaf(1, "x" * 5_000)], "dot")
 
 
 def test_the_limit() -> None:
     nodes = [leaf(number, "x = 1") for number in range(201)]
     with pytest.raises(mw.LimitExceeded, match="the tree has 201 nodes, a picture at most 200"):
-        drawing(nodes, "dot")
-    assert drawing(nodes, "dot", 201).count("label=") == 202
+        atree_drawing(nodes, "dot")
+    assert atree_drawing(nodes, "dot", 201).count("label=") == 202
 
 
 @pytest.mark.parametrize(

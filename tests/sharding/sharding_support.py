@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from matchwood import Index, storage
-from matchwood.indexing import persistence
+from matchwood.indexing.persistence import index_part, index_settings
 from matchwood.sharding.layout import TOMBSTONES
 from matchwood.sharding.summary import layout_of, summary_of
 
@@ -30,10 +30,10 @@ def write_shards(
     layout = layout_of(names, [summary_of(index) for index in indexes])
     rows = {names[group]: indexes[group]._table.rows_of(list(ids)) for group, ids in (dead or {}).items()}
     live = {name: layout.rules[name] - len(rows.get(name, ())) for name in names}
-    parts = {name: persistence.part_of(index) for name, index in zip(names, indexes, strict=True)}
+    parts = {name: index_part(index) for name, index in zip(names, indexes, strict=True)}
     if rows:
         parts[TOMBSTONES] = storage.Part({}, {name: np.sort(found) for name, found in rows.items()})
-    header = replace(layout, rules=live).header(persistence.settings_of(indexes[0]))
+    header = replace(layout, rules=live).header(index_settings(indexes[0]))
     return storage.save(path, parts, header)
 
 

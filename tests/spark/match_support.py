@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matchwood import Index, storage
-from matchwood.indexing.persistence import part_of, settings_of
+from matchwood.indexing.persistence import index_part, index_settings
 from matchwood.sharding.summary import layout_of, summary_of
 
 EVENTS_DDL = "id bigint, age int, score double, country string, tags array<string>, extra string"
@@ -59,8 +59,8 @@ def save_shards(path: str, rules: Mapping[Any, str], shards: int) -> int:
     indexes = [index_of(dict(ordered[number::shards])) for number in range(shards)]
     names = [f"s{number}" for number in range(shards)]
     layout = layout_of(names, [summary_of(index) for index in indexes])
-    parts = {name: part_of(index) for name, index in zip(names, indexes, strict=True)}
-    return storage.save(path, parts, layout.header(settings_of(indexes[0])))
+    parts = {name: index_part(index) for name, index in zip(names, indexes, strict=True)}
+    return storage.save(path, parts, layout.header(index_settings(indexes[0])))
 
 
 def expected(index: Index, events: Sequence[Mapping[str, Any]]) -> dict[int, list[Any]]:
