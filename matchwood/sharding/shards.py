@@ -17,9 +17,9 @@ from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
 from matchwood.index import Index, index_from
 from matchwood.indexing import persistence
 from matchwood.indexing.event_weights import GivenWeights, Wanted
-from matchwood.indexing.work import WorkCounters
 from matchwood.indexing.preparation import stored_uses
 from matchwood.indexing.settings import checked_rank
+from matchwood.indexing.work import WorkCounters
 from matchwood.sharding.answers import Answered, Walk, answers_of_one
 from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, Layout, read_layout
 from matchwood.sharding.shard import Shard
