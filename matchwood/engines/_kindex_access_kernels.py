@@ -197,3 +197,13 @@ def write_keys(records: Any, intervals: Any, predicates: Any, keys: Any, owners:
                 keys[used + block], owners[used + block] = key_of(code >> FLAG_BITS, blocks[block]), predicate
         used += count
     return used
+
+
+@bare_kernel
+def low_promises(stream: Any, entry_promises: Any, promises: Any) -> int:
+    """How many entries promise less than their unit does; `promises` are by unit."""
+    at, low = np.int64(0), 0
+    while at < len(stream):
+        low += entry_promises[at + 2] < promises[stream[at]]
+        at += stream[at + 1]
+    return low

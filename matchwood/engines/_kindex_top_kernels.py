@@ -317,8 +317,8 @@ def top_run(
                     cursors.order[slot] = (cursors.entries[slot] << SLOT_BITS) | slot
                 sort(cursors.order, slots)
                 size = _search_top(
-                    run, conjunctions, bounds, alive, of_clauses, shortcuts, judging, cursors, slot_bounds, labels, most,
-                    extras[index], need, slots, np.int64(size_offsets[index + 1]), n, again, seen,
+                    run, conjunctions, bounds, alive, of_clauses, shortcuts, judging, cursors, slot_bounds, labels,
+                    most, extras[index], need, slots, np.int64(size_offsets[index + 1]), n, again, seen,
                     stamp + event - first, rows, best, scores, start, size, work,
                 )  # fmt: skip
                 continue

@@ -18,7 +18,7 @@ from matchwood.engines.conjunctions import ConjunctionStore
 from matchwood.engines.kindex_build import shapes_of
 from matchwood.engines.kindex_options import CHOICES, DEFAULTS, PUBLISHED, layout_of
 from matchwood.engines.kindex_run import Run
-from matchwood.engines.kindex_top import PruningCounters, Risen, Search, raise_runs, top_of_runs
+from matchwood.engines.kindex_top import PruningCounters, Risen, Search, low_entries, raise_runs, top_of_runs
 from matchwood.engines.scoring import Contest, Ranked
 from matchwood.engines.workspace import Workspace
 
@@ -239,7 +239,14 @@ class KIndex(Engine):
         for form, units in zip(_FORMS, held, strict=True):
             if not np.array_equal(np.sort(units), wanted[form]):
                 problems.append(f"{form}: the runs do not hold each of its units once")
-        return problems + [problem for run in self._all() for problem in run.audit(self.store)]
+        problems += [problem for run in self._all() for problem in run.audit(self.store)]
+        return problems if problems else self._audit_promises()
+
+    def _audit_promises(self) -> list[str]:
+        if self.bounds is None:
+            return []
+        low = sum(low_entries(run, self.store, self.bounds, self._risen.units) for run in self._all())
+        return [f"{low} entries of clusters promise less than their units"] if low else []
 
 
 def joined(first: Hits, second: Hits) -> Hits:

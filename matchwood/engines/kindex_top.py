@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
+from matchwood.engines._kindex_access_kernels import low_promises, promise_of_units
 from matchwood.engines._kindex_direct_kernels import top_direct
 from matchwood.engines._kindex_layout import AccessArrays
 from matchwood.engines._kindex_risen_kernels import top_units
@@ -75,6 +76,18 @@ def raise_runs(runs: Iterable[Run], store: ConjunctionStore, table: BoundTable, 
     for run in runs:
         if run.bounds is not None:
             raise_bounds(run.arrays, store.view(), table.view(), read_only(units, np.int32), *run.bounds)
+
+
+def low_entries(run: Run, store: ConjunctionStore, table: BoundTable, risen: NDArray[np.int32]) -> int:
+    """How many entries of a run's clusters promise less than their units, but for those that have risen since."""
+    if run.access is None or not run.ranked:
+        return 0
+    every, units = np.zeros(store.count), run.arrays.units
+    promised = np.empty(len(units))
+    promise_of_units(store.view(), table.view(), units, promised)
+    every[units] = promised
+    every[risen] = 0.0
+    return int(low_promises(run.access.stream, run.access.promises, every))
 
 
 class Risen:

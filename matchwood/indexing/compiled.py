@@ -20,6 +20,7 @@ from matchwood.engines.bounds import BoundTable
 from matchwood.engines.published import AS_PUBLISHED
 from matchwood.engines.scoring import Ranked
 from matchwood.indexing.batches import Batch
+from matchwood.indexing.bound_audit import audit_bounds
 from matchwood.indexing.bounding import batch_bounds
 from matchwood.indexing.compiled_events import CompiledEvents, rows_of_event
 from matchwood.indexing.event_weights import Wanted
@@ -369,7 +370,8 @@ class CompiledMatcher:
         check_links(self.table, self.forms, "forms")
 
     def audit(self) -> list[str]:
-        return [problem for state in self._rooms().values() for problem in state.audit()]
+        problems = [problem for state in self._rooms().values() for problem in state.audit()]
+        return problems if problems or self.bounds is None else audit_bounds(self)
 
 
 def _in_order(places: NDArray[np.int64], others: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

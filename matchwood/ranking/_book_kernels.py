@@ -57,7 +57,7 @@ def survey_code(code: Any, names: int, weights: int, attributes: int, begins: An
                     sound &= 0 <= code[place] < names
             at += operand
             depth += 1
-        elif operation == AND or operation == OR:
+        elif operation in (AND, OR):
             sound &= 1 <= operand <= depth
             depth -= operand - 1
         elif operation == KEEP:
@@ -77,10 +77,10 @@ def survey_code(code: Any, names: int, weights: int, attributes: int, begins: An
             sound &= operand < names and at + 3 <= size
             if sound:
                 sound &= 0 <= code[at] < weights and 0 <= code[at + 1] < attributes and code[at + 2] >= 0
-                at += 3 + 2 * np.int64(code[at + 2])
+                at += 3 + 2 * int(code[at + 2])
             sound &= at <= size
             depth += 1
-        elif operation == TRUE or operation == FALSE:
+        elif operation in (TRUE, FALSE):
             depth += 1
         if not sound:
             return -1, 0, 0

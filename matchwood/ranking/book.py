@@ -174,7 +174,7 @@ class Book:
             missing = self._missing(rows)
             for start in range(0, len(missing), AT_ONCE):
                 part = missing[start : start + AT_ONCE]
-                self.write(part, [_tree(text) for text in self._table.texts(part).to_pylist()])
+                self.write(part, [tree_of(text) for text in self._table.texts(part).to_pylist()])
 
     def _programs(self) -> Programs:
         return Programs(self._starts.view(), self._code.view(), self._weights.view(), self._table.weights())
@@ -283,7 +283,7 @@ def _ints(rows: Sequence[int] | NDArray[np.int32]) -> list[int]:
     return np.asarray(rows).tolist()  # type: ignore[no-any-return]
 
 
-def _tree(text: str) -> Expression:
+def tree_of(text: str) -> Expression:
     try:
         return parse(text)
     except MatchwoodError as error:

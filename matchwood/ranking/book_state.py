@@ -59,9 +59,9 @@ def restored(arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any], inde
     held = Strings(*(saved(arrays, f"{_NAMES}{part}", dtype) for part, dtype in _STRINGS.items()))
     names = decoded(held)
     require(len(set(names)) == len(names), "the names of programs are not distinct")
-    columns = [Growable(dtype, saved(arrays, name, dtype)) for name, dtype in _COLUMNS.items()]
+    starts, code, weights = (Growable(dtype, saved(arrays, name, dtype)) for name, dtype in _COLUMNS.items())
     encoder = Encoder.restored(coded, header["encoder"], index_encoder.schema)
-    return Pages(*columns, {name: number for number, name in enumerate(names)}, encoder)
+    return Pages(starts, code, weights, {name: number for number, name in enumerate(names)}, encoder)
 
 
 _COLUMNS: dict[str, Any] = {"starts": np.int64, "code": np.int32, "weights": np.float64}

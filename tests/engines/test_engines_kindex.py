@@ -380,5 +380,5 @@ def test_as_published_reads_what_the_algorithms_read() -> None:
 
 @pytest.mark.parametrize("option", [{"direct": True}, {"compressed": True}, {"shortcuts": True}])
 def test_as_published_has_nothing_added(option: dict[str, bool]) -> None:
-    with pytest.raises(InvalidArgument, match="is False as published .got True.: leave out"):
+    with pytest.raises(InvalidArgument, match=r"is False as published \(got True\): leave out"):
         KIndex(ConjunctionStore(clauses=True), {"as_published": True, **option})

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import matchwood as mw
+from matchwood.ranking import bounds
 from tests.conftest import SOAK
 from tests.ranking import absorbing
 
@@ -20,6 +21,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"direct": False},
     {"form": "cnf", "direct": False},
     {"form": "dnf", "direct": False, "compressed": True},
+    {"as_published": True},
 ]
 
 LEFT_THE_UNIT: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, float], float]] = [
@@ -42,7 +44,13 @@ LEFT_THE_UNIT: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, float],
         20.0,
     ),
     # d alone leads to the always true clause, and d = 2 to the other one.
-    ("(d in (2, 1, 5) or c != 3 or d is null or d != 2) and (f in (1, 4) or d = 2)", {"d": 30}, {"d": 1, "f": 1}, {}, 31.0),
+    (
+        "(d in (2, 1, 5) or c != 3 or d is null or d != 2) and (f in (1, 4) or d = 2)",
+        {"d": 30},
+        {"d": 1, "f": 1},
+        {},
+        31.0,
+    ),
 ]  # fmt: skip
 
 
@@ -57,6 +65,24 @@ def test_a_clause_that_left_the_unit_still_scores(
     index.insert_many([("wanted", rule, {"weights": weights}), *beside])
     assert index.top(event, 1, by_event or None) == [("wanted", score)]
     assert index.audit() == []
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_an_audit_finds_bounds_that_are_too_low(direct: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once as they were before values outside of all constraints counted, and once damaged."""
+    index = mw.Index("kindex", options={"direct": direct})
+    rule, weights, *_ = LEFT_THE_UNIT[0]
+    with monkeypatch.context() as before:
+        before.setattr(bounds, "_outside", lambda _: {})
+        index.insert_many([("wanted", rule, {"weights": weights}), ("beside", "a = 1 and b = 2")])
+    (told,) = index.audit()
+    assert "rule 'wanted' scores" in told
+    index = mw.Index("kindex", options={"direct": direct})
+    index.insert_many([(1, "a = 1 and b > 2"), (2, "a = 1", {"weight": 3.0}), (3, "b in (1, 7)")])
+    assert index.audit() == []
+    index._matcher.bounds._constants.writable()[:] = 0.0  # type: ignore[attr-defined]
+    (told,) = index.audit()
+    assert told == "rule 2 scores 3 more than its bound"
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
@@ -78,3 +104,11 @@ def test_random_rules_that_absorb_their_own_parts(seed: int) -> None:
         wanted = every[0].top(event, n, weights)
         for index, options in zip(every[1:], OPTIONS, strict=True):
             assert index.top(event, n, weights) == wanted, (options, event, n, weights)
+    assert [index.audit() for index in every] == [[] for _ in every]
+
+
+def test_random_rules_would_find_bounds_that_are_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "_outside", lambda _: {})
+    rng, index = random.Random("absorbing"), mw.Index("kindex", options={"form": "cnf"})
+    index.insert_many([(number, absorbing.rule(rng), absorbing.weights(rng)) for number in range(300)])
+    assert index.audit() != []

@@ -169,6 +169,15 @@ def test_a_bound_that_rises_lays_out_nothing_until_that_pays(monkeypatch: pytest
     assert index.top(event, 2) == [(1000, 32.0), (7, 4.0)]
     assert laid_out == []
     assert index.stats()["risen_units"] == 1
+    assert index.audit() == []
     for _ in range(kindex_top.PATIENCE * 500):
         assert index.top(event, 1) == [(1000, 32.0)]
     assert (laid_out, index.stats()["risen_units"]) == ([500], 0)
+
+
+def test_an_audit_finds_clusters_that_promise_too_little() -> None:
+    index = mw.Index("kindex")
+    index.insert_many([(n, f"a = {n}", {"weight": 2.0}) for n in range(5)])
+    assert index.audit() == []
+    index._matcher.bounds._constants.writable()[3] = 9.0  # type: ignore[attr-defined]
+    assert index.audit() == ["1 entries of clusters promise less than their units"]
