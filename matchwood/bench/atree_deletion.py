@@ -23,6 +23,8 @@ DELETED = 1_000
 """Rules that are deleted one by one, at most half of them."""
 
 EVENTS = 100
+ATTRIBUTES = 1_000
+"""Over which the rules' own predicates are spread, so that none has more values than a rule costs to encode."""
 
 
 def deletion_parts(scale: str) -> list[Part]:
@@ -35,7 +37,7 @@ def deletion_parts(scale: str) -> list[Part]:
 def measure(rules: int) -> list[dict[str, Any]]:
     """A row for rules that are `common > 0` and a predicate of their own, which is the one that each listens to."""
     index = Index("atree")
-    build_s, _ = timed(lambda: insert_all(index, [f"common > 0 and own = {number}" for number in range(rules)]))
+    build_s, _ = timed(lambda: insert_all(index, [_text(number) for number in range(rules)]))
     some = np.random.default_rng(3).permutation(rules)[: min(DELETED, rules // 2)].tolist()
     index.pop(some[0])  # what is compiled, or found on the first change, is no part of a deletion
     delete_s, _ = timed(lambda: [index.pop(rule) for rule in some[1:]])
@@ -45,7 +47,7 @@ def measure(rules: int) -> list[dict[str, Any]]:
             "engine": "atree",
             "workload": f"one predicate in {rules:,} rules",
             "rules": rules,
-            "events": min(2 * EVENTS, rules) // 2,
+            "events": min(2 * EVENTS, rules, ATTRIBUTES) // 2,
             "build_s": round(build_s, 3),
             "us_per_event": us_per_event,
             "hits_per_event": hits,
@@ -57,9 +59,13 @@ def measure(rules: int) -> list[dict[str, Any]]:
     ]
 
 
+def _text(number: int) -> str:
+    return f"common > 0 and a{number % ATTRIBUTES} = {number // ATTRIBUTES}"
+
+
 def _matched(index: Index, rules: int, gone: list[int]) -> tuple[float, float]:
     """Microseconds an event, from its dict on, and its hits: the rule that it is made for, unless that is gone."""
-    events = [{"common": 1, "own": number} for number in range(min(2 * EVENTS, rules))]
+    events = [{"common": 1, f"a{number}": 0} for number in range(min(2 * EVENTS, rules, ATTRIBUTES))]
     half = len(events) // 2
     index.match_many(events[half:])  # what is compiled or read for the first time
     seconds, hits = timed(lambda: index.match_many(events[:half]))

@@ -209,7 +209,7 @@ def self_adjust(tree: Any, node: Any, reach: int, on_demand: bool) -> int:
         stamps[children[place]] = stamp
         if nodes[WIDTH * children[place] + FAN] < nodes[WIDTH * rarest + FAN]:
             rarest = children[place]
-    steps, adopted = MOST_STEPS if reach == BOUNDED else _NO_LIMIT, 0
+    steps, adopted = np.int64(MOST_STEPS if reach == BOUNDED else _NO_LIMIT), 0
     start = nodes[WIDTH * rarest + PARENTS]
     # Backwards, as taking one out of the list moves others forward that were seen already.
     place = start + nodes[WIDTH * rarest + FAN] - 1
