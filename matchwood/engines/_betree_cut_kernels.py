@@ -45,7 +45,15 @@ from matchwood.engines._betree_layout import (
     STAMP,
     WHOLE,
 )
-from matchwood.engines._betree_node_kernels import enqueue, find, forget_cluster, link, new_partition, partition_key, unlink
+from matchwood.engines._betree_node_kernels import (
+    enqueue,
+    find,
+    forget_cluster,
+    link,
+    new_partition,
+    partition_key,
+    unlink,
+)
 from matchwood.engines._betree_place_kernels import (
     bucket_of,
     count_units,

@@ -196,7 +196,9 @@ def _scan(
                 waiting = 0
         if form.noting:
             tally[NOTED] = note_leaf(noted, reached[place], failed, tally[NOTED])
-    return _decide(conjunctions, shape, known, form, passing, waiting, labels, result, memory, noted, tally, units, used)
+    return _decide(
+        conjunctions, shape, known, form, passing, waiting, labels, result, memory, noted, tally, units, used
+    )
 
 
 @kernel

@@ -46,7 +46,9 @@ class Feedback:
         """The operations of the whole tree are counted from here."""
         self.window = self.changes = 0
 
-    def fold(self, hits: Hits, live: int, tally: NDArray[np.int64], tree: Tree | None, noted: Noted, share: float) -> None:
+    def fold(
+        self, hits: Hits, live: int, tally: NDArray[np.int64], tree: Tree | None, noted: Noted, share: float
+    ) -> None:
         """Add what one call did; `tree` has the notes of its nodes, if they are wanted."""
         with self._lock:
             self.events += hits.count
