@@ -161,7 +161,7 @@ def _recycle_partition(tree: Any, partition: Any, theta: float, settings: Any, d
 def _recycle_cluster(tree: Any, cluster: Any, theta: float, settings: Any, displaced: Any, count: Any) -> Any:
     """Empty a c-node or only its leaf; the root and Z have nowhere else to send their units."""
     at, nodes, before = CLUSTER * cluster, tree.clusters, count
-    if nodes[at + FLAGS] & GONE != 0 or cluster == ROOT or cluster == ALWAYS:
+    if nodes[at + FLAGS] & GONE != 0 or cluster in (ROOT, ALWAYS):
         return count
     if nodes[at + FIRST] != NONE and _cluster_rank(tree, cluster, settings) < theta:
         while nodes[at + FIRST] != NONE:

@@ -252,7 +252,7 @@ def _count_losses(tree: Any, seen: Any, seen_partitions: Any, counted: Any) -> N
 
 
 @kernel
-def _is_counted(tree: Any, partition: Any, counted: Any) -> bool:
+def _is_counted(tree: Any, partition: Any, counted: Any) -> Any:
     """Whether a p-node knows what was counted anew."""
     at, nodes = PARTITION * partition, tree.partitions
     right = nodes[at + RULES] == counted[0, partition] and nodes[at + SUBSUMED] == counted[1, partition]

@@ -142,7 +142,7 @@ class BETree(Engine):
 
     @property
     def _adjusting(self) -> bool:
-        return self.settings["window"] > 0 or self.settings["node_window"] > 0
+        return bool(self.settings["window"] or self.settings["node_window"])
 
     def _settings(self) -> Settings:
         options = self.settings

@@ -360,6 +360,17 @@ def test_feedback_dies_with_a_node() -> None:
         assert not notes[:, [SEEN, SPENT, LEAF_SPENT, LOSS, OTHERS]].any()
 
 
+def test_a_p_node_that_goes_does_not_wait_any_longer() -> None:
+    """Its window is over, and then the removal that would have ranked it leaves it too few rules to live on."""
+    store, _ = stored([(equal(0, 1 + number % 2), span(1, 0, number)) for number in range(20)])
+    engine = matched(built(store, max_cap=5, node_window=0.1), [{0: STEP, 1: 0}] * 30)
+    assert engine.nodes.columns["due"].view()[0] > 0
+    engine.remove(store.live_units()[:19])
+    assert engine.stats()["p_nodes"] == 0
+    assert not notes_of(engine)[1].any()
+    assert engine.nodes.columns["due"].view()[0] == 0
+
+
 def test_a_leaf_that_is_cut_is_judged_anew() -> None:
     store, _ = stored([(span(0, number, number + 1),) for number in range(40)])
     engine = BETree(store, {"max_cap": 10, "window": NEVER, "batch": False, "min_size": 1})

@@ -69,6 +69,32 @@ def test_a_snapshot_keeps_the_tree(tmp_path: Path) -> None:
     assert opened.audit() == []
 
 
+def test_rules_that_come_at_once_make_one_tree_in_any_order() -> None:
+    """Labels of a bulk are assigned together; one by one they depend on who came first (docs)."""
+    rules = [(number, f"x between {number * 37} and {number * 37 + 90 + number % 50 * 400}") for number in range(300)]
+    shapes = []
+    for order in (rules, rules[::-1], rules[1::2] + rules[::2]):
+        index = matchwood.Index("betree", options={"max_cap": 5})
+        index.insert_many(order)
+        stats = index.stats()
+        shapes.append([stats[name] for name in ("c_nodes", "l_nodes", "split_buckets", "largest_leaf", "depth")])
+    assert shapes[0] == shapes[1] == shapes[2]
+    assert shapes[0][2] > 5
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_as_published_is_saved(tmp_path: Path, saved: bool) -> None:
+    index = matchwood.Index("betree", options={"as_published": True})
+    index.insert_many([(number, f"x = {number % 9} and y > {number}") for number in range(300)])
+    if saved:
+        index.save(tmp_path / "saved")
+        index = matchwood.open(tmp_path / "saved")
+    stats = index.stats()
+    assert (stats["max_cap"], stats["options"]["as_published"], stats["options"]["node_window"]) == (5, True, 0.1)
+    assert index.match({"x": 3, "y": 30}) == [3, 12, 21]
+    assert index.audit() == []
+
+
 def test_events_decide_the_capacity_of_leaves() -> None:
     """Half of the rules match, so leaves become larger once that is known."""
     index = matchwood.Index("betree")
