@@ -13,7 +13,7 @@ from tests.fuzz.trees import Constant, Join, Leaf, Not, Tree, Truth, leaves_of, 
 LARGEST = 40
 """Leaves of a tree: rewriting stops there."""
 
-SHAPES = ("any", "any", "any", "dnf", "cnf", "and", "chain")
+SHAPES = ("any", "any", "twins", "dnf", "cnf", "and", "chain")
 
 _OPPOSITE = {"=": "!=", "<": ">=", ">": "<=", "in": "not in", "between": "not between", "is null": "is not null"}
 _OPPOSITE |= {"like": "not like", "ilike": "not ilike", "rlike": "not rlike", "contains": "not contains"}
@@ -69,6 +69,8 @@ class Grower:
         shape = self.favourite if self.rng.random() < 0.5 else self.rng.choice(SHAPES)
         if shape == "and":
             return self._join("and", [self._some_leaf() for _ in range(leaves)])
+        if shape == "twins":
+            return self._twins()
         if shape == "dnf":
             return self._join("or", [self._join("and", row) for row in self._rows(leaves)])
         if shape == "cnf":
@@ -90,6 +92,13 @@ class Grower:
         while self.rng.random() < again and sum(map(size_of, parts)) < LARGEST:
             parts.insert(self.rng.randrange(len(parts) + 1), self.near(self.rng.choice(parts)))
         return self._join(kind, parts)
+
+    def _twins(self) -> Tree:
+        """Nests that are equal, or nearly so, under an `xor`: they cancel, if one sees that they are equal."""
+        leaves: list[Tree] = [*self.rng.sample(self.stock, min(3, len(self.stock))), self._some_leaf()]
+        tree: Tree = Join(self.rng.choice(("and", "or")), tuple(leaves))
+        parts = [tree, *(self.rng.choice((self._regrouped, self._swung, self.near))(tree) for _ in range(2))]
+        return Join(self.rng.choice(("xor", "xor", "xnor")), tuple(parts[: self.rng.choice((2, 2, 3))]))
 
     def _rows(self, count: int) -> list[list[Tree]]:
         """Clauses or conjunctions; some hold all of another, which absorbs them, and some a leaf and its opposite."""
