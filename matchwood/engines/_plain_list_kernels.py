@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from matchwood._hashing import mix64
 from matchwood._jit import bare_kernel, kernel
+from matchwood.encoding.codes import NULL_LABEL
 from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, WIDTH
-from matchwood.engines._signature_kernels import contains
+from matchwood.engines._signature_kernels import bits_of, bucket_of, word_of
 from matchwood.engines._tail_kernels import LIVE, is_access
 from matchwood.engines._verify_kernels import passes
 
@@ -33,30 +35,36 @@ def check_units(heads: Any, starts: Any, counts: Any, units: int) -> bool:
     return True
 
 
-@kernel
-def _is_signed(conjunctions: Any, access: Any, wanted: int, signatures: Any, unit: Any, labels: Any) -> bool:
+@bare_kernel
+def _is_signed(
+    offsets: Any, records: Any, access: Any, wanted: int, signatures: Any, unit: Any, hashed: Any, labels: Any
+) -> bool:
     """Alg. 5, lines 8 to 13: whether a unit is in the signatures of all spaces that its other predicates need."""
-    first = conjunctions.offsets[unit]
-    for position in range(conjunctions.offsets[unit + 1] - first):
-        code = conjunctions.records[WIDTH * (first + position)]
+    bases, sizes, words, bits = signatures.bases, signatures.sizes, signatures.words, bits_of(hashed)
+    first, count = offsets[unit], offsets[unit + 1] - offsets[unit]
+    for position in range(count):
+        code = records[WIDTH * (first + position)]
         if code & ACCEPTS_NULL != 0 or is_access(access, wanted * unit, wanted, position):
             continue
         attribute = code >> FLAG_BITS
-        if not contains(signatures, attribute, labels[attribute], unit):
+        label = labels[attribute]
+        if label == NULL_LABEL or sizes[attribute] == 0:
+            return False
+        if words[word_of(bases, sizes, attribute, bucket_of(label), hashed)] & bits != bits:
             return False
     return True
 
 
-@kernel
-def _holds(conjunctions: Any, access: Any, wanted: int, unit: Any, labels: Any) -> bool:
+@bare_kernel
+def _holds(offsets: Any, records: Any, intervals: Any, access: Any, wanted: int, unit: Any, labels: Any) -> bool:
     """Whether all constraints of a unit hold but those that gave access to it, which do."""
-    records, first = conjunctions.records, conjunctions.offsets[unit]
-    for position in range(conjunctions.offsets[unit + 1] - first):
-        at = WIDTH * (first + position)
+    first, count = offsets[unit], offsets[unit + 1] - offsets[unit]
+    for position in range(count):
         if is_access(access, wanted * unit, wanted, position):
             continue
+        at = WIDTH * (first + position)
         label = labels[records[at] >> FLAG_BITS]
-        if not passes(records[at], records[at + 1], records[at + 2], label, conjunctions.intervals):
+        if not passes(records[at], records[at + 1], records[at + 2], label, intervals):
             return False
     return True
 
@@ -66,7 +74,11 @@ def examine_units(
     conjunctions: Any, lists: Any, signatures: Any, access: Any, wanted: int, found: Any, count: int, states: Any,
     labels: Any, units: Any, used: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """All hits in the lists found; returns their end."""
+    """All hits in the lists found; returns their end.
+
+    Arrays are taken out of their tuples once an event: doing so for each candidate counts references up and down.
+    """
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     heads, starts, counts, signed = lists.heads, lists.starts, lists.counts, len(signatures.words) > 0
     for place in range(count):
         start = starts[found[place]]
@@ -76,10 +88,12 @@ def examine_units(
             unit = np.int64(heads[at])
             if states[unit] != LIVE or used >= len(units):
                 continue
-            if signed and not _is_signed(conjunctions, access, wanted, signatures, unit, labels):
+            if signed and not _is_signed(
+                offsets, records, access, wanted, signatures, unit, mix64(np.uint64(unit)), labels
+            ):
                 continue
             work[2] += 1
-            if _holds(conjunctions, access, wanted, unit, labels):
+            if _holds(offsets, records, intervals, access, wanted, unit, labels):
                 units[used] = unit
                 used += 1
     return used

@@ -39,7 +39,7 @@ def bucket_of(label: Any) -> Any:
 
 
 @kernel
-def _bits_of(hashed: Any) -> Any:
+def bits_of(hashed: Any) -> Any:
     """Three bits of a word."""
     one, low = np.uint64(1), np.uint64(63)
     return (
@@ -50,7 +50,7 @@ def _bits_of(hashed: Any) -> Any:
 
 
 @kernel
-def _word_of(bases: Any, sizes: Any, attribute: Any, bucket: Any, hashed: Any) -> Any:
+def word_of(bases: Any, sizes: Any, attribute: Any, bucket: Any, hashed: Any) -> Any:
     """Where the word of a unit lies in the filter of a bucket."""
     size = np.uint64(sizes[attribute])
     return np.uint64(bases[attribute]) + np.uint64(bucket) * size + (hashed & (size - np.uint64(1)))
@@ -62,8 +62,8 @@ def contains(signatures: Any, attribute: Any, label: Any, unit: Any) -> Any:
     if label == NULL_LABEL or signatures.sizes[attribute] == 0:
         return False
     hashed = mix64(np.uint64(unit))
-    bits = _bits_of(hashed)
-    word = signatures.words[_word_of(signatures.bases, signatures.sizes, attribute, bucket_of(label), hashed)]
+    bits = bits_of(hashed)
+    word = signatures.words[word_of(signatures.bases, signatures.sizes, attribute, bucket_of(label), hashed)]
     return word & bits == bits
 
 
@@ -112,7 +112,7 @@ def _walk(
     """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     hashed, missing = mix64(np.uint64(unit)), 0
-    bits = _bits_of(hashed)
+    bits = bits_of(hashed)
     for position in range(offsets[unit + 1] - offsets[unit]):
         at = WIDTH * (offsets[unit] + position)
         code = records[at]
@@ -128,7 +128,7 @@ def _walk(
                 if task == COUNT:
                     loads[BUCKETS * attribute + bucket] += 1
                     continue
-                word = _word_of(bases, sizes, attribute, bucket, hashed)
+                word = word_of(bases, sizes, attribute, bucket, hashed)
                 if task == ENTER:
                     words[word] |= bits
                 else:
