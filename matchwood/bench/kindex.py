@@ -113,6 +113,14 @@ def _place(case: Case) -> Place:
     return Place(f"{_form(case)}, {case.sweep}", case.sweep, float(case.value))
 
 
+VARIANTS: dict[str, dict[str, Any]] = {
+    "as published": {"as_published": True},
+    "lists": {"direct": False},
+    "compressed": {"direct": False, "compressed": True},
+}
+"""Beside the default, which is clusters: Algorithms 1 and 2 alone, and with our shortcuts."""
+
+
 class Built(NamedTuple):
     """A workload in a store: the engine over it, its events, and what a row says of it.
 
@@ -129,7 +137,7 @@ class Built(NamedTuple):
 
 
 def measure(case: Case) -> list[dict[str, Any]]:
-    """A row for the K-index, for its lists, plain and compressed, and for each rival, on one workload."""
+    """A row for the K-index, as it is, as published and in between, and for each rival, on one workload."""
     workload, form = contracts(**case.settings), _form(case)
     built = (_from_text if workload.rules.count <= FROM_TEXT else _from_codes)(workload, form)
     engines = _engines(built, form)
@@ -192,7 +200,7 @@ def _engines(built: Built, form: str) -> dict[str, Any]:
     """All that is compared, over one store."""
     store = built.store
     found: dict[str, Any] = {OWN: built.engine}
-    for name, options in {"lists": {"direct": False}, "compressed": {"direct": False, "compressed": True}}.items():
+    for name, options in VARIANTS.items():
         found[f"{OWN}, {name}"] = engine_class(OWN)(store, options)
         found[f"{OWN}, {name}"].rebuild()
     if form == "cnf":

@@ -29,10 +29,10 @@ def rows() -> dict[str, list[dict[str, Any]]]:
 
 def test_a_row_for_every_rival(rows: dict[str, list[dict[str, Any]]]) -> None:
     assert [row["engine"] for row in rows["dnf"]] == [
-        "kindex", "kindex, lists", "kindex, compressed", "counting", "scan", "propagation",
+        "kindex", "kindex, as published", "kindex, lists", "kindex, compressed", "counting", "scan", "propagation",
     ]  # fmt: skip
     assert [row["engine"] for row in rows["cnf"]] == [
-        "kindex", "kindex, lists", "kindex, compressed", "pscan", "scan of clauses",
+        "kindex", "kindex, as published", "kindex, lists", "kindex, compressed", "pscan", "scan of clauses",
     ]  # fmt: skip
     for row in rows["dnf"] + rows["cnf"]:
         assert row["checked"] is True
@@ -84,7 +84,9 @@ def test_a_rival_that_loses_hits_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_ranking_scores_less_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    pruned, sorted_ = kindex_ranking.ranked_rows("dnf", "pareto", 800, 10)
+    pruned, sorted_, published, _ = kindex_ranking.ranked_rows("dnf", "pareto", 800, 10)
+    assert published["engine"] == "kindex, as published, top 5"
+    assert pruned["scored_per_event"] < published["scored_per_event"]
     assert pruned["scored_share"] < 0.5 < sorted_["scored_share"] == 1
     assert pruned["scored_per_event"] < sorted_["scored_per_event"]
     whole = Index.top_many
