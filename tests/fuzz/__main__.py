@@ -18,7 +18,8 @@ def main() -> int:
 
     def tell(case: int, failure: Failure) -> None:
         small = failure if asked.no_shrink else shrunk(failure, asked.shrink)
-        print(f"\n# seed {asked.seed}, case {case}, {failure.setup}\n{small.snippet()}\n", flush=True)
+        again = f"--seed {asked.seed} --first {case} --each {asked.each} --engine {failure.setup.engine}"
+        print(f"\n# python -m tests.fuzz {again}\n# {failure.setup}\n{small.snippet()}\n", flush=True)
 
     campaign = Campaign(asked.seed, asked.engine or ENGINES, asked.each, told=tell)
     campaign.run(asked.cases, asked.first, asked.failures)

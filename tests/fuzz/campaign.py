@@ -43,6 +43,7 @@ class Campaign:
         self._streams: dict[str, Iterator[Mapping[str, Any]]] = {
             engine: configurations(engine, self.seed) for engine in self.engines
         }
+        self._passed = 0
 
     def run(self, cases: int, first: int = 0, most_failures: int = 10) -> None:
         """Worlds from the number `first` on, until so many cases are judged or so many failures are found."""
@@ -53,12 +54,20 @@ class Campaign:
         self.run_worlds(itertools.takewhile(goes_on, itertools.count(first)))
 
     def run_worlds(self, numbers: Iterable[int]) -> None:
-        """Some worlds, each on the next configurations of all engines."""
+        """Some worlds, in order, each on its configurations of all engines."""
         for number in numbers:
             program = judged_program(self.seed, number)
-            for engine, stream in self._streams.items():
-                for _ in range(1 if engine == "oracle" else self.each):
-                    self._judge(number, program, Setup(engine, next(stream)))
+            for engine, options in self._configurations(number):
+                self._judge(number, program, Setup(engine, options))
+
+    def _configurations(self, number: int) -> list[tuple[str, Mapping[str, Any]]]:
+        """Those of a world depend on its number alone, wherever a campaign begins."""
+        before, self._passed = self.each * (number - self._passed), number + 1
+        found = []
+        for engine, stream in self._streams.items():
+            drawn = [*itertools.islice(stream, before, before + self.each)]
+            found += [(engine, options) for options in (drawn[:1] if engine == "oracle" else drawn)]
+        return found
 
     def _judge(self, number: int, program: Program, setup: Setup) -> None:
         self.cases[setup.engine] += sum(line.cases for line in program.lines if line.kind != "oracle")

@@ -16,6 +16,7 @@ VALUES: dict[tuple[str, str], list[Any]] = {
     ("betree", "alpha"): [0.0, 0.5, 1.0],
     ("betree", "beta"): [0.0, 0.5, 1.0],
     ("betree", "window"): [0, 1, 3, 10, 100],
+    ("betree", "node_window"): [0.0, 0.1, 1.0, 50.0],
     ("betree", "theta"): [-1e12, -1.0, 0.0, 0.5, 1e12],
     ("betree", "reinsertion"): [0.0, 0.1, 0.5],
     ("betree", "exploit"): [0.0, 0.5, 1.0],
@@ -30,6 +31,7 @@ VALUES: dict[tuple[str, str], list[Any]] = {
     ("psthash", "most_spaces"): [1, 2, 16, 1024],
     ("psthash", "dense"): [0, 1, 4, 4096],
     ("psthash", "packed"): [0, 1, 2, 16],
+    ("psthash", "useless"): [0.0, 0.5, 1.0],
 }
 """Numbers and mappings, small ones so that few rules reach what they limit; flags and names are derived.
 
@@ -37,6 +39,16 @@ VALUES: dict[tuple[str, str], list[Any]] = {
 """
 SPACES = ["sorted", "pstree"]
 ENGINES = ["oracle", "auto", *engine_names()]
+
+
+PUBLISHED = "as_published"
+"""An option of every engine that stands for values of others."""
+
+
+def options_of(engine: str) -> list[str]:
+    """The names of all options of an engine, as the engine has them."""
+    made = engine_class(engine)
+    return list(made.option_names() if hasattr(made, "option_names") else made.options)
 
 
 class NoValues(LookupError):
@@ -48,7 +60,7 @@ def values_of(engine: str, option: str) -> list[Any]:
     made = engine_class(engine)
     if (engine, option) in VALUES:
         return VALUES[engine, option]
-    if isinstance(made.options[option], bool):
+    if option == PUBLISHED or isinstance(made.options[option], bool):
         return [False, True]
     if option in made.choices:
         return list(made.choices[option])
@@ -59,7 +71,7 @@ def tried(engine: str) -> dict[str, list[Any]]:
     """All options of an engine, each with the values that are tried; `spaces` is one of every engine."""
     if engine == "oracle":
         return {}
-    return {"spaces": SPACES, **{option: values_of(engine, option) for option in engine_class(engine).options}}
+    return {"spaces": SPACES, **{option: values_of(engine, option) for option in options_of(engine)}}
 
 
 def configurations(engine: str, seed: int | str) -> Iterator[dict[str, Any]]:
@@ -70,8 +82,8 @@ def configurations(engine: str, seed: int | str) -> Iterator[dict[str, Any]]:
     rng, lists = random.Random(f"{seed} {engine}"), tried(engine)
     seen: set[Any] = set()
     yield {}
-    if "as_published" in lists:
-        yield {"as_published": True}
+    if PUBLISHED in lists:
+        yield {PUBLISHED: True}
     while True:
         drawn = [agreeing(engine, _draw(rng, lists)) for _ in range(12 if lists else 1)]
         best = max(drawn, key=lambda options: len(pairs(options) - seen))
@@ -93,10 +105,10 @@ def _borrowed(seed: int | str) -> Iterator[dict[str, Any]]:
 
 def _draw(rng: random.Random, lists: Mapping[str, list[Any]]) -> dict[str, Any]:
     options = {name: rng.choice(values) for name, values in lists.items()}
-    if options.get("as_published") and rng.random() < 0.5:
-        return {"as_published": True}
+    if options.get(PUBLISHED) and rng.random() < 0.5:
+        return {PUBLISHED: True}
     if rng.random() < 0.9:
-        options.pop("as_published", None)
+        options.pop(PUBLISHED, None)
     return options
 
 
@@ -114,11 +126,13 @@ def pairs(options: Mapping[str, Any]) -> set[Any]:
 
 def agreeing(engine: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options without those that contradict others."""
-    if options.get("compressed") and options.get("direct", True):
+    lists = options.get("compressed") or not options.get("shortcuts", True)
+    if lists and not options.get(PUBLISHED):
+        # Both are about posting lists, which clusters take the place of.
         options = {**options, "direct": False}
-    if not options.get("as_published"):
+    if not options.get(PUBLISHED):
         return options
-    kept: dict[str, Any] = {"as_published": True}
+    kept: dict[str, Any] = {PUBLISHED: True}
     for name, value in options.items():
         if _is_taken(engine, {**kept, name: {} if name == "bounds" else value}):
             kept[name] = value

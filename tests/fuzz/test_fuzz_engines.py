@@ -47,6 +47,11 @@ def test_a_million_cases() -> None:
     assert campaign.cases.total() >= CASES
 
 
+def test_a_case_has_the_same_configurations_wherever_one_begins() -> None:
+    whole, late = (Campaign(SEED, ["betree", "oracle"], each=3) for _ in range(2))
+    assert [whole._configurations(number) for number in range(4)][3] == late._configurations(3)
+
+
 # ------------------------------------------------------------ the fuzz can fail
 
 
