@@ -12,6 +12,7 @@ import pytest
 from matchwood.bench import generating, ranges
 from matchwood.bench.measure import WrongAnswer
 from matchwood.bench.registry import EXPERIMENTS, FIELDS, SCALES, SMOKE, experiment
+from matchwood.bench.rounds import drawn
 from matchwood.errors import InvalidArgument
 from matchwood.workloads.catalogue import GENERATORS, generate
 
@@ -118,7 +119,7 @@ def test_all_peers_have_rows_and_say_their_samples(results: dict[str, Any]) -> N
         "rule-engine", "zen-engine", "zen-engine, one array", "common-expression-language",
     ]  # fmt: skip
     for row in rows.values():
-        assert row["events"] <= 60
+        assert row["events"] <= (drawn(60) if row["engine"].startswith("matchwood") else 60)
         assert row["rules"] <= 300
         assert row["us_per_event_all"] == pytest.approx(row["us_per_event"] * 300 / row["rules"], rel=0.01)
     assert rows["matchwood, batch"]["times_slower"] == rows["matchwood, encoded events"]["times_slower_encoded"] == 1
