@@ -2,6 +2,6 @@
 
 import sys
 
-from matchwood.cli import main
+from matchwood.commands import main
 
 sys.exit(main())

@@ -11,44 +11,56 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from matchwood._locks import ReadersWriterLock
+from matchwood.choosing import AutoMatcher, begin_trial, matcher_for
+from matchwood.core import ReadersWriterLock
 from matchwood.encoding import Encoder, Schema
-from matchwood.engines.atree_view import NodeView
-from matchwood.engines.betree import BETree
+from matchwood.engines import BETree, NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
-from matchwood.explain import Explanation
-from matchwood.indexing.attribute_types import arrow_types
-from matchwood.indexing.auto import AutoMatcher
-from matchwood.indexing.batches import Batch
-from matchwood.indexing.betree_drawing import betree_drawing
-from matchwood.indexing.bulk import load_rules
-from matchwood.indexing.drawing import FORMATS, MOST_NODES, atree_drawing
-from matchwood.indexing.entries import Items, Values
-from matchwood.indexing.event_weights import GivenWeights, Wanted, check_one
-from matchwood.indexing.explaining import explain_text, find_witness
-from matchwood.indexing.find_asked import found_rows
-from matchwood.indexing.find_query import query_of
-from matchwood.indexing.health import audit_of, stats_of
-from matchwood.indexing.lint import lint_rules
-from matchwood.indexing.matcher_choice import matcher_for
-from matchwood.indexing.matchers import Matcher
-from matchwood.indexing.persistence import ONLY_PART, half_done, restore_part, save_index
-from matchwood.indexing.preparation import Preparation, stored_uses
-from matchwood.indexing.report import Report
-from matchwood.indexing.results import all_batches, hits_schema, ranked_batches, ranks_schema, record_batches
-from matchwood.indexing.settings import (
+from matchwood.insight import ENGINE as TRIANGLES
+from matchwood.insight import (
+    FORMATS,
+    MOST_NODES,
+    Explanation,
+    atree_drawing,
+    audit_of,
+    betree_drawing,
+    explain_text,
+    find_witness,
+    found_rows,
+    lint_rules,
+    query_of,
+    stats_of,
+    tree_nodes,
+    triangle_picture,
+)
+from matchwood.matching import (
+    ONLY_PART,
+    Batch,
+    Items,
+    Matcher,
+    Preparation,
+    Report,
+    RuleValues,
+    all_batches,
+    arrow_types,
     checked_flag,
     checked_limit,
     checked_options,
     checked_rank,
     checked_text,
+    checked_threads,
+    half_done,
+    hits_schema,
+    load_rules,
+    ranked_batches,
+    ranks_schema,
+    record_batches,
+    restore_part,
+    save_index,
+    stored_uses,
     taken_spaces,
 )
-from matchwood.indexing.threads import checked_threads
-from matchwood.indexing.tree_nodes import tree_nodes
-from matchwood.indexing.trials import begin_trial
-from matchwood.indexing.triangle_drawing import ENGINE as TRIANGLES
-from matchwood.indexing.triangle_drawing import triangle_picture
+from matchwood.ranking import GivenWeights, Wanted, check_one
 from matchwood.rules import RuleTable
 from matchwood.storage import Snapshot
 
@@ -153,9 +165,9 @@ class Index(MutableMapping[Any, str]):
         """Ids and texts in rule order."""
         return Items(self)
 
-    def values(self) -> Values:
+    def values(self) -> RuleValues:
         """Texts in rule order."""
-        return Values(self)
+        return RuleValues(self)
 
     def _entries_of(self, ids: list[Any]) -> list[tuple[Any, str]]:
         """Some ids with their texts, without those that are no longer there."""

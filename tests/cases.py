@@ -12,18 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from matchwood.language.tree import (
-    And,
-    Constant,
-    Expression,
-    Not,
-    Or,
-    Predicate,
-    Truth,
-    Xnor,
-    Xor,
-    postorder,
-)
+from matchwood.language.tree import And, Constant, Expression, Not, Or, Predicate, Truth, Xnor, Xor, postorder
 from tests.pools import ATTRIBUTES, OPERATORS, REGEXES, STRINGS, Attributes, Palettes, event_value, literal, palettes
 
 PAIRS = tuple((operator, kind) for kind, operators in OPERATORS.items() for operator in operators)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-from matchwood.cli import main
+from matchwood.commands.cli import main
 from matchwood.progress import Progress
 
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -1,24 +1,29 @@
-"""The rooms of the house: which package may import which."""
+"""The rooms of the house: which package may import which, and how."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "matchwood"
 
 ROOMS = [
+    "core",
     "language",
     "logic",
+    "semantics",
     "encoding",
     "engines",
-    "choosing",
     "rules",
     "ranking",
     "storage",
-    "explain",
+    "matching",
+    "choosing",
+    "insight",
     "index",
     "sharding",
     "spark",
@@ -26,62 +31,137 @@ ROOMS = [
     "bench",
     "demo",
     "commands",
-    "cli",
     "__main__",
 ]
 """From the ground up: a room imports only from itself and from rooms above it in this list."""
 
-ONE_ROOM = {"indexing": "index"}
-"""The façade is a file for its users and a package for its parts; the parts name the façade in their types."""
-
-COMMON = {"errors", "_arrays", "_bits", "_hashing", "_jit", "_locks", "_prefetch", "progress"}
-FOUNDATION = {"_hashing": {"_jit"}}
-
-
-def _room(path: Path) -> str:
-    first = path.relative_to(PACKAGE).parts[0]
-    name = first.removesuffix(".py")
-    return ONE_ROOM.get(name, name)
-
-
-def _imports(path: Path) -> set[str]:
-    """The rooms that a file imports."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "matchwood":
-            names = [f"matchwood.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
-        else:
-            continue
-        found.update(name.split(".")[1] for name in names if name.startswith("matchwood."))
-    return {ONE_ROOM.get(name, name) for name in found}
-
-
-def _violations(room: str, imported: set[str]) -> set[str]:
-    if room == "__init__":
-        return set()
-    if room in COMMON:
-        return imported - FOUNDATION.get(room, set())
-    allowed = {*ROOMS[: ROOMS.index(room) + 1], *COMMON}
-    return imported - allowed
-
+COMMON = {"errors", "progress"}
+TOOLS = {"matchwood.core.jit", "matchwood.core.lazy"}
+"""What decorates functions and packages, and is named where it is used."""
+SYSTEMS = ("atree", "betree", "hem", "kindex", "pst")
+"""The folders of `engines/`, one for each published system."""
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_room_imports_only_from_rooms_above_it(path: Path) -> None:
-    assert _violations(_room(path), _imports(path)) == set()
+class Import(NamedTuple):
+    """One `from module import names` of a file; `typing` if only type checkers see it."""
+
+    path: Path
+    module: str
+    names: tuple[str, ...]
+    level: int
+    typing: bool
+
+    @property
+    def room(self) -> str:
+        parts = self.module.split(".")
+        return parts[1] if len(parts) > 1 else (self.names[0] if self.names else "")
 
 
-def test_the_check_can_fail() -> None:
-    assert _violations("language", {"engines", "errors"}) == {"engines"}
-    assert _violations("_arrays", {"language"}) == {"language"}
-    assert {"encoding", "engines"} <= _imports(PACKAGE / "indexing" / "compiled.py")
+def _is_typing(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def imports_of(path: Path, source: str | None = None) -> Iterator[Import]:
+    """What a file imports of Matchwood."""
+    tree = ast.parse(source if source is not None else path.read_text())
+    typed = {id(inner) for node in ast.walk(tree) if _is_typing(node) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = tuple(alias.name for alias in node.names)
+            found = Import(path, node.module or "", names, node.level, id(node) in typed)
+            if node.level or found.module.split(".")[0] == "matchwood":
+                yield found
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.startswith("matchwood."):
+                    yield Import(path, alias.name, (), 0, id(node) in typed)
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def _is_kernels(name: str) -> bool:
+    return name.endswith("_kernels")
+
+
+def upward(found: Import) -> bool:
+    """Whether an import goes to a room that comes later."""
+    room = room_of(found.path)
+    if room == "__init__" or found.room == room or found.room in COMMON or found.typing:
+        return False
+    if room in COMMON:
+        return True
+    return found.room not in ROOMS[: ROOMS.index(room)]
+
+
+def around_the_door(found: Import) -> bool:
+    """Whether an import takes something out of another room without asking its package."""
+    if found.room in (room_of(found.path), *COMMON) or not (PACKAGE / found.room).is_dir():
+        return False
+    kernels = _is_kernels(found.path.stem) or _is_kernels(found.module.rpartition(".")[2])
+    return found.module not in ("matchwood", f"matchwood.{found.room}", *TOOLS) and not kernels
+
+
+def across_systems(found: Import) -> bool:
+    """Whether the folder of one published system imports from that of another."""
+    parts = found.path.relative_to(PACKAGE).parts
+    if parts[0] != "engines" or parts[1] not in SYSTEMS or found.room != "engines":
+        return False
+    target = found.module.split(".")[2:3]
+    return bool(target) and target[0] in SYSTEMS and target[0] != parts[1]
+
+
+ALL = [found for path in FILES for found in imports_of(path)]
+
+
+def _words(wrong: list[Import]) -> list[str]:
+    return [f"{each.path.relative_to(PACKAGE)}: {each.module}" for each in wrong]
+
+
+def test_a_room_imports_only_from_rooms_above_it() -> None:
+    assert _words([found for found in ALL if upward(found)]) == []
+
+
+def test_a_room_is_entered_through_its_package() -> None:
+    assert _words([found for found in ALL if around_the_door(found)]) == []
+
+
+def test_nothing_private_crosses_rooms() -> None:
+    private = [found for found in ALL if found.room != room_of(found.path) and any(n[:1] == "_" for n in found.names)]
+    assert _words([found for found in private if not _is_kernels(found.path.stem)]) == []
+
+
+def test_no_system_imports_another() -> None:
+    assert _words([found for found in ALL if across_systems(found)]) == []
+
+
+def test_imports_are_absolute() -> None:
+    """The cache of machine code follows absolute imports only (`core/jit.py`)."""
+    assert _words([found for found in ALL if found.level]) == []
+
+
+@pytest.mark.parametrize(
+    ("check", "path", "source"),
+    [
+        (upward, "language/tree.py", "from matchwood.engines import Hits"),
+        (around_the_door, "matching/saving.py", "from matchwood.rules.table import RuleTable"),
+        (across_systems, "engines/hem/engine.py", "from matchwood.engines.atree.engine import ATree"),
+        (lambda found: found.level, "engines/hem/_plan_kernels.py", "from ..base import Hits"),
+    ],
+)
+def test_the_checks_can_fail(check: object, path: str, source: str) -> None:
+    (found,) = imports_of(PACKAGE / path, source)
+    assert check(found)  # type: ignore[operator]
 
 
 def test_no_file_is_longer_than_600_lines() -> None:
     assert [path.name for path in FILES if len(path.read_text().splitlines()) > 600] == []
+
+
+def test_no_folder_is_a_drawer() -> None:
+    """Folders of more than 25 files no longer show what is in them."""
+    folders = {path.parent for path in FILES}
+    assert [str(each) for each in folders if len(list(each.glob("*.py"))) > 25] == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matchwood._arrays import places_in
-from matchwood.encoding.sorted_spaces import SortedSpaces
+from matchwood.core.arrays import places_in
+from matchwood.encoding.spaces.sorted import SortedSpaces
 
 PACKAGE = Path(__file__).parent.parent / "matchwood"
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if not path.stem.endswith("_kernels"))

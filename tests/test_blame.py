@@ -8,9 +8,9 @@ import random
 import numpy as np
 import pytest
 
-from matchwood.explain.blame import reasons, tally, verdicts_of
-from matchwood.explain.flat import FlatTree
-from matchwood.explain.truth import ANY, FALSE, NULL, TRUE, VERDICTS, possible, preimage, swap
+from matchwood.insight.explain.blame import reasons, tally, verdicts_of
+from matchwood.insight.explain.flat import FlatTree
+from matchwood.insight.explain.truth import ANY, FALSE, NULL, TRUE, VERDICTS, possible, preimage, swap
 from matchwood.language import And, Expression, Or, Predicate, Xnor, Xor, parse
 from tests.cases import expression
 from tests.pools import palettes

@@ -13,7 +13,7 @@ import pytest
 from documentation_support import Block, blocks, run_block, run_page
 
 import matchwood
-from matchwood.cli import parser
+from matchwood.commands.cli import parser
 
 ROOT = Path(__file__).parent.parent
 SPARK_PAGES = {"spark.md"}

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matchwood.engines.oracle import evaluate, evaluate_predicate
 from matchwood.errors import EventError, LimitExceeded
-from matchwood.explain import Explanation, explain_expression, flat
-from matchwood.explain.flat import FlatTree
-from matchwood.explain.minimal import Reduction
-from matchwood.explain.truth import FALSE, NULL, TRUE, mask_of, possible
+from matchwood.insight.explain import Explanation, explain_expression, flat
+from matchwood.insight.explain.flat import FlatTree
+from matchwood.insight.explain.minimal import Reduction
+from matchwood.insight.explain.truth import FALSE, NULL, TRUE, mask_of, possible
 from matchwood.language import And, Constant, Expression, Not, Or, Predicate, Truth, Xnor, Xor, parse
+from matchwood.semantics.evaluation import evaluate, evaluate_predicate
 
 VERDICTS = (True, False, None)
 Event = dict[str, bool | None]

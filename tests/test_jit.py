@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import matchwood
-from matchwood._jit import sources_of
+from matchwood.core.jit import sources_of
 
 PACKAGE = Path(matchwood.__file__).parent
 
@@ -16,8 +16,12 @@ PACKAGE = Path(matchwood.__file__).parent
 def test_the_sources_of_kernels_are_followed_through_imports() -> None:
     sources = sources_of(PACKAGE / "engines" / "_counting_kernels.py")
     followed = {path.relative_to(PACKAGE).as_posix() for path in sources}
-    assert {"engines/_counting_kernels.py", "engines/_record_kernels.py", "encoding/dyadic.py"} <= followed
-    assert "_hashing.py" in followed, "imported by _record_kernels.py"
+    assert {
+        "engines/_counting_kernels.py",
+        "engines/shared/_record_kernels.py",
+        "encoding/spaces/dyadic.py",
+    } <= followed
+    assert "core/hashing.py" in followed, "imported by _record_kernels.py"
     assert "encoding/codes.py" in followed, "a constant of dyadic.py"
     assert "engines/_scan_kernels.py" not in followed
 
@@ -33,17 +37,17 @@ def test_kernels_import_from_modules_which_can_be_followed_and_not_from_packages
 
 
 def test_each_state_of_a_kernels_file_has_a_directory_of_its_own(tmp_path: Path) -> None:
-    script = "import numpy; from matchwood._hashing import mix64; mix64(numpy.uint64(1))"
+    script = "import numpy; from matchwood.core.hashing import mix64; mix64(numpy.uint64(1))"
     _said({"NUMBA_CACHE_DIR": str(tmp_path)}, script)
     kept = {found.relative_to(tmp_path).parts[0] for found in tmp_path.rglob("*.nbi")}
-    assert {name.rsplit("-", 1)[0] for name in kept} == {"_hashing"}
+    assert {name.rsplit("-", 1)[0] for name in kept} == {"hashing"}
     assert all(re.fullmatch(r"\w+-[0-9a-f]{12}", found.name) for found in tmp_path.iterdir())
 
 
 def test_a_kernel_that_others_call_is_compiled_for_types_not_for_values(tmp_path: Path) -> None:
     (tmp_path / "adding.py").write_text(
         """
-from matchwood._jit import kernel
+from matchwood.core.jit import kernel
 
 @kernel
 def inner(total, step):
@@ -79,7 +83,7 @@ def test_a_cache_directory_that_is_given_is_used(tmp_path: Path) -> None:
 
 
 def _cache_directory(environment: dict[str, str]) -> Path:
-    return Path(_said(environment, "import matchwood._jit, os; print(os.environ['NUMBA_CACHE_DIR'])"))
+    return Path(_said(environment, "import matchwood.core.jit, os; print(os.environ['NUMBA_CACHE_DIR'])"))
 
 
 def _said(environment: dict[str, str], script: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from matchwood._locks import ReadersWriterLock
+from matchwood.core.locks import ReadersWriterLock
 
 PATIENCE = 20.0
 """Seconds after which a thread that still runs is taken for hanging."""

@@ -8,8 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-from matchwood._jit import kernel
-from matchwood._prefetch import prefetch
+from matchwood.core.jit import kernel
+from matchwood.core.prefetch import prefetch
 
 
 @kernel

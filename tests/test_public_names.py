@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import matchwood
-from matchwood.indexing.find_query import SEMANTICS
+from matchwood.insight.find.query import SEMANTICS
 
 
 def test_the_exported_names() -> None:

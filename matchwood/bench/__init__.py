@@ -1,0 +1,33 @@
+""""""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.bench.frame.measure import WrongAnswer
+    from matchwood.bench.registry import EXPERIMENTS, SCALES, experiment, merged
+    from matchwood.bench.report.charts import bar_chart
+    from matchwood.bench.report.figures import FIGURES, PAPERS
+    from matchwood.bench.report.page import read_result, write_report
+    from matchwood.bench.report.tables import filled_columns, text_table, transposed
+
+__all__ = [
+    "EXPERIMENTS",
+    "FIGURES",
+    "PAPERS",
+    "SCALES",
+    "WrongAnswer",
+    "bar_chart",
+    "experiment",
+    "filled_columns",
+    "merged",
+    "read_result",
+    "text_table",
+    "transposed",
+    "write_report",
+]
+
+__getattr__ = exports(__name__)

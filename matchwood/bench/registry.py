@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from matchwood.bench.frame import TIME_BOXES, Part, chosen, run_parts
-from matchwood.bench.machine import machine
+from matchwood.bench.frame.machine import machine
+from matchwood.bench.frame.parts import TIME_BOXES, ExperimentPart, chosen, run_parts
 from matchwood.errors import InvalidArgument
 
 SCALES = ("quick", "full", "paper")
@@ -37,7 +37,7 @@ FIELDS = (
 """What the rows of all experiments have in common; None where an experiment does not measure it.
 
 `us_per_event` is finding the spaces of an event, `encode_us`, and matching it then, `match_us`. Where a whole call is
-measured, such as `index.match`, it stands alone. `memory.py` says what bytes are.
+measured, such as `index.match`, it stands alone. `frame/memory.py` says what bytes are.
 """
 
 
@@ -51,15 +51,15 @@ class Experiment(NamedTuple):
     label: tuple[str, ...]
     log: bool = True
 
-    def parts(self, scale: str) -> Sequence[Part]:
+    def parts(self, scale: str) -> Sequence[ExperimentPart]:
         """What it consists of, in order; nothing is generated or measured yet."""
         if scale not in (*SCALES, SMOKE):
             raise InvalidArgument(f"scale must be one of {', '.join(SCALES)} (got {scale!r})")
         module = self._module()
         if hasattr(module, "parts"):
-            found: Sequence[Part] = module.parts(scale)
+            found: Sequence[ExperimentPart] = module.parts(scale)
             return found
-        return [Part(self.name, lambda: module.run(scale)["rows"])]
+        return [ExperimentPart(self.name, lambda: module.run(scale)["rows"])]
 
     def _module(self) -> Any:
         return importlib.import_module(self.module)
@@ -117,35 +117,35 @@ def complete(row: dict[str, Any]) -> dict[str, Any]:
 _ALL = (
     Experiment(
         "parse",
-        "matchwood.bench.parse",
+        "matchwood.bench.own.parse",
         "Rules read a second, next to parser libraries",
         value="rules_per_second",
         label=("parser",),
     ),
     Experiment(
         "core",
-        "matchwood.bench.core",
+        "matchwood.bench.own.core",
         "Building and matching with the core engines",
         value="us_per_event",
         label=("workload", "rules", "engine"),
     ),
     Experiment(
         "single",
-        "matchwood.bench.single",
+        "matchwood.bench.own.single",
         "One event at a time: index.match(dict)",
         value="us_median",
         label=("engine", "rules"),
     ),
     Experiment(
         "access",
-        "matchwood.bench.access",
+        "matchwood.bench.papers.pst.access",
         "Access predicates chosen anew, once it is known what events are like",
         value="us_per_event",
         label=("engine", "workload"),
     ),
     Experiment(
         "ranges",
-        "matchwood.bench.ranges",
+        "matchwood.bench.own.ranges",
         "One-sided ranges with distinct constants on one attribute",
         value="us_per_rule",
         label=("engine", "workload"),
@@ -153,49 +153,49 @@ _ALL = (
     ),
     Experiment(
         "pstree",
-        "matchwood.bench.pstree",
+        "matchwood.bench.papers.pst.experiment",
         "The PS-Tree paper's experiments: intervals, Ads, query logs, BEGen",
         value="us_per_event",
         label=("workload", "engine"),
     ),
     Experiment(
         "atree",
-        "matchwood.bench.atree",
+        "matchwood.bench.papers.atree.experiment",
         "The A-Tree on arbitrary expressions, and what each of its ideas is worth",
         value="us_per_event",
         label=("workload", "engine"),
     ),
     Experiment(
         "betree",
-        "matchwood.bench.betree",
+        "matchwood.bench.papers.betree.experiment",
         "The BE-Tree paper's experiments: BEGen by profile, options, changes",
         value="us_per_event",
         label=("workload", "engine"),
     ),
     Experiment(
         "hem",
-        "matchwood.bench.hem",
+        "matchwood.bench.papers.hem.experiment",
         "The HEM paper's experiments: intervals on all attributes, next to REIN, TAMA and H-TREE",
         value="us_per_event",
         label=("workload", "engine"),
     ),
     Experiment(
         "kindex",
-        "matchwood.bench.kindex",
+        "matchwood.bench.papers.kindex.experiment",
         "DNF and CNF inverted lists, their rivals, and ranking (VLDB 2009)",
         value="us_per_event",
         label=("workload", "engine"),
     ),
     Experiment(
         "auto",
-        "matchwood.bench.auto",
+        "matchwood.bench.auto.experiment",
         "Every engine on every workload, and what choosing one by itself costs",
         value="us_per_event",
         label=("workload", "engine"),
     ),
     Experiment(
         "lint",
-        "matchwood.bench.linting",
+        "matchwood.bench.own.linting",
         "Linting many rules",
         value="lint_s",
         label=("workload", "rules"),
@@ -203,35 +203,35 @@ _ALL = (
     ),
     Experiment(
         "bandwidth",
-        "matchwood.bench.bandwidth",
+        "matchwood.bench.own.bandwidth",
         "How far the hottest engines are from memory speed",
         value="us_per_event",
         label=("workload", "engine"),
     ),
     Experiment(
         "peers",
-        "matchwood.bench.peers",
+        "matchwood.bench.peers.experiment",
         "Next to what users might pick instead: rule engines, DuckDB, Polars, Spark SQL",
         value="us_per_event_all",
         label=("engine",),
     ),
     Experiment(
         "spark",
-        "matchwood.bench.spark",
+        "matchwood.bench.spark.experiment",
         "Matching on Spark, next to its parts and to Spark SQL",
         value="us_per_event",
         label=("engine", "workload", "rules", "events", "partitions"),
     ),
     Experiment(
         "generate",
-        "matchwood.bench.generating",
+        "matchwood.bench.own.generating",
         "How fast each generator makes rules, and the same ones on Spark",
         value="rules_per_s",
         label=("engine", "workload", "rules"),
     ),
     Experiment(
         "sharing",
-        "matchwood.bench.sharing",
+        "matchwood.bench.spark.sharing",
         "Whether the Python workers of a host share one copy of an index",
         value="copies",
         label=("engine", "rules"),

@@ -1,1 +1,32 @@
 """Which engine suits the rules and the events of an index: what `engine="auto"` knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.choosing.auto import FIRST_ENGINE, LEAST_UNITS, AutoMatcher
+    from matchwood.choosing.features import Features, features_of
+    from matchwood.choosing.matchers import matcher_for
+    from matchwood.choosing.model import Model, fit, shipped, with_margins
+    from matchwood.choosing.trial import match_all
+    from matchwood.choosing.trials import begin_trial
+
+__all__ = [
+    "FIRST_ENGINE",
+    "LEAST_UNITS",
+    "AutoMatcher",
+    "Features",
+    "Model",
+    "begin_trial",
+    "features_of",
+    "fit",
+    "match_all",
+    "matcher_for",
+    "shipped",
+    "with_margins",
+]
+
+__getattr__ = exports(__name__)

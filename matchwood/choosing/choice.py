@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from matchwood.choosing.features import Features
 from matchwood.choosing.model import Model
-from matchwood.choosing.trial import Measured, Trial
+from matchwood.choosing.trial import MeasuredTrial, Trial
 
 BETTER = 0.9
 """Another engine is taken if it needs less than this share of the time in a trial, or should by what trials have shown;
@@ -41,7 +41,7 @@ class Plan(NamedTuple):
         return self.cost / self.gain
 
 
-class Choice:
+class EngineChoice:
     """The engine of one index, and what led to it."""
 
     def __init__(self, engine: str, model: Model, allowed: Sequence[str]) -> None:
@@ -171,7 +171,7 @@ def _floats(saved: Mapping[str, Any]) -> dict[str, float]:
     return {str(name): float(saved[name]) for name in saved}
 
 
-def _others(measured: Mapping[str, Measured]) -> str:
+def _others(measured: Mapping[str, MeasuredTrial]) -> str:
     return ", ".join(f"{name} {found.us():.3g}" for name, found in measured.items()) or "no other could be built"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from matchwood.engines.base import Work
+from matchwood.engines import Work
 
 FIRST_LOOK = 0.2
 """Seconds of matching before anybody thinks about it at all: looking takes some 20 ms."""

@@ -1,10 +1,9 @@
 """What tells engines apart: a few figures of the rules, and of the events once some are known.
 
 All are per event, and follow from one quantity: the share of events that each constraint lets through, as engines that
-choose access predicates estimate it (`engines/access.py`): by width, by how many rules name the attribute, and by the
-history of events where there is one. Constraints count as independent; how many rules really match is measured as soon
-as events have been matched.
-"""
+choose access predicates estimate it (`engines/shared/access.py`): by width, by how many rules name the attribute, and
+by the history of events where there is one. Constraints count as independent; how many rules really match is measured
+as soon as events have been matched."""
 
 from __future__ import annotations
 
@@ -14,13 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
-from matchwood.engines import ConjunctionStore
-from matchwood.engines._record_kernels import ALTERNATIVE, FLAG_BITS, WIDTH
+from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL
+from matchwood.engines import ConjunctionStore, EventShares, ranked, read_only
 from matchwood.engines._scan_kernels import count_attributes
-from matchwood.engines._views import read_only
-from matchwood.engines.access import ranked
-from matchwood.engines.base import History
+from matchwood.engines.shared._record_kernels import ALTERNATIVE, FLAG_BITS, WIDTH
 
 MOST_UNITS = 20_000
 """Of more units, so many at even distances are looked at: some 20 ms."""
@@ -62,7 +58,7 @@ class Features(NamedTuple):
     distance: float
 
 
-def features_of(store: ConjunctionStore, history: History | None, hits: float | None = None) -> Features:
+def features_of(store: ConjunctionStore, history: EventShares | None, hits: float | None = None) -> Features:
     """The figures of all live units; `hits` are those of an event, where they have been counted."""
     live = store.live_units()
     units = read_only(live[:: max(1, math.ceil(len(live) / MOST_UNITS))], np.int32)
@@ -102,7 +98,7 @@ def _named(offsets: NDArray[np.int64], records: NDArray[np.int32], units: NDArra
     return codes >> FLAG_BITS
 
 
-def _presence(frequency: NDArray[np.int64], units: int, history: History | None) -> NDArray[np.float64]:
+def _presence(frequency: NDArray[np.int64], units: int, history: EventShares | None) -> NDArray[np.float64]:
     """The share of events that have each attribute."""
     if history is None or not history.events:
         found: NDArray[np.float64] = np.minimum(1.0, frequency / max(1, units))

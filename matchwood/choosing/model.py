@@ -1,6 +1,6 @@
 """How long each engine should take for an event, and to be built: sums of a few terms, each with a fitted weight.
 
-The weights are in `coefficients.json`, which `python -m matchwood.bench.auto_fit` writes. They are at least 0, so that
+The weights are in `coefficients.json`, which `python -m matchwood.bench.auto.fit` writes. They are at least 0, so that
 no prediction falls where rules grow, and are fitted to relative errors: 10% of a microsecond counts as 10% of a second.
 """
 

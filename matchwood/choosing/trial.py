@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from matchwood.choosing.sample import SampleHistory, taken
-from matchwood.encoding.codes import EncodedEvents
+from matchwood.encoding import EncodedEvents
 from matchwood.engines import ConjunctionStore, Engine, Structure, Workspace, engine_class
 from matchwood.errors import LimitExceeded
+from matchwood.matching import SampleHistory, taken
 
 MEASURED_EVENTS = 256
 PIECE = 32
@@ -30,7 +30,7 @@ HOPELESS = 4.0
 """An engine that takes so many times as long as the best so far over the first pieces is given up."""
 
 
-class Measured(NamedTuple):
+class MeasuredTrial(NamedTuple):
     """The seconds of each piece of the sample, as far as they were measured."""
 
     pieces: tuple[float, ...]
@@ -39,7 +39,7 @@ class Measured(NamedTuple):
         """Microseconds an event."""
         return 1e6 * sum(self.pieces) / (PIECE * max(1, len(self.pieces)))
 
-    def ratio(self, other: Measured) -> float:
+    def ratio(self, other: MeasuredTrial) -> float:
         """How many times as long as another this takes, over the pieces that both have seen."""
         common = min(len(self.pieces), len(other.pieces))
         return sum(self.pieces[:common]) / max(1e-12, sum(other.pieces[:common]))
@@ -53,7 +53,9 @@ class Stopwatch:
         self._pieces = [taken(sample, np.arange(PIECE * at, PIECE * (at + 1))) for at in range(whole)]
         self._workspace = Workspace()
 
-    def time(self, match: Callable[[EncodedEvents, Workspace], None], best: Measured | None = None) -> Measured:
+    def time(
+        self, match: Callable[[EncodedEvents, Workspace], None], best: MeasuredTrial | None = None
+    ) -> MeasuredTrial:
         """The best time of each piece in a few rounds; less where that would take too long, or cannot win."""
         found: list[float] = []
         started = thread_time()
@@ -66,9 +68,9 @@ class Stopwatch:
                 seconds = thread_time() - before
                 found[place : place + 1] = [min([seconds, *found[place : place + 1]])]
                 late = thread_time() - started > MOST_SECONDS
-                if late or (best is not None and place == 1 and Measured(tuple(found)).ratio(best) > HOPELESS):
-                    return Measured(tuple(found))
-        return Measured(tuple(found))
+                if late or (best is not None and place == 1 and MeasuredTrial(tuple(found)).ratio(best) > HOPELESS):
+                    return MeasuredTrial(tuple(found))
+        return MeasuredTrial(tuple(found))
 
 
 def match_all(engine: Structure) -> Callable[[EncodedEvents, Workspace], None]:
@@ -96,7 +98,7 @@ class Trial:
         self.store, self.names, self.epoch = store, tuple(names), epoch
         self._options, self._history = options, SampleHistory(sample)
         self._stopwatch = Stopwatch(sample)
-        self.measured: dict[str, Measured] = {}
+        self.measured: dict[str, MeasuredTrial] = {}
         self.seconds = 0.0
 
     def run(self, match_now: Callable[[EncodedEvents, Workspace], None]) -> Engine | None:
@@ -114,7 +116,7 @@ class Trial:
         self.seconds = thread_time() - started
         return best
 
-    def _leader(self, best: Engine | None) -> Measured:
+    def _leader(self, best: Engine | None) -> MeasuredTrial:
         if best is None or self.measured[best.name].ratio(self.now) > 1:
             return self.now
         return self.measured[best.name]

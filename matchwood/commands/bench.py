@@ -9,11 +9,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from matchwood.bench.figures import FIGURES, PAPERS
-from matchwood.bench.measure import WrongAnswer
-from matchwood.bench.registry import EXPERIMENTS, SCALES, experiment, merged
-from matchwood.bench.report import read_result, write_report
-from matchwood.bench.tables import filled_columns, text_table, transposed
+from matchwood.bench import (
+    EXPERIMENTS,
+    FIGURES,
+    PAPERS,
+    SCALES,
+    WrongAnswer,
+    experiment,
+    filled_columns,
+    merged,
+    read_result,
+    text_table,
+    transposed,
+    write_report,
+)
 from matchwood.commands.calls import WrongCall, count
 
 RESULTS = Path("bench-results")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from matchwood.commands.rejects import rejects_file, report_rejects
-from matchwood.commands.rule_files import add_rule_arguments, load_rules
+from matchwood.commands.files.rejects import rejects_file, report_rejects
+from matchwood.commands.files.rules import add_rule_arguments, load_rules
 from matchwood.engines import engine_names
 from matchwood.errors import InvalidArgument
 from matchwood.progress import Progress

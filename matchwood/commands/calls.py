@@ -7,11 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from matchwood.commands.formats import format_of
-from matchwood.encoding.declared import read_schema
-from matchwood.encoding.timezones import Zone
+from matchwood.commands.files.formats import format_of
+from matchwood.encoding import Zone, read_schema
 from matchwood.errors import InvalidArgument, MatchwoodError
-from matchwood.indexing.threads import MOST_THREADS, checked_threads
+from matchwood.matching import MOST_THREADS, checked_threads
 
 
 class WrongCall(InvalidArgument):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from matchwood.commands.rejects import rejects_file, report_rejects
-from matchwood.commands.rule_files import add_rule_arguments, load_rules
+from matchwood.commands.files.rejects import rejects_file, report_rejects
+from matchwood.commands.files.rules import add_rule_arguments, load_rules
 from matchwood.progress import Progress
 
 SHOWN = 20

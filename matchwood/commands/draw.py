@@ -9,11 +9,10 @@ from typing import Any
 
 from matchwood.commands.calls import WrongCall, count
 from matchwood.commands.explain import event_of
-from matchwood.commands.rule_files import add_source_arguments, load_rules
+from matchwood.commands.files.rules import add_source_arguments, load_rules
 from matchwood.errors import InvalidArgument
-from matchwood.indexing.drawing import FORMATS, MOST_NODES
-from matchwood.indexing.report import Report
-from matchwood.indexing.triangle_drawing import ENGINE, FORMAT
+from matchwood.insight import ENGINE, FORMAT, FORMATS, MOST_NODES
+from matchwood.matching import Report
 
 LEAF_RULES = 5
 """So that a few rules make a tree: the leaves of an index hold hundreds."""

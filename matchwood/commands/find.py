@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from matchwood.indexing.find_query import SEMANTICS
+from matchwood.insight import SEMANTICS
 from matchwood.sharding import open_index
 
 

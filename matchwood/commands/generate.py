@@ -10,10 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from matchwood.commands.calls import WrongCall, count, table_file
-from matchwood.commands.writing import open_sink
+from matchwood.commands.files.writing import open_sink
 from matchwood.progress import Progress
-from matchwood.workloads.blocks import blocks_of
-from matchwood.workloads.catalogue import GENERATORS, generate, rules_block, rules_on_spark, settings_of
+from matchwood.workloads import GENERATORS, blocks_of, generate, rules_block, rules_on_spark, settings_of
 
 
 def add_arguments(commands: Any) -> None:

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from matchwood.commands.calls import WrongCall, count, table_file, thread_count
-from matchwood.commands.event_files import EventBatch, EventFile
-from matchwood.commands.formats import CSV, format_of
-from matchwood.commands.reading import row_count
-from matchwood.commands.writing import Sink, open_sink
+from matchwood.commands.files.events import EventBatch, EventFile
+from matchwood.commands.files.formats import CSV, format_of
+from matchwood.commands.files.reading import row_count
+from matchwood.commands.files.writing import Sink, open_sink
 from matchwood.index import Index
 from matchwood.progress import Progress
 from matchwood.sharding import open_index

@@ -141,7 +141,7 @@ def match(spark: Any, arguments: argparse.Namespace) -> int:
 def verify(spark: Any, arguments: argparse.Namespace) -> int:
     """Print pairs on which the two disagree; the exit status is 1 if there are any."""
     from matchwood import spark as mws
-    from matchwood.spark.verify import NotVerified
+    from matchwood.spark import NotVerified
 
     events, rules, hits = (read(spark, getattr(arguments, name), arguments.format) for name in _VERIFIED)
     samples = {"rules_sample": arguments.rules_sample, "events_sample": arguments.events_sample}

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from matchwood.engines.oracle import evaluate
 from matchwood.errors import MatchwoodError
 from matchwood.language import parse
+from matchwood.semantics import evaluate
 
 VIEWS, RULES = 30, 300
 

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 
-from matchwood.bench.tables import text_table
+from matchwood.bench import text_table
 from matchwood.demo.audience import MISTAKES, campaigns, page_views
 from matchwood.demo.checking import check
 from matchwood.demo.picture import by_age, sections_of, write_page
 from matchwood.index import Index
-from matchwood.indexing.sources import CHUNK_RULES
+from matchwood.matching import CHUNK_RULES
 from matchwood.progress import Progress
 from matchwood.sharding import open_index
 

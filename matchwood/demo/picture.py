@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from matchwood.bench.charts import bar_chart
+from matchwood.bench import bar_chart
 
 Counts: TypeAlias = NDArray[np.int64]
 Bars: TypeAlias = list[tuple[str, float]]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from matchwood.bench.charts import bar_chart
-from matchwood.bench.tables import text_table
+from matchwood.bench import bar_chart, text_table
 from matchwood.demo.audience import MISTAKES
 from matchwood.demo.picture import Bars, age_class, sections_of, write_page
 from matchwood.demo.spark_audience import rules_on_spark, views_on_spark

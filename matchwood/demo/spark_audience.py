@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from matchwood.demo.audience import campaigns, page_views
-from matchwood.workloads.on_spark import made_on_spark
+from matchwood.workloads import made_on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

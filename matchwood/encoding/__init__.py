@@ -1,8 +1,127 @@
 """Attributes and values as small integers: types, predicate spaces, derived attributes, events to codes."""
 
-from matchwood.encoding.encoder import Encoder
-from matchwood.encoding.event_missing import near_misses
-from matchwood.encoding.requirements import requirement
-from matchwood.encoding.schema import Schema, Use
+from __future__ import annotations
 
-__all__ = ["Encoder", "Schema", "Use", "near_misses", "requirement"]
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.encoding.attribute_table import DERIVED, decoded, encoded
+    from matchwood.encoding.codes import (
+        AND,
+        BOTTOM_LABEL,
+        LEAF,
+        NOT,
+        NULL_LABEL,
+        OR,
+        PREDICATE,
+        TOP_LABEL,
+        XNOR,
+        XOR,
+        EncodedConjunctions,
+        EncodedEvents,
+        EncodedForms,
+    )
+    from matchwood.encoding.derived.attributes import TRUE_LABEL
+    from matchwood.encoding.derived.keys import FALSE, PATTERNS, TRUE, DerivedTest, is_derived, list_test, read_key
+    from matchwood.encoding.encoder import AskingEncoder, Encoder
+    from matchwood.encoding.events.columns.text_scalars import INTEGER, NUMBER, numbers_of, truths_of
+    from matchwood.encoding.events.columns.validity import check_column
+    from matchwood.encoding.events.containers import opened
+    from matchwood.encoding.events.entry import EventChunk, columns_needed, event_chunks
+    from matchwood.encoding.events.frames import is_frame
+    from matchwood.encoding.events.missing import near_misses
+    from matchwood.encoding.events.paths import Edge, Node, key_trie, positions_below
+    from matchwood.encoding.events.plan import ROWS, Pace, event_plan
+    from matchwood.encoding.events.sources import Chunk, chunks, row_count
+    from matchwood.encoding.rules.binding import Binder
+    from matchwood.encoding.rules.flattening import LeafRows
+    from matchwood.encoding.rules.known_predicates import KnownPredicates
+    from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
+    from matchwood.encoding.rules.plain_rules import PlainReader, PlainRules
+    from matchwood.encoding.schema.declared import Declared, read_schema
+    from matchwood.encoding.schema.inferred import Schema, Use
+    from matchwood.encoding.schema.requirements import requirement
+    from matchwood.encoding.schema.timezones import Zone
+    from matchwood.encoding.schema.types import KINDS, TYPES
+    from matchwood.encoding.spaces.base import Spaces, Strings, spaces_class
+    from matchwood.encoding.spaces.domains import STRING, compare
+    from matchwood.encoding.spaces.dyadic import LEVELS
+    from matchwood.encoding.spaces.key_columns import frozen
+    from matchwood.encoding.spaces.keys import strings_of
+
+__all__ = [
+    "AND",
+    "BOTTOM_LABEL",
+    "DERIVED",
+    "FALSE",
+    "INTEGER",
+    "KINDS",
+    "LEAF",
+    "LEVELS",
+    "NOT",
+    "NULL_LABEL",
+    "NUMBER",
+    "OR",
+    "PATTERNS",
+    "PREDICATE",
+    "ROWS",
+    "STRING",
+    "TOP_LABEL",
+    "TRUE",
+    "TRUE_LABEL",
+    "TYPES",
+    "XNOR",
+    "XOR",
+    "AskingEncoder",
+    "Binder",
+    "Chunk",
+    "Declared",
+    "DerivedTest",
+    "Edge",
+    "EncodedConjunctions",
+    "EncodedEvents",
+    "EncodedForms",
+    "Encoder",
+    "EventChunk",
+    "KnownPredicates",
+    "LeafRows",
+    "Node",
+    "Pace",
+    "PlainReader",
+    "PlainRules",
+    "Schema",
+    "Spaces",
+    "Strings",
+    "Use",
+    "Zone",
+    "check_column",
+    "chunks",
+    "columns_needed",
+    "compare",
+    "decoded",
+    "encoded",
+    "event_chunks",
+    "event_plan",
+    "frozen",
+    "is_derived",
+    "is_frame",
+    "key_trie",
+    "leaf_name",
+    "leaf_text",
+    "list_test",
+    "near_misses",
+    "numbers_of",
+    "opened",
+    "positions_below",
+    "read_key",
+    "read_schema",
+    "requirement",
+    "row_count",
+    "spaces_class",
+    "strings_of",
+    "truths_of",
+]
+
+__getattr__ = exports(__name__)

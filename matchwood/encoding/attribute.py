@@ -2,7 +2,7 @@
 
 `Encoder.sources()` lists one `Source` a name. To encode a value that is not NULL, an event encoder
 
-- checks that it is of `source.kind` and writes it as `spaces.py` describes (`any` takes everything,
+- checks that it is of `source.kind` and writes it as `spaces/base.py` describes (`any` takes everything,
   and its values are never looked at);
 - emits, for each target of `source.direct`, the pair (target.number, target.locate(element)),
   or for a column target.locate_many(elements);
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import BOTTOM_LABEL
-from matchwood.encoding.derived import DerivedSource
-from matchwood.encoding.spaces import Spaces, Strings
+from matchwood.encoding.derived.attributes import DerivedSource
+from matchwood.encoding.spaces.base import Spaces, Strings
 
 
 class Target(NamedTuple):

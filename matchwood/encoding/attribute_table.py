@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood._arrays import Growable
-from matchwood.encoding.keys import strings_of
-from matchwood.encoding.spaces import Strings
-from matchwood.encoding.types import KINDS
+from matchwood.core import Growable
+from matchwood.encoding.schema.types import KINDS
+from matchwood.encoding.spaces.base import Strings
+from matchwood.encoding.spaces.keys import strings_of
 from matchwood.errors import CorruptSnapshot
 
 DERIVED = len(KINDS)

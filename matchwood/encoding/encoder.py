@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import grouped
-from matchwood.encoding import encoder_state, events
+from matchwood.core import grouped
+from matchwood.encoding import encoder_state
 from matchwood.encoding.attribute import Source, Target
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
-from matchwood.encoding.derived import DerivedSource
-from matchwood.encoding.derived_keys import is_derived
-from matchwood.encoding.flattening import Flat, LeafRows, assemble, flatten
-from matchwood.encoding.history import History
-from matchwood.encoding.joined_forms import joined
-from matchwood.encoding.labels import is_inner
-from matchwood.encoding.predicates import Binder
-from matchwood.encoding.schema import Schema
-from matchwood.encoding.small_batches import FEW_LEAVES, encode_few, release_few
-from matchwood.encoding.timezones import Zone
+from matchwood.encoding.derived.attributes import DerivedSource
+from matchwood.encoding.derived.keys import is_derived
+from matchwood.encoding.events import entry as events
+from matchwood.encoding.events.statistics import EventStatistics
+from matchwood.encoding.rules.binding import Binder
+from matchwood.encoding.rules.flattening import Flat, LeafRows, assemble, flatten
+from matchwood.encoding.rules.forms import joined
+from matchwood.encoding.rules.small_batches import FEW_LEAVES, encode_few, release_few
+from matchwood.encoding.schema.inferred import Schema
+from matchwood.encoding.schema.timezones import Zone
+from matchwood.encoding.spaces.labels import is_inner
 from matchwood.encoding.vocabulary import Vocabulary
-from matchwood.language.tree import Predicate
-from matchwood.logic.form import Form
-from matchwood.logic.leaf import Bound, Clause, Conjunction, Leaf
+from matchwood.language import Predicate
+from matchwood.logic import Bound, Clause, Conjunction, Form, Leaf
 
 if TYPE_CHECKING:
-    from matchwood.encoding.event_plan import EventPlan
+    from matchwood.encoding.events.plan import EventPlan
 
 
 class Encoder:
@@ -64,7 +64,7 @@ class Encoder:
         return self.zone.name
 
     @property
-    def history(self) -> History:
+    def history(self) -> EventStatistics:
         """What observed events were like, for choices by selectivity."""
         return self.vocabulary.history
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.attribute_table import DERIVED, AttributeTable, decoded, encoded
-from matchwood.encoding.declared import Declared
-from matchwood.encoding.schema import Schema
-from matchwood.encoding.spaces import Strings
-from matchwood.encoding.types import KINDS, TYPES
+from matchwood.encoding.schema.declared import Declared
+from matchwood.encoding.schema.inferred import Schema
+from matchwood.encoding.schema.types import KINDS, TYPES
+from matchwood.encoding.spaces.base import Strings
 
 if TYPE_CHECKING:
     from matchwood.encoding.encoder import Encoder

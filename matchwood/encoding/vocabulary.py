@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import grouped, places_in
+from matchwood.core import grouped, places_in
 from matchwood.encoding.attribute_table import DERIVED, AttributeTable
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
-from matchwood.encoding.derived import TRUE_LABEL, DerivedSource
-from matchwood.encoding.derived_keys import is_derived, read_key
-from matchwood.encoding.history import History
-from matchwood.encoding.space_table import SpaceTable
-from matchwood.encoding.types import KINDS
+from matchwood.encoding.derived.attributes import TRUE_LABEL, DerivedSource
+from matchwood.encoding.derived.keys import is_derived, read_key
+from matchwood.encoding.events.statistics import EventStatistics
+from matchwood.encoding.schema.types import KINDS
+from matchwood.encoding.spaces.table import SpaceTable
 
 FEW = 64
 """Up to that many constraints are counted one by one."""
@@ -32,7 +32,7 @@ class Vocabulary:
         self.derived: list[DerivedSource] = []
         self._derived_of: dict[tuple[str, str], int] = {}
         self.relabelled: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
-        self.history = History(self)
+        self.history = EventStatistics(self)
         self.tells_false = False
         """Whether FALSE of a derived attribute is always told from NULL: an engine of three truth values needs it."""
         self.version = 0

@@ -1,22 +1,128 @@
 """Engines: units in, hits out. They see integers only (`encoding/codes.py`)."""
 
-from matchwood.engines.atree import AddedForms, ATree
-from matchwood.engines.base import Engine, History, Hits, Structure, Work
-from matchwood.engines.conjunctions import Added, ConjunctionStore
-from matchwood.engines.registry import engine_class, engine_names
-from matchwood.engines.workspace import Workspace
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.engines.atree.draw import KIND_NAMES, BareNode, NodeView, bare_nodes
+    from matchwood.engines.atree.engine import AddedForms, ATree
+    from matchwood.engines.base import Engine, EventShares, Hits, Structure, Work
+    from matchwood.engines.betree.draw import Bucket, buckets
+    from matchwood.engines.betree.engine import PUBLISHED, BETree
+    from matchwood.engines.hem.engine import HEM, TriangleView
+    from matchwood.engines.hem.triangle import (
+        EDGE,
+        EXCLUDED,
+        KEPT,
+        Interval,
+        Square,
+        column_of,
+        point,
+        square_of,
+        verdict,
+    )
+    from matchwood.engines.kindex.engine import KIndex, joined
+    from matchwood.engines.kindex.options import Layout
+    from matchwood.engines.kindex.run import Run
+    from matchwood.engines.registry import engine_class, engine_names, published_spaces
+    from matchwood.engines.shared.access import ranked
+    from matchwood.engines.shared.bounds import BoundTable, UnitBounds
+    from matchwood.engines.shared.output import Output
+    from matchwood.engines.shared.published import AS_PUBLISHED, asked
+    from matchwood.engines.shared.scoring import (
+        AHEAD,
+        AND,
+        END,
+        FALSE,
+        KEEP,
+        LOAD,
+        ONE,
+        OP_BITS,
+        OR,
+        SUM,
+        SURE,
+        TEST,
+        TRUE,
+        EventWeights,
+        Programs,
+        Ranked,
+        ScoreScratch,
+        ScoringContext,
+    )
+    from matchwood.engines.shared.store import Added, ConjunctionStore
+    from matchwood.engines.shared.units import UnitTable
+    from matchwood.engines.shared.views import read_only, read_only_events, require, saved
+    from matchwood.engines.shared.workspace import Workspace
 
 __all__ = [
+    "AHEAD",
+    "AND",
+    "AS_PUBLISHED",
+    "EDGE",
+    "END",
+    "EXCLUDED",
+    "FALSE",
+    "HEM",
+    "KEEP",
+    "KEPT",
+    "KIND_NAMES",
+    "LOAD",
+    "ONE",
+    "OP_BITS",
+    "OR",
+    "PUBLISHED",
+    "SUM",
+    "SURE",
+    "TEST",
+    "TRUE",
     "ATree",
     "Added",
     "AddedForms",
+    "BETree",
+    "BareNode",
+    "BoundTable",
+    "Bucket",
     "ConjunctionStore",
     "Engine",
-    "History",
+    "EventShares",
+    "EventWeights",
     "Hits",
+    "Interval",
+    "KIndex",
+    "Layout",
+    "NodeView",
+    "Output",
+    "Programs",
+    "Ranked",
+    "Run",
+    "ScoreScratch",
+    "ScoringContext",
+    "Square",
     "Structure",
+    "TriangleView",
+    "UnitBounds",
+    "UnitTable",
     "Work",
     "Workspace",
+    "asked",
+    "bare_nodes",
+    "buckets",
+    "column_of",
     "engine_class",
     "engine_names",
+    "joined",
+    "point",
+    "published_spaces",
+    "ranked",
+    "read_only",
+    "read_only_events",
+    "require",
+    "saved",
+    "square_of",
+    "verdict",
 ]
+
+__getattr__ = exports(__name__)

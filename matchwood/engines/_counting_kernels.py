@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
-from matchwood.engines._posting_kernels import MOST_COUNTED, probe
-from matchwood.engines._record_kernels import ACCEPTS_NULL, WIDTH
-from matchwood.engines._verify_kernels import clear, scatter, verify
+from matchwood.core.jit import kernel
+from matchwood.engines.shared._posting_kernels import MOST_COUNTED, probe
+from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, WIDTH
+from matchwood.engines.shared._verification_kernels import clear, scatter, verify
 
 LIVE = 1
 VERIFIED = 2

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
-from matchwood.engines._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
-from matchwood.engines._verify_kernels import clear, scatter, verify
+from matchwood.core.jit import kernel
+from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines.shared._verification_kernels import clear, scatter, verify
 
 BLOCK = 4096
 """Units tested together: their first tests take 48 KB, and their candidates' records stay in the second-level cache."""

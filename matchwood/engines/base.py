@@ -14,12 +14,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding.codes import EncodedEvents
-from matchwood.engines.bounds import BoundTable
-from matchwood.engines.operators import Values
-from matchwood.engines.published import AS_PUBLISHED, asked, resolved
-from matchwood.engines.scoring import Contest, Ranked
-from matchwood.engines.workspace import Workspace
+from matchwood.encoding import EncodedEvents
+from matchwood.engines.shared.bounds import BoundTable
+from matchwood.engines.shared.operators import LabelValues
+from matchwood.engines.shared.published import AS_PUBLISHED, asked, resolved
+from matchwood.engines.shared.scoring import Ranked, TopQuery
+from matchwood.engines.shared.workspace import Workspace
 from matchwood.errors import InvalidArgument
 
 
@@ -52,7 +52,7 @@ class Hits(NamedTuple):
         return len(self.offsets) - 1
 
 
-class History(Protocol):
+class EventShares(Protocol):
     """What is known of the events that were matched before."""
 
     @property
@@ -88,9 +88,9 @@ class Structure(ABC):
     """Whether `top` looks for the best rules by itself: programs and bounds are then made when rules are inserted."""
     bounds: BoundTable | None = None
     """How much the rules of each unit can score, for an engine over conjunctions that `ranks`."""
-    history: History | None = None
+    history: EventShares | None = None
     """The events matched so far, where somebody keeps account of them."""
-    values: Values | None = None
+    values: LabelValues | None = None
     """What tells the values behind labels, where somebody knows; asked when units are laid out, and never while others
     change the rules."""
 
@@ -162,7 +162,7 @@ class Structure(ABC):
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         """The hits of the events from `first` on, as far as the output reaches."""
 
-    def top(self, events: EncodedEvents, first: int, contest: Contest, workspace: Workspace) -> Ranked:
+    def top(self, events: EncodedEvents, first: int, contest: TopQuery, workspace: Workspace) -> Ranked:
         """The best rules of the events from `first` on, as far as the output reaches: of all hits, each scored.
 
         An engine that `ranks` answers by itself, and scores no more than it must.

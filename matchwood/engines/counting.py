@@ -8,16 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import Growable
-from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
-from matchwood.encoding.dyadic import LEVELS
+from matchwood.core import Growable
+from matchwood.encoding import LEVELS, NULL_LABEL, EncodedEvents
 from matchwood.engines._counting_kernels import LIVE, STALE, VERIFIED, describe_units, match_counting
-from matchwood.engines._output import Output
-from matchwood.engines._views import read_only, read_only_events, require, require_range, saved
 from matchwood.engines.base import Engine, Hits
-from matchwood.engines.conjunctions import ConjunctionStore
-from matchwood.engines.postings import Postings
-from matchwood.engines.workspace import Workspace
+from matchwood.engines.shared.output import Output
+from matchwood.engines.shared.postings import Postings
+from matchwood.engines.shared.store import ConjunctionStore
+from matchwood.engines.shared.views import read_only, read_only_events, require, require_range, saved
+from matchwood.engines.shared.workspace import Workspace
 
 _SPARE = 4096
 

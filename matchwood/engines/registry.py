@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood.engines.atree import ATree
+from matchwood.engines.atree.engine import ATree
 from matchwood.engines.base import Structure
-from matchwood.engines.betree import BETree
+from matchwood.engines.betree.engine import BETree
 from matchwood.engines.counting import Counting
-from matchwood.engines.hem import HEM
-from matchwood.engines.kindex import KIndex
-from matchwood.engines.pstbloom import PSTBloom
-from matchwood.engines.psthash import PSTHash
+from matchwood.engines.hem.engine import HEM
+from matchwood.engines.kindex.engine import KIndex
+from matchwood.engines.pst.pstbloom import PSTBloom
+from matchwood.engines.pst.psthash import PSTHash
 from matchwood.engines.scan import Scan
 from matchwood.errors import InvalidArgument
 

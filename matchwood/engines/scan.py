@@ -8,14 +8,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import Growable
-from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
-from matchwood.engines._output import Output
+from matchwood.core import Growable
+from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines._scan_kernels import ALWAYS_WIDTH, BLOCK, GROUP, choose_first_tests, count_attributes, match_scan
-from matchwood.engines._views import read_only, read_only_events, require, require_range, saved
 from matchwood.engines.base import Engine, Hits
-from matchwood.engines.conjunctions import ConjunctionStore
-from matchwood.engines.workspace import Workspace
+from matchwood.engines.shared.output import Output
+from matchwood.engines.shared.store import ConjunctionStore
+from matchwood.engines.shared.views import read_only, read_only_events, require, require_range, saved
+from matchwood.engines.shared.workspace import Workspace
 
 _MOST_GROUP_HITS = 2**24
 """Events are matched in groups, each with room for all its possible hits; more units make smaller groups."""

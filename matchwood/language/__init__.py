@@ -4,28 +4,83 @@ from __future__ import annotations
 
 import json
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matchwood.language.builder import Attribute, attr
-from matchwood.language.parser import parse
-from matchwood.language.pointing import in_predicate, in_source
-from matchwood.language.tree import (
-    And,
-    Constant,
-    Expression,
-    Not,
-    Or,
-    Predicate,
-    Truth,
-    Xnor,
-    Xor,
-    postorder,
-)
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.language.builder import Attribute, attr
+    from matchwood.language.limits import MAX_NODES
+    from matchwood.language.names import canonical, has_surrogate, join_path, plain_name, split_path
+    from matchwood.language.operators import PATTERNS
+    from matchwood.language.parser import is_json, parse, parse_text
+    from matchwood.language.pointing import in_predicate, in_source
+    from matchwood.language.simple import NAME, match_whole, pieces_of, read_simple, read_test
+    from matchwood.language.tree import (
+        COMPARISONS,
+        LIST_OPERATORS,
+        NULL_OPERATORS,
+        PATTERN_OPERATORS,
+        RANGE_OPERATORS,
+        SET_OPERATORS,
+        And,
+        Constant,
+        Expression,
+        Literal,
+        Not,
+        Or,
+        Predicate,
+        Truth,
+        Xnor,
+        Xor,
+        make_operator,
+        make_predicate,
+        postorder,
+    )
 
 __all__ = [
-    "And", "Attribute", "Constant", "Expression", "Not", "Or", "Predicate", "Truth", "Xnor", "Xor", "attr",
-    "in_predicate", "in_source", "json_schema", "parse", "postorder",
-]  # fmt: skip
+    "COMPARISONS",
+    "LIST_OPERATORS",
+    "MAX_NODES",
+    "NAME",
+    "NULL_OPERATORS",
+    "PATTERNS",
+    "PATTERN_OPERATORS",
+    "RANGE_OPERATORS",
+    "SET_OPERATORS",
+    "And",
+    "Attribute",
+    "Constant",
+    "Expression",
+    "Literal",
+    "Not",
+    "Or",
+    "Predicate",
+    "Truth",
+    "Xnor",
+    "Xor",
+    "attr",
+    "canonical",
+    "has_surrogate",
+    "in_predicate",
+    "in_source",
+    "is_json",
+    "join_path",
+    "json_schema",
+    "make_operator",
+    "make_predicate",
+    "match_whole",
+    "parse",
+    "parse_text",
+    "pieces_of",
+    "plain_name",
+    "postorder",
+    "read_simple",
+    "read_test",
+    "split_path",
+]
+
+__getattr__ = exports(__name__)
 
 
 def json_schema() -> dict[str, Any]:

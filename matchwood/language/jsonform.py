@@ -17,17 +17,10 @@ from typing import Any
 
 from matchwood.errors import InvalidArgument, LimitExceeded
 from matchwood.language import jsontext, names
-from matchwood.language.jsontext import ROOT, Misfit, Place
+from matchwood.language.jsontext import ROOT, JsonPath, MisplacedJson
 from matchwood.language.limits import MAX_DEPTH, MAX_NODES
 from matchwood.language.literals import read_date, read_double, read_timestamp, spell_double
-from matchwood.language.operators import (
-    NO_CONSTANT,
-    OPERATORS,
-    PATTERNS,
-    SEVERAL_CONSTANTS,
-    TWO_CONSTANTS,
-    WITH_ESCAPE,
-)
+from matchwood.language.operators import NO_CONSTANT, OPERATORS, PATTERNS, SEVERAL_CONSTANTS, TWO_CONSTANTS, WITH_ESCAPE
 from matchwood.language.tree import (
     TESTS,
     And,
@@ -100,7 +93,7 @@ def from_json(source: Mapping[str, Any] | str | bool) -> Expression:
     text = source if isinstance(source, str) else None
     try:
         return _build(jsontext.load(text) if text is not None else source)
-    except Misfit as misfit:
+    except MisplacedJson as misfit:
         raise misfit.error(source) from None
 
 
@@ -138,15 +131,15 @@ def _check_size(count: int, depth: int) -> None:
 
 
 Make = Callable[[tuple[Expression, ...]], Expression]
-Operands = list[tuple[object, Place]]
+Operands = list[tuple[object, JsonPath]]
 
 
-def _opened(value: Any, place: Place) -> tuple[Make, Operands]:
+def _opened(value: Any, place: JsonPath) -> tuple[Make, Operands]:
     """How to make the node for a JSON value, and the operands that must be made before it."""
     if isinstance(value, bool):
         return (lambda _: Constant(value)), []
     if not isinstance(value, Mapping) or not value:
-        raise Misfit(place, value, _FORMS)
+        raise MisplacedJson(place, value, _FORMS)
     if "attr" in value or "op" in value:
         predicate = _read_predicate(value, place)
         return (lambda _: predicate), []
@@ -155,11 +148,11 @@ def _opened(value: Any, place: Place) -> tuple[Make, Operands]:
     return _opened_operator(value, place)
 
 
-def _opened_operator(value: Mapping[str, Any], place: Place) -> tuple[Make, Operands]:
+def _opened_operator(value: Mapping[str, Any], place: JsonPath) -> tuple[Make, Operands]:
     key = next(iter(value))
     inner, operand = place.below(str(key)), value[key]
     if key not in _KINDS and key not in ("not", "const"):
-        raise Misfit(inner, key, _FORMS)
+        raise MisplacedJson(inner, key, _FORMS)
     _check_keys(value, place, (key,))
     if key == "not":
         return (lambda operands: make_operator(Not, operands)), [(operand, inner)]
@@ -167,62 +160,62 @@ def _opened_operator(value: Mapping[str, Any], place: Place) -> tuple[Make, Oper
         return _constant(operand, inner), []
     operands = _items(operand, inner, "a list of two or more expressions")
     if len(operands) < 2:
-        raise Misfit(inner, operand, "a list of two or more expressions", "a single operand stands by itself")
+        raise MisplacedJson(inner, operand, "a list of two or more expressions", "a single operand stands by itself")
     kind = _KINDS[key]
     return (lambda made: make_operator(kind, made)), [
         (item, inner.below(position)) for position, item in enumerate(operands)
     ]
 
 
-def _constant(value: object, place: Place) -> Make:
+def _constant(value: object, place: JsonPath) -> Make:
     if not isinstance(value, bool):
-        raise Misfit(place, value, "true or false")
+        raise MisplacedJson(place, value, "true or false")
     return lambda _: Constant(value)
 
 
-def _opened_truth(value: Mapping[str, Any], place: Place) -> tuple[Make, Operands]:
+def _opened_truth(value: Mapping[str, Any], place: JsonPath) -> tuple[Make, Operands]:
     _check_keys(value, place, ("is", "of"))
     name = _required(value, place, "is")
     if not isinstance(name, str) or name not in _TESTS:
-        raise Misfit(place.below("is"), name, "one of " + ", ".join(_TESTS))
+        raise MisplacedJson(place.below("is"), name, "one of " + ", ".join(_TESTS))
     test, negated = _TESTS[name]
     operand = _required(value, place, "of")
     return (lambda operands: Truth(operands[0], test, negated)), [(operand, place.below("of"))]
 
 
-def _read_predicate(value: Mapping[str, Any], place: Place) -> Predicate:
+def _read_predicate(value: Mapping[str, Any], place: JsonPath) -> Predicate:
     op = _required(value, place, "op")
     if not isinstance(op, str) or op not in OPERATORS:
-        raise Misfit(place.below("op"), op, "one of " + ", ".join(OPERATORS), jsontext.operator_hint(op))
+        raise MisplacedJson(place.below("op"), op, "one of " + ", ".join(OPERATORS), jsontext.operator_hint(op))
     expected = ("attr", "op") if op in NO_CONSTANT else ("attr", "op", "value")
     _check_keys(value, place, (*expected, "escape") if op in WITH_ESCAPE else expected)
     attr = _read_attribute(_required(value, place, "attr"), place.below("attr"))
     constant = None if op in NO_CONSTANT else _read_value(op, _required(value, place, "value"), place.below("value"))
     escape = value.get("escape")
     if "escape" in value and (not isinstance(escape, str) or len(escape) != 1):
-        raise Misfit(place.below("escape"), escape, "one character")
+        raise MisplacedJson(place.below("escape"), escape, "one character")
     try:
         return Predicate(attr, op, constant, escape)
     except InvalidArgument as error:
-        raise Misfit(place, value, "a predicate", str(error)) from None
+        raise MisplacedJson(place, value, "a predicate", str(error)) from None
 
 
-def _read_attribute(value: object, place: Place) -> str:
+def _read_attribute(value: object, place: JsonPath) -> str:
     try:
         return names.canonical(value)
     except InvalidArgument as error:
-        raise Misfit(place, value, "an attribute's name", str(error)) from None
+        raise MisplacedJson(place, value, "an attribute's name", str(error)) from None
 
 
-def _read_value(op: str, value: object, place: Place) -> Any:
+def _read_value(op: str, value: object, place: JsonPath) -> Any:
     if op in SEVERAL_CONSTANTS or op in TWO_CONSTANTS:
         expected = "a list of two constants" if op in TWO_CONSTANTS else "a list of one or more constants"
         items = _items(value, place, expected)
         if len(items) != 2 if op in TWO_CONSTANTS else not items:
-            raise Misfit(place, value, expected)
+            raise MisplacedJson(place, value, expected)
         return tuple(_read_constant(item, place.below(position)) for position, item in enumerate(items))
     if op in PATTERNS and not isinstance(value, str):
-        raise Misfit(place, value, "a pattern in a string")
+        raise MisplacedJson(place, value, "a pattern in a string")
     return _read_constant(value, place)
 
 
@@ -233,45 +226,47 @@ _TYPED: dict[str, tuple[Callable[[str], Any], str]] = {
 }
 
 
-def _read_constant(value: Any, place: Place) -> Any:
+def _read_constant(value: Any, place: JsonPath) -> Any:
     if isinstance(value, Mapping):
         return _read_typed(value, place)
     if isinstance(value, float) and not math.isfinite(value):
-        raise Misfit(place, value, "a number that JSON can write", 'write {"double": "NaN"} or {"double": "Infinity"}')
+        raise MisplacedJson(
+            place, value, "a number that JSON can write", 'write {"double": "NaN"} or {"double": "Infinity"}'
+        )
     if isinstance(value, bool | int | float | str):
         return value
     hint = 'test for NULL with {"op": "is null"}' if value is None else None
-    raise Misfit(place, value, "a boolean, number, string or typed value", hint)
+    raise MisplacedJson(place, value, "a boolean, number, string or typed value", hint)
 
 
-def _read_typed(value: Mapping[str, Any], place: Place) -> Any:
+def _read_typed(value: Mapping[str, Any], place: JsonPath) -> Any:
     key = next(iter(value), "")
     if len(value) != 1 or key not in _TYPED:
-        raise Misfit(place, value, 'a typed value: {"date": …}, {"timestamp": …} or {"double": …}')
+        raise MisplacedJson(place, value, 'a typed value: {"date": …}, {"timestamp": …} or {"double": …}')
     read, expected = _TYPED[key]
     content, inner = value[key], place.below(key)
     try:
         result = read(content) if isinstance(content, str) else None
     except ValueError as error:
-        raise Misfit(inner, content, expected, str(error)) from None
+        raise MisplacedJson(inner, content, expected, str(error)) from None
     if result is None:
-        raise Misfit(inner, content, expected)
+        raise MisplacedJson(inner, content, expected)
     return result
 
 
-def _items(value: object, place: Place, expected: str) -> list[Any]:
+def _items(value: object, place: JsonPath, expected: str) -> list[Any]:
     if not isinstance(value, list | tuple):
-        raise Misfit(place, value, expected)
+        raise MisplacedJson(place, value, expected)
     return list(value)
 
 
-def _required(value: Mapping[str, Any], place: Place, key: str) -> Any:
+def _required(value: Mapping[str, Any], place: JsonPath, key: str) -> Any:
     if key not in value:
-        raise Misfit(place, value, f"the key {key!r}")
+        raise MisplacedJson(place, value, f"the key {key!r}")
     return value[key]
 
 
-def _check_keys(value: Mapping[str, Any], place: Place, known: Iterable[str]) -> None:
+def _check_keys(value: Mapping[str, Any], place: JsonPath, known: Iterable[str]) -> None:
     for key in value:
         if key not in known:
-            raise Misfit(place.below(str(key)), key, "no keys but " + ", ".join(known))
+            raise MisplacedJson(place.below(str(key)), key, "no keys but " + ", ".join(known))

@@ -26,14 +26,14 @@ _SPACE = re.compile(r"\s*+")
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*+")
 
 
-class Place(NamedTuple):
+class JsonPath(NamedTuple):
     """A path into a JSON value, as a list linked from its end: going deeper costs nothing."""
 
     above: Any
     key: str | int
 
-    def below(self, key: str | int) -> Place:
-        return Place(self, key)
+    def below(self, key: str | int) -> JsonPath:
+        return JsonPath(self, key)
 
     def keys(self) -> list[str | int]:
         keys: list[str | int] = []
@@ -47,7 +47,7 @@ class Place(NamedTuple):
         return "$" + "".join(map(_step, self.keys()))
 
 
-ROOT = Place(None, "$")
+ROOT = JsonPath(None, "$")
 
 
 def _step(key: str | int) -> str:
@@ -56,10 +56,10 @@ def _step(key: str | int) -> str:
     return f".{key}" if _PLAIN_KEY.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
-class Misfit(Exception):
+class MisplacedJson(Exception):
     """Something in a JSON value that is no part of an expression, with the path to it."""
 
-    def __init__(self, place: Place, found: object, expected: str, hint: str | None = None) -> None:
+    def __init__(self, place: JsonPath, found: object, expected: str, hint: str | None = None) -> None:
         super().__init__(str(place))
         self.place, self.found, self.expected, self.hint = place, found, expected, hint
 

@@ -1,6 +1,6 @@
 """The Boolean structure of a rule: not, and, xor, xnor, or, parentheses and truth tests, without recursion.
 
-One pass from left to right. Each open parenthesis has a `_Group` on a stack, which gathers operands by how
+One pass from left to right. Each open parenthesis has a `_OpenGroup` on a stack, which gathers operands by how
 tightly their operators bind; so a text is read in linear time at any depth.
 """
 
@@ -17,17 +17,7 @@ from matchwood.language.limits import MAX_DEPTH, MAX_TEXT
 from matchwood.language.names import has_surrogate
 from matchwood.language.predicates import read_predicate
 from matchwood.language.simple import CONNECTIVE, PREFIX, SIMPLE, ReadSimple, read_simple
-from matchwood.language.tree import (
-    TESTS,
-    And,
-    Expression,
-    Not,
-    Or,
-    Truth,
-    Xnor,
-    Xor,
-    make_operator,
-)
+from matchwood.language.tree import TESTS, And, Expression, Not, Or, Truth, Xnor, Xor, make_operator
 
 _CHAINS = {"xor": Xor, "xnor": Xnor}
 
@@ -58,7 +48,7 @@ def parse_text(text: str, *, limit: int = MAX_TEXT, simple: ReadSimple | None = 
         raise LimitExceeded(f"the text has {len(text):,} characters; the limit is {limit:,}")
     if not text.isascii() and has_surrogate(text):
         _refuse_surrogate(text)
-    root = _Parser(text).run(simple)
+    root = _RuleParser(text).run(simple)
     if len(text) > MAX_DEPTH:
         _check_depth(root)
     return root
@@ -70,7 +60,7 @@ def _refuse_surrogate(text: str) -> NoReturn:
     raise error_at(text, token, "a character", "half a surrogate pair is no character")
 
 
-class _Group:
+class _OpenGroup:
     """What has been read between one pair of parentheses."""
 
     __slots__ = ("base", "chain", "chain_word", "conjuncts", "disjuncts", "nots", "opening")
@@ -134,7 +124,7 @@ class _Group:
         return make_operator(kind, tuple(before))
 
 
-class _Parser:
+class _RuleParser:
     """The state of one pass over one text: the groups that are open, and the operand just read."""
 
     __slots__ = ("group", "groups", "node", "position", "text")
@@ -143,8 +133,8 @@ class _Parser:
         self.text = text
         self.position = 0
         self.node: Expression | None = None
-        self.group = _Group(opening=-1, base=0)
-        self.groups: list[_Group] = []
+        self.group = _OpenGroup(opening=-1, base=0)
+        self.groups: list[_OpenGroup] = []
 
     def run(self, simple: ReadSimple | None) -> Expression:
         """Whole predicates while there are simple ones, otherwise one token at a time."""
@@ -207,7 +197,7 @@ class _Parser:
             self.position = cursor.token.start
 
     def _enter(self, start: int) -> None:
-        deeper = _Group(start, self._deeper(start))
+        deeper = _OpenGroup(start, self._deeper(start))
         self.groups.append(self.group)
         self.group = deeper
 

@@ -13,13 +13,7 @@ from matchwood.errors import LimitExceeded
 from matchwood.language import names
 from matchwood.language.limits import MAX_PRINTED
 from matchwood.language.literals import spell
-from matchwood.language.operators import (
-    COMPARISONS,
-    NO_CONSTANT,
-    PATTERNS,
-    SEVERAL_CONSTANTS,
-    TWO_CONSTANTS,
-)
+from matchwood.language.operators import COMPARISONS, NO_CONSTANT, PATTERNS, SEVERAL_CONSTANTS, TWO_CONSTANTS
 
 if TYPE_CHECKING:
     from matchwood.language.tree import Expression

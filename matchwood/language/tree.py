@@ -22,15 +22,7 @@ from matchwood.language.operators import (
     SET_OPERATORS,
     checked_value,
 )
-from matchwood.language.printing import (
-    AND_LEVEL,
-    ATOM_LEVEL,
-    NOT_LEVEL,
-    OR_LEVEL,
-    XOR_LEVEL,
-    predicate_text,
-    text_of,
-)
+from matchwood.language.printing import AND_LEVEL, ATOM_LEVEL, NOT_LEVEL, OR_LEVEL, XOR_LEVEL, predicate_text, text_of
 
 __all__ = [
     "COMPARISONS", "LIST_OPERATORS", "NULL_OPERATORS", "OPERATORS", "PATTERN_OPERATORS", "RANGE_OPERATORS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from matchwood.logic.draft import Draft
+from matchwood.logic.draft import FormDraft
 from matchwood.logic.form import AND, FALSE, NOT, OR, TRUE, XNOR, Form
 
 LONGEST_CHAIN = 64
@@ -19,14 +19,14 @@ def binary(form: Form) -> Form:
     """
     if form.kinds[-1] in (TRUE, FALSE):
         return form
-    draft = Draft()
+    draft = FormDraft()
     places = [draft.node(kind, leaf) for kind, leaf in zip(form.kinds, form.leaves, strict=False)]
     for kind, children in zip(form.kinds[len(places) :], form.children[len(places) :], strict=True):
         places.append(_joined(draft, kind, [places[child] for child in children]))
     return draft.form(places[-1])
 
 
-def _joined(draft: Draft, kind: int, operands: list[int]) -> int:
+def _joined(draft: FormDraft, kind: int, operands: list[int]) -> int:
     if kind == NOT:
         return draft.negation(operands[0])
     if kind in (AND, OR):

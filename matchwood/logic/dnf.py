@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from matchwood.logic.conjunctions import canonical, of_leaves
-from matchwood.logic.form import AND, LEAF, OR, TRUE, Nodes
+from matchwood.logic.form import AND, LEAF, OR, TRUE, FormNodes
 from matchwood.logic.leaf import Conjunction, Leaf
 from matchwood.logic.masks import masked
 from matchwood.logic.sizes import expanded
@@ -18,12 +18,12 @@ _Chain: TypeAlias = "tuple[int, _Chain] | None"
 """Node numbers, the newest first; branches share what they have in common."""
 
 
-def dnf_size(form: Nodes) -> int:
+def dnf_size(form: FormNodes) -> int:
     """At most this many conjunctions; saturates at 2**62."""
     return expanded(form, OR).rows
 
 
-def dnf(form: Nodes, limit: int) -> list[Conjunction] | None:
+def dnf(form: FormNodes, limit: int) -> list[Conjunction] | None:
     """The conjunctions in canonical order; None when there may be more than `limit`, or very long ones."""
     size = expanded(form, OR)
     if size.rows > limit or (size.rows > 1 and size.leaves > limit * LENGTH):
@@ -37,7 +37,7 @@ def dnf(form: Nodes, limit: int) -> list[Conjunction] | None:
     return canonical(row for row in rows if row is not None)
 
 
-def choices(form: Nodes) -> Iterator[list[Leaf]]:
+def choices(form: FormNodes) -> Iterator[list[Leaf]]:
     """Every way to take all children of an AND and one of an OR: the leaves met on the way.
 
     Branch by branch, so that the work is that of writing the rows down; lists of rows for each node

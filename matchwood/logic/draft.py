@@ -11,7 +11,7 @@ from matchwood.logic.leaf import Leaf, is_empty, is_full
 _CONSTANTS = {ALWAYS_TRUE: ALWAYS, NEVER_TRUE: NEVER}
 
 
-class Draft:
+class FormDraft:
     """Nodes by what they say; negative numbers are constants."""
 
     def __init__(self) -> None:

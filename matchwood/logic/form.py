@@ -18,7 +18,7 @@ NOT, XOR, XNOR, PREDICATE = range(5, 9)
 """Kinds that only the three-valued DAG of `unsuppressed.py` has."""
 
 
-class Nodes(Protocol):
+class FormNodes(Protocol):
     """A DAG in any numbering that puts children before parents and the root last; leaves[n] for leaf n."""
 
     @property

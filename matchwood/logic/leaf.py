@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from matchwood.language.tree import Predicate
+from matchwood.language import Predicate
 from matchwood.logic.cuts import (
     EMPTY,
     FULL,

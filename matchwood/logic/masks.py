@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from matchwood.logic import conjunctions
-from matchwood.logic.form import AND, LEAF, Nodes
+from matchwood.logic.form import AND, LEAF, FormNodes
 from matchwood.logic.leaf import Conjunction, Leaf, accepts_only
 
 MOST_LEAVES = 62
@@ -38,7 +38,7 @@ class _Bits(NamedTuple):
     implied: list[tuple[int, int]]
 
 
-def masked(form: Nodes) -> list[Conjunction] | None:
+def masked(form: FormNodes) -> list[Conjunction] | None:
     """The conjunctions of a form that is not constant, in canonical order; None where that takes more than bits."""
     reached = _reached(form)
     numbers = [number for number in reached if form.kinds[number] == LEAF]
@@ -58,7 +58,7 @@ def masked(form: Nodes) -> list[Conjunction] | None:
     return [tuple([leaf for leaf, bit in zip(known.leaves, known.bits, strict=True) if row & bit]) for row in kept]
 
 
-def _reached(form: Nodes) -> list[int]:
+def _reached(form: FormNodes) -> list[int]:
     """The root and the nodes below it, children before parents."""
     marked = bytearray(len(form.kinds))
     marked[-1] = 1
@@ -82,7 +82,7 @@ def _bits_of(leaves: list[Leaf]) -> _Bits:
     return _Bits(leaves, bits, siblings, implied)
 
 
-def _expanded(form: Nodes, reached: Sequence[int], bit_of: dict[int, int]) -> list[int]:
+def _expanded(form: FormNodes, reached: Sequence[int], bit_of: dict[int, int]) -> list[int]:
     """The conjunctions of the root, each once."""
     rows_of: dict[int, list[int]] = {}
     for number in reached:

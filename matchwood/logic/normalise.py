@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from matchwood.language.tree import Constant, Expression, Not, Predicate, Truth, Xnor, Xor
+from matchwood.language import Constant, Expression, Not, Predicate, Truth, Xnor, Xor
 from matchwood.logic.builder import Answer, Builder
 from matchwood.logic.form import Form
 from matchwood.logic.leaf import Bind, Bound
@@ -38,7 +38,7 @@ def normalise(expression: Expression, bind: Bind) -> Form:
 
 def answered(expression: Expression, bind: Bind) -> tuple[Builder, Answer]:
     """The answer to "is it TRUE?", and the builder that holds its nodes."""
-    walk = _Walk(expression, bind)
+    walk = _NormalWalk(expression, bind)
     return walk.builder, walk.answer(expression)
 
 
@@ -52,7 +52,7 @@ class _Step(NamedTuple):
     flips: int
 
 
-class _Walk:
+class _NormalWalk:
     def __init__(self, root: Expression, bind: Bind) -> None:
         self.builder = Builder()
         self._uses: dict[int, int] = {}

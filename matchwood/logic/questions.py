@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from matchwood.language.tree import And, Constant, Expression, Not, Or, Truth
+from matchwood.language import And, Constant, Expression, Not, Or, Truth
 from matchwood.logic.builder import ALWAYS_TRUE, NEVER_TRUE, Answer
 from matchwood.logic.cuts import complement
 from matchwood.logic.form import AND, OR

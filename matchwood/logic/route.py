@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from matchwood.language.tree import And, Expression, Predicate, Truth
+from matchwood.language import And, Expression, Predicate, Truth
 from matchwood.logic.builder import NEVER_TRUE
 from matchwood.logic.cnf import cnf
 from matchwood.logic.conjunctions import canonical, of_leaves

@@ -7,9 +7,9 @@ what nobody reports, into a result; what they test is taken in its two-valued no
 
 from __future__ import annotations
 
-from matchwood.language.tree import And, Constant, Expression, Not, Or, Predicate, Truth, Xnor
+from matchwood.language import And, Constant, Expression, Not, Or, Predicate, Truth, Xnor
 from matchwood.logic.builder import ALWAYS_TRUE, NEVER_TRUE
-from matchwood.logic.draft import Draft
+from matchwood.logic.draft import FormDraft
 from matchwood.logic.form import AND, FALSE, OR, PREDICATE, TRUE, XNOR, XOR, Form
 from matchwood.logic.leaf import Bind, Leaf
 from matchwood.logic.normalise import normalise
@@ -36,7 +36,7 @@ def unsuppressed(expression: Expression, bind: Bind) -> Form:
     return draft.form(places[id(expression)])
 
 
-class _TreeDraft(Draft):
+class _TreeDraft(FormDraft):
     """A draft that takes nodes of a tree."""
 
     def number(self, node: Expression, operands: list[int], bind: Bind) -> int:

@@ -1,7 +1,42 @@
 """Ranking: rules become programs that score them, and the best of an event's hits are found."""
 
-from matchwood.ranking.book import Book
-from matchwood.ranking.given_bounds import check_bounds
-from matchwood.ranking.rule_weights import RuleWeights, check_values
+from __future__ import annotations
 
-__all__ = ["Book", "RuleWeights", "check_bounds", "check_values"]
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.ranking.bounds import Row, RowBounds, clause_bounds, row_bounds
+    from matchwood.ranking.event_weights import GivenWeights, Wanted, check_one
+    from matchwood.ranking.ranked import NO_WORK, joined, merged, nothing_ranked
+    from matchwood.ranking.rule_weights import RuleWeights, check_values
+    from matchwood.ranking.score_programs import ScorePrograms, tree_of
+    from matchwood.ranking.weight_caps import check_bounds
+    from matchwood.ranking.weights import StatedWeights, checked_weights, given_bounds
+    from matchwood.ranking.witnesses import witness
+
+__all__ = [
+    "NO_WORK",
+    "GivenWeights",
+    "Row",
+    "RowBounds",
+    "RuleWeights",
+    "ScorePrograms",
+    "StatedWeights",
+    "Wanted",
+    "check_bounds",
+    "check_one",
+    "check_values",
+    "checked_weights",
+    "clause_bounds",
+    "given_bounds",
+    "joined",
+    "merged",
+    "nothing_ranked",
+    "row_bounds",
+    "tree_of",
+    "witness",
+]
+
+__getattr__ = exports(__name__)

@@ -1,7 +1,7 @@
-"""What the units of a rule promise at most: bounds for `engines/bounds.py`, from its tree and its units.
+"""What the units of a rule promise at most: bounds for `engines/shared/bounds.py`, from its tree and its units.
 
 The invariant, which `audit()` checks: whenever a rule is TRUE of an event, a unit of it is TRUE whose bound for that
-event, as `engines/bounds.py` adds it up, is at least the rule's score. What it rests on:
+event, as `engines/shared/bounds.py` adds it up, is at least the rule's score. What it rests on:
 
 - A score is at most what all TRUE predicates of the tree weigh together (AND adds, OR takes one of them), and what a
   predicate weighs depends on the value of its own attribute alone. So it is enough to hold for each attribute apart:
@@ -25,9 +25,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from matchwood.language.tree import LIST_OPERATORS, And, Expression, Or, Predicate, Truth
-from matchwood.logic.cuts import EMPTY, FULL, CutSet, complement, intersection, is_subset, union_all
-from matchwood.logic.leaf import Bind, Leaf, meet_all
+from matchwood.language import LIST_OPERATORS, And, Expression, Or, Predicate, Truth
+from matchwood.logic import EMPTY, FULL, Bind, CutSet, Leaf, complement, intersection, is_subset, meet_all, union_all
 from matchwood.ranking.rule_weights import SCORING, RuleWeights, literal_of, values_of
 from matchwood.ranking.trees import Classes, classes_of
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from matchwood.engines.scoring import AND, END, FALSE, KEEP, LOAD, ONE, OP_BITS, OR, SUM, SURE, TRUE
-from matchwood.language.tree import And, Expression, Predicate
-from matchwood.logic.leaf import Leaf
+from matchwood.engines import AND, END, FALSE, KEEP, LOAD, ONE, OP_BITS, OR, SUM, SURE, TRUE
+from matchwood.language import And, Expression, Predicate
+from matchwood.logic import Leaf
 from matchwood.ranking.rule_weights import SCORING
-from matchwood.ranking.trees import Part
+from matchwood.ranking.trees import ScoredNode
 
 
-class Draft(NamedTuple):
+class CodeDraft(NamedTuple):
     """A program whose tests are not encoded yet.
 
     `words`   its code; a test's words end after its weight
@@ -29,7 +29,7 @@ class Draft(NamedTuple):
     slots: int
 
 
-def plain_draft(expression: Expression, number: Callable[[str], int]) -> Draft | None:
+def plain_draft(expression: Expression, number: Callable[[str], int]) -> CodeDraft | None:
     """The program of a rule without weights that is an AND of predicates: most are. None for others."""
     if type(expression) is Predicate:
         operands: tuple[Expression, ...] = (expression,)
@@ -44,7 +44,7 @@ def plain_draft(expression: Expression, number: Callable[[str], int]) -> Draft |
         if operand.op in SCORING:
             names.append(number(operand.attr))
     words = _sum(names) if names else []
-    return Draft([*words, END], [], [], len(names[:1]), 0)
+    return CodeDraft([*words, END], [], [], len(names[:1]), 0)
 
 
 def _sum(names: list[int]) -> list[int]:
@@ -58,7 +58,7 @@ class Drafting:
     def __init__(self, number: Callable[[str], int], weight: Callable[[float], int]) -> None:
         self._number, self._weight = number, weight
 
-    def draft(self, root: Part | None) -> Draft:
+    def draft(self, root: ScoredNode | None) -> CodeDraft:
         """The program of a scoring tree; without one it is empty, and scores 0."""
         words: list[int] = []
         holes: list[int] = []
@@ -89,9 +89,9 @@ class Drafting:
             depth += 1
             deepest = max(deepest, depth)
         words.append(END)
-        return Draft(words, holes, leaves, deepest, len(slots))
+        return CodeDraft(words, holes, leaves, deepest, len(slots))
 
-    def _emit(self, part: Part, words: list[int]) -> None:
+    def _emit(self, part: ScoredNode, words: list[int]) -> None:
         if part.op in (AND, OR):
             words.append(part.op | len(part.parts) << OP_BITS)
         elif part.op in (TRUE, FALSE):
@@ -103,7 +103,7 @@ class Drafting:
             words += (part.op | name << OP_BITS, self._weight(part.weight))
 
 
-def _shared(root: Part) -> frozenset[int]:
+def _shared(root: ScoredNode) -> frozenset[int]:
     """The parts that several others have; single tests are cheaper repeated."""
     seen: set[int] = set()
     again: set[int] = set()

@@ -8,15 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.engines._score_kernels import merge
-from matchwood.engines._views import read_only
-from matchwood.engines.base import Work
-from matchwood.engines.scoring import Ranked
+from matchwood.engines import Ranked, Work, read_only
+from matchwood.engines.shared._scoring_kernels import merge
 
 NO_WORK = Work(0, 0, 0)
 
 
-class Lists(NamedTuple):
+class RankedLists(NamedTuple):
     """The arrays of a Ranked."""
 
     offsets: NDArray[np.int64]
@@ -24,8 +22,8 @@ class Lists(NamedTuple):
     scores: NDArray[np.float64]
 
 
-def _lists(ranked: Ranked) -> Lists:
-    return Lists(
+def _lists(ranked: Ranked) -> RankedLists:
+    return RankedLists(
         read_only(ranked.offsets, np.int64), read_only(ranked.rows, np.int32), read_only(ranked.scores, np.float64)
     )
 

@@ -9,11 +9,8 @@ from typing import TypeAlias
 
 from matchwood.encoding import requirement
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
-from matchwood.language import Expression, Predicate
-from matchwood.language.names import canonical
-from matchwood.language.tree import Literal, make_predicate, postorder
-from matchwood.logic.cuts import CutSet
-from matchwood.logic.leaf import Bind
+from matchwood.language import Expression, Literal, Predicate, canonical, make_predicate, postorder
+from matchwood.logic import Bind, CutSet
 
 SCORING = frozenset(
     ("=", "<", "<=", ">", ">=", "in", "between", "like", "ilike", "rlike", "one of", "all of", "contains")

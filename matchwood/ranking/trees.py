@@ -10,31 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from matchwood.encoding import requirement
-from matchwood.encoding.derived_keys import TRUE as DERIVED_TRUE
-from matchwood.encoding.derived_keys import list_test
-from matchwood.engines.scoring import AND, FALSE, OR, SURE, TEST, TRUE
-from matchwood.language.tree import (
-    LIST_OPERATORS,
-    And,
-    Constant,
-    Expression,
-    Or,
-    Predicate,
-    Truth,
-    make_predicate,
-)
+from matchwood.encoding import TRUE as DERIVED_TRUE
+from matchwood.encoding import list_test, requirement
+from matchwood.engines import AND, FALSE, OR, SURE, TEST, TRUE
+from matchwood.language import LIST_OPERATORS, And, Constant, Expression, Or, Predicate, Truth, make_predicate
+from matchwood.logic import FULL, Bind, Bound, CutSet, Leaf, difference, intersection, normalise, union_all
 from matchwood.logic import form as forms
-from matchwood.logic.cuts import FULL, CutSet, difference, intersection, union_all
-from matchwood.logic.leaf import Bind, Bound, Leaf
-from matchwood.logic.normalise import normalise
 from matchwood.ranking.rule_weights import SCORING, ByValue, RuleWeights, literal_of, values_of
 
 Classes: TypeAlias = list[tuple[CutSet, float]]
 """Disjoint sets of values, each with its weight."""
 
 
-class Part(NamedTuple):
+class ScoredNode(NamedTuple):
     """A node of a scoring tree.
 
     `op`      SURE, TEST, AND, OR, TRUE or FALSE
@@ -47,16 +35,16 @@ class Part(NamedTuple):
     name: str = ""
     weight: float = 0.0
     leaf: Leaf | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ScoredNode, ...] = ()
     scores: bool = False
 
 
-_TRUE, _FALSE = Part(TRUE), Part(FALSE)
+_TRUE, _FALSE = ScoredNode(TRUE), ScoredNode(FALSE)
 
 
-def scoring_tree(expression: Expression, weights: RuleWeights, bind: Bind) -> Part | None:
+def scoring_tree(expression: Expression, weights: RuleWeights, bind: Bind) -> ScoredNode | None:
     """The parts of a rule that decide its score; None if it is always 0."""
-    done: list[Part | None] = []
+    done: list[ScoredNode | None] = []
     pending: list[tuple[Expression, bool, bool]] = [(expression, True, False)]
     while pending:
         node, sure, expanded = pending.pop()
@@ -77,20 +65,20 @@ def scoring_tree(expression: Expression, weights: RuleWeights, bind: Bind) -> Pa
     return done[0]
 
 
-def _all(operands: Sequence[Part | None]) -> Part | None:
+def _all(operands: Sequence[ScoredNode | None]) -> ScoredNode | None:
     parts = tuple([part for part in operands if part is not None])
     if len(parts) < 2:
         return parts[0] if parts else None
-    return Part(AND, parts=parts, scores=any(part.scores for part in parts))
+    return ScoredNode(AND, parts=parts, scores=any(part.scores for part in parts))
 
 
-def _best(operands: Sequence[Part | None], sure: bool) -> Part | None:
+def _best(operands: Sequence[ScoredNode | None], sure: bool) -> ScoredNode | None:
     parts = tuple([part for part in operands if part is not None])
     scores = any(part.scores for part in parts)
-    return Part(OR, parts=parts, scores=scores) if scores or not sure else None
+    return ScoredNode(OR, parts=parts, scores=scores) if scores or not sure else None
 
 
-def _predicate(predicate: Predicate, weights: RuleWeights, bind: Bind, sure: bool) -> Part | None:
+def _predicate(predicate: Predicate, weights: RuleWeights, bind: Bind, sure: bool) -> ScoredNode | None:
     scoring = predicate.op in SCORING
     if not scoring and sure:
         return None
@@ -101,20 +89,20 @@ def _predicate(predicate: Predicate, weights: RuleWeights, bind: Bind, sure: boo
     return _weighed(predicate, weight, None if sure else bind(predicate))
 
 
-def _weighed(predicate: Predicate, weight: float, bound: Bound | None) -> Part | None:
+def _weighed(predicate: Predicate, weight: float, bound: Bound | None) -> ScoredNode | None:
     """A predicate of one weight, with the test that it needs unless it is sure."""
     if bound is None:
-        return Part(SURE, predicate.attr, weight, scores=True) if weight else None
+        return ScoredNode(SURE, predicate.attr, weight, scores=True) if weight else None
     return _test(predicate.attr, weight, Leaf(bound.attribute, bound.cuts, bound.on_null is True))
 
 
-def _test(name: str, weight: float, leaf: Leaf) -> Part:
+def _test(name: str, weight: float, leaf: Leaf) -> ScoredNode:
     if not leaf.cuts and not leaf.null:
         return _FALSE
-    return Part(TEST, name, weight, leaf, scores=weight > 0)
+    return ScoredNode(TEST, name, weight, leaf, scores=weight > 0)
 
 
-def _value(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) -> Part | None:
+def _value(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) -> ScoredNode | None:
     """A predicate of one value, which weighs what that value does."""
     listed = _listed(predicate, weights)
     if listed is not None:
@@ -135,7 +123,7 @@ def _value(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) -> Pa
     return (
         found
         if sure
-        else Part(AND, parts=(_test("", 0.0, Leaf(bound.attribute, bound.cuts, False)), found), scores=True)
+        else ScoredNode(AND, parts=(_test("", 0.0, Leaf(bound.attribute, bound.cuts, False)), found), scores=True)
     )
 
 
@@ -168,12 +156,12 @@ def classes_of(accepted: CutSet, values: Classes) -> Classes:
     return [*found, (rest, 1.0)] if rest or not found else found
 
 
-def _one_of(attribute: str, classes: Classes) -> Part:
+def _one_of(attribute: str, classes: Classes) -> ScoredNode:
     tests = tuple([_test(attribute, weight, Leaf(attribute, cuts, False)) for cuts, weight in classes])
-    return tests[0] if len(tests) == 1 else Part(OR, parts=tests, scores=any(test.scores for test in tests))
+    return tests[0] if len(tests) == 1 else ScoredNode(OR, parts=tests, scores=any(test.scores for test in tests))
 
 
-def _elements(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) -> Part | None:
+def _elements(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) -> ScoredNode | None:
     """A test of a list weighs what the best of those elements does that make it TRUE."""
     value = predicate.value
     wanted = dict.fromkeys(value if isinstance(value, tuple) else (value,))
@@ -189,10 +177,10 @@ def _elements(predicate: Predicate, weights: ByValue, bind: Bind, sure: bool) ->
         return _weighed(predicate, next(iter(by_weight)), None if sure else bind(predicate))
     keys = [(list_test(predicate.attr, "one of", elements).key, weight) for weight, elements in by_weight.items()]
     tests = tuple([_test(predicate.attr, weight, Leaf(key, DERIVED_TRUE, False)) for key, weight in keys])
-    return Part(OR, parts=tests, scores=True)
+    return ScoredNode(OR, parts=tests, scores=True)
 
 
-def _unscored(node: Expression, bind: Bind) -> Part:
+def _unscored(node: Expression, bind: Bind) -> ScoredNode:
     """What stands below an OR and scores 0 however it comes to be TRUE: its normal form."""
     if isinstance(node, Constant):
         return _TRUE if node.value else _FALSE
@@ -201,5 +189,5 @@ def _unscored(node: Expression, bind: Bind) -> Part:
         return _TRUE if form == forms.ALWAYS else _FALSE
     parts = [_test("", 0.0, leaf) for leaf in form.leaves]
     for kind, children in zip(form.kinds[len(parts) :], form.children[len(parts) :], strict=True):
-        parts.append(Part(AND if kind == forms.AND else OR, parts=tuple([parts[child] for child in children])))
+        parts.append(ScoredNode(AND if kind == forms.AND else OR, parts=tuple([parts[child] for child in children])))
     return parts[-1]

@@ -6,8 +6,7 @@ import datetime
 import random
 from typing import Any
 
-from matchwood.language.names import split_path
-from matchwood.language.tree import LIST_OPERATORS, And, Expression, Or, Predicate
+from matchwood.language import LIST_OPERATORS, And, Expression, Or, Predicate, split_path
 
 _DAY = datetime.timedelta(days=1)
 _STEPS = {"<": -1, ">": 1}

@@ -1,6 +1,15 @@
 """The table of rules: ids, texts, weights, and the way from hits back to rules."""
 
-from matchwood.rules.hits import Rows
-from matchwood.rules.table import RuleTable
+from __future__ import annotations
 
-__all__ = ["Rows", "RuleTable"]
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.rules.hits import ROOM, RuleRows
+    from matchwood.rules.table import RuleTable, UnitKind
+
+__all__ = ["ROOM", "RuleRows", "RuleTable", "UnitKind"]
+
+__getattr__ = exports(__name__)

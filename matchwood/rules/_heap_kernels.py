@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
+from matchwood.core.jit import kernel
 
 
 @kernel

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._hashing import hash_bytes
-from matchwood._jit import kernel
+from matchwood.core.hashing import hash_bytes
+from matchwood.core.jit import kernel
 
 EMPTY = -1
 TOMBSTONE = -2

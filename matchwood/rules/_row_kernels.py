@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._bits import bit_count, lowest_bit
-from matchwood._jit import kernel
+from matchwood.core.bits import bit_count, lowest_bit
+from matchwood.core.jit import kernel
 
 DAMAGED = -1
 _AT_ONCE = 2

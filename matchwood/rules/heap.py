@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood._arrays import Growable
+from matchwood.core import Growable
 from matchwood.errors import CorruptSnapshot, LimitExceeded
 from matchwood.rules._heap_kernels import gather
 from matchwood.rules.strings import LONGEST, Utf8, encode_one

@@ -8,20 +8,18 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import pooled, pooled_copy
-from matchwood.engines._views import read_only
-from matchwood.engines.base import Hits
-from matchwood.engines.workspace import Workspace
+from matchwood.core import pooled, pooled_copy
+from matchwood.engines import Hits, Workspace, read_only
 from matchwood.errors import CorruptSnapshot
 from matchwood.rules._hit_kernels import repeat_positions
 from matchwood.rules._row_kernels import DAMAGED, collect
-from matchwood.rules.links import Links
+from matchwood.rules.links import RuleLinks
 
 ROOM = 1 << 20
 """Rows that one call returns, unless a single event has more: 4 MiB."""
 
 
-class Rows(NamedTuple):
+class RuleRows(NamedTuple):
     """The rules of the events first : first + count; the i-th has rows[offsets[i] : offsets[i + 1]], ascending.
 
     A call may cover fewer events than the hits do, when its output is full; it covers at least one.
@@ -41,13 +39,13 @@ class Rows(NamedTuple):
         repeat_positions(self.first, read_only(self.offsets, np.int64), found)
         return found
 
-    def without(self, dead: NDArray[np.bool_]) -> Rows:
+    def without(self, dead: NDArray[np.bool_]) -> RuleRows:
         """The same without the rows that are dead."""
         if not len(self.rows):
             return self
         kept = ~dead[self.rows]
         before = np.concatenate(([0], np.cumsum(kept)))
-        return Rows(self.first, before[self.offsets], self.rows[kept])
+        return RuleRows(self.first, before[self.offsets], self.rows[kept])
 
 
 class _Scratch(NamedTuple):
@@ -63,13 +61,13 @@ for _shared in (_NO_OFFSETS, _NO_UNITS):
 
 
 def rows_of_hits(
-    conjunctions: tuple[Hits, Links],
-    forms: tuple[Hits, Links] | None,
+    conjunctions: tuple[Hits, RuleLinks],
+    forms: tuple[Hits, RuleLinks] | None,
     first: int,
     rows: int,
     workspace: Workspace,
     room: int = ROOM,
-) -> Rows:
+) -> RuleRows:
     """The rules that have one of the units that matched, from event `first` on, as far as the output reaches."""
     parts = [conjunctions] if forms is None else [conjunctions, forms]
     stop = min(hits.first + hits.count for hits, _ in parts)
@@ -81,14 +79,14 @@ def rows_of_hits(
     return _collected(first, stop - first, rows, sides, workspace, room)
 
 
-def _side(hits: Hits, links: Links, first: int) -> list[_Side]:
+def _side(hits: Hits, links: RuleLinks, first: int) -> list[_Side]:
     """Hits from event `first` on and the links of their units; read-only, or the kernel would be compiled twice."""
     offsets, units = hits.offsets[first - hits.first :], hits.units.view()
     offsets.flags.writeable = units.flags.writeable = False
     return [offsets, units, *links.reading()]
 
 
-def _collected(first: int, count: int, rows: int, sides: list[_Side], workspace: Workspace, room: int) -> Rows:
+def _collected(first: int, count: int, rows: int, sides: list[_Side], workspace: Workspace, room: int) -> RuleRows:
     scratch = _scratch(rows, workspace)
     offsets = np.zeros(count + 1, np.int64)
     needed = room
@@ -100,7 +98,7 @@ def _collected(first: int, count: int, rows: int, sides: list[_Side], workspace:
             scratch.bits[:], scratch.summary[:] = 0, 0
             raise CorruptSnapshot("a unit that matched leads to a rule that does not exist: the snapshot is damaged")
         if done:
-            return Rows(first, offsets[: done + 1], pooled_copy(out[: offsets[done]]))
+            return RuleRows(first, offsets[: done + 1], pooled_copy(out[: offsets[done]]))
 
 
 def _scratch(rows: int, workspace: Workspace) -> _Scratch:

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood._arrays import Growable, pooled
-from matchwood.engines._views import read_only
+from matchwood.core import Growable, pooled
+from matchwood.engines import read_only
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 from matchwood.rules._hit_kernels import take_integers
 from matchwood.rules._id_kernels import EMPTY, TOMBSTONE, claim_many, drop_many, find_many, rehash
 from matchwood.rules.heap import ByteHeap
-from matchwood.rules.keys import INT, STR, Id, Ids, Keys, integer_keys, key_of, keys_of, kind_of, mixture, plain_id
+from matchwood.rules.keys import INT, STR, Id, IdKeys, Ids, integer_keys, key_of, keys_of, kind_of, mixture, plain_id
 from matchwood.rules.strings import Utf8
 
 SMALLEST_BITS = 4
@@ -60,7 +60,7 @@ class IdColumn:
         """What `take` returns; a table that never had an id counts as one of strings."""
         return pa.int64() if self.kind == INT else pa.string()
 
-    def keys(self, ids: Ids) -> Keys:
+    def keys(self, ids: Ids) -> IdKeys:
         """Ids that may be added to this column; raises InvalidArgument that names the first that may not."""
         wanted = keys_of(ids)
         if self.kind is not None and wanted.size and wanted.kind != self.kind:
@@ -88,7 +88,7 @@ class IdColumn:
         wanted = keys_of(ids)
         return self._found(wanted) if wanted.kind == self.kind else np.full(wanted.size, -1, np.int32)
 
-    def _found(self, wanted: Keys) -> NDArray[np.int32]:
+    def _found(self, wanted: IdKeys) -> NDArray[np.int32]:
         rows = np.empty(wanted.size, np.int32)
         find_many(self._slots.view(), self._bits, self._stored(), wanted, rows)
         return rows
@@ -114,7 +114,7 @@ class IdColumn:
             self._tombstones -= from_tombstone
         return rows
 
-    def _refuse_duplicates(self, added: Keys) -> None:
+    def _refuse_duplicates(self, added: IdKeys) -> None:
         rows, firsts = self.locate(added) if added.size > 1 else (self.find_many(added), np.zeros(1, np.int32))
         again = (rows >= 0) | (firsts[: added.size] != np.arange(added.size))
         if again.any():
@@ -122,7 +122,7 @@ class IdColumn:
             where = "is already in the index" if rows[position] >= 0 else "is given twice"
             raise InvalidArgument(f"the id {_decoded(added, position)!r} {where}: an id names one rule")
 
-    def _append(self, added: Keys) -> None:
+    def _append(self, added: IdKeys) -> None:
         self.kind = added.kind
         if added.kind == INT:
             self._integers.extend(added.integers())
@@ -164,10 +164,10 @@ class IdColumn:
         ignored = np.empty(len(rows), np.int32)
         self._filled, _ = claim_many(self._slots.writable(), self._bits, self._stored(), 0, ignored)
 
-    def _stored(self) -> Keys:
+    def _stored(self) -> IdKeys:
         if self.kind == INT:
             return integer_keys(self._integers.view())
-        return Keys(*self._strings.view(), 0)
+        return IdKeys(*self._strings.view(), 0)
 
     def _reset_slots(self, bits: int) -> None:
         self._slots = Growable(np.int64)
@@ -233,7 +233,7 @@ def _bits_for(count: int) -> int:
     return max(SMALLEST_BITS, int(count / FULLEST * 1.3).bit_length())
 
 
-def _decoded(keys: Keys, position: int) -> Id:
+def _decoded(keys: IdKeys, position: int) -> Id:
     if keys.width:
         return int(keys.integers()[position])
     start, length = int(keys.starts[position]), int(keys.lengths[position])

@@ -15,7 +15,7 @@ from matchwood.errors import InvalidArgument
 from matchwood.rules.strings import encode_many, encode_one
 
 Id: TypeAlias = int | str
-Ids: TypeAlias = "Sequence[Id] | NDArray[Any] | pa.Array | pa.ChunkedArray | Keys"
+Ids: TypeAlias = "Sequence[Id] | NDArray[Any] | pa.Array | pa.ChunkedArray | IdKeys"
 
 INT, STR = "int", "str"
 _NAMES = {INT: "integers", STR: "strings"}
@@ -24,7 +24,7 @@ for _shared in (_ONE_START, _NO_STARTS, _NO_LENGTHS):
     _shared.flags.writeable = False
 
 
-class Keys(NamedTuple):
+class IdKeys(NamedTuple):
     """Ids of one kind. All arrays are read-only.
 
     The i-th id is data[i * width : (i + 1) * width] when `width` is set (integers, eight bytes each),
@@ -48,24 +48,24 @@ class Keys(NamedTuple):
         return self.data.view(np.int64)
 
 
-def integer_keys(values: NDArray[np.int64]) -> Keys:
+def integer_keys(values: NDArray[np.int64]) -> IdKeys:
     values.flags.writeable = False
-    return Keys(values.view(np.uint8), _NO_STARTS, _NO_LENGTHS, 8)
+    return IdKeys(values.view(np.uint8), _NO_STARTS, _NO_LENGTHS, 8)
 
 
-def key_of(rule_id: object) -> Keys:
+def key_of(rule_id: object) -> IdKeys:
     """One id; raises InvalidArgument for what cannot be one."""
     if type(rule_id) is str:
         encoded = encode_one(rule_id, "id")
         lengths = np.array((len(encoded),), np.int32)
         lengths.flags.writeable = False
-        return Keys(np.frombuffer(encoded, np.uint8), _ONE_START, lengths, 0)
+        return IdKeys(np.frombuffer(encoded, np.uint8), _ONE_START, lengths, 0)
     if type(rule_id) is int and -(2**63) <= rule_id < 2**63:
         return integer_keys(np.array((rule_id,), np.int64))
     return keys_of([rule_id])
 
 
-def keys_of(ids: Ids | Iterable[object]) -> Keys:
+def keys_of(ids: Ids | Iterable[object]) -> IdKeys:
     """Many ids, all of one kind; raises InvalidArgument that names the first which does not fit.
 
     >>> keys_of([3, 4]).kind, keys_of(["a", "b"]).kind
@@ -74,7 +74,7 @@ def keys_of(ids: Ids | Iterable[object]) -> Keys:
     Traceback (most recent call last):
     matchwood.errors.InvalidArgument: an id must be an int or a string (got 2.5, a float)
     """
-    if isinstance(ids, Keys):
+    if isinstance(ids, IdKeys):
         return ids
     if isinstance(ids, pa.Array | pa.ChunkedArray):
         return _from_arrow(ids)
@@ -83,14 +83,14 @@ def keys_of(ids: Ids | Iterable[object]) -> Keys:
     return _from_python(ids.tolist() if isinstance(ids, np.ndarray) else list(ids))
 
 
-def _from_arrow(column: pa.Array | pa.ChunkedArray) -> Keys:
+def _from_arrow(column: pa.Array | pa.ChunkedArray) -> IdKeys:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if column.null_count:
         raise InvalidArgument(f"an id must be an int or a string (got NULL at position {_first_null(column)})")
     if pa.types.is_integer(kind):
         return integer_keys(_int64(column.cast(kind)))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return Keys(*encode_many(column, "id"), 0)
+        return IdKeys(*encode_many(column, "id"), 0)
     raise InvalidArgument(f"ids must be a column of integers or strings (got {column.type})")
 
 
@@ -106,13 +106,13 @@ def _int64(column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
     return np.array(column.cast(pa.int64()).to_numpy(), np.int64)
 
 
-def _from_python(ids: list[Any]) -> Keys:
+def _from_python(ids: list[Any]) -> IdKeys:
     kinds = set(map(type, ids))
     if not kinds <= {int} and not kinds <= {str}:
         ids = [_unwrapped(rule_id) for rule_id in ids]
         _refuse_mixture(ids)
     if not ids or type(ids[0]) is str:
-        return Keys(*encode_many(ids, "id"), 0)
+        return IdKeys(*encode_many(ids, "id"), 0)
     try:
         return integer_keys(np.array(ids, np.int64))
     except OverflowError:

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from matchwood._arrays import Growable
+from matchwood.core import Growable
 from matchwood.errors import CorruptSnapshot
 from matchwood.rules import _link_kernels as kernels
 from matchwood.rules._link_kernels import NONE
@@ -33,7 +33,7 @@ _FourArrays: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.
 _NOWHERE = np.empty(0, np.int32)
 
 
-class Links:
+class RuleLinks:
     """A link given twice is kept twice, and handed back twice.
 
     >>> links = Links()

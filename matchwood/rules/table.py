@@ -13,18 +13,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from matchwood._arrays import Growable
-from matchwood.engines.base import Hits
-from matchwood.engines.workspace import Workspace
+from matchwood.core import Growable
+from matchwood.engines import Hits, Workspace
 from matchwood.errors import CorruptSnapshot, InvalidArgument, UnknownRule
 from matchwood.rules.heap import ByteHeap
-from matchwood.rules.hits import ROOM, Rows, rows_of_hits
+from matchwood.rules.hits import ROOM, RuleRows, rows_of_hits
 from matchwood.rules.ids import IdColumn
 from matchwood.rules.keys import INT, Id, Ids
-from matchwood.rules.links import Links
+from matchwood.rules.links import RuleLinks
 from matchwood.rules.saved import part, prefixed, refuse_misfits, whole_numbers
 from matchwood.rules.strings import Strings, encode_many
-from matchwood.rules.weights import Weights, constants_of, texts_of
+from matchwood.rules.weights import WeightColumns, constants_of, texts_of
 
 UnitKind: TypeAlias = Literal["conjunctions", "forms"]
 PIECE = 4096
@@ -44,9 +43,9 @@ class RuleTable:
     def __init__(self) -> None:
         self._ids = IdColumn()
         self._texts = ByteHeap()
-        self._weights = Weights()
+        self._weights = WeightColumns()
         self._alive = Growable(np.uint8)
-        self._links: dict[str, Links] = {"conjunctions": Links(), "forms": Links()}
+        self._links: dict[str, RuleLinks] = {"conjunctions": RuleLinks(), "forms": RuleLinks()}
         self._changes = 0
         self._trusted = True
 
@@ -240,7 +239,7 @@ class RuleTable:
 
     def rows(
         self, conjunctions: Hits | None, forms: Hits | None, first: int, workspace: Workspace, room: int = ROOM
-    ) -> Rows:
+    ) -> RuleRows:
         """The rules of the events from `first` on, as far as both kinds of hits and the output reach.
 
         One of the two may be None. At most `room` rows come back, unless a single event has more.
@@ -358,7 +357,7 @@ class RuleTable:
 
 
 def _remapped(
-    links: Links, moved: NDArray[np.int32], remap: NDArray[np.int32] | None
+    links: RuleLinks, moved: NDArray[np.int32], remap: NDArray[np.int32] | None
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     rows, units = links.pairs()
     if remap is not None:

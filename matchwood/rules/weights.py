@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from matchwood._arrays import Growable
+from matchwood.core import Growable
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 from matchwood.rules.heap import ByteHeap
 from matchwood.rules.strings import Strings, Utf8, encode_many
 
 
-class Weights:
+class WeightColumns:
     """One row a rule. The heap of JSON texts exists only once a rule has one; an empty text is none."""
 
     def __init__(self) -> None:

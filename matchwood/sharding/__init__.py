@@ -5,9 +5,37 @@ shards.match_lists(record_batch)             # the ids for each event
 open_index(path)                             # an Index, whatever the version consists of
 """
 
-from matchwood.sharding.answers import Answered
-from matchwood.sharding.layout import Layout
-from matchwood.sharding.sharded_index import ShardedIndex, open_index
-from matchwood.sharding.shards import ShardSet, open_shards
+from __future__ import annotations
 
-__all__ = ["Answered", "Layout", "ShardSet", "ShardedIndex", "open_index", "open_shards"]
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.sharding.answers import Answered, answers_of_one
+    from matchwood.sharding.layout import ID_TYPES, TOMBSTONES, ShardLayout, read_layout
+    from matchwood.sharding.shard import Shard
+    from matchwood.sharding.sharded_index import ShardedIndex, open_index
+    from matchwood.sharding.shards import ShardSet, open_shards
+    from matchwood.sharding.summary import Summary, layout_of, summary_of, total_uses, types_asked
+
+__all__ = [
+    "ID_TYPES",
+    "TOMBSTONES",
+    "Answered",
+    "Shard",
+    "ShardLayout",
+    "ShardSet",
+    "ShardedIndex",
+    "Summary",
+    "answers_of_one",
+    "layout_of",
+    "open_index",
+    "open_shards",
+    "read_layout",
+    "summary_of",
+    "total_uses",
+    "types_asked",
+]
+
+__getattr__ = exports(__name__)

@@ -11,14 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.encoding.encoder import AskingEncoder
-from matchwood.encoding.event_plan import Pace
-from matchwood.encoding.event_sources import Chunk, chunks, row_count
-from matchwood.encoding.events import EventChunk
-from matchwood.indexing.compiled_events import CompiledEvents
-from matchwood.indexing.event_weights import Wanted
-from matchwood.indexing.ranking import RankedEvents
-from matchwood.indexing.threads import in_order
+from matchwood.encoding import AskingEncoder, Chunk, EventChunk, Pace, chunks, row_count
+from matchwood.matching import EngineEvents, RankedEvents, in_order
+from matchwood.ranking import Wanted
 from matchwood.sharding.merging import Found, best_in_order, ids_in_order
 from matchwood.sharding.shard import Shard
 
@@ -94,7 +89,7 @@ class Walk:
         self, chunk: Chunk, pace: Pace, check: Callable[[Chunk], EventChunk] | None, wanted: Wanted | None
     ) -> Iterator[Answered]:
         told = [] if check is None else check(chunk).encode().errors
-        first, asked = 0, dict[str, CompiledEvents]()
+        first, asked = 0, dict[str, EngineEvents]()
         while first < chunk.size:
             found: list[Found] = []
             for shard in self._shards():
@@ -120,13 +115,13 @@ def _merged(found: list[Found], errors: list[tuple[int, str]], wanted: Wanted | 
     return Answered(offsets, ids, errors, scores)
 
 
-def _asked(shard: Shard, chunk: EventChunk, wanted: Wanted | None) -> CompiledEvents:
+def _asked(shard: Shard, chunk: EventChunk, wanted: Wanted | None) -> EngineEvents:
     if wanted is None:
-        return CompiledEvents(shard.matcher, chunk)
+        return EngineEvents(shard.matcher, chunk)
     return RankedEvents(shard.matcher, chunk, wanted, shard.dead)
 
 
-def _piece(shard: Shard, events: CompiledEvents, first: int) -> Found:
+def _piece(shard: Shard, events: EngineEvents, first: int) -> Found:
     """What a shard finds for events from `first` on, in one turn."""
     if isinstance(events, RankedEvents):
         ranked = events.ranked(first)
@@ -136,7 +131,7 @@ def _piece(shard: Shard, events: CompiledEvents, first: int) -> Found:
     return Found(shard, rows.offsets, rows.rows)
 
 
-def _found(shard: Shard, events: CompiledEvents, first: int, reach: int | None) -> Found:
+def _found(shard: Shard, events: EngineEvents, first: int, reach: int | None) -> Found:
     """The rows of a number of events, which may take several turns; without `reach`, those of one turn."""
     pieces = [_piece(shard, events, first)]
     count = len(pieces[0].offsets) - 1

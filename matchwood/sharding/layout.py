@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from matchwood.encoding.types import KINDS
+from matchwood.encoding import KINDS
 from matchwood.errors import CorruptSnapshot
 
 KIND = "matchwood-shards"
@@ -19,7 +19,7 @@ ID_TYPES: dict[str, pa.DataType] = {"int64": pa.int64(), "string": pa.string()}
 
 
 @dataclass(frozen=True)
-class Layout:
+class ShardLayout:
     """The shards of a version.
 
     `bases`       names of the parts that a build wrote; rule order is the order of ids
@@ -58,10 +58,10 @@ class Layout:
         }
 
 
-def read_layout(header: Mapping[str, Any], where: str) -> Layout:
+def read_layout(header: Mapping[str, Any], where: str) -> ShardLayout:
     """The layout that a header describes; CorruptSnapshot if it does not."""
     try:
-        layout = Layout(
+        layout = ShardLayout(
             tuple(map(str, header["bases"])),
             tuple(map(str, header["deltas"])),
             {str(name): int(count) for name, count in header["rules"].items()},

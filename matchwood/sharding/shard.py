@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from matchwood.errors import CorruptSnapshot
 from matchwood.index import Index
-from matchwood.indexing.compiled import CompiledMatcher
-from matchwood.indexing.find_asked import found_rows
-from matchwood.indexing.find_query import Query
-from matchwood.indexing.recompiled import as_compiled
+from matchwood.insight import Query, found_rows
+from matchwood.matching import EngineMatcher, as_compiled
 from matchwood.rules import RuleTable
 
 ROWS_AT_ONCE = 16_384
@@ -35,11 +33,11 @@ class Shard:
         if len(dead):
             self.dead = np.zeros(self.table.row_count, np.bool_)
             self.dead[dead] = True
-        self._matcher: CompiledMatcher | None = None
+        self._matcher: EngineMatcher | None = None
         self._checked = False
 
     @property
-    def matcher(self) -> CompiledMatcher:
+    def matcher(self) -> EngineMatcher:
         """The compiled engine; the oracle has none of its own, and gets one that gives the same answers."""
         if self._matcher is None:
             index = self.index

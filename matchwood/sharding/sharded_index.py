@@ -15,15 +15,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood import storage
-from matchwood._locks import ReadersWriterLock
-from matchwood.explain import Explanation
+from matchwood.core import ReadersWriterLock
 from matchwood.index import Index, index_from
-from matchwood.indexing.event_weights import check_one
-from matchwood.indexing.explaining import explain_text
-from matchwood.indexing.find_query import query_of
-from matchwood.indexing.results import ranked_batch, ranks_schema_of
-from matchwood.indexing.settings import checked_flag
-from matchwood.indexing.threads import checked_threads
+from matchwood.insight import Explanation, explain_text, query_of
+from matchwood.matching import checked_flag, checked_threads, ranked_batch, ranks_schema_of
+from matchwood.ranking import check_one
 from matchwood.sharding.answers import Answered
 from matchwood.sharding.layout import KIND
 from matchwood.sharding.shards import ShardSet, check_kind

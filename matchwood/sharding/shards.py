@@ -11,17 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood import storage
-from matchwood.encoding import Schema, Use
-from matchwood.encoding.events import columns_needed
+from matchwood.encoding import Schema, Use, columns_needed
 from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
 from matchwood.index import Index, index_from
-from matchwood.indexing.event_weights import GivenWeights, Wanted
-from matchwood.indexing.persistence import INDEX_KIND, ONLY_PART
-from matchwood.indexing.preparation import stored_uses
-from matchwood.indexing.settings import checked_rank
-from matchwood.indexing.work import WorkCounters
+from matchwood.matching import INDEX_KIND, ONLY_PART, WorkCounters, checked_rank, stored_uses
+from matchwood.ranking import GivenWeights, Wanted
 from matchwood.sharding.answers import Answered, Walk, answers_of_one
-from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, Layout, read_layout
+from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, ShardLayout, read_layout
 from matchwood.sharding.shard import Shard
 
 _MOST_HITS = 2**31 - 1
@@ -52,11 +48,11 @@ class ShardSet:
         """What is counted for all shards at once: weights of events that were passed over."""
         self.bytes = sum(snapshot.sizes.get(name, 0) for name in self.layout.shards)
 
-    def _layout_of_one(self) -> Layout:
+    def _layout_of_one(self) -> ShardLayout:
         shard = self.shard(ONLY_PART)
         encoder, table = shard.matcher.encoder, shard.table
         kinds = {source.name: source.kind for source in encoder.sources()}
-        return Layout(
+        return ShardLayout(
             bases=(ONLY_PART,),
             deltas=(),
             rules={ONLY_PART: len(table)},

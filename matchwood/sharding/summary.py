@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from matchwood.encoding.schema import Use
+from matchwood.encoding import Use
 from matchwood.index import Index
-from matchwood.indexing.compiled import CompiledMatcher
-from matchwood.sharding.layout import Layout
+from matchwood.matching import EngineMatcher
+from matchwood.sharding.layout import ShardLayout
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def summary_of(index: Index, id_type: str | None = None) -> Summary:
     uses = [(name, kind, count) for (name, kind), count in schema.counts().items()]
     declared = {name: kind for name, _, _ in uses if (kind := schema.declared.type_of(name)) not in (None, "any")}
     # The oracle encodes nothing, so there every name that a rule mentions counts.
-    compiled = isinstance(index._matcher, CompiledMatcher)
+    compiled = isinstance(index._matcher, EngineMatcher)
     named = index._encoder.attributes_named() if compiled else sorted({name for name, _, _ in uses})
     ids = id_type or str(table.id_type)
     return Summary(len(table), ids, index._encoder.timezone, uses, named, dict(declared))
@@ -67,13 +67,13 @@ def types_asked(uses: Iterable[Use], named: Iterable[str], declared: Mapping[str
     return {name: declared.get(name, live[name]) for name in sorted(set(named) & live.keys())}
 
 
-def layout_of(names: Sequence[str], summaries: Sequence[Summary]) -> Layout:
+def layout_of(names: Sequence[str], summaries: Sequence[Summary]) -> ShardLayout:
     """The layout of base shards, none of whose rules is dead."""
     uses = total_uses(summaries)
     named = {name for summary in summaries for name in summary.named}
     declared = {name: kind for summary in summaries for name, kind in summary.declared.items()}
     filled = [summary for summary in summaries if summary.rules] or list(summaries)
-    return Layout(
+    return ShardLayout(
         bases=tuple(names),
         deltas=(),
         rules={name: summary.rules for name, summary in zip(names, summaries, strict=True)},

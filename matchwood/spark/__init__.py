@@ -5,26 +5,23 @@
 Everything uses the DataFrame API alone, so it also runs through Spark Connect.
 """
 
-try:
-    import pyspark  # noqa: F401
-except ImportError as error:
-    raise ImportError("matchwood.spark needs PySpark: pip install 'matchwood[spark]'") from error
+from __future__ import annotations
 
-from matchwood.spark.build import build
-from matchwood.spark.diff import diff
-from matchwood.spark.explain import explain
-from matchwood.spark.functions import register
-from matchwood.spark.history import rollback, vacuum, versions
-from matchwood.spark.match import match, plan
-from matchwood.spark.match_stream import match_stream
-from matchwood.spark.rejects import rejects
+from matchwood.spark.build.build import build
+from matchwood.spark.build.rejects import rejects
+from matchwood.spark.build.update import update
+from matchwood.spark.build.version_log import rollback, vacuum, versions
+from matchwood.spark.insight.diff import diff
+from matchwood.spark.insight.explain import explain
+from matchwood.spark.insight.verify import NotVerified, verify
+from matchwood.spark.insight.why_not import why_not
+from matchwood.spark.match.match import match, plan
 from matchwood.spark.session import session
-from matchwood.spark.update import update
-from matchwood.spark.verify import verify
-from matchwood.spark.why_not import why_not
+from matchwood.spark.sql.functions import register
+from matchwood.spark.stream.match_stream import match_stream
 
-# The functions take the names of the modules that they come from: these are imported first, whatever is used.
 __all__ = [
+    "NotVerified",
     "build",
     "diff",
     "explain",
@@ -41,3 +38,9 @@ __all__ = [
     "versions",
     "why_not",
 ]
+
+
+try:
+    import pyspark  # noqa: F401
+except ImportError as error:
+    raise ImportError("matchwood.spark needs PySpark: pip install 'matchwood[spark]'") from error

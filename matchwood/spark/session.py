@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matchwood
-from matchwood.encoding.event_plan import ROWS
+from matchwood.encoding import ROWS
 from matchwood.errors import InvalidArgument, MatchwoodError
 
 if TYPE_CHECKING:

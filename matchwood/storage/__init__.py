@@ -5,26 +5,35 @@
 Knows nothing of what the arrays mean. `docs/snapshots.md` describes the format.
 """
 
-from matchwood.storage.current import current_version
-from matchwood.storage.history import VersionInfo, rollback, vacuum, versions
-from matchwood.storage.part import Part
-from matchwood.storage.place import Place, place_of
-from matchwood.storage.snapshot import Snapshot, load
-from matchwood.storage.staging import Overtaken, Staging, begin, save
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.storage.current import current_version
+    from matchwood.storage.location import Location, location_of
+    from matchwood.storage.part import SavedPart
+    from matchwood.storage.snapshot import Snapshot, load
+    from matchwood.storage.staging import Overtaken, Staging, begin, save
+    from matchwood.storage.version_log import VersionInfo, rollback, vacuum, versions
 
 __all__ = [
+    "Location",
     "Overtaken",
-    "Part",
-    "Place",
+    "SavedPart",
     "Snapshot",
     "Staging",
     "VersionInfo",
     "begin",
     "current_version",
     "load",
-    "place_of",
+    "location_of",
     "rollback",
     "save",
     "vacuum",
     "versions",
 ]
+
+__getattr__ = exports(__name__)

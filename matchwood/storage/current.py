@@ -10,8 +10,8 @@ import time
 from typing import NamedTuple
 
 from matchwood.storage.damage import damaged
+from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.naming import CURRENT, version_name, version_number
-from matchwood.storage.place import Path, Place, place_of
 
 _LINE = re.compile(rb"(v[0-9]{6,15}) ([0-9a-f]{16})\n")
 _REPUBLISH = "rollback(path, version) makes a version current again, versions(path) lists them"
@@ -29,10 +29,10 @@ def current_bytes(version: int, seal: str) -> bytes:
 
 def current_version(path: Path) -> int:
     """The number of the version that `load` opens; one small read, for those who follow a snapshot."""
-    return read_current(place_of(path)).version
+    return read_current(location_of(path)).version
 
 
-def read_current(place: Place) -> Current:
+def read_current(place: Location) -> Current:
     """Some remote file systems lack the file for a moment while it is replaced: there, look again."""
     for _ in range(0 if place.is_local else _TRIES_ELSEWHERE - 1):
         try:
@@ -42,7 +42,7 @@ def read_current(place: Place) -> Current:
     return _read_once(place)
 
 
-def _read_once(place: Place) -> Current:
+def _read_once(place: Location) -> Current:
     file = f"{place}/{CURRENT}"
     try:
         data = place.read(CURRENT, limit=4096)
@@ -57,7 +57,7 @@ def _read_once(place: Place) -> Current:
     return Current(number, found[2].decode())
 
 
-def _absent(place: Place, file: str) -> OSError:
+def _absent(place: Location, file: str) -> OSError:
     try:
         names = place.names()
     except (FileNotFoundError, NotADirectoryError):

@@ -17,7 +17,7 @@ _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getatt
 
 
 @dataclass(frozen=True)
-class LocalPlace:
+class LocalLocation:
     """A directory; it is made when the first version is saved."""
 
     root: str

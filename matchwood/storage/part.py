@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Part:
+class SavedPart:
     """One shard of a version (an embedded index has a single one, "0"): a JSON-able header and arrays by name."""
 
     header: Mapping[str, Any] = field(default_factory=dict)

@@ -29,7 +29,7 @@ _CHUNK = 8 * 2**20
 
 
 @dataclass(frozen=True)
-class RemotePlace:
+class RemoteLocation:
     """A directory of a PyArrow file system; `uri` names it in messages and on the host's cache."""
 
     filesystem: fs.FileSystem

@@ -15,10 +15,10 @@ from matchwood.storage.arrays import check_array, map_array
 from matchwood.storage.current import read_current
 from matchwood.storage.damage import damaged, explained
 from matchwood.storage.entries import PartEntry
+from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.manifest import MANIFEST_LIMIT, Manifest, manifest_checksum, read_manifest
 from matchwood.storage.naming import MANIFEST, version_name, version_number
-from matchwood.storage.part import Part
-from matchwood.storage.place import Path, Place, place_of
+from matchwood.storage.part import SavedPart
 
 if TYPE_CHECKING:
     from matchwood.storage.staging import Staging
@@ -33,7 +33,7 @@ class Snapshot:
 
     version: int
     header: Mapping[str, Any]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, SavedPart]
     sizes: Mapping[str, int] = field(default_factory=dict)
     """The bytes of each part's arrays."""
 
@@ -47,15 +47,15 @@ class Snapshot:
 
     @property
     def _entries(self) -> Mapping[str, PartEntry]:
-        assert isinstance(self.parts, _Parts), "only a version that was loaded knows its files"
+        assert isinstance(self.parts, _MappedParts), "only a version that was loaded knows its files"
         return self.parts.entries
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedManifest:
     """A manifest that has been checked, and where it lies."""
 
-    place: Place
+    place: Location
     manifest: Manifest
     seal: str
 
@@ -71,17 +71,17 @@ def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapsh
     """
     if verify not in VERIFY:
         raise InvalidArgument(f"verify must be one of {', '.join(VERIFY)} (got {verify!r})")
-    place = place_of(path)
+    place = location_of(path)
     with explained(f"read the snapshot at {place}"):
         opened = open_manifest(place, version)
         check_sizes(opened)
         if verify == "full" or (place.is_local and opened.manifest.bytes <= VERIFY_LIMIT):
             check_contents(opened)
     sizes = {name: part.bytes for name, part in opened.manifest.parts.items()}
-    return Snapshot(opened.manifest.version, opened.manifest.header, _Parts(opened), sizes)
+    return Snapshot(opened.manifest.version, opened.manifest.header, _MappedParts(opened), sizes)
 
 
-def open_manifest(place: Place, version: int | None) -> Opened:
+def open_manifest(place: Location, version: int | None) -> OpenedManifest:
     """The manifest of a version, or of the current one, tied to CURRENT by its checksum."""
     current = read_current(place) if version is None else None
     number = current.version if current else _existing(place, version)
@@ -95,10 +95,10 @@ def open_manifest(place: Place, version: int | None) -> Opened:
     manifest = read_manifest(data, file)
     if manifest.version != number or (current and current.seal != manifest_checksum(data)):
         raise damaged(file, "is not the manifest of this version")
-    return Opened(place, manifest, manifest_checksum(data))
+    return OpenedManifest(place, manifest, manifest_checksum(data))
 
 
-def _existing(place: Place, version: Any) -> int:
+def _existing(place: Location, version: Any) -> int:
     if not isinstance(version, int) or isinstance(version, bool):
         raise InvalidArgument(f"a version is a whole number (got {version!r})")
     found = version_numbers(place)
@@ -107,7 +107,7 @@ def _existing(place: Place, version: Any) -> int:
     return version
 
 
-def version_numbers(place: Place) -> list[int]:
+def version_numbers(place: Location) -> list[int]:
     """Versions by number; directories without a manifest are saves that are not finished, or never were."""
     try:
         numbers = sorted(number for name in place.names() if (number := version_number(name)))
@@ -116,14 +116,14 @@ def version_numbers(place: Place) -> list[int]:
     return [number for number in numbers if _has_manifest(place, number)]
 
 
-def _has_manifest(place: Place, number: int) -> bool:
+def _has_manifest(place: Location, number: int) -> bool:
     try:
         return MANIFEST in place.files(version_name(number))
     except OSError:
         return False
 
 
-def check_sizes(opened: Opened) -> None:
+def check_sizes(opened: OpenedManifest) -> None:
     where = version_name(opened.manifest.version)
     try:
         found = opened.place.files(where)
@@ -136,26 +136,26 @@ def check_sizes(opened: Opened) -> None:
             raise damaged(f"{opened.place}/{where}/{file}", f"has {found[file]} bytes where the manifest says {size}")
 
 
-def check_contents(opened: Opened) -> None:
+def check_contents(opened: OpenedManifest) -> None:
     for name, part in opened.manifest.parts.items():
         directory = opened.directory(name)
         for entry in part.arrays.values():
             check_array(f"{directory}/{entry.file}", entry)
 
 
-class _Parts(Mapping[str, Part]):
+class _MappedParts(Mapping[str, SavedPart]):
     """Parts by name, mapped when they are looked at."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: OpenedManifest) -> None:
         self._opened = opened
         self.entries = opened.manifest.parts
 
-    def __getitem__(self, name: str) -> Part:
+    def __getitem__(self, name: str) -> SavedPart:
         entry = self._opened.manifest.parts[name]
         with explained(f"read part {name!r} of the snapshot at {self._opened.place}"):
             directory = self._opened.directory(name)
             arrays = {key: map_array(f"{directory}/{array.file}", array) for key, array in entry.arrays.items()}
-        return Part(entry.header, arrays)
+        return SavedPart(entry.header, arrays)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._opened.manifest.parts)

@@ -21,6 +21,7 @@ from matchwood.storage.checksum import octets
 from matchwood.storage.current import current_bytes, read_current
 from matchwood.storage.damage import damaged, explained
 from matchwood.storage.entries import ArrayEntry, PartEntry, part_entry
+from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.manifest import Manifest, manifest_bytes, manifest_checksum
 from matchwood.storage.naming import (
     CURRENT,
@@ -31,8 +32,7 @@ from matchwood.storage.naming import (
     version_name,
     version_number,
 )
-from matchwood.storage.part import Part
-from matchwood.storage.place import Path, Place, place_of
+from matchwood.storage.part import SavedPart
 from matchwood.storage.strictjson import encoded
 
 
@@ -40,7 +40,7 @@ class Overtaken(MatchwoodError):
     """Another writer has published first: begin again from what is current now."""
 
 
-def save(path: Path, parts: Mapping[str, Part], header: Mapping[str, Any]) -> int:
+def save(path: Path, parts: Mapping[str, SavedPart], header: Mapping[str, Any]) -> int:
     """Publish a new version with these parts; returns its number."""
     with begin(path) as staging:
         return staging.publish([staging.write_part(name, part) for name, part in parts.items()], header)
@@ -48,7 +48,7 @@ def save(path: Path, parts: Mapping[str, Part], header: Mapping[str, Any]) -> in
 
 def begin(path: Path) -> Staging:
     """Claim the next version number at a path; nothing is visible to readers before `publish`."""
-    place = place_of(path)
+    place = location_of(path)
     with explained(f"save a snapshot to {place}"):
         number = _next_number(place)
         while not place.claim(version_name(number)):
@@ -56,7 +56,7 @@ def begin(path: Path) -> Staging:
     return Staging(place, number)
 
 
-def _next_number(place: Place) -> int:
+def _next_number(place: Location) -> int:
     try:
         taken = [version_number(name) or 0 for name in place.names()]
     except FileNotFoundError:
@@ -68,10 +68,10 @@ def _next_number(place: Place) -> int:
 class Staging:
     """A claimed version. Pickled, it lets other processes write parts; as a context, it aborts on an error."""
 
-    place: Place
+    place: Location
     version: int
 
-    def write_part(self, name: str, part: Part) -> dict[str, Any]:
+    def write_part(self, name: str, part: SavedPart) -> dict[str, Any]:
         """Write one part's arrays; returns a small JSON-able description for `publish`.
 
         A part may be written again, by a retried task for instance: only the description that is published counts.
@@ -137,7 +137,7 @@ class Staging:
     def _directory(self) -> str:
         return version_name(self.version)
 
-    def _write_arrays(self, directory: str, part: Part) -> dict[str, ArrayEntry]:
+    def _write_arrays(self, directory: str, part: SavedPart) -> dict[str, ArrayEntry]:
         entries: dict[str, ArrayEntry] = {}
         for position, (name, value) in enumerate(part.arrays.items()):
             check_name("an array", name)

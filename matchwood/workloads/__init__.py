@@ -9,7 +9,77 @@ generator by its name; `rules_on_spark(spark, name, …)` lets Spark's executors
 are too large for one process.
 """
 
-from matchwood.workloads.base import Events, Rules, Workload
-from matchwood.workloads.catalogue import GENERATORS, generate, rules_on_spark
+from __future__ import annotations
 
-__all__ = ["GENERATORS", "Events", "Rules", "Workload", "generate", "rules_on_spark"]
+from matchwood.workloads.abegen import abegen
+from matchwood.workloads.abegen_settings import AbeSettings
+from matchwood.workloads.ads import ads
+from matchwood.workloads.ads_arbitrary import ads_arbitrary
+from matchwood.workloads.begen import begen
+from matchwood.workloads.begen_settings import EXPRESSIVENESS
+from matchwood.workloads.catalogue import GENERATORS, generate, rules_block, rules_on_spark, settings_of
+from matchwood.workloads.contracts import contracts
+from matchwood.workloads.hem import SPAN, Intervals, hem
+from matchwood.workloads.qgrams import most_names, qgrams
+from matchwood.workloads.query_logs import query_logs
+from matchwood.workloads.shared.base import (
+    AT_LEAST,
+    AT_MOST,
+    BETWEEN,
+    EQUAL,
+    GREATER,
+    IN,
+    LESS,
+    NOT_EQUAL,
+    NOT_IN,
+    WEAK_NOT_IN,
+    Events,
+    Rules,
+    Workload,
+)
+from matchwood.workloads.shared.blocks import BLOCK, blocks_of
+from matchwood.workloads.shared.brute import hits
+from matchwood.workloads.shared.draws import offsets_of, pair_hashes, repeated, row_sums
+from matchwood.workloads.shared.on_spark import made_on_spark
+
+__all__ = [
+    "AT_LEAST",
+    "AT_MOST",
+    "BETWEEN",
+    "BLOCK",
+    "EQUAL",
+    "EXPRESSIVENESS",
+    "GENERATORS",
+    "GREATER",
+    "IN",
+    "LESS",
+    "NOT_EQUAL",
+    "NOT_IN",
+    "SPAN",
+    "WEAK_NOT_IN",
+    "AbeSettings",
+    "Events",
+    "Intervals",
+    "Rules",
+    "Workload",
+    "abegen",
+    "ads",
+    "ads_arbitrary",
+    "begen",
+    "blocks_of",
+    "contracts",
+    "generate",
+    "hem",
+    "hits",
+    "made_on_spark",
+    "most_names",
+    "offsets_of",
+    "pair_hashes",
+    "qgrams",
+    "query_logs",
+    "repeated",
+    "row_sums",
+    "rules_block",
+    "rules_on_spark",
+    "settings_of",
+]

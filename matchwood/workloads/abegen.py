@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
 from matchwood.workloads.abegen_settings import AbeSettings, checked
-from matchwood.workloads.arbitrary import arbitrary_workload, joined_trees, zipf_ranks
-from matchwood.workloads.base import (
+from matchwood.workloads.shared.arbitrary import arbitrary_workload, joined_trees, zipf_ranks
+from matchwood.workloads.shared.base import (
     AT_LEAST,
     AT_MOST,
     BETWEEN,
@@ -41,11 +41,11 @@ from matchwood.workloads.base import (
     Rules,
     Workload,
 )
-from matchwood.workloads.blocks import Block, blocks_of, pilot_block
-from matchwood.workloads.brute import hits
-from matchwood.workloads.draws import offsets_of, weighted, zipf_weights
-from matchwood.workloads.sessions import distinct_events
-from matchwood.workloads.trees import AND, NOT, OR, XOR, Trees
+from matchwood.workloads.shared.blocks import Block, blocks_of, pilot_block
+from matchwood.workloads.shared.brute import hits
+from matchwood.workloads.shared.draws import offsets_of, weighted, zipf_weights
+from matchwood.workloads.shared.sessions import distinct_events
+from matchwood.workloads.shared.trees import AND, NOT, OR, XOR, Trees
 
 _POOL_DECAY = 2.29
 _OPERATORS = np.array([EQUAL, IN, BETWEEN, LESS, AT_MOST, GREATER, AT_LEAST, NOT_EQUAL, NOT_IN], dtype=np.int8)

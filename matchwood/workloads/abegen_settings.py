@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.trees import JUNCTIONS
+from matchwood.workloads.shared.trees import JUNCTIONS
 
 MOST_PREDICATES = 200_000_000
 """Predicates of all rules together, beyond which the columns of a workload would not fit into memory."""

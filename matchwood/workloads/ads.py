@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import NO_EVENTS, Rules, Workload, joined_rules
-from matchwood.workloads.blocks import Block, blocks_of, pilot_block
-from matchwood.workloads.draws import distinct, offsets_of, row_sums, zipf_weights
-from matchwood.workloads.pool import Pool, coverage, draw_pool, pool_constants
-from matchwood.workloads.sessions import distinct_events, session_attributes
+from matchwood.workloads.shared.base import NO_EVENTS, Rules, Workload, joined_rules
+from matchwood.workloads.shared.blocks import Block, blocks_of, pilot_block
+from matchwood.workloads.shared.draws import distinct, offsets_of, row_sums, zipf_weights
+from matchwood.workloads.shared.pool import Pool, coverage, draw_pool, pool_constants
+from matchwood.workloads.shared.sessions import distinct_events, session_attributes
 
 LARGEST_RULE = 56
 _SIZE_SIGMA = 0.55
@@ -61,7 +61,7 @@ class AdsSettings:
         return np.random.default_rng([self.seed, stream])
 
 
-class Choice(NamedTuple):
+class ChosenPredicates(NamedTuple):
     """Which predicates of the pool each rule has, ordered by attribute."""
 
     offsets: Integers
@@ -117,7 +117,7 @@ def checked(settings: Chosen) -> Chosen:
     return settings
 
 
-def _choice(settings: AdsSettings, pool: Pool, block: Block) -> Choice:
+def _choice(settings: AdsSettings, pool: Pool, block: Block) -> ChosenPredicates:
     random = block.random(settings.seed, 1)
     largest = min(LARGEST_RULE, settings.dimensions)
     return choose(random, settings.weights, pool, rule_sizes(random, settings.rule_size, block.count, largest))
@@ -130,15 +130,17 @@ def rule_sizes(random: np.random.Generator, mean: float, count: int, largest: in
     return np.clip(sizes, 1, largest)
 
 
-def choose(random: np.random.Generator, weights: NDArray[np.float64], pool: Pool, sizes: Integers) -> Choice:
+def choose(random: np.random.Generator, weights: NDArray[np.float64], pool: Pool, sizes: Integers) -> ChosenPredicates:
     """Different attributes, and then members of their pools, are drawn by popularity."""
     offsets, attributes = distinct(random, weights, sizes)
     available = np.diff(pool.offsets)[attributes]
     ranks = np.floor((available + 1.0) ** random.random(len(attributes))) - 1  # Zipf with exponent 1, by its inverse
-    return Choice(offsets, attributes, pool.offsets[attributes] + np.minimum(ranks.astype(np.int64), available - 1))
+    return ChosenPredicates(
+        offsets, attributes, pool.offsets[attributes] + np.minimum(ranks.astype(np.int64), available - 1)
+    )
 
 
-def _factor(settings: AdsSettings, pool: Pool, choice: Choice) -> float:
+def _factor(settings: AdsSettings, pool: Pool, choice: ChosenPredicates) -> float:
     """The factor at which the expected matching probability of the first rules is the wanted one."""
     count = min(len(choice.offsets) - 1, _PILOT_RULES)
     offsets, members = choice.offsets[: count + 1], choice.members[: choice.offsets[count]]
@@ -171,7 +173,7 @@ def _completeness(settings: AdsSettings, offsets: Integers, attributes: NDArray[
     return share / _PILOT_EVENTS
 
 
-def _rules(pool: Pool, choice: Choice, factor: float) -> Rules:
+def _rules(pool: Pool, choice: ChosenPredicates, factor: float) -> Rules:
     """The constants of each member are computed once, then copied to the rules that have it."""
     starts, constants = pool_constants(pool, np.arange(len(pool.operators)), factor)
     lengths = np.diff(starts)[choice.members]

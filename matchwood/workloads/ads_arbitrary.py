@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
 from matchwood.workloads.ads import FACTORS, AdsSettings, checked, choose, pool_of
-from matchwood.workloads.ads_shapes import ALPHA, Shapes, draw_shapes
-from matchwood.workloads.arbitrary import arbitrary_workload, joined_trees, zipf_ranks
-from matchwood.workloads.base import NO_EVENTS, Rules, Workload
-from matchwood.workloads.blocks import Block, blocks_of, pilot_block
-from matchwood.workloads.draws import offsets_of
-from matchwood.workloads.pool import Pool, coverage, pool_constants
-from matchwood.workloads.sessions import distinct_events, session_attributes
-from matchwood.workloads.trees import FALSE, TRUE, UNKNOWN, Trees, restricted, truth
+from matchwood.workloads.ads_shapes import ALPHA, RuleShapes, draw_shapes
+from matchwood.workloads.shared.arbitrary import arbitrary_workload, joined_trees, zipf_ranks
+from matchwood.workloads.shared.base import NO_EVENTS, Rules, Workload
+from matchwood.workloads.shared.blocks import Block, blocks_of, pilot_block
+from matchwood.workloads.shared.draws import offsets_of
+from matchwood.workloads.shared.pool import Pool, coverage, pool_constants
+from matchwood.workloads.shared.sessions import distinct_events, session_attributes
+from matchwood.workloads.shared.trees import FALSE, TRUE, UNKNOWN, Trees, restricted, truth
 
 _PILOT_RULES, _PILOT_EVENTS = 20_000, 128
 _ROUNDS = 16
@@ -103,7 +103,7 @@ def _trees(settings: AdsTreeSettings, pool: Pool, block: Block) -> tuple[Trees, 
     )
 
 
-def _children(shapes: Shapes, starts: Integers, members: Integers, predicates: int) -> tuple[Integers, Integers]:
+def _children(shapes: RuleShapes, starts: Integers, members: Integers, predicates: int) -> tuple[Integers, Integers]:
     """Of each inner node its predicates, then the node below it."""
     lengths = shapes.direct + (shapes.below >= 0)
     offsets = offsets_of(lengths)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.workloads.ads import LARGEST_RULE, rule_sizes
-from matchwood.workloads.arbitrary import zipf_ranks
-from matchwood.workloads.draws import offsets_of, weighted
-from matchwood.workloads.trees import AND, NOT, OR, XNOR, XOR
+from matchwood.workloads.shared.arbitrary import zipf_ranks
+from matchwood.workloads.shared.draws import offsets_of, weighted
+from matchwood.workloads.shared.trees import AND, NOT, OR, XNOR, XOR
 
 DEEPEST = 9
 _DEEPER = 0.6
@@ -32,7 +32,7 @@ ALPHA = 0.6
 Integers = NDArray[np.int64]
 
 
-class Shapes(NamedTuple):
+class RuleShapes(NamedTuple):
     """All inner nodes, level by level: those of level k + 2 are levels[k] : levels[k + 1].
 
     Node n joins `direct[n]` predicates and, where below[n] is not -1, the inner node below[n]. Rule r is the inner node
@@ -47,7 +47,7 @@ class Shapes(NamedTuple):
 
 
 class _Columns:
-    """The columns of `Shapes` as they grow from level 2 up, and the size of each node."""
+    """The columns of `RuleShapes` as they grow from level 2 up, and the size of each node."""
 
     def __init__(self) -> None:
         self.junctions, self.direct, self.below = np.zeros(0, np.int8), np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -66,7 +66,7 @@ class _Columns:
         return np.where(nodes >= 0, self.sizes[nodes], 0) if len(self.sizes) else np.zeros(len(nodes), np.int64)
 
 
-def draw_shapes(random: np.random.Generator, count: int, mean_size: float) -> Shapes:
+def draw_shapes(random: np.random.Generator, count: int, mean_size: float) -> RuleShapes:
     """The shapes of `count` rules with `mean_size` predicates on average."""
     sizes = rule_sizes(random, mean_size, count, LARGEST_RULE)
     depths = _depths(random, sizes)
@@ -81,7 +81,7 @@ def draw_shapes(random: np.random.Generator, count: int, mean_size: float) -> Sh
         members = max(1, int(np.sum(depths == level + 1)) // _POOL_SHARING)
         pools = (_pool(random, columns, 0, members, pools[1]), _pool(random, columns, 1, members, pools[0]))
         counts.append(len(columns.sizes) - before)
-    return Shapes(columns.junctions, columns.direct, columns.below, offsets_of(np.array(counts, np.int64)), root)
+    return RuleShapes(columns.junctions, columns.direct, columns.below, offsets_of(np.array(counts, np.int64)), root)
 
 
 def _depths(random: np.random.Generator, sizes: Integers) -> Integers:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import places_in
+from matchwood.core import places_in
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import Events
-from matchwood.workloads.draws import distinct, offsets_of, pair_hashes, repeated, row_sums, weighted
+from matchwood.workloads.shared.base import Events
+from matchwood.workloads.shared.draws import distinct, offsets_of, pair_hashes, repeated, row_sums, weighted
 
 NOISE = 2
 """Pairs that an event has beside those of its base."""

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import EQUAL, NO_EVENTS, Events, Rules, Workload, joined_rules
 from matchwood.workloads.bases import Bases, derive, draw_bases, noisy_events
-from matchwood.workloads.begen_settings import EXPRESSIVENESS, Settings, checked
-from matchwood.workloads.blocks import Block, blocks_of, pilot_block
-from matchwood.workloads.brute import dense_event, matched
+from matchwood.workloads.begen_settings import EXPRESSIVENESS, BegenSettings, checked
+from matchwood.workloads.shared.base import EQUAL, NO_EVENTS, Events, Rules, Workload, joined_rules
+from matchwood.workloads.shared.blocks import Block, blocks_of, pilot_block
+from matchwood.workloads.shared.brute import dense_event, matched
 from matchwood.workloads.widen import widened
 
 _PILOT_PREDICATES, _PILOT_EVENTS = 140_000, 150
@@ -38,26 +38,26 @@ _BARREN = 100
 
 
 def begen(**settings: Any) -> Workload:
-    """A workload with the given `Settings`, the others as in the paper.
+    """A workload with the given `BegenSettings`, the others as in the paper.
 
     >>> work = begen(rules=1_000, events=5, seed=1)
     >>> work.rules.count, work.events.count, len(work.rules_text())
     (1000, 5, 1000)
     """
-    chosen = checked(Settings(**settings))
+    chosen = checked(BegenSettings(**settings))
     plan = _planned(chosen)
     rules = joined_rules([_rules(chosen, plan, block)[0] for block in blocks_of(chosen.rules)])
     parameters = {**asdict(chosen), "equality": chosen.equality_share, "size_spread": plan.spread}
     return Workload("begen", chosen.dimensions, rules, _events(chosen, plan)[0], parameters)
 
 
-def begen_block(settings: Settings, block: Block) -> Workload:
+def begen_block(settings: BegenSettings, block: Block) -> Workload:
     """The rules of one block."""
     rules, _ = _rules(settings, _planned(settings), block)
     return Workload("begen", settings.dimensions, rules, NO_EVENTS)
 
 
-class _Plan(NamedTuple):
+class _BegenPlan(NamedTuple):
     """What all rules and events follow: bases, of which the first `with_rules` have rules, `family` of them each but
     for the last one; the share of rules that an event matches through its base; how far sizes may be off their mean."""
 
@@ -69,12 +69,12 @@ class _Plan(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _planned(settings: Settings) -> _Plan:
+def _planned(settings: BegenSettings) -> _BegenPlan:
     spread, accidents = _calibrated(settings)
     return _plan(settings, (settings.matching - accidents) / (1 - accidents), spread)
 
 
-def _calibrated(settings: Settings) -> tuple[int, float]:
+def _calibrated(settings: BegenSettings) -> tuple[int, float]:
     """How far the sizes of rules may lie from their mean, and the probability of accidental matches then."""
     rates = _accidents(settings, settings.base_size) / settings.matching
     if rates[-1] <= _GOOD:
@@ -89,7 +89,7 @@ def _calibrated(settings: Settings) -> tuple[int, float]:
     return spread, accidents
 
 
-def _accidents(settings: Settings, spread: int) -> NDArray[np.float64]:
+def _accidents(settings: BegenSettings, spread: int) -> NDArray[np.float64]:
     """The probability that a rule matches an event of another base, for rules at most 0, 1, 2, … off the mean size."""
     count = min(settings.rules, int(_PILOT_PREDICATES / settings.rule_size))
     pilot = replace(settings, rules=count, events=_PILOT_EVENTS, seed=settings.seed + 2**40)
@@ -108,17 +108,17 @@ def _accidents(settings: Settings, spread: int) -> NDArray[np.float64]:
     return np.where(np.cumsum(looked_at) > 0, rates, 1.0 if len(np.unique(base_of_rule)) > 1 else 0.0)
 
 
-def _plan(settings: Settings, planted: float, spread: int) -> _Plan:
+def _plan(settings: BegenSettings, planted: float, spread: int) -> _BegenPlan:
     """Bases such that an event matches, on average, the share `planted` of the rules through its base."""
     family = math.ceil(planted * settings.rules - 1e-9)
     with_rules = math.ceil(settings.rules / family)
     bases = draw_bases(
         settings.random(0), settings.weights, settings.base_size, with_rules + _BARREN, settings.cardinality
     )
-    return _Plan(bases, family, with_rules, planted, spread)
+    return _BegenPlan(bases, family, with_rules, planted, spread)
 
 
-def _events(settings: Settings, plan: _Plan) -> tuple[Events, NDArray[np.int64]]:
+def _events(settings: BegenSettings, plan: _BegenPlan) -> tuple[Events, NDArray[np.int64]]:
     """Events, and the base that each fulfils.
 
     The last base has fewer rules than the others, so no event fulfils it. When a family cannot be small enough, some
@@ -132,7 +132,7 @@ def _events(settings: Settings, plan: _Plan) -> tuple[Events, NDArray[np.int64]]
     return noisy_events(random, plan.bases, base_of_event, settings.weights, settings.cardinality), base_of_event
 
 
-def _rules(settings: Settings, plan: _Plan, block: Block) -> tuple[Rules, NDArray[np.int64]]:
+def _rules(settings: BegenSettings, plan: _BegenPlan, block: Block) -> tuple[Rules, NDArray[np.int64]]:
     """The rules of a block, and the base of each: every block has its share of every family."""
     base_of_rule = block.dealt(settings.rules) // plan.family
     block.random(settings.seed, 1).shuffle(base_of_rule)

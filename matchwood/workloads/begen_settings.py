@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import AT_LEAST, AT_MOST, BETWEEN, GREATER, IN, LESS, NOT_EQUAL, NOT_IN
 from matchwood.workloads.bases import NOISE
-from matchwood.workloads.draws import zipf_weights
+from matchwood.workloads.shared.base import AT_LEAST, AT_MOST, BETWEEN, GREATER, IN, LESS, NOT_EQUAL, NOT_IN
+from matchwood.workloads.shared.draws import zipf_weights
 
 EXPRESSIVENESS: dict[str, tuple[int, ...]] = {
     "minimum": (),
@@ -26,7 +26,7 @@ DISTRIBUTIONS = {"uniform": 0.0, "zipf": 2.0}
 
 
 @dataclass(frozen=True)
-class Settings:
+class BegenSettings:
     """Table III's rows, with the defaults of its first column; `exponent` is Zipf's where that of 2 is not wanted."""
 
     rules: int = 1_000_000
@@ -61,7 +61,7 @@ class Settings:
         return np.random.default_rng([self.seed, stream])
 
 
-def checked(settings: Settings) -> Settings:
+def checked(settings: BegenSettings) -> BegenSettings:
     faults = {
         f"distribution must be one of {', '.join(DISTRIBUTIONS)}": settings.distribution not in DISTRIBUTIONS,
         f"expressiveness must be one of {', '.join(EXPRESSIVENESS)}": settings.expressiveness not in EXPRESSIVENESS,

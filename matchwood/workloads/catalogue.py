@@ -16,21 +16,21 @@ from matchwood.workloads.abegen_settings import checked as checked_abegen
 from matchwood.workloads.ads import AdsSettings, ads, ads_block
 from matchwood.workloads.ads import checked as checked_ads
 from matchwood.workloads.ads_arbitrary import AdsTreeSettings, ads_arbitrary, ads_arbitrary_block, checked_trees
-from matchwood.workloads.base import Workload
 from matchwood.workloads.begen import begen, begen_block
-from matchwood.workloads.begen_settings import Settings as BegenSettings
+from matchwood.workloads.begen_settings import BegenSettings as BegenSettings
 from matchwood.workloads.begen_settings import checked as checked_begen
-from matchwood.workloads.blocks import Block, blocks_of
 from matchwood.workloads.contract_settings import ContractSettings
 from matchwood.workloads.contract_settings import checked as checked_contracts
 from matchwood.workloads.contracts import contracts, contracts_block
 from matchwood.workloads.hem import HemSettings, hem, hem_block
 from matchwood.workloads.hem import checked as checked_hem
-from matchwood.workloads.on_spark import made_on_spark
 from matchwood.workloads.qgrams import GramSettings, qgrams, qgrams_block
 from matchwood.workloads.qgrams import checked as checked_qgrams
 from matchwood.workloads.query_logs import LogSettings, query_logs, query_logs_block
 from matchwood.workloads.query_logs import checked as checked_query_logs
+from matchwood.workloads.shared.base import Workload
+from matchwood.workloads.shared.blocks import Block, blocks_of
+from matchwood.workloads.shared.on_spark import made_on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.workloads.arbitrary import arbitrary_workload
-from matchwood.workloads.base import EQUAL, IN, NO_EVENTS, WEAK_NOT_IN, Events, Rules, Workload
-from matchwood.workloads.blocks import Block, blocks_of
 from matchwood.workloads.contract_settings import ContractSettings, checked
-from matchwood.workloads.draws import offsets_of, pair_hashes, repeated, row_sums, weighted, zipf_weights
-from matchwood.workloads.trees import AND, OR, Trees
+from matchwood.workloads.shared.arbitrary import arbitrary_workload
+from matchwood.workloads.shared.base import EQUAL, IN, NO_EVENTS, WEAK_NOT_IN, Events, Rules, Workload
+from matchwood.workloads.shared.blocks import Block, blocks_of
+from matchwood.workloads.shared.draws import offsets_of, pair_hashes, repeated, row_sums, weighted, zipf_weights
+from matchwood.workloads.shared.trees import AND, OR, Trees
 
 SETS = 6
 """Sets of values that an attribute has."""
@@ -77,7 +77,7 @@ def contracts_block(settings: ContractSettings, block: Block) -> Workload:
     return arbitrary_workload(f"contracts {settings.form}", settings.dimensions, trees, NO_EVENTS, {})
 
 
-class _Parts(NamedTuple):
+class _ContractParts(NamedTuple):
     """All conjunctions or disjunctions, by rule: the rule of each, its number of predicates, and these as numbers;
     and the month of each rule."""
 
@@ -87,10 +87,10 @@ class _Parts(NamedTuple):
     months: Integers
 
 
-def _joined_parts(parts: Sequence[_Parts]) -> _Parts:
+def _joined_parts(parts: Sequence[_ContractParts]) -> _ContractParts:
     firsts = offsets_of(np.array([len(part.months) for part in parts]))[:-1]
     moved = [part._replace(owners=part.owners + first) for part, first in zip(parts, firsts, strict=True)]
-    return _Parts(*(np.concatenate(column) for column in zip(*moved, strict=True)))
+    return _ContractParts(*(np.concatenate(column) for column in zip(*moved, strict=True)))
 
 
 @lru_cache(maxsize=2)
@@ -101,9 +101,9 @@ def _planned(settings: ContractSettings) -> tuple[_Attributes, NDArray[np.bool_]
     return attributes, _sets(settings, attributes, breadth), breadth
 
 
-def _block_parts(settings: ContractSettings, attributes: _Attributes, block: Block) -> _Parts:
+def _block_parts(settings: ContractSettings, attributes: _Attributes, block: Block) -> _ContractParts:
     found = _parts(settings, attributes, block.count, block.random(settings.seed, 1))
-    return _Parts(*found, block.random(settings.seed, 4).integers(0, settings.months, block.count))
+    return _ContractParts(*found, block.random(settings.seed, 4).integers(0, settings.months, block.count))
 
 
 def _attributes(settings: ContractSettings) -> _Attributes:
@@ -222,7 +222,7 @@ def _matching(
     return float(np.mean(1 - np.multiply.reduceat(fails, rules)))
 
 
-def _trees(settings: ContractSettings, members: NDArray[np.bool_], drawn: _Parts) -> Trees:
+def _trees(settings: ContractSettings, members: NDArray[np.bool_], drawn: _ContractParts) -> Trees:
     """Predicates, then parts, then rules. The month is one more predicate of a conjunction, or one more disjunction."""
     owners, counts, predicates, months = drawn
     rules = len(months)

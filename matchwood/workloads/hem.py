@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import BETWEEN, Events, Rules, Workload
-from matchwood.workloads.blocks import Block, blocks_of
+from matchwood.workloads.shared.base import BETWEEN, Events, Rules, Workload
+from matchwood.workloads.shared.blocks import Block, blocks_of
 
 SPAN = 1_000_000
 LOW_OPERATORS, HIGH_OPERATORS = (">", ">="), ("<", "<=")
@@ -118,7 +118,7 @@ def checked(settings: HemSettings) -> HemSettings:
     return replace(settings, width=width)
 
 
-class _Plan(NamedTuple):
+class _HemPlan(NamedTuple):
     """The values of the events, and the rule around each of them with its lower ends."""
 
     values: NDArray[np.int64]
@@ -127,13 +127,13 @@ class _Plan(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _planned(settings: HemSettings) -> _Plan:
+def _planned(settings: HemSettings) -> _HemPlan:
     shape, span = (settings.events, settings.attributes), settings.span
     values = np.random.default_rng([settings.seed, 1]).integers(0, SPAN + 1, shape)
     around = np.random.default_rng([settings.seed, 3])
     planted = around.permutation(settings.rules)[: settings.events]
     shift = around.integers(1, span, shape) if span > 1 else np.ones(shape, np.int64)
-    return _Plan(values, planted, np.clip(values - shift, 0, SPAN - span))
+    return _HemPlan(values, planted, np.clip(values - shift, 0, SPAN - span))
 
 
 def _drawn(settings: HemSettings, block: Block) -> tuple[NDArray[np.int64], NDArray[np.int8]]:

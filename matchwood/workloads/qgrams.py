@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import EQUAL, NO_EVENTS, Events, Rules, Workload, joined_rules
-from matchwood.workloads.blocks import Block, blocks_of
-from matchwood.workloads.draws import offsets_of, row_sums
+from matchwood.workloads.shared.base import EQUAL, NO_EVENTS, Events, Rules, Workload, joined_rules
+from matchwood.workloads.shared.blocks import Block, blocks_of
+from matchwood.workloads.shared.draws import offsets_of, row_sums
 
 LETTERS = 27
 DIMENSIONS = LETTERS * LETTERS

@@ -9,18 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.workloads.base import (
-    AT_LEAST,
-    AT_MOST,
-    BETWEEN,
-    EQUAL,
-    GREATER,
-    IN,
-    LESS,
-    NOT_EQUAL,
-    NOT_IN,
-)
-from matchwood.workloads.draws import offsets_of
+from matchwood.workloads.shared.base import AT_LEAST, AT_MOST, BETWEEN, EQUAL, GREATER, IN, LESS, NOT_EQUAL, NOT_IN
+from matchwood.workloads.shared.draws import offsets_of
 
 Integers = NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import matchwood as mw
-from matchwood.engines.atree_view import NodeView
+from matchwood.engines.atree.draw import NodeView
 
 
 def tree_of(rules: Mapping[Any, str] | Iterable[str], **options: Any) -> mw.Index:

@@ -12,11 +12,12 @@ from atree_support import flat_rule, random_rule
 from numpy.typing import NDArray
 
 import matchwood as mw
-from matchwood.engines import ATree, atree_entry
-from matchwood.engines._atree_entry_kernels import enter
-from matchwood.engines._atree_height_kernels import measure_heights, order_by_height
-from matchwood.engines._atree_layout import AND, KIND_MASK, OR, STAMP, STEPS
-from matchwood.engines._views import read_only
+from matchwood.engines import ATree
+from matchwood.engines.atree.construction import insert as atree_entry
+from matchwood.engines.atree.construction._entry_kernels import enter
+from matchwood.engines.atree.construction._height_kernels import measure_heights, order_by_height
+from matchwood.engines.atree.layout import AND, KIND_MASK, OR, STAMP, STEPS
+from matchwood.engines.shared.views import read_only
 
 
 def forms_of(index: mw.Index) -> ATree:

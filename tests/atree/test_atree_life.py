@@ -11,7 +11,7 @@ from atree_support import flat_rule, random_event, random_rule, tree_of
 
 import matchwood as mw
 from matchwood.engines import ATree
-from matchwood.engines._atree_layout import ID_MASK
+from matchwood.engines.atree.layout import ID_MASK
 from tests.conftest import SOAK
 
 

@@ -12,7 +12,7 @@ from atree_support import flat_rule, p, random_event, random_rule
 
 import matchwood as mw
 from matchwood.engines import ATree
-from matchwood.engines._atree_layout import FAN, PARENTS
+from matchwood.engines.atree.layout import FAN, PARENTS
 from matchwood.errors import CorruptSnapshot
 
 

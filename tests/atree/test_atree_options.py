@@ -10,8 +10,8 @@ import pytest
 from atree_support import by_rule, p, random_event, random_rule, tree_of, true
 
 import matchwood as mw
-from matchwood.engines._atree_layout import ID_MASK, MOST_ASKED
-from matchwood.engines.atree_options import DEFAULTS
+from matchwood.engines.atree.layout import ID_MASK, MOST_ASKED
+from matchwood.engines.atree.options import DEFAULTS
 from matchwood.errors import InvalidArgument
 from tests.conftest import SOAK
 

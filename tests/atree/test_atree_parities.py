@@ -10,7 +10,7 @@ import pytest
 from atree_support import p, tree_of, true
 
 import matchwood as mw
-from matchwood.engines.atree_options import DEFAULTS
+from matchwood.engines.atree.options import DEFAULTS
 from tests.conftest import SOAK
 
 SWITCHES = [name for name, value in DEFAULTS.items() if isinstance(value, bool)]
@@ -111,8 +111,8 @@ def test_a_rule_that_cancels_may_come_and_go_and_leaves_nothing() -> None:
 
 def test_room_is_found_while_parities_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
     """The nodes that stand for what cancelled are none of the batch: room may run short between them."""
-    monkeypatch.setattr("matchwood.engines.atree_entry._LEAST_ROOM", 1)
-    monkeypatch.setattr("matchwood.engines.atree_entry._LINKS", 1)
+    monkeypatch.setattr("matchwood.engines.atree.construction.insert._LEAST_ROOM", 1)
+    monkeypatch.setattr("matchwood.engines.atree.construction.insert._LINKS", 1)
     rng = random.Random(5)
     rules = {}
     for number in range(120):

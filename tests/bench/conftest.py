@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from matchwood.bench import parse, ranges
+from matchwood.bench.own import parse, ranges
 from matchwood.bench.registry import EXPERIMENTS, SMOKE
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from matchwood.bench import atree, atree_cells
-from matchwood.bench.atree_deletion import RULES
-from matchwood.bench.atree_plan import OWN, SIZES, SWEEPS, VARIANTS, swept_cases
-from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.papers.atree import cells as atree_cells
+from matchwood.bench.papers.atree import experiment as atree
+from matchwood.bench.papers.atree.deletion import RULES
+from matchwood.bench.papers.atree.plan import OWN, SIZES, SWEEPS, VARIANTS, swept_cases
 from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.engines import ATree
 from matchwood.index import Index
@@ -97,6 +98,8 @@ def test_a_lost_hit_fails_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_other_hits_of_later_events_fail_a_workload() -> None:
     some, others = pa.table({"event": [1, 2], "rule": [3, 4]}), pa.table({"event": [1, 2], "rule": [3, 5]})
-    atree.check_agreement([atree_cells.Cell({"engine": "a"}, some), atree_cells.Cell({"engine": "b"}, some)])
+    atree.check_agreement([atree_cells.TreeCell({"engine": "a"}, some), atree_cells.TreeCell({"engine": "b"}, some)])
     with pytest.raises(WrongAnswer, match="b has 2 hits, a others"):
-        atree.check_agreement([atree_cells.Cell({"engine": "a"}, some), atree_cells.Cell({"engine": "b"}, others)])
+        atree.check_agreement(
+            [atree_cells.TreeCell({"engine": "a"}, some), atree_cells.TreeCell({"engine": "b"}, others)]
+        )

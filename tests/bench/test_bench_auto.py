@@ -10,20 +10,21 @@ from typing import Any
 
 import pytest
 
-from matchwood.bench import auto, auto_fit
-from matchwood.bench.auto_grid import FRESH, GRID
-from matchwood.bench.auto_plan import cells, fresh_cells, table_cells
-from matchwood.bench.auto_trees import encoded_trees
-from matchwood.bench.boxed import Ended, boxed
-from matchwood.bench.frame import chosen
-from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.auto import experiment as auto
+from matchwood.bench.auto import fit as auto_fit
+from matchwood.bench.auto.grid import FRESH, GRID
+from matchwood.bench.auto.plan import cells, fresh_cells, table_cells
+from matchwood.bench.auto.trees import encoded_trees
+from matchwood.bench.frame.boxed import Ended, boxed
+from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.frame.parts import chosen
+from matchwood.bench.frame.setup import insert_all
 from matchwood.bench.registry import experiment
-from matchwood.bench.setup import insert_all
 from matchwood.choosing.model import read_model
 from matchwood.engines import ATree, engine_names
 from matchwood.errors import InvalidArgument
 from matchwood.index import Index
-from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.matching.engine_matcher import EngineMatcher
 from matchwood.workloads.contracts import contracts
 
 
@@ -67,7 +68,7 @@ def test_expressions_are_read_once_and_are_what_each_index_makes_of_them() -> No
         index = Index(engine)
         insert_all(index, workload.rules_text())
         matcher = index._matcher
-        assert isinstance(matcher, CompiledMatcher)
+        assert isinstance(matcher, EngineMatcher)
         assert (side.store.live, side.forms.live) == (matcher.conjunctions.live, matcher.forms.live)
     assert trees.plain.forms.live > 0 == trees.clauses.forms.live
     with pytest.raises(WrongAnswer, match="event 0 has"):
@@ -116,7 +117,7 @@ def test_the_summary_is_over_all_cells_of_a_half() -> None:
 def test_weights_can_be_fitted_anew_by_one_command(tmp_path: Path) -> None:
     count = auto_fit.write_weights("smoke", tmp_path / "weights.json")
     written = json.loads((tmp_path / "weights.json").read_text())
-    assert (written["cells"], written["made_by"]) == (count, "python -m matchwood.bench.auto_fit smoke")
+    assert (written["cells"], written["made_by"]) == (count, "python -m matchwood.bench.auto.fit smoke")
     assert set(read_model(written).engines) == set(engine_names("conjunctions"))
 
 

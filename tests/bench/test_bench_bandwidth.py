@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from matchwood.bench import bandwidth
-from matchwood.bench.encoded_rules import encoded
+from matchwood.bench.frame.encoded_rules import encoded
+from matchwood.bench.own import bandwidth
 from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.engines import Workspace, engine_class
 from matchwood.workloads.begen import begen

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from matchwood.bench import betree, betree_changes, betree_find
-from matchwood.bench.betree_plan import AS_PUBLISHED, BASELINE, GAINS, PAPER, PROFILES, SIZES, VARIANTS, cases
-from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.papers.betree import changes as betree_changes
+from matchwood.bench.papers.betree import experiment as betree
+from matchwood.bench.papers.betree import find as betree_find
+from matchwood.bench.papers.betree.plan import AS_PUBLISHED, BASELINE, GAINS, PAPER, PROFILES, SIZES, VARIANTS, cases
 from matchwood.bench.registry import SCALES, SMOKE
-from matchwood.engines.betree import BETree
+from matchwood.engines.betree.engine import BETree
 from matchwood.engines.registry import engine_names
-from matchwood.indexing.find_query import SEMANTICS
+from matchwood.insight.find.query import SEMANTICS
 from matchwood.workloads.begen import begen
 
 

@@ -11,29 +11,30 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from matchwood.bench import (
-    access,
-    bandwidth,
-    core,
-    linting,
-    peer_engines,
-    peer_joins,
-    peers,
-    pstree_workloads,
-    ranges,
-    setup,
-    single,
-    spark,
+from matchwood.bench.frame import setup
+from matchwood.bench.frame.encoded_rules import encoded
+from matchwood.bench.frame.measure import (
+    MeasuredMatching,
+    Rounds,
+    WrongAnswer,
+    check_agreement,
+    measure_engine,
+    time_box,
 )
-from matchwood.bench.encoded_rules import encoded
-from matchwood.bench.measure import Measured, Rounds, WrongAnswer, check_agreement, measure_engine, time_box
-from matchwood.bench.setup import check_with_brute_force, check_with_oracle, insert_all, prepare, refuse_repeated
+from matchwood.bench.frame.setup import check_with_brute_force, check_with_oracle, insert_all, prepare, refuse_repeated
+from matchwood.bench.own import bandwidth, core, linting, ranges, single
+from matchwood.bench.papers.pst import access
+from matchwood.bench.papers.pst import workloads as pstree_workloads
+from matchwood.bench.peers import engines as peer_engines
+from matchwood.bench.peers import experiment as peers
+from matchwood.bench.peers import joins as peer_joins
+from matchwood.bench.spark import experiment as spark
 from matchwood.engines import Hits, engine_class
 from matchwood.engines.registry import engine_names
 from matchwood.index import Index
-from matchwood.workloads.base import Events, Workload
 from matchwood.workloads.begen import begen
-from matchwood.workloads.brute import hits as brute_force
+from matchwood.workloads.shared.base import Events, Workload
+from matchwood.workloads.shared.brute import hits as brute_force
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +98,11 @@ def test_agreement_is_about_hits_not_their_number(workload: Workload) -> None:
     with pytest.raises(WrongAnswer, match="the engines disagree: one has"):
         check_agreement({"one": right, "other": right._replace(checksum=right.checksum + 1)})
     with pytest.raises(WrongAnswer, match="one: no event matched any rule"):
-        check_agreement({"one": Measured(Rounds(5, 0, 1), 0, 0, 0)})
+        check_agreement({"one": MeasuredMatching(Rounds(5, 0, 1), 0, 0, 0)})
 
 
 def test_a_checksum_sees_which_event_has_which_hit() -> None:
-    from matchwood.bench.measure import _checksums
+    from matchwood.bench.frame.measure import _checksums
 
     units = np.array([1, 2, 3], np.int32)
     sums = {

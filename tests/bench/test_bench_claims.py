@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from matchwood.bench.figures import CLAIMS, FIGURES, MORE, PAPERS, Claim, upheld
-from matchwood.bench.frame import Part, Place
+from matchwood.bench.frame.parts import ExperimentPart, FigurePlace
 from matchwood.bench.registry import experiment
-from matchwood.cli import main
+from matchwood.bench.report.figures import CLAIMS, FIGURES, MORE, PAPERS, Claim, upheld
+from matchwood.commands.cli import main
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -37,7 +37,7 @@ def test_a_claim_that_is_not_run_is_found_out(name: str, claim: Claim, problem: 
 
 
 def test_a_claim_needs_all_its_values() -> None:
-    parts = [Part(f"x {x}", list, (Place("x", "x", x),), {"x": x, "seed": x}) for x in (1, 2)]
+    parts = [ExperimentPart(f"x {x}", list, (FigurePlace("x", "x", x),), {"x": x, "seed": x}) for x in (1, 2)]
     assert upheld(Claim("x", "Fig. 1", ("x",), (1, 2)), parts) is None
     assert upheld(Claim("x", "Fig. 1", ("x",), (1, 2, 3)), parts) == "x is never [3]"
     other = [parts[0], parts[1]._replace(settings={"x": 2, "rules": 5})]

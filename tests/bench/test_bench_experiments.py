@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from matchwood.bench import generating, ranges
-from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.frame.rounds import drawn
+from matchwood.bench.own import generating, ranges
 from matchwood.bench.registry import EXPERIMENTS, FIELDS, SCALES, SMOKE, experiment
-from matchwood.bench.rounds import drawn
 from matchwood.errors import InvalidArgument
 from matchwood.workloads.catalogue import GENERATORS, generate
 
@@ -129,7 +129,9 @@ def test_all_peers_have_rows_and_say_their_samples(results: dict[str, Any]) -> N
 
 
 def test_every_module_knows_every_scale() -> None:
-    from matchwood.bench import access, core, linting, peers, single
+    from matchwood.bench.own import core, linting, single
+    from matchwood.bench.papers.pst import access
+    from matchwood.bench.peers import experiment as peers
 
     assert set(access.SIZES) == {SMOKE, *SCALES}
     for table in (core.SIZES, single.RULES, single.EVENTS, ranges.RULES, linting.RULES, peers.RULES, peers.SQL_EVENTS):

@@ -11,10 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matchwood.bench import atree, betree, core, hem, kindex, pstree
-from matchwood.bench.figures import FIGURES, PAPERS
-from matchwood.bench.frame import TIME_BOXES, Part, Place, chosen, placed, run_parts
-from matchwood.bench.measure import (
+from matchwood.bench.frame.measure import (
     WrongAnswer,
     box_seconds,
     check_agreement,
@@ -22,22 +19,30 @@ from matchwood.bench.measure import (
     measure_engine,
     time_box,
 )
+from matchwood.bench.frame.parts import TIME_BOXES, ExperimentPart, FigurePlace, chosen, placed, run_parts
+from matchwood.bench.frame.setup import prepare
+from matchwood.bench.own import core
+from matchwood.bench.papers.atree import experiment as atree
+from matchwood.bench.papers.betree import experiment as betree
+from matchwood.bench.papers.hem import experiment as hem
+from matchwood.bench.papers.kindex import experiment as kindex
+from matchwood.bench.papers.pst import experiment as pstree
 from matchwood.bench.registry import EXPERIMENTS, SCALES, SMOKE, experiment
-from matchwood.bench.setup import prepare
-from matchwood.cli import main
+from matchwood.bench.report.figures import FIGURES, PAPERS
+from matchwood.commands.cli import main
 from matchwood.engines import Hits
 from matchwood.errors import InvalidArgument
 from matchwood.workloads.begen import begen
 
 
-def part(name: str, *places: Place) -> Part:
-    return Part(name, lambda: [{"engine": "scan", "workload": name, "box": box_seconds()}], places)
+def part(name: str, *places: FigurePlace) -> ExperimentPart:
+    return ExperimentPart(name, lambda: [{"engine": "scan", "workload": name, "box": box_seconds()}], places)
 
 
 PARTS = [
-    part("usual", Place("depth", "depth", 3), Place("alpha", "alpha", 0.6)),
-    part("depth 5", Place("depth", "depth", 5)),
-    part("alpha 1", Place("alpha", "alpha", 1.0)),
+    part("usual", FigurePlace("depth", "depth", 3), FigurePlace("alpha", "alpha", 0.6)),
+    part("depth 5", FigurePlace("depth", "depth", 5)),
+    part("alpha 1", FigurePlace("alpha", "alpha", 1.0)),
 ]
 
 
@@ -45,7 +50,7 @@ def test_only_picks_by_name_and_by_section() -> None:
     assert chosen(PARTS, None) == PARTS
     assert [each.name for each in chosen(PARTS, "depth")] == ["usual", "depth 5"]
     assert [each.name for each in chosen(PARTS, "alpha 1")] == ["alpha 1"]
-    assert [each.name for each in chosen([*PARTS, part("depth 50", Place("depth"))], "depth 5")] == ["depth 5"]
+    assert [each.name for each in chosen([*PARTS, part("depth 50", FigurePlace("depth"))], "depth 5")] == ["depth 5"]
     with pytest.raises(InvalidArgument, match=r"contains 'width' \(there are: 'usual', 'depth 5', 'alpha 1'\)"):
         chosen(PARTS, "width")
 
@@ -57,7 +62,7 @@ def test_rows_are_placed_and_run_inside_the_box() -> None:
     ]  # fmt: skip
     assert rows[0]["also"] == [["alpha", "alpha", 0.6]]
     assert "also" not in rows[1]
-    assert placed({"section": "own"}, [Place("depth")]) == {"section": "own"}
+    assert placed({"section": "own"}, [FigurePlace("depth")]) == {"section": "own"}
     assert box_seconds() == math.inf
 
 
@@ -144,9 +149,12 @@ def test_one_figure_can_be_repeated(
     monkeypatch.chdir(tmp_path)
     calls = ["first"]
 
-    def parts(scale: str) -> list[Part]:
+    def parts(scale: str) -> list[ExperimentPart]:
         row = {"engine": "scan", "us_per_event": 5.0, "checked": True}
-        return [Part(name, lambda name=name: [{**row, "workload": name, "call": calls[-1]}]) for name in ("a 1", "b 2")]
+        return [
+            ExperimentPart(name, lambda name=name: [{**row, "workload": name, "call": calls[-1]}])
+            for name in ("a 1", "b 2")
+        ]
 
     monkeypatch.setattr(core, "parts", parts)
     monkeypatch.setattr(core, "warm_up", lambda: None)

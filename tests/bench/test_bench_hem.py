@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matchwood.bench import hem as experiment
-from matchwood.bench import hem_cells
-from matchwood.bench.hem_plan import AS_PUBLISHED, GRIDS, OWN, PAPER, SIZES, SWEEPS, VARIANTS, cases
-from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.papers.hem import cells as hem_cells
+from matchwood.bench.papers.hem import experiment
+from matchwood.bench.papers.hem.plan import AS_PUBLISHED, GRIDS, OWN, PAPER, SIZES, SWEEPS, VARIANTS, cases
 from matchwood.bench.registry import SCALES, SMOKE
-from matchwood.bench.rivals.base import Rival
+from matchwood.bench.rivals.base import RivalMatcher
 from matchwood.bench.rivals.htree import HTree
 from matchwood.bench.rivals.rein import Rein
 from matchwood.bench.rivals.tama import Tama
@@ -33,7 +33,7 @@ def ends(attributes: int = 7, width: float = 0.3, rules: int = RULES) -> tuple[n
     return both[:, :, 0], both[:, :, 1], work.events.values.reshape(EVENTS, attributes)
 
 
-def matched(rival: Rival, values: np.ndarray) -> list[set[int]]:
+def matched(rival: RivalMatcher, values: np.ndarray) -> list[set[int]]:
     output = np.empty(len(rival.low) + 1, np.int32)
     return [set(output[: rival.match(row, output)].tolist()) for row in values]
 
@@ -45,7 +45,7 @@ def brute(low: np.ndarray, high: np.ndarray, values: np.ndarray, live: np.ndarra
 @pytest.mark.parametrize("kind", [Rein, Tama, HTree])
 @pytest.mark.parametrize(("attributes", "width"), [(1, 0.1), (3, 0.5), (7, 0.8)])
 def test_rivals_find_what_matches_through_insertions_and_deletions(
-    kind: type[Rival], attributes: int, width: float
+    kind: type[RivalMatcher], attributes: int, width: float
 ) -> None:
     low, high, values = ends(attributes, width)
     rival, live = kind(low, high, SPAN), np.zeros(RULES, np.bool_)
@@ -167,15 +167,15 @@ def test_every_scale_is_planned() -> None:
 
 def test_a_lost_or_invented_hit_is_refused() -> None:
     hits = [np.array([1, 2], np.int32)]
-    right, units = hem_cells.Cell({"engine": "a"}, hits), np.arange(5, dtype=np.int32)
+    right, units = hem_cells.IntervalCell({"engine": "a"}, hits), np.arange(5, dtype=np.int32)
     expected = [np.array([1, 2])]
     hem_cells.check_cells([right], expected, units)
     for found, exact in (([1], True), ([1, 2, 3], True), ([1, 3], False)):
-        other = hem_cells.Cell({"engine": "b"}, [np.array(found, np.int32)], exact)
+        other = hem_cells.IntervalCell({"engine": "b"}, [np.array(found, np.int32)], exact)
         with pytest.raises(WrongAnswer, match="b: event 0 has 2 hits"):
             hem_cells.check_cells([right, other], expected, units)
     with pytest.raises(WrongAnswer, match="a: event 0 has 1 hits"):
         hem_cells.check_cells([right], [np.array([1])], units)
-    approximate = hem_cells.Cell({"engine": "c"}, [np.array([1, 2, 4], np.int32)], False)
+    approximate = hem_cells.IntervalCell({"engine": "c"}, [np.array([1, 2, 4], np.int32)], False)
     hem_cells.check_cells([right, approximate], expected, units)
     assert approximate.row["false_positives_per_event"] == 1

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from matchwood.bench import kindex, kindex_ranking
-from matchwood.bench.kindex_encoded import encoded_contracts
-from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.papers.kindex import experiment as kindex
+from matchwood.bench.papers.kindex import ranking as kindex_ranking
+from matchwood.bench.papers.kindex.encoded import encoded_contracts
 from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.bench.rivals import vldb
 from matchwood.bench.rivals.vldb import ClauseScan
@@ -22,8 +23,8 @@ SMALL = {"rules": 600, "events": 12, "dimensions": 300, "event_size": 60, "seed"
 @pytest.fixture(scope="module")
 def rows() -> dict[str, list[dict[str, Any]]]:
     return {
-        "dnf": kindex.measure(kindex.Case("default", None, SMALL)),
-        "cnf": kindex.measure(kindex.Case("cnf", None, {**SMALL, "form": "cnf", "months": 2})),
+        "dnf": kindex.measure(kindex.ContractCase("default", None, SMALL)),
+        "cnf": kindex.measure(kindex.ContractCase("cnf", None, {**SMALL, "form": "cnf", "months": 2})),
     }
 
 
@@ -56,9 +57,9 @@ def test_every_scale_is_planned() -> None:
 @pytest.mark.parametrize("form", ["dnf", "cnf"])
 def test_codes_say_what_the_text_says(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {**SMALL, "form": form, "months": 2}
-    (from_text, *_) = kindex.measure(kindex.Case("text", None, settings))
+    (from_text, *_) = kindex.measure(kindex.ContractCase("text", None, settings))
     monkeypatch.setattr(kindex, "FROM_TEXT", 0)
-    (from_codes, *_) = kindex.measure(kindex.Case("codes", None, settings))
+    (from_codes, *_) = kindex.measure(kindex.ContractCase("codes", None, settings))
     workload = contracts(**settings)
     encoded = encoded_contracts(workload, form)
     index = Index("counting")
@@ -80,7 +81,7 @@ def test_a_rival_that_loses_hits_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(vldb.Propagation, "match", fewer)
     with pytest.raises(WrongAnswer, match="the engines disagree"):
-        kindex.measure(kindex.Case("default", None, SMALL))
+        kindex.measure(kindex.ContractCase("default", None, SMALL))
 
 
 def test_ranking_scores_less_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

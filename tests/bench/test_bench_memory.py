@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matchwood._arrays import Growable
-from matchwood.bench.encoded_rules import encoded
-from matchwood.bench.memory import bytes_of, bytes_of_index
+from matchwood.bench.frame.encoded_rules import encoded
+from matchwood.bench.frame.memory import bytes_of, bytes_of_index
 from matchwood.bench.rivals.htree import HTree
 from matchwood.bench.rivals.rein import Rein
 from matchwood.bench.rivals.tama import Tama
+from matchwood.core.arrays import Growable
 from matchwood.engines import ATree, engine_class
 from matchwood.engines.registry import engine_names
 from matchwood.index import Index

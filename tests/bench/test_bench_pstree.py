@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import matchwood as mw
-from matchwood.bench import pstree_intervals, pstree_spaces, pstree_workloads
-from matchwood.bench.encoded_rules import check, encoded
-from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.frame.encoded_rules import check, encoded
+from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.papers.pst import intervals as pstree_intervals
+from matchwood.bench.papers.pst import spaces as pstree_spaces
+from matchwood.bench.papers.pst import workloads as pstree_workloads
 from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.engines import engine_class
 from matchwood.engines.registry import engine_names

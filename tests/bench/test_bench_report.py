@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from matchwood.bench.axes import axis
-from matchwood.bench.charts import Bar, bar_chart
-from matchwood.bench.lines import Point, line_chart
-from matchwood.bench.measure import WrongAnswer
+from matchwood.bench.frame.measure import WrongAnswer
 from matchwood.bench.registry import EXPERIMENTS, Experiment, complete
-from matchwood.bench.sections import section_html, sections_of
-from matchwood.bench.tables import filled_columns, text_table, transposed
-from matchwood.cli import main
+from matchwood.bench.report.axes import axis
+from matchwood.bench.report.charts import Bar, bar_chart
+from matchwood.bench.report.lines import Point, line_chart
+from matchwood.bench.report.sections import section_html, sections_of
+from matchwood.bench.report.tables import filled_columns, text_table, transposed
+from matchwood.commands.cli import main
 
 ROWS = [{"engine": "scan", "us_per_event": 100.0, "note": None}, {"engine": "<b>", "us_per_event": 1.5, "more": 7}]
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import matchwood.bench
-from matchwood.bench import measure
-from matchwood.bench.measure import measure_engine, time_box, timed_codes, times
+from matchwood.bench.frame import measure
+from matchwood.bench.frame.measure import measure_engine, time_box, timed_codes, times
+from matchwood.bench.frame.rounds import BATCHES, LEAST_ROUNDS, PROBED, drawn, measure_rounds, warm_events
 from matchwood.bench.registry import EXPERIMENTS, SMOKE
-from matchwood.bench.rivals.base import Rival
+from matchwood.bench.rivals.base import RivalMatcher
 from matchwood.bench.rivals.vldb import ClauseScan, Propagation
-from matchwood.bench.rounds import BATCHES, LEAST_ROUNDS, PROBED, drawn, measure_rounds, warm_events
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import Structure, Workspace
 from matchwood.engines.base import Hits, Work
@@ -168,7 +168,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
         for name in ("match", "top"):
             if name in vars(kind) and not getattr(vars(kind)[name], "__isabstractmethod__", False):
                 monkeypatch.setattr(kind, name, _telling(watching, vars(kind)[name]))
-    for kind in _subclasses(Rival):
+    for kind in _subclasses(RivalMatcher):
         monkeypatch.setattr(kind, "match", _telling_values(watching, vars(kind)["match"]))
     return watching
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from matchwood.bench import sharing
-from matchwood.bench.processes import descendants, proportional_bytes
+from matchwood.bench.frame.processes import descendants, proportional_bytes
+from matchwood.bench.spark import sharing
 from tests.conftest import SOAK
 
 WAITING = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); input()'])"

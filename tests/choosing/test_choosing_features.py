@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from matchwood.bench.encoded_rules import encoded
+from matchwood.bench.frame.encoded_rules import encoded
 from matchwood.choosing.features import MOST_UNITS, features_of
-from matchwood.choosing.sample import MOST_EVENTS, EventSample, SampleHistory, joined, taken
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import ConjunctionStore
 from matchwood.index import Index
-from matchwood.indexing.compiled import CompiledMatcher
+from matchwood.matching.engine_matcher import EngineMatcher
+from matchwood.matching.event_sample import MOST_EVENTS, EventSample, SampleHistory, joined, taken
 from matchwood.workloads.begen import begen
 
 
 def store_of(index: Index) -> ConjunctionStore:
-    assert isinstance(index._matcher, CompiledMatcher)
+    assert isinstance(index._matcher, EngineMatcher)
     return index._matcher.conjunctions
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matchwood.choosing.choice import LEAST_GAIN, UNPROVEN_GAIN, Choice
+from matchwood.choosing.choice import LEAST_GAIN, UNPROVEN_GAIN, EngineChoice
 from matchwood.choosing.features import Features
 from matchwood.choosing.model import (
     BUILD_TERMS,
@@ -46,7 +46,7 @@ def features(rng: np.random.Generator) -> Features:
 
 
 def test_every_engine_over_conjunctions_has_weights() -> None:
-    """An engine without any could never be chosen: `python -m matchwood.bench.auto_fit` gives it some."""
+    """An engine without any could never be chosen: `python -m matchwood.bench.auto.fit` gives it some."""
     model = shipped()
     assert set(model.engines) == set(engine_names("conjunctions"))
     assert set(model.build) == set(model.match)
@@ -119,9 +119,9 @@ def test_a_choice_by_rules_alone_is_doubted_until_a_trial() -> None:
     one = [1.0, *[0.0] * (len(TERMS) - 1)]
     match = {"scan": [10.0 * value for value in one], "hem": [12.0 * value for value in one]}
     build = {name: [1e6, *[0.0] * (len(BUILD_TERMS) - 1)] for name in match}
-    choice = Choice("hem", Model(match, build, dict.fromkeys(match, 0.9)), list(match))
+    choice = EngineChoice("hem", Model(match, build, dict.fromkeys(match, 0.9)), list(match))
     given = features(np.random.default_rng(1))
-    kept, gains = Choice("scan", Model(match, build, dict.fromkeys(match, 0.9)), list(match)), []
+    kept, gains = EngineChoice("scan", Model(match, build, dict.fromkeys(match, 0.9)), list(match)), []
     choice.take_by_rules(choice.best_by_rules(given))
     for each in (kept, choice):
         plan = each.plan(given, again=False)

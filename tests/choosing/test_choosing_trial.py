@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from matchwood.bench.encoded_rules import Encoded, encoded
+from matchwood.bench.frame.encoded_rules import Encoded, encoded
 from matchwood.choosing import trial as trials
 from matchwood.choosing.clock import FIRST_LOOK, LATER, SLOWER, WINDOW, MatchingClock
-from matchwood.choosing.trial import PIECE, Measured, Stopwatch, Trial, match_all
+from matchwood.choosing.trial import PIECE, MeasuredTrial, Stopwatch, Trial, match_all
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import Engine, Work, Workspace, engine_class, engine_names
 from matchwood.workloads.begen import begen
@@ -84,13 +84,13 @@ def test_a_stopwatch_stops_when_the_time_is_over(given: Encoded, monkeypatch: py
 def test_a_hopeless_engine_is_given_up(given: Encoded, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter(range(1_000))
     monkeypatch.setattr(trials, "thread_time", lambda: next(ticks) * 1e-3)
-    found = Stopwatch(given.events).time(lambda events, workspace: None, Measured((1e-5,) * 5))
+    found = Stopwatch(given.events).time(lambda events, workspace: None, MeasuredTrial((1e-5,) * 5))
     assert len(found.pieces) == 2
 
 
 def test_engines_are_compared_over_the_events_that_both_have_seen() -> None:
-    assert Measured((1.0, 2.0, 300.0)).ratio(Measured((2.0, 4.0))) == 0.5
-    assert Measured((PIECE * 1e-6, PIECE * 2e-6)).us() == pytest.approx(1.5)
+    assert MeasuredTrial((1.0, 2.0, 300.0)).ratio(MeasuredTrial((2.0, 4.0))) == 0.5
+    assert MeasuredTrial((PIECE * 1e-6, PIECE * 2e-6)).us() == pytest.approx(1.5)
 
 
 def test_a_clock_is_due_after_a_while_and_later_again() -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pa_parquet
 import pytest
 from commands_support import EVENTS, RULES, Done
 
-from matchwood.cli import main
+from matchwood.commands.cli import main
 
 Run = Callable[..., Done]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from matchwood.commands.csv_values import typed
+from matchwood.commands.files.csv_values import typed
 from matchwood.errors import EventError
 
 
@@ -112,7 +112,7 @@ def test_lists_in_a_file(folder: Path, run: Any) -> None:
 def test_the_event_of_an_error_counts_over_the_whole_file(
     folder: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("matchwood.commands.reading.BATCH_ROWS", 2)
+    monkeypatch.setattr("matchwood.commands.files.reading.BATCH_ROWS", 2)
     Path("r.csv").write_text("id,expression\na,x > 1\nb,seen > date '2026-01-01'\n")
     run("build", "r.csv", "index")
     Path("e.csv").write_text("x,seen\n1,\n2,\n3,\nfour,\n")

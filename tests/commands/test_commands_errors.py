@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import matchwood
-from matchwood import cli
+from matchwood.commands import cli
 
 ROOT = Path(matchwood.__file__).parent.parent
 

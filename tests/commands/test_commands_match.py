@@ -13,7 +13,7 @@ import pyarrow.parquet as pa_parquet
 import pytest
 from commands_support import EVENTS, HITS
 
-from matchwood.commands import reading
+from matchwood.commands.files import reading
 
 POSITIONS = {event["who"]: position for position, event in enumerate(EVENTS)}
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from matchwood import cli
-from matchwood.commands.writing import TableFile
+from matchwood.commands import cli
+from matchwood.commands.files.writing import TableFile
 
 LISTS = pa.schema({"it": pa.list_(pa.int64())})
 UNION = pa.schema([pa.field("it", pa.dense_union([pa.field("x", pa.int64())]))])

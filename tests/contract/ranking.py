@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 import matchwood
-from matchwood.engines.oracle_scores import score
-from matchwood.indexing.weights import checked_weights
 from matchwood.language.tree import Expression, Predicate, postorder
+from matchwood.ranking.weights import checked_weights
+from matchwood.semantics.scores import score
 from tests.pools import ATTRIBUTES, Palettes, literal
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.7, 1.0, 2.0, 3.1, 1e-300, 1e16)

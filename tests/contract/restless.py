@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 import matchwood
+from matchwood.choosing import auto, trials
+from matchwood.choosing.auto import AutoMatcher
 from matchwood.engines import engine_names
-from matchwood.indexing import auto, trials
-from matchwood.indexing.auto import AutoMatcher
 from tests.contract.engines import EXHAUSTIVE
 from tests.index.auto_support import obey
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import matchwood.indexing.reference as reference
+import matchwood.matching.oracle_matcher as reference
+from matchwood.choosing.auto import AutoMatcher
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines import engine_class
-from matchwood.engines.atree_leaves import LeafLists
+from matchwood.engines.atree.leaves import LeafLists
 from matchwood.engines.base import Hits
-from matchwood.indexing.auto import AutoMatcher
 from matchwood.language.tree import Predicate
 from tests.contract.engines import ENGINES
 from tests.contract.restless import TURNS, make_restless

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from matchwood.engines.oracle import evaluate
+from matchwood.semantics.evaluation import evaluate
 from tests import strategies
 from tests.cases import Workload
 from tests.conftest import SOAK

@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow as pa
 
 import matchwood
-from matchwood.engines.oracle import Oracle
 from matchwood.language.tree import Expression
+from matchwood.semantics.evaluation import Oracle
 from tests.cases import Workload, event, expression
 from tests.pools import ATTRIBUTES, palettes
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from matchwood.encoding import Encoder, Schema
-from matchwood.encoding.derived_keys import FALSE, TRUE, read_key
+from matchwood.encoding.derived.keys import FALSE, TRUE, read_key
 from matchwood.errors import LimitExceeded, ParseError, TypeConflict
 from matchwood.language import parse
 from matchwood.logic.cuts import EMPTY, FULL

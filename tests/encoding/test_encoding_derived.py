@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwood.encoding.attribute_table import DERIVED, AttributeTable
-from matchwood.encoding.derived import TRUE_LABEL, DerivedSource, Verdicts
-from matchwood.encoding.derived_keys import DerivedTest, list_test
-from matchwood.encoding.likes import read_like, write_like
-from matchwood.encoding.recent import Recent
-from matchwood.encoding.required_literals import required_literal
-from matchwood.engines.oracle_patterns import ilike, like, rlike
+from matchwood.encoding.derived.attributes import TRUE_LABEL, DerivedSource, Verdicts
+from matchwood.encoding.derived.keys import DerivedTest, list_test
+from matchwood.encoding.derived.likes import read_like, write_like
+from matchwood.encoding.derived.recent import Recent
+from matchwood.encoding.derived.required_literals import required_literal
+from matchwood.semantics.patterns import ilike, like, rlike
 
 TEXTS = [
     "", "a", "b", "ab", "abc", "abcabc", "ABC", "xabcx", "é", "É", "aé", "日本語", "日本", "😀", "a😀b",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwood.encoding.domains import BOOL, INT, NUMBER, STRING, Domain, compare, prefix
+from matchwood.encoding.spaces.domains import BOOL, INT, NUMBER, STRING, Domain, compare, prefix
 from matchwood.logic.cuts import FULL, contains
 
 OPERATORS = {

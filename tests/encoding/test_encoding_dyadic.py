@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
-from matchwood.encoding.dyadic import (
+from matchwood.encoding.spaces.dyadic import (
     LEVELS,
     MAX_BLOCKS,
     ancestor,

@@ -14,14 +14,14 @@ from encoding_support import Rules, holds, pairs_of, relabelled
 from matchwood.encoding import Encoder, Schema, codes
 from matchwood.encoding import encoder as encoder_module
 from matchwood.encoding.codes import TOP_LABEL, EncodedConjunctions
-from matchwood.encoding.derived import TRUE_LABEL
-from matchwood.engines.oracle import evaluate
+from matchwood.encoding.derived.attributes import TRUE_LABEL
 from matchwood.errors import InvalidArgument, TypeConflict
 from matchwood.language import parse
 from matchwood.logic import Form, dnf_of, normalise
 from matchwood.logic.cuts import FULL
 from matchwood.logic.form import ALWAYS
 from matchwood.logic.leaf import Conjunction, Leaf
+from matchwood.semantics.evaluation import evaluate
 from tests.cases import workloads
 
 

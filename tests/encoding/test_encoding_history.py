@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import matchwood as mw
-from matchwood.encoding import Encoder, history
+from matchwood.encoding import Encoder
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedEvents
-from matchwood.encoding.spaces import Spaces, spaces_class
+from matchwood.encoding.events import statistics as history
+from matchwood.encoding.spaces.base import Spaces, spaces_class
 from tests.encoding.encoding_support import Rules
 
 NAMES = ["sorted", "pstree"]

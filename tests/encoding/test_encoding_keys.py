@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwood.encoding.keys import (
+from matchwood.encoding.spaces.keys import (
     arrow_strings,
     double_keys,
     doubles_of,

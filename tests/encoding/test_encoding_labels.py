@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from matchwood.encoding.codes import TOP_LABEL
-from matchwood.encoding.labels import (
+from matchwood.encoding.spaces.labels import (
     DOWNWARD,
     MIDDLE,
     MOST_CONSTANTS,
@@ -21,7 +21,7 @@ from matchwood.encoding.labels import (
     direction,
     spread,
 )
-from matchwood.encoding.sorted_spaces import SortedSpaces
+from matchwood.encoding.spaces.sorted import SortedSpaces
 from matchwood.errors import LimitExceeded
 
 COUNT = 20_000

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import matchwood as mw
-from matchwood.encoding._pstree_audit_kernels import PROBLEMS
-from matchwood.encoding._pstree_change_kernels import NODES
-from matchwood.encoding._pstree_kernels import BITS, CHILD, DEPTH, EQUAL, GREATER, LESS, NEXT, PREV
 from matchwood.encoding.codes import BOTTOM_LABEL
-from matchwood.encoding.keys import strings_of
-from matchwood.encoding.pstree import PSTree
-from matchwood.encoding.sorted_spaces import SortedSpaces
+from matchwood.encoding.spaces.keys import strings_of
+from matchwood.encoding.spaces.pstree._audit_kernels import PROBLEMS
+from matchwood.encoding.spaces.pstree._change_kernels import NODES
+from matchwood.encoding.spaces.pstree._lookup_kernels import BITS, CHILD, DEPTH, EQUAL, GREATER, LESS, NEXT, PREV
+from matchwood.encoding.spaces.pstree.tree import PSTree
+from matchwood.encoding.spaces.sorted import SortedSpaces
 
 # ------------------------------------------------------------------ the paper
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from matchwood.encoding.labelled_spaces import MEMO_LENGTH
-from matchwood.encoding.recent import KEPT_LENGTH, Recent
-from matchwood.encoding.sorted_spaces import SortedSpaces
+from matchwood.encoding.derived.recent import KEPT_LENGTH, Recent
+from matchwood.encoding.spaces.labelled import MEMO_LENGTH
+from matchwood.encoding.spaces.sorted import SortedSpaces
 
 
 def test_large_results_push_each_other_out() -> None:

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from matchwood.encoding import Schema
-from matchwood.encoding.requirements import requirement
+from matchwood.encoding.schema.requirements import requirement
 from matchwood.errors import TypeConflict
 from matchwood.language import parse
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matchwood.encoding import labelled_spaces
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
-from matchwood.encoding.keys import strings_of
-from matchwood.encoding.pstree import PSTree
-from matchwood.encoding.sorted_spaces import SortedSpaces
-from matchwood.encoding.spaces import Spaces, spaces_class
+from matchwood.encoding.spaces import labelled as labelled_spaces
+from matchwood.encoding.spaces.base import Spaces, spaces_class
+from matchwood.encoding.spaces.keys import strings_of
+from matchwood.encoding.spaces.pstree.tree import PSTree
+from matchwood.encoding.spaces.sorted import SortedSpaces
 from matchwood.errors import InvalidArgument
 
 POOLS: dict[str, list[Any]] = {

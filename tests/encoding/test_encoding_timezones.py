@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwood.encoding.timezones import MICROSECONDS_A_DAY, Zone, days_of
+from matchwood.encoding.schema.timezones import MICROSECONDS_A_DAY, Zone, days_of
 from matchwood.errors import InvalidArgument
 
 HOUR = 3_600_000_000

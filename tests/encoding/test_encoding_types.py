@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from matchwood.encoding.declared import read_schema
-from matchwood.encoding.types import TYPES
+from matchwood.encoding.schema.declared import read_schema
+from matchwood.encoding.schema.types import TYPES
 from matchwood.errors import InvalidArgument
 
 ALIASES = {

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from matchwood.encoding import event_encoding
 from matchwood.encoding.attribute import Source, Target
 from matchwood.encoding.codes import EncodedEvents
-from matchwood.encoding.derived import Verdicts
-from matchwood.encoding.event_plan import EventPlan
-from matchwood.encoding.events import EncodedBatch, encode_event, event_batches
-from matchwood.encoding.lookups import lookup_of
-from matchwood.encoding.number_columns import NumberKeys
-from matchwood.encoding.spaces import Strings
-from matchwood.encoding.timezones import Zone
+from matchwood.encoding.derived.attributes import Verdicts
+from matchwood.encoding.events import chunk as event_encoding
+from matchwood.encoding.events.entry import EncodedBatch, encode_event, event_batches
+from matchwood.encoding.events.plan import EventPlan
+from matchwood.encoding.schema.timezones import Zone
+from matchwood.encoding.spaces.base import Strings
+from matchwood.encoding.spaces.lookups import lookup_of
+from matchwood.encoding.spaces.number_keys import NumberKeys
 from matchwood.errors import EventError
 
 

@@ -10,11 +10,11 @@ from events_support import Pairs, PlainDerived, PlainSpaces, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwood.encoding._event_kernels import pairs_of_matrix, pairs_of_triples, pairs_with_verdicts
 from matchwood.encoding.attribute import Source, Target
 from matchwood.encoding.codes import EncodedEvents
-from matchwood.encoding.column_parts import Column, Misfits, Part, labels_of, placed, repeated, without
-from matchwood.encoding.event_assembly import Assembly
+from matchwood.encoding.events._assembly_kernels import pairs_of_matrix, pairs_of_triples, pairs_with_verdicts
+from matchwood.encoding.events.assembly import Assembly
+from matchwood.encoding.events.columns.parts import Column, ColumnPart, Misfits, labels_of, placed, repeated, without
 
 LABELS = st.integers(-1, 5)
 
@@ -80,9 +80,9 @@ def test_verdicts_are_merged_in_order(given_matrix: tuple[Any, list[int]], data:
 def test_several_parts_of_one_attribute() -> None:
     source = Source("x", "number", (Target(4, PlainSpaces(5)),), None)
     assembly = Assembly(5)
-    assembly.add(source, Part(np.array([1, 9], np.int64), np.array([0, 3])))
-    assembly.add(source, Part(np.array([7.5], np.float64), np.array([2])))
-    assembly.add(source, Part(np.array([0, 0, 0, 0, 6], np.int64), valid=np.array([False] * 4 + [True])))
+    assembly.add(source, ColumnPart(np.array([1, 9], np.int64), np.array([0, 3])))
+    assembly.add(source, ColumnPart(np.array([7.5], np.float64), np.array([2])))
+    assembly.add(source, ColumnPart(np.array([0, 0, 0, 0, 6], np.int64), valid=np.array([False] * 4 + [True])))
     assert rows_of(assembly.finish()) == [[(4, 0)], [], [(4, 10)], [(4, 10)], [(4, 10)]]
 
 
@@ -91,7 +91,7 @@ def test_sparse_and_dense_chunks_give_the_same_pairs() -> None:
         assembly = Assembly(count)
         for number in (7, 3):
             source = Source("x", "int", (Target(number, PlainSpaces(2)),), None)
-            assembly.add(source, Part(np.arange(4), np.array([3, 1, 0, 2])))
+            assembly.add(source, ColumnPart(np.arange(4), np.array([3, 1, 0, 2])))
         return rows_of(assembly.finish())
 
     assert (
@@ -105,29 +105,29 @@ def test_sparse_and_dense_chunks_give_the_same_pairs() -> None:
 def test_an_attribute_may_be_encoded_to_two_numbers() -> None:
     source = Source("x", "int", (Target(1, PlainSpaces(5)), Target(0, None)), None)
     assembly = Assembly(2)
-    assembly.add(source, Part(np.array([3, 7], np.int64)))
+    assembly.add(source, ColumnPart(np.array([3, 7], np.int64)))
     assert rows_of(assembly.finish()) == [[(0, 0), (1, 0)], [(0, 0), (1, 10)]]
 
 
 def test_derived_attributes_alone() -> None:
     source = Source("x", "string", (), PlainDerived({5: "a", 2: "b"}))
     assembly = Assembly(3)
-    assembly.add(source, Part(pa.array(["ab", "c"]), codes=np.array([1, -1, 0])))
+    assembly.add(source, ColumnPart(pa.array(["ab", "c"]), codes=np.array([1, -1, 0])))
     assert rows_of(assembly.finish()) == [[(2, 0), (5, 0)], [], [(2, 1), (5, 1)]]
 
 
 def test_labels_of_parts() -> None:
     labels = np.array([10, 20, 30], np.int32)
     valid = np.array([True, False, True])
-    assert labels_of(Part(np.zeros(3)), labels).tolist() == [10, 20, 30]
-    assert labels_of(Part(np.zeros(3), valid=valid), labels).tolist() == [10, -1, 30]
-    coded = Part(np.zeros(3), codes=np.array([2, -1, 0, 0]))
+    assert labels_of(ColumnPart(np.zeros(3)), labels).tolist() == [10, 20, 30]
+    assert labels_of(ColumnPart(np.zeros(3), valid=valid), labels).tolist() == [10, -1, 30]
+    coded = ColumnPart(np.zeros(3), codes=np.array([2, -1, 0, 0]))
     assert labels_of(coded, labels).tolist() == [30, -1, 10, 10]
 
 
 def test_rows_of_columns_can_be_moved_excluded_and_repeated() -> None:
     misfits = Misfits(np.array([1]), lambda position: f"misfit {position}")
-    column = Column([Part(np.array([5, 6]), np.array([0, 2]))], [misfits])
+    column = Column([ColumnPart(np.array([5, 6]), np.array([0, 2]))], [misfits])
     moved = placed(column, np.array([10, 11, 12]))
     assert moved.parts[0].rows is not None
     assert moved.parts[0].rows.tolist() == [10, 12]

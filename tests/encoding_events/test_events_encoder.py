@@ -18,13 +18,13 @@ from events_support import Pairs, batch_rows, rows_of, single_rows
 
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.encoding.encoder import Encoder
-from matchwood.encoding.events import columns_needed, encode_event, event_batches
-from matchwood.encoding.schema import Schema
-from matchwood.engines.oracle import Oracle
+from matchwood.encoding.events.entry import columns_needed, encode_event, event_batches
+from matchwood.encoding.schema.inferred import Schema
 from matchwood.errors import EventError
 from matchwood.language import parse
 from matchwood.language.tree import Expression
 from matchwood.logic import dnf, normalise
+from matchwood.semantics.evaluation import Oracle
 from tests.cases import Workload, workloads
 from tests.contract.tables import COLUMNAR, arrow_table
 from tests.pools import ATTRIBUTES

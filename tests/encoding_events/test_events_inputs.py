@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwood.encoding.attribute import Source
-from matchwood.encoding.events import columns_needed, event_batches, event_chunks
+from matchwood.encoding.events.entry import columns_needed, event_batches, event_chunks
 from matchwood.errors import EventError, InvalidArgument
 
 ENCODER = PlainEncoder(EVERY_KIND)

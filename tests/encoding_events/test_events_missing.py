@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from events_support import PlainEncoder, batch_rows, plain_source
 
-from matchwood.encoding.event_missing import near_misses
+from matchwood.encoding.events.missing import near_misses
 from matchwood.errors import EventError
 
 

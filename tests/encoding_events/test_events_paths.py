@@ -10,8 +10,8 @@ from events_support import PlainEncoder, batch_rows, batches_of, plain_source, r
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwood.encoding.event_paths import MAX_JOINED_PATH, key_trie, positions_below
-from matchwood.encoding.events import encode_event
+from matchwood.encoding.events.entry import encode_event
+from matchwood.encoding.events.paths import MAX_JOINED_PATH, key_trie, positions_below
 from matchwood.errors import EventError
 
 NAMES = ["a", "a.b", "a.b.c", "`a.b`", "`a.b`.c", "d"]

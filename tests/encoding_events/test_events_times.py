@@ -12,11 +12,11 @@ from events_support import PlainEncoder, batch_rows, column_codes, plain_source
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matchwood.encoding.column_parts import Column
-from matchwood.encoding.columns import read_array
-from matchwood.encoding.event_plain import Reading
-from matchwood.encoding.event_values import read_element
-from matchwood.encoding.timezones import Zone
+from matchwood.encoding.events.columns.arrow import read_array
+from matchwood.encoding.events.columns.parts import Column
+from matchwood.encoding.events.unwrapping import ValueReading
+from matchwood.encoding.events.values import read_element
+from matchwood.encoding.schema.timezones import Zone
 from matchwood.errors import EventError
 
 ZONES = ["UTC", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "+05:30"]
@@ -36,7 +36,7 @@ def elements(column: Column) -> list[Any]:
 
 @given(st.lists(st.none() | MOMENTS, min_size=1, max_size=8).filter(any), st.sampled_from(ZONES))
 def test_columns_read_moments_like_single_values(moments: list[Any], zone: str) -> None:
-    reading = Reading(Zone(zone))
+    reading = ValueReading(Zone(zone))
     expected = [read_element("timestamp", moment, reading) for moment in moments]
     assert elements(read_array("timestamp", pa.array(moments, pa.timestamp("us")), reading)) == expected
     assert elements(read_array("timestamp", pa.array(moments, pa.timestamp("ns")), reading)) == expected
@@ -49,7 +49,7 @@ def test_columns_read_moments_like_single_values(moments: list[Any], zone: str) 
 
 @given(st.lists(st.none() | st.dates(), min_size=1, max_size=8).filter(any), st.sampled_from(ZONES))
 def test_columns_read_dates_like_single_values(days: list[Any], zone: str) -> None:
-    reading = Reading(Zone(zone))
+    reading = ValueReading(Zone(zone))
     for kind in ("date", "timestamp"):
         expected = [read_element(kind, day, reading) for day in days]
         assert elements(read_array(kind, pa.array(days, pa.date32()), reading)) == expected
@@ -107,7 +107,7 @@ def test_a_date_is_midnight_in_the_zone_of_the_index() -> None:
 
 def test_times_that_clocks_skip_and_repeat() -> None:
     skipped, repeated = datetime.datetime(2026, 3, 8, 2, 30), datetime.datetime(2026, 11, 1, 1, 30)
-    reading = Reading(Zone("America/New_York"))
+    reading = ValueReading(Zone("America/New_York"))
     expected = [
         read_element("timestamp", moment.replace(tzinfo=datetime.UTC), reading)
         for moment in (skipped.replace(hour=7), repeated.replace(hour=5))

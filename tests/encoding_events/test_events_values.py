@@ -15,13 +15,13 @@ import pyarrow as pa
 import pytest
 from events_support import PlainEncoder, batch_rows, batches_of, column_codes, plain_source, rows_of
 
-from matchwood.encoding.event_plain import Misfit, Reading, describe
-from matchwood.encoding.event_values import read_element
-from matchwood.encoding.events import encode_event
-from matchwood.encoding.timezones import Zone
+from matchwood.encoding.events.entry import encode_event
+from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading, describe
+from matchwood.encoding.events.values import read_element
+from matchwood.encoding.schema.timezones import Zone
 from matchwood.errors import EventError
 
-UTC = Reading(Zone("UTC"))
+UTC = ValueReading(Zone("UTC"))
 DAY = datetime.date(1970, 1, 3)
 NOON = datetime.datetime(1970, 1, 3, 12)
 NOON_MICROS = (2 * 24 + 12) * 3_600_000_000
@@ -153,7 +153,7 @@ MISFITS: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("kind", "value", "got"), MISFITS)
 def test_what_does_not_fit(kind: str, value: Any, got: str) -> None:
-    with pytest.raises(Misfit) as caught:
+    with pytest.raises(MisfitValue) as caught:
         read_element(kind, value, UTC)
     assert caught.value.got == got
 

@@ -18,10 +18,10 @@ import pytest
 
 import matchwood as mw
 from matchwood.encoding import Encoder, Schema
-from matchwood.encoding._plain_kernels import _number_key
 from matchwood.encoding.codes import EncodedEvents
-from matchwood.encoding.keys import integer_keys
-from matchwood.encoding.plain_columns import PlainColumns
+from matchwood.encoding.events.columns._fixed_kernels import _number_key
+from matchwood.encoding.events.columns.fixed import PlainColumns
+from matchwood.encoding.spaces.keys import integer_keys
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.language import parse
 from matchwood.logic import Conjunction, dnf_of

@@ -19,10 +19,10 @@ from test_engines_counting import check_ranges, one_sided
 
 from matchwood.encoding.codes import TOP_LABEL
 from matchwood.engines import ConjunctionStore, Workspace
-from matchwood.engines._betree_place_kernels import hull
 from matchwood.engines.base import Work
-from matchwood.engines.betree import BETree
-from matchwood.engines.betree_view import Bucket, buckets
+from matchwood.engines.betree._place_kernels import hull
+from matchwood.engines.betree.draw import Bucket, buckets
+from matchwood.engines.betree.engine import BETree
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 
 STEP = 2**25
@@ -329,7 +329,7 @@ def test_the_bitmap_leaves_nothing_to_evaluate() -> None:
 
 
 def test_the_hybrid_evaluates_only_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.betree_predicates._MOST_UNSEEN", 3)
+    monkeypatch.setattr("matchwood.engines.betree.predicates._MOST_UNSEEN", 3)
     store, contents = stored([*shared(), (span(0, 7, 50),), (span(1, 7, 51),), (span(2, 7, 52),), (span(3, 7, 53),)])
     engine = BETree(store, {"evaluation": "hybrid", "batch": False})
     engine.insert(np.arange(216, dtype=np.int32))
@@ -345,7 +345,7 @@ def test_the_hybrid_evaluates_only_what_is_new(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_attributes_with_many_spaces_stay_out_of_the_bitmap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.betree_predicates._MOST_SPACES", 20)
+    monkeypatch.setattr("matchwood.engines.betree.predicates._MOST_SPACES", 20)
     rules = [(span(0, 0, 10), span(1, value, value + 1)) for value in range(40)]
     store, contents = stored(rules)
     engine = built(store, evaluation="bitmap", max_cap=50)

@@ -11,19 +11,10 @@ from engines_support import Conjunction, encode_events, expected, found, stored
 from test_engines_betree import STEP, built, equal, home_of, span, work_of
 
 from matchwood.engines import ConjunctionStore, Workspace
-from matchwood.engines._betree_layout import (
-    CHANGED,
-    LEAF_SPENT,
-    LOSS,
-    LOSS_UNIT,
-    NOTE,
-    OTHERS,
-    SEEN,
-    SPENT,
-)
-from matchwood.engines._betree_place_kernels import rank_of
-from matchwood.engines.betree import BETree
-from matchwood.engines.betree_view import buckets
+from matchwood.engines.betree._place_kernels import rank_of
+from matchwood.engines.betree.draw import buckets
+from matchwood.engines.betree.engine import BETree
+from matchwood.engines.betree.layout import CHANGED, LEAF_SPENT, LOSS, LOSS_UNIT, NOTE, OTHERS, SEEN, SPENT
 from matchwood.errors import InvalidArgument
 
 Event = dict[int, int]
@@ -168,7 +159,7 @@ def test_the_rank_of_a_p_node_is_equation_10() -> None:
 
 
 def engine_ranks(engine: BETree, tree: Any, settings: Any) -> dict[tuple[int, int], float]:
-    from matchwood.engines._betree_layout import ATTRIBUTE, NONE, PARTITION, PARTITIONS, PLACE
+    from matchwood.engines.betree.layout import ATTRIBUTE, NONE, PARTITION, PARTITIONS, PLACE
 
     rows = tree.partitions[: PARTITION * tree.state[PARTITIONS]].reshape(-1, PARTITION)
     return {

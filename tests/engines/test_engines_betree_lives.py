@@ -23,7 +23,7 @@ from engines_support import (
 from test_engines_betree import STEP, equal, span
 
 from matchwood.engines import ConjunctionStore, Workspace
-from matchwood.engines.betree import BETree
+from matchwood.engines.betree.engine import BETree
 from tests.conftest import SOAK
 
 VALUES: dict[str, list[Any]] = {

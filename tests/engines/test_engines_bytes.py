@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from engines_support import random_conjunctions, stored
 
-from matchwood._arrays import Growable
+from matchwood.core.arrays import Growable
 from matchwood.engines import engine_class
 
 ENGINES: list[tuple[str, dict[str, Any]]] = [

@@ -21,9 +21,9 @@ from engines_support import (
 
 from matchwood.encoding.codes import NULL_LABEL, TOP_LABEL
 from matchwood.engines import ConjunctionStore, Workspace
-from matchwood.engines._hem_kernels import BUILT, CHECKED, LISTED, PASSES, SHARED, UNPROVEN, WALKED
-from matchwood.engines._hem_plan_kernels import unmatched
-from matchwood.engines.hem import HEM
+from matchwood.engines.hem._match_kernels import BUILT, CHECKED, LISTED, PASSES, SHARED, UNPROVEN, WALKED
+from matchwood.engines.hem._plan_kernels import unmatched
+from matchwood.engines.hem.engine import HEM
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 
 SIZE = 1_500 if COMPILED else 60
@@ -300,7 +300,7 @@ def test_points_are_moved_a_bounded_number_of_times() -> None:
 
 
 def test_what_growing_left_behind_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.triangles._SPARE", 0)
+    monkeypatch.setattr("matchwood.engines.hem.triangles._SPARE", 0)
     rng = np.random.default_rng(9)
     store, contents = stored(random_conjunctions(rng, 300, 3, 40))
     engine, events = HEM(store), random_events(rng, 10, 3, 40)

@@ -10,8 +10,8 @@ import pytest
 from engines_support import COMPILED
 from numpy.typing import NDArray
 
-from matchwood.engines._hem_optimum_kernels import optimum, search_optimum
-from matchwood.engines._hem_plan_kernels import (
+from matchwood.engines.hem._optimum_kernels import optimum, search_optimum
+from matchwood.engines.hem._plan_kernels import (
     DECIDED,
     PASSES,
     VERIFIED,

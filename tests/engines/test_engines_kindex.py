@@ -24,10 +24,10 @@ from engines_support import (
 
 from matchwood.encoding.codes import TOP_LABEL, EncodedConjunctions
 from matchwood.engines import ConjunctionStore, Workspace
-from matchwood.engines._kindex_layout import RunArrays
-from matchwood.engines.kindex import SMALL, KIndex
-from matchwood.engines.kindex_options import Layout
-from matchwood.engines.kindex_run import Run
+from matchwood.engines.kindex.engine import SMALL, KIndex
+from matchwood.engines.kindex.layout import RunArrays
+from matchwood.engines.kindex.options import Layout
+from matchwood.engines.kindex.run import Run
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 
 Clause = tuple[Constraint, ...]

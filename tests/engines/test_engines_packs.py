@@ -22,7 +22,7 @@ from engines_support import (
 
 from matchwood.encoding.codes import TOP_LABEL
 from matchwood.engines import ConjunctionStore, Engine, Workspace, engine_class
-from matchwood.engines._packing_kernels import MOST_ATTRIBUTES, MOST_ENTRIES, MOST_PIECES
+from matchwood.engines.pst._block_write_kernels import MOST_ATTRIBUTES, MOST_ENTRIES, MOST_PIECES
 from matchwood.errors import CorruptSnapshot
 
 STEP = 2**20

@@ -23,8 +23,8 @@ from test_engines_counting import check_ranges, one_sided, part
 
 from matchwood.encoding.codes import TOP_LABEL
 from matchwood.engines import ConjunctionStore, Engine, Workspace, engine_class
-from matchwood.engines._access_kernels import UNUSED
 from matchwood.engines.base import Work
+from matchwood.engines.shared._access_kernels import UNUSED
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 
 ENGINES = ["pstbloom", "psthash"]
@@ -177,7 +177,7 @@ def test_reconsidering_takes_what_was_observed_since(name: str) -> None:
 
 
 def test_events_are_looked_up_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.access._CHUNK", 7)
+    monkeypatch.setattr("matchwood.engines.shared.access._CHUNK", 7)
     rng = np.random.default_rng(1)
     store, contents = stored(random_conjunctions(rng, 100))
     engine = engine_class("pstbloom")(store)
@@ -371,7 +371,7 @@ def test_ranges_inserted_one_by_one_cost_the_same_room(name: str) -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_lists_that_grew_bit_by_bit_are_laid_out_anew(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.pst._SPARE", 10)
+    monkeypatch.setattr("matchwood.engines.pst.engine._SPARE", 10)
     rng = np.random.default_rng(9)
     store, contents = stored(random_conjunctions(rng, 400, attributes=3, top=30))
     engine, laid_out = engine_class(name)(store), set()
@@ -397,7 +397,7 @@ def test_lists_made_at_once_have_no_gaps_and_tails_in_order(name: str) -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_removed_units_stay_in_the_lists_until_they_are_too_many(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.pst._SPARE", 10)
+    monkeypatch.setattr("matchwood.engines.pst.engine._SPARE", 10)
     rng = np.random.default_rng(11)
     store, contents = stored(random_conjunctions(rng, 300))
     engine, events, seen = built(name, store), random_events(rng, 10), set()

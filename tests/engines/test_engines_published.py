@@ -9,7 +9,7 @@ import pytest
 
 import matchwood as mw
 from matchwood.engines import engine_class, engine_names
-from matchwood.engines.published import resolved
+from matchwood.engines.shared.published import resolved
 from matchwood.errors import InvalidArgument
 
 

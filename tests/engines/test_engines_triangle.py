@@ -10,10 +10,10 @@ import pytest
 from engines_support import COMPILED, Constraint, stored
 
 from matchwood.encoding.codes import NULL_LABEL, TOP_LABEL
-from matchwood.engines import _triangle_kernels as kernels
-from matchwood.engines._triangle_walk_kernels import list_inside, stretches
-from matchwood.engines.hem import HEM
-from matchwood.engines.triangle import (
+from matchwood.engines.hem import _triangle_kernels as kernels
+from matchwood.engines.hem._walk_kernels import list_inside, stretches
+from matchwood.engines.hem.engine import HEM
+from matchwood.engines.hem.triangle import (
     EDGE,
     EXCLUDED,
     KEPT,

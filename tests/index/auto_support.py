@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 import matchwood as mw
-from matchwood.choosing import choice
-from matchwood.choosing.choice import Choice, Plan
+from matchwood.choosing import auto, choice, trials
+from matchwood.choosing.auto import AutoMatcher
+from matchwood.choosing.choice import EngineChoice, Plan
 from matchwood.engines import engine_names
-from matchwood.indexing import auto, trials
-from matchwood.indexing.auto import AutoMatcher
 
 CHOOSABLE = engine_names("conjunctions")
 
@@ -64,18 +63,18 @@ def obey(monkeypatch: pytest.MonkeyPatch, wanted: list[str]) -> None:
     Rules alone change nothing.
     """
 
-    def plan(self: Choice, features: Any, again: bool) -> Plan:
+    def plan(self: EngineChoice, features: Any, again: bool) -> Plan:
         self.predict(features)
         name = next(name for name in wanted if name != self.engine)
         wanted.append(wanted.pop(wanted.index(name)))
         return Plan((name,), 0.0, 0.5)
 
-    def keep(self: Choice, features: Any) -> str:
+    def keep(self: EngineChoice, features: Any) -> str:
         self.predict(features)
         return self.engine
 
-    monkeypatch.setattr(Choice, "plan", plan)
-    monkeypatch.setattr(Choice, "best_by_rules", keep)
+    monkeypatch.setattr(EngineChoice, "plan", plan)
+    monkeypatch.setattr(EngineChoice, "best_by_rules", keep)
     monkeypatch.setattr(choice, "BETTER", float("inf"))
     monkeypatch.setattr(auto, "LEAST_UNITS", 1)
 

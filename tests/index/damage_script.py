@@ -77,13 +77,13 @@ def cases(rng: random.Random, snapshot: storage.Snapshot, tries: int) -> Iterato
     part = snapshot.parts["0"]
     for name, array in part.arrays.items():
         for number in range(tries):
-            damaged = storage.Part(part.header, {**part.arrays, name: damaged_array(rng, array)})
+            damaged = storage.SavedPart(part.header, {**part.arrays, name: damaged_array(rng, array)})
             yield f"{name} {number}", storage.Snapshot(1, snapshot.header, {"0": damaged})
         missing = {key: value for key, value in part.arrays.items() if key != name}
-        yield f"no {name}", storage.Snapshot(1, snapshot.header, {"0": storage.Part(part.header, missing)})
+        yield f"no {name}", storage.Snapshot(1, snapshot.header, {"0": storage.SavedPart(part.header, missing)})
     for place in places(part.header):
         for number in range(tries):
-            damaged = storage.Part(damaged_header(rng, dict(part.header), place), part.arrays)
+            damaged = storage.SavedPart(damaged_header(rng, dict(part.header), place), part.arrays)
             yield f"header {place} {number}", storage.Snapshot(1, snapshot.header, {"0": damaged})
     for place in places(snapshot.header):
         for number in range(tries):

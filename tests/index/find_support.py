@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-from matchwood.engines.oracle import evaluate
 from matchwood.language import parse
+from matchwood.semantics.evaluation import evaluate
 
 DOMAINS: dict[str, list[Any]] = {
     "x": [None, -1, 0, 1, 2, 3, 4],

@@ -10,8 +10,8 @@ import pytest
 
 import matchwood
 from matchwood.engines.base import Work
-from matchwood.indexing import watch
-from matchwood.indexing.watch import Watch
+from matchwood.matching import watch
+from matchwood.matching.watch import Watch
 
 ENGINES = ["pstbloom", "psthash"]
 EMPTY_SHARE = 1.05

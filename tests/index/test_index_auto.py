@@ -12,10 +12,9 @@ import pytest
 from auto_support import CHOOSABLE, change_mind, choice_of, event, events, finish, hits, matcher_of, obey, rule
 
 import matchwood as mw
-from matchwood.choosing import clock
+from matchwood.choosing import auto, clock, trials
 from matchwood.choosing.trial import Trial
 from matchwood.errors import CorruptSnapshot, InvalidArgument, LimitExceeded
-from matchwood.indexing import auto, trials
 from matchwood.workloads.ads import ads
 from matchwood.workloads.begen import begen
 from matchwood.workloads.hem import hem

@@ -10,9 +10,9 @@ import pytest
 from auto_support import CHOOSABLE, change_mind, matcher_of, obey
 
 import matchwood as mw
-from matchwood.engines.fallback import Fallback
+from matchwood.choosing import auto
 from matchwood.errors import CorruptSnapshot
-from matchwood.indexing import auto
+from matchwood.matching.fallback import Fallback
 from matchwood.workloads.contracts import contracts
 
 LIMIT = 8

@@ -184,7 +184,7 @@ def test_every_source_can_be_encoded_again(kind: str, monkeypatch: pytest.Monkey
 
 
 def test_pandas_columns_that_only_later_rules_name(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.indexing.event_rows.ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("matchwood.matching.event_rows.ROWS_AT_ONCE", 2)
     index = mw.Index(engine=engine)
     index["a"] = "x > 0"
     if engine != "oracle":
@@ -200,8 +200,8 @@ def test_pandas_columns_that_only_later_rules_name(engine: str, monkeypatch: pyt
 
 def test_the_source_may_change_the_rules_between_chunks(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No lock is held while the next events are waited for."""
-    monkeypatch.setattr("matchwood.indexing.event_rows.ROWS_AT_ONCE", 1)
-    monkeypatch.setattr("matchwood.encoding.event_plan.ROWS", 1)
+    monkeypatch.setattr("matchwood.matching.event_rows.ROWS_AT_ONCE", 1)
+    monkeypatch.setattr("matchwood.encoding.events.plan.ROWS", 1)
     index = mw.Index(engine=engine)
     index["a"] = "x = 1"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import matchwood
-from matchwood.cli import main
+from matchwood.commands.cli import main
 from matchwood.errors import InvalidArgument, LimitExceeded
 
 RULES = {f"r{number}": f"age between {number} and {number + 5} and city = 'c{number}'" for number in range(12)}

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 import matchwood as mw
-from matchwood.engines.atree_view import NodeView
-from matchwood.indexing.drawing import atree_drawing, dot_text, mermaid_text, node_type
+from matchwood.engines.atree.draw import NodeView
+from matchwood.insight.drawing.atree import atree_drawing, dot_text, mermaid_text, node_type
 from matchwood.workloads.hem import hem
 
 

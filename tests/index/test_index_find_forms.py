@@ -9,12 +9,12 @@ import pytest
 
 import matchwood as mw
 from matchwood.encoding import Schema
-from matchwood.encoding.predicates import Binder
-from matchwood.encoding.timezones import Zone
+from matchwood.encoding.rules.binding import Binder
+from matchwood.encoding.schema.timezones import Zone
 from matchwood.errors import LimitExceeded
-from matchwood.indexing.find_forms import decided_form
-from matchwood.indexing.find_logic import is_found
-from matchwood.indexing.find_query import SEMANTICS, Query, prepared
+from matchwood.insight.find.forms import decided_form
+from matchwood.insight.find.logic import is_found
+from matchwood.insight.find.query import SEMANTICS, Query, prepared
 from matchwood.logic import Form, dnf_of, normalise
 from tests.conftest import SOAK
 from tests.index.find_support import TYPES, conjunction, constraint, written

@@ -9,7 +9,7 @@ import pytest
 
 import matchwood as mw
 from matchwood.engines import engine_names
-from matchwood.indexing import health_report
+from matchwood.insight.health import report as health_report
 
 RULES = {
     1: "age >= 18 and country in ('US', 'CA')",

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import matchwood as mw
-from matchwood.indexing import sources
-from matchwood.indexing.report import Report
+from matchwood.matching.loading import sources
+from matchwood.matching.loading.report import Report
 
 RULES = {"a": "x = 1", "b": "x = 2 or y = 'q'", "c": "y is null"}
 TABLE = pa.table({"id": list(RULES), "expression": list(RULES.values())})

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import matchwood as mw
-from matchwood.engines import kindex
-from matchwood.engines.kindex import KIndex
+from matchwood.engines.kindex import engine as kindex
+from matchwood.engines.kindex.engine import KIndex
 from tests.cases import workloads
 from tests.contract.twin import Twin, script
 

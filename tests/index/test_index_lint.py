@@ -8,7 +8,9 @@ import pyarrow as pa
 import pytest
 
 import matchwood as mw
-from matchwood.indexing import containment, lint, lint_units
+from matchwood.insight.lint import containment
+from matchwood.insight.lint import report as lint
+from matchwood.insight.lint import units as lint_units
 
 
 def findings(rules: dict[Any, str] | list[str], engine: str = "auto", **options: Any) -> set[tuple[Any, str, Any]]:

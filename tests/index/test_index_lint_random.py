@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import matchwood as mw
-from matchwood.engines.oracle import evaluate
 from matchwood.language.tree import And, Expression, Not, Or, Predicate, Truth, Xor
+from matchwood.semantics.evaluation import evaluate
 from tests.conftest import SOAK
 
 NUMBERS = [None, -1, 0, 0.5, 1, 1.5, 2, 2.5]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import matchwood as mw
-from matchwood.indexing import entries
+from matchwood.matching import entries
 
 
 def filled(engine: str = "auto", **rules: str) -> mw.Index:

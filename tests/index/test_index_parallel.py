@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import matchwood as mw
-from matchwood.encoding import event_plan
-from matchwood.indexing import threads as pools
-from matchwood.indexing.threads import MOST_THREADS, checked_threads, in_order, in_turns
+from matchwood.encoding.events import plan as event_plan
+from matchwood.matching import threads as pools
+from matchwood.matching.threads import MOST_THREADS, checked_threads, in_order, in_turns
 
 COUNTS = [1, 2, 3, 7, None]
 
@@ -77,7 +77,7 @@ def test_numbers_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_first_error_is_told_whoever_meets_it(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_plan, "LEAST_ROWS", 5)
-    monkeypatch.setattr("matchwood.indexing.event_rows.ROWS_AT_ONCE", 5)
+    monkeypatch.setattr("matchwood.matching.event_rows.ROWS_AT_ONCE", 5)
     index = mw.Index(engine=engine)
     index["a"] = "x > 1"
     events: list[dict[str, Any]] = [{"x": 2}] * 100

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from matchwood import Index
-from matchwood.encoding.plain_rules import PlainReader
-from matchwood.indexing import bulk, preparation, sources
-from matchwood.indexing.report import Report
+from matchwood.encoding.rules.plain_rules import PlainReader
 from matchwood.language import parse
+from matchwood.matching.loading import load as bulk
+from matchwood.matching.loading import preparation, sources
+from matchwood.matching.loading.report import Report
 
 INTEGERS = ("0", "1", "+7", "-3", "41", "999999999999999999", "9007199254740993")
 LARGE = ("9223372036854775807", "9223372036854775808", "-9223372036854775809", "1" * 40)

@@ -10,7 +10,7 @@ import pytest
 
 import matchwood
 from matchwood.engines.registry import engine_names
-from matchwood.indexing import watch
+from matchwood.matching import watch
 
 CHOOSING = ["pstbloom", "psthash"]
 SPACES = ["sorted", "pstree"]

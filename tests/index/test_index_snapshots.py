@@ -15,7 +15,7 @@ import pytest
 
 import matchwood as mw
 from matchwood import storage
-from matchwood.indexing.persistence import INDEX_KIND
+from matchwood.matching.saving import INDEX_KIND
 from tests.conftest import SOAK
 from tests.index.index_samples import RULES, answers, sample_events, sample_index
 
@@ -195,13 +195,13 @@ def test_a_version_saved_while_another_is_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize("what", ["nothing", "another kind", "no part", "other format"])
 def test_what_is_no_index(what: str, tmp_path: Path) -> None:
     if what == "another kind":
-        storage.save(tmp_path, {"0": storage.Part({}, {"a": np.arange(3)})}, {"kind": "other"})
+        storage.save(tmp_path, {"0": storage.SavedPart({}, {"a": np.arange(3)})}, {"kind": "other"})
     if what == "no part":
-        storage.save(tmp_path, {"1": storage.Part()}, {"kind": INDEX_KIND})
+        storage.save(tmp_path, {"1": storage.SavedPart()}, {"kind": INDEX_KIND})
     if what == "other format":
         storage.save(
             tmp_path,
-            {"0": storage.Part({"rules": [], "encoder": 5})},
+            {"0": storage.SavedPart({"rules": [], "encoder": 5})},
             {"kind": INDEX_KIND, "options": {}, "dnf_limit": 1},
         )
     with pytest.raises(mw.CorruptSnapshot):

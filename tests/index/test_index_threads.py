@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import matchwood as mw
-from matchwood.indexing import bulk, sources
+from matchwood.matching.loading import load as bulk
+from matchwood.matching.loading import sources
 
 EVENTS = [{"x": number} for number in range(0, 60, 3)]
 STEPS = 25
@@ -205,7 +206,7 @@ def test_writers_take_turns(engine: str) -> None:
 
 def test_long_looks_do_not_hold_up_matching(monkeypatch: pytest.MonkeyPatch) -> None:
     """While a lint, a save or an audit runs and a writer waits for it, others go on matching."""
-    from matchwood.indexing import lint
+    from matchwood.insight.lint import report as lint
 
     index = mw.Index()
     index["a"] = "x = 1"

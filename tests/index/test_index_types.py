@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import matchwood as mw
-from matchwood.indexing import explaining
+from matchwood.insight.explain import index as explaining
 
 
 def conflict(index: mw.Index, rule_id: Any, text: str) -> mw.TypeConflict:

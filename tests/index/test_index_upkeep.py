@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import matchwood as mw
-from matchwood.indexing import compiled
+from matchwood.matching import engine_matcher as compiled
 from tests.cases import event, expression
 from tests.pools import palettes
 

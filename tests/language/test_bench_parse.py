@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from matchwood.bench import parse as bench
-from matchwood.bench.parse_rivals import RIVALS
+from matchwood.bench.own import parse as bench
+from matchwood.bench.own.parse_rivals import RIVALS
 from matchwood.errors import InvalidArgument
 from matchwood.language import parse
 

@@ -32,7 +32,7 @@ from matchwood.logic import cuts as sets
 from matchwood.logic.builder import Rough
 from matchwood.logic.dnf import choices
 from matchwood.logic.evaluate import leaf_holds
-from matchwood.logic.form import Nodes
+from matchwood.logic.form import FormNodes
 from matchwood.logic.masks import masked
 from matchwood.logic.sizes import SATURATED, expanded
 
@@ -127,7 +127,7 @@ def test_conjunctions_survive_the_way_through_a_form(tree: Expression) -> None:
         assert dnf(form_of(rows), 128) == rows
 
 
-def plainly(form: Nodes) -> list[Conjunction]:
+def plainly(form: FormNodes) -> list[Conjunction]:
     """The conjunctions, each written out leaf by leaf."""
     rows = map(conjunctions.of_leaves, choices(form))
     return conjunctions.canonical(row for row in rows if row is not None)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from matchwood.encoding import Encoder
-from matchwood.engines.oracle import evaluate
 from matchwood.language import parse
 from matchwood.language.tree import And, Not, Or, Predicate, Truth, Xnor, Xor
 from matchwood.logic import ALWAYS, NEVER, binary, form_of_rule, normalise, unsuppressed
 from matchwood.logic.form import AND, LEAF, NOT, OR, PREDICATE, TRUE, XNOR, XOR, Form
+from matchwood.semantics.evaluation import evaluate
 
 NAMES = ("a", "b", "c")
 

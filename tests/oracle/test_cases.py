@@ -8,9 +8,9 @@ from collections import Counter
 
 from hypothesis import given, settings
 
-from matchwood.engines.oracle import evaluate
 from matchwood.language import parse
 from matchwood.language.tree import OPERATORS, Expression, Predicate, postorder
+from matchwood.semantics.evaluation import evaluate
 from tests import strategies
 from tests.cases import PAIRS, workload, workloads
 from tests.pools import ATTRIBUTES

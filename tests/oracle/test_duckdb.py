@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 
-import matchwood.engines.oracle as oracle
-import matchwood.engines.oracle_patterns as patterns
-import matchwood.engines.oracle_values as values
+import matchwood.semantics.evaluation as oracle
+import matchwood.semantics.patterns as patterns
+import matchwood.semantics.values as values
 from matchwood.language import parse
 from tests import strategies
 from tests.cases import PAIRS, Workload, duckdb_cases, workloads

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from matchwood.engines.oracle_patterns import _lower, ilike, like, rlike
 from matchwood.errors import ParseError
+from matchwood.semantics.patterns import _lower, ilike, like, rlike
 
 
 def by_regex(text: str, pattern: str, escape: str) -> bool:

@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from matchwood.engines.oracle import Oracle, Verdict, evaluate
 from matchwood.errors import UnknownRule
 from matchwood.language import parse
 from matchwood.language.tree import And, Not, Or, Predicate, Xnor, Xor
+from matchwood.semantics.evaluation import Oracle, Verdict, evaluate
 from tests.cases import chain
 
 VERDICTS: tuple[Verdict, ...] = (True, None, False)

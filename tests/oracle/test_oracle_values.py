@@ -13,10 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from matchwood.engines.oracle import Verdict, evaluate
 from matchwood.errors import EventError, TypeConflict
 from matchwood.language import parse
 from matchwood.language.tree import Predicate
+from matchwood.semantics.evaluation import Verdict, evaluate
 
 DAY = datetime.date(2026, 1, 1)
 NOON = datetime.datetime(2026, 1, 1, 12)

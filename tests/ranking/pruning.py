@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from matchwood.encoding.codes import EncodedEvents
-from matchwood.engines._score_kernels import begin_event, end_event, push, score, settle
-from matchwood.engines.bounds import SLACK
 from matchwood.engines.scan import Scan
-from matchwood.engines.scoring import Contest, Judging, Ranked
-from matchwood.engines.workspace import Workspace
+from matchwood.engines.shared._scoring_kernels import begin_event, end_event, push, score, settle
+from matchwood.engines.shared.bounds import SLACK
+from matchwood.engines.shared.scoring import Ranked, ScoringContext, TopQuery
+from matchwood.engines.shared.workspace import Workspace
 
 
 class Pruning(Scan):
@@ -24,7 +24,7 @@ class Pruning(Scan):
     def weigh(self, units: Any) -> None:
         self.weighed += len(units)
 
-    def top(self, events: EncodedEvents, first: int, contest: Contest, workspace: Workspace) -> Ranked:
+    def top(self, events: EncodedEvents, first: int, contest: TopQuery, workspace: Workspace) -> Ranked:
         hits = self.match(events, first, workspace)
         offsets, rows, scores, scored = [0], [], [], 0
         with contest.judging(self.takes, workspace) as judging:
@@ -41,7 +41,7 @@ class Pruning(Scan):
                 scored += seen
         return Ranked(first, np.array(offsets), np.concatenate(rows), np.concatenate(scores), hits.work, scored)
 
-    def _best(self, judging: Judging, n: int, units: list[int], labels: dict[int, int]) -> Any:
+    def _best(self, judging: ScoringContext, n: int, units: list[int], labels: dict[int, int]) -> Any:
         room = min(n, len(judging.programs.starts)) + 1
         found, values, size, seen = np.empty(room, np.int32), np.empty(room), 0, set()
         bounds = sorted(((self.bound(judging, unit, labels), unit) for unit in units), reverse=True)
@@ -56,8 +56,8 @@ class Pruning(Scan):
                     size = push(values, found, 0, size, n, value, row)
         return found, values, size, len(seen)
 
-    def bound(self, judging: Judging, unit: int, labels: dict[int, int]) -> float:
-        """What the rules of a unit can score for the event, as `engines/bounds.py` says."""
+    def bound(self, judging: ScoringContext, unit: int, labels: dict[int, int]) -> float:
+        """What the rules of a unit can score for the event, as `engines/shared/bounds.py` says."""
         assert self.bounds is not None
         table, encoded = self.bounds.view(), self.store.encoded(np.array([unit], np.int32))
         weights = judging.scratch.weights
@@ -74,7 +74,7 @@ def _pairs(events: EncodedEvents, event: int) -> tuple[list[int], list[int]]:
     return events.attributes[part].tolist(), events.labels[part].tolist()
 
 
-def _rows(judging: Judging, unit: int) -> list[int]:
+def _rows(judging: ScoringContext, unit: int) -> list[int]:
     head = int(judging.heads[unit])
     if head >= -1:
         return [head] if head >= 0 else []

@@ -10,10 +10,10 @@ import pytest
 
 import matchwood
 from matchwood.engines import registry
-from matchwood.engines.bounds import BoundTable, UnitBounds
-from matchwood.engines.oracle_scores import score
+from matchwood.engines.shared.bounds import BoundTable, UnitBounds
 from matchwood.errors import CorruptSnapshot
-from matchwood.ranking import book as books
+from matchwood.ranking import score_programs as books
+from matchwood.semantics.scores import score
 from tests.ranking.pruning import Pruning
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import matchwood as mw
-from matchwood.engines import kindex, kindex_top
-from matchwood.engines.kindex_run import Run
+from matchwood.engines.kindex import engine as kindex
+from matchwood.engines.kindex import top as kindex_top
+from matchwood.engines.kindex.run import Run
 from tests.cases import event, expression
 from tests.contract.ranking import Ranking, event_weights, ranks, rule_options
 from tests.pools import palettes

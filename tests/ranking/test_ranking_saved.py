@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import matchwood as mw
-from matchwood._arrays import Growable
+from matchwood.core.arrays import Growable
 from matchwood.errors import CorruptSnapshot
-from matchwood.ranking import book, book_state
-from matchwood.ranking.book import Book
+from matchwood.ranking import score_program_state as book_state
+from matchwood.ranking import score_programs as book
+from matchwood.ranking.score_programs import ScorePrograms
 
 RULES: list[tuple[int, str, dict[str, Any]]] = [
     (1, "a = 1 and b > 2", {}),
@@ -34,8 +35,8 @@ def tops(index: mw.Index) -> list[Any]:
     return [index.top(event, 3, {"b": 0.5}) for event in EVENTS]
 
 
-def book_of(index: mw.Index) -> Book:
-    found: Book = index._matcher.book  # type: ignore[attr-defined]
+def book_of(index: mw.Index) -> ScorePrograms:
+    found: ScorePrograms = index._matcher.book  # type: ignore[attr-defined]
     return found
 
 
@@ -66,8 +67,8 @@ def test_an_opened_book_is_written_on(tmp_path: Path) -> None:
 
 def test_a_snapshot_without_programs_opens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as before:
-        before.setattr(Book, "arrays", lambda _: {})
-        before.setattr(Book, "header", lambda _: {})
+        before.setattr(ScorePrograms, "arrays", lambda _: {})
+        before.setattr(ScorePrograms, "header", lambda _: {})
         wanted = tops(saved(tmp_path / "index"))
     opened = mw.open(tmp_path / "index")
     assert book_of(opened).written == 0

@@ -11,23 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwood.errors import CorruptSnapshot
-from matchwood.rules.links import Links
+from matchwood.rules.links import RuleLinks
 
 Pair = tuple[int, int]
 
 
-def pairs_of(links: Links) -> list[Pair]:
+def pairs_of(links: RuleLinks) -> list[Pair]:
     rows, units = links.pairs()
     return sorted(zip(rows.tolist(), units.tolist(), strict=True))
 
 
-def linked(*pairs: Pair) -> Links:
-    links = Links()
+def linked(*pairs: Pair) -> RuleLinks:
+    links = RuleLinks()
     links.link([row for row, _ in pairs], [unit for _, unit in pairs])
     return links
 
 
-def assert_same(links: Links, expected: list[Pair]) -> None:
+def assert_same(links: RuleLinks, expected: list[Pair]) -> None:
     assert pairs_of(links) == sorted(expected)
     for unit in range(8):
         assert sorted(links.rows_of(unit).tolist()) == sorted(row for row, other in expected if other == unit)
@@ -72,7 +72,7 @@ steps = st.lists(st.one_of(pairs, st.lists(st.integers(0, 7), max_size=3, unique
 
 @given(steps)
 def test_links_like_plain_lists(actions: list[Any]) -> None:
-    links, expected = Links(), []
+    links, expected = RuleLinks(), []
     for action in actions:
         if isinstance(action, set):
             gone = [pair for pair in expected if pair[0] in action]
@@ -86,7 +86,7 @@ def test_links_like_plain_lists(actions: list[Any]) -> None:
 
 def test_rows_of_a_shared_unit_go_in_any_order_in_constant_time() -> None:
     count = 2_000
-    links = Links()
+    links = RuleLinks()
     links.link(np.arange(count), np.zeros(count))
     order = np.random.default_rng(5).permutation(count)
     for row in order[: count // 2]:
@@ -98,7 +98,7 @@ def test_rows_of_a_shared_unit_go_in_any_order_in_constant_time() -> None:
 
 def test_rebuilding_lays_the_rows_of_a_unit_side_by_side() -> None:
     rows, units = np.arange(300, dtype=np.int32), np.arange(300, dtype=np.int32) % 3
-    links = Links()
+    links = RuleLinks()
     links.link(rows, units)
     links.unlink([0])
     links.rebuild(rows, units)
@@ -108,11 +108,11 @@ def test_rebuilding_lays_the_rows_of_a_unit_side_by_side() -> None:
     assert pairs_of(links) == sorted(zip(rows.tolist(), units.tolist(), strict=True))
 
 
-def restored(links: Links, **changed: Any) -> Links:
+def restored(links: RuleLinks, **changed: Any) -> RuleLinks:
     arrays = {name: array.copy() for name, array in links.arrays().items()} | changed
     for array in arrays.values():
         array.flags.writeable = False
-    again = Links()
+    again = RuleLinks()
     again.restore(arrays, links.header())
     return again
 
@@ -188,7 +188,7 @@ def test_audit_finds_what_is_planted(name: str, position: int, value: int, probl
 
 
 def test_mismatched_or_negative_pairs_are_refused() -> None:
-    links = Links()
+    links = RuleLinks()
     for rows, units in (([0, 1], [0]), ([-1], [0]), ([0], [-1])):
         with pytest.raises(IndexError):
             links.link(rows, units)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from matchwood.engines.base import Hits, Work
-from matchwood.engines.workspace import Workspace
+from matchwood.engines.shared.workspace import Workspace
 from matchwood.rules import RuleTable
 
 STEPS = 60 if numba.config.DISABLE_JIT else 250

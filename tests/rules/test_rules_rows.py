@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from matchwood.engines.base import Hits, Work
-from matchwood.engines.workspace import Workspace
+from matchwood.engines.shared.workspace import Workspace
 from matchwood.errors import CorruptSnapshot
-from matchwood.rules.hits import Rows, rows_of_hits
-from matchwood.rules.links import Links
+from matchwood.rules.hits import RuleRows, rows_of_hits
+from matchwood.rules.links import RuleLinks
 
 SLOW = bool(numba.config.DISABLE_JIT)
 
@@ -23,11 +23,11 @@ def hits_of(events: list[list[int]], first: int = 0) -> Hits:
     return Hits(first, offsets, np.array([unit for units in events for unit in units], np.int32), Work(0, 0, 0))
 
 
-def lists(answer: Rows) -> list[list[int]]:
+def lists(answer: RuleRows) -> list[list[int]]:
     return [answer.rows[start:stop].tolist() for start, stop in zip(answer.offsets, answer.offsets[1:], strict=False)]
 
 
-def expected(links: Links, events: list[list[int]]) -> list[list[int]]:
+def expected(links: RuleLinks, events: list[list[int]]) -> list[list[int]]:
     by_unit: dict[int, list[int]] = {}
     for row, unit in zip(*(side.tolist() for side in links.pairs()), strict=True):
         by_unit.setdefault(unit, []).append(row)
@@ -35,7 +35,11 @@ def expected(links: Links, events: list[list[int]]) -> list[list[int]]:
 
 
 def all_rows(
-    conjunctions: tuple[Hits, Links], forms: tuple[Hits, Links] | None, rows: int, room: int, workspace: Workspace
+    conjunctions: tuple[Hits, RuleLinks],
+    forms: tuple[Hits, RuleLinks] | None,
+    rows: int,
+    room: int,
+    workspace: Workspace,
 ) -> tuple[list[list[int]], int]:
     """Every event's rows, call by call, and the number of calls."""
     answers: list[list[int]] = []
@@ -51,11 +55,11 @@ def all_rows(
 
 
 @pytest.fixture(scope="module")
-def tangled() -> tuple[Links, int]:
+def tangled() -> tuple[RuleLinks, int]:
     """20,000 rows, 8,000 units: rows of several units, units of several rows."""
     rows = 2_000 if SLOW else 20_000
     generator = np.random.default_rng(11)
-    links = Links()
+    links = RuleLinks()
     links.link(np.arange(rows), generator.integers(0, rows // 3, rows))
     links.link(generator.integers(0, rows, rows // 2), generator.integers(0, rows // 2, rows // 2))
     return links, rows
@@ -63,7 +67,7 @@ def tangled() -> tuple[Links, int]:
 
 @pytest.mark.parametrize("density", [0, 1, 10, 50, 300, 4_000])
 @pytest.mark.parametrize("room", [1, 100, 1 << 20])
-def test_rows_are_sorted_and_distinct(tangled: tuple[Links, int], density: int, room: int) -> None:
+def test_rows_are_sorted_and_distinct(tangled: tuple[RuleLinks, int], density: int, room: int) -> None:
     links, rows = tangled
     generator = np.random.default_rng(density)
     units = len(links.arrays()["unit_heads"])
@@ -78,7 +82,7 @@ def test_rows_are_sorted_and_distinct(tangled: tuple[Links, int], density: int, 
 
 
 def test_conjunctions_and_forms_of_one_rule_count_once() -> None:
-    conjunctions, forms = Links(), Links()
+    conjunctions, forms = RuleLinks(), RuleLinks()
     conjunctions.link([0, 1, 1, 3], [0, 1, 2, 0])
     forms.link([2, 1], [0, 1])
     by_conjunction, by_form = hits_of([[2, 1, 0], [], [1]]), hits_of([[1, 0], [0], []])
@@ -87,7 +91,7 @@ def test_conjunctions_and_forms_of_one_rule_count_once() -> None:
 
 
 def test_an_answer_ends_where_the_shorter_hits_end() -> None:
-    links = Links()
+    links = RuleLinks()
     links.link([0, 1, 2], [0, 1, 2])
     conjunctions, forms = hits_of([[0], [1], [2], [0, 2]], first=10), hits_of([[1], [2], [0]], first=9)
     answer = rows_of_hits((conjunctions, links), (forms, links), 10, 3, Workspace())
@@ -101,7 +105,7 @@ def test_an_answer_ends_where_the_shorter_hits_end() -> None:
 
 def test_many_ids_on_one_unit_stay_bounded() -> None:
     rows, events = (500, 20) if SLOW else (100_000, 200)
-    links = Links()
+    links = RuleLinks()
     links.link(np.arange(rows), np.zeros(rows))
     hits, workspace = hits_of([[0]] * events), Workspace()
     covered, room = 0, rows * 3 + 7
@@ -114,7 +118,7 @@ def test_many_ids_on_one_unit_stay_bounded() -> None:
 
 
 def test_a_single_event_larger_than_the_room_is_answered() -> None:
-    links = Links()
+    links = RuleLinks()
     links.link(np.arange(900), np.arange(900))
     events = [list(range(900)), [5], list(range(0, 900, 2))]
     answers, calls = all_rows((hits_of(events), links), None, 900, 10, Workspace())
@@ -125,7 +129,7 @@ def test_a_single_event_larger_than_the_room_is_answered() -> None:
 def test_one_workspace_serves_tables_of_all_sizes() -> None:
     workspace = Workspace()
     for rows in (1_000, 5, 3_000, 64, 65):
-        links = Links()
+        links = RuleLinks()
         links.link(np.arange(rows), np.arange(rows)[::-1])
         answer = rows_of_hits((hits_of([list(range(rows))]), links), None, 0, rows, workspace)
         assert lists(answer) == [list(range(rows))]
@@ -134,7 +138,7 @@ def test_one_workspace_serves_tables_of_all_sizes() -> None:
 @pytest.mark.parametrize("hit_count", [3, 500])
 @pytest.mark.parametrize("damage", ["unit", "row", "node", "loop", "chained row"])
 def test_a_number_that_leads_outside_is_an_error_and_leaves_the_workspace_clean(damage: str, hit_count: int) -> None:
-    links = Links()
+    links = RuleLinks()
     links.link([*range(600), 600, 601], [*range(600), 0, 0])
     arrays = {name: array.copy() for name, array in links.arrays().items()}
     units = list(range(hit_count))
@@ -149,7 +153,7 @@ def test_a_number_that_leads_outside_is_an_error_and_leaves_the_workspace_clean(
             arrays["chain"][1::2] = links.nodes - 1
         case "chained row":
             arrays["chain"][0::2] = -5
-    damaged, workspace = Links(), Workspace()
+    damaged, workspace = RuleLinks(), Workspace()
     damaged.restore(arrays, {"garbage": 0})
     with pytest.raises(CorruptSnapshot, match="a rule that does not exist"):
         rows_of_hits((hits_of([[1, 2], units]), damaged), None, 0, 602, workspace)
@@ -162,7 +166,7 @@ def test_a_number_that_leads_outside_is_an_error_and_leaves_the_workspace_clean(
 def test_few_and_many_of_all_rows(density: float, room: int) -> None:
     """Whether the words of the bit set are walked one after the other or by what is known of them."""
     random, count = np.random.default_rng(7), 600 if SLOW else 20_000
-    links, rows = Links(), random.permutation(count)
+    links, rows = RuleLinks(), random.permutation(count)
     links.link(rows, np.arange(count) // 3 * 3)  # three rows use the same unit
     links.link(rows[: count // 5], np.arange(count // 5) + count)
     chosen = [np.flatnonzero(random.random(count * 6 // 5) < density) for _ in range(6)]
@@ -180,7 +184,7 @@ def _rows_of(units: list[int], rows: NDArray[np.int64], count: int) -> list[int]
 
 
 def test_hits_may_be_read_only_or_not() -> None:
-    links = Links()
+    links = RuleLinks()
     links.link([0, 1], [0, 1])
     hits = hits_of([[1, 0]])
     for array in (hits.offsets, hits.units):

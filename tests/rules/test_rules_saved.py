@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from matchwood.engines.base import Hits, Work
-from matchwood.engines.workspace import Workspace
+from matchwood.engines.shared.workspace import Workspace
 from matchwood.errors import CorruptSnapshot, MatchwoodError
 from matchwood.rules import RuleTable
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from matchwood.engines.base import Hits, Work
-from matchwood.engines.workspace import Workspace
+from matchwood.engines.shared.workspace import Workspace
 from matchwood.errors import InvalidArgument, UnknownRule
 from matchwood.rules import RuleTable
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from matchwood import Index, storage
-from matchwood.indexing.persistence import index_part, index_settings
+from matchwood.matching.saving import index_part, index_settings
 from matchwood.sharding.layout import TOMBSTONES
 from matchwood.sharding.summary import layout_of, summary_of
 
@@ -32,7 +32,7 @@ def write_shards(
     live = {name: layout.rules[name] - len(rows.get(name, ())) for name in names}
     parts = {name: index_part(index) for name, index in zip(names, indexes, strict=True)}
     if rows:
-        parts[TOMBSTONES] = storage.Part({}, {name: np.sort(found) for name, found in rows.items()})
+        parts[TOMBSTONES] = storage.SavedPart({}, {name: np.sort(found) for name, found in rows.items()})
     header = replace(layout, rules=live).header(index_settings(indexes[0]))
     return storage.save(path, parts, header)
 

@@ -11,7 +11,7 @@ from sharding_support import write_shards
 
 import matchwood as mw
 from matchwood.errors import CorruptSnapshot, MatchwoodError, TypeConflict, UnknownRule
-from matchwood.indexing.find_query import SEMANTICS
+from matchwood.insight.find.query import SEMANTICS
 from matchwood.sharding import ShardedIndex
 from tests.index.find_support import TYPES, rule, written
 

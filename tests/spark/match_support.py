@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matchwood import Index, storage
-from matchwood.indexing.persistence import index_part, index_settings
+from matchwood.matching.saving import index_part, index_settings
 from matchwood.sharding.summary import layout_of, summary_of
 
 EVENTS_DDL = "id bigint, age int, score double, country string, tags array<string>, extra string"

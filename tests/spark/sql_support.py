@@ -10,11 +10,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from matchwood.engines.oracle import evaluate
 from matchwood.language import Predicate, postorder
-from matchwood.spark.event_columns import attribute_columns, by_position
-from matchwood.spark.sql_text import sql_text
-from matchwood.spark.verify import interpreted
+from matchwood.semantics.evaluation import evaluate
+from matchwood.spark.insight.verify import interpreted
+from matchwood.spark.match.event_columns import attribute_columns, by_position
+from matchwood.spark.sql.text import sql_text
 from tests.cases import Workload
 from tests.sql import field
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import matchwood as mw
-from matchwood.cli import main
+from matchwood.commands.cli import main
 
 RULES = "id,expression\n1,age > 5\n2,\"city = 'Rome' and age < 30\"\n3,age >\n"
 EVENTS = [(10, 20, "Rome"), (11, 3, "Oslo"), (12, None, "Rome")]
@@ -86,7 +86,7 @@ def test_what_goes_wrong_is_told_in_one_line(
 def test_under_spark_submit(files: Path) -> None:
     """In a process of its own, as a script that spark-submit starts."""
     script = files / "run.py"
-    script.write_text("import sys\nfrom matchwood.cli import main\nsys.exit(main())\n")
+    script.write_text("import sys\nfrom matchwood.commands.cli import main\nsys.exit(main())\n")
     home = Path(__import__("pyspark").__file__).parent
     command = [str(home / "bin" / "spark-submit"), "--master", "local[1]", "--conf", "spark.app.name=submitted"]
     call = ["spark", "build", str(files / "rules.csv"), str(files / "index")]

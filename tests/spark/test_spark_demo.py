@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from matchwood import spark as mws
-from matchwood.cli import main
+from matchwood.commands.cli import main
 from matchwood.demo import audience, pipeline, spark_audience
 from matchwood.demo.spark_join import joined_hits
 from matchwood.index import Index

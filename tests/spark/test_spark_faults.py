@@ -19,7 +19,7 @@ from pyarrow import fs
 import matchwood as mw
 from matchwood import spark as mws
 from matchwood import storage
-from matchwood.storage.remote import RemotePlace
+from matchwood.storage.remote import RemoteLocation
 
 SCRIPT = Path(__file__).with_name("build_kill_script.py")
 
@@ -44,8 +44,8 @@ def test_a_build_that_is_killed_leaves_the_last_version(spark: Any, path: str) -
 
 def test_a_task_that_fails_and_comes_again_leaves_no_trace(spark: Any, path: str) -> None:
     """Both attempts write their parts; the one that is described counts."""
-    from matchwood.spark.build import Job
-    from matchwood.spark.rule_columns import RuleColumns, plain_rules
+    from matchwood.spark.build.build import Job
+    from matchwood.spark.build.rule_columns import RuleColumns, plain_rules
 
     rules = sound_rules(60)
     mws.build(frame(spark, rules), path, shards=2)
@@ -61,14 +61,14 @@ def test_a_task_that_fails_and_comes_again_leaves_no_trace(spark: Any, path: str
 
 def _settings(path: str) -> Any:
     from matchwood.sharding import open_shards
-    from matchwood.spark.shard_task import settings_of
+    from matchwood.spark.build.shard_task import settings_of
 
     shards = open_shards(path)
     return settings_of(shards.snapshot, shards.layout.bases[0])
 
 
 def _task(staging: Any, path: str) -> Any:
-    from matchwood.spark.shard_task import ShardTask
+    from matchwood.spark.build.shard_task import ShardTask
 
     return ShardTask(staging, _settings(path), "int64", keeps_last=False, alone=False)
 
@@ -77,7 +77,7 @@ def _task(staging: Any, path: str) -> Any:
 def test_an_index_on_another_file_system(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reached through PyArrow by driver and executors, and copied to this host before it is mapped."""
     monkeypatch.setenv("MATCHWOOD_CACHE_DIR", str(tmp_path / "cache"))
-    place = RemotePlace(fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), "index", f"test://{tmp_path}")
+    place = RemoteLocation(fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), "index", f"test://{tmp_path}")
     rules = dict(sound_rules(150))
     mws.build(frame(spark, [*rules.items(), (1000, "age =")]), place, shards=2)
     assert [row["id"] for row in mws.rejects(spark, place).collect()] == [1000]

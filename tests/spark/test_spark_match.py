@@ -12,7 +12,7 @@ import pytest
 from match_support import EVENTS_DDL, expected, index_of, plan_of, save_shards, some_events, some_rules
 
 from matchwood import EventError, Index, InvalidArgument
-from matchwood.spark.match import match, plan
+from matchwood.spark.match.match import match, plan
 
 STRATEGIES = ["broadcast", "sharded", "partitioned", "auto"]
 everywhere = pytest.mark.everywhere
@@ -236,7 +236,7 @@ def test_auto_chooses_by_size(frame: Any, sharded: str, monkeypatch: pytest.Monk
     chosen = plan(frame, sharded, key="id")
     assert chosen.strategy == "broadcast"
     assert "3 shards" in chosen.estimate
-    monkeypatch.setattr("matchwood.spark.strategy.worker_memory", lambda session: 1_000)
+    monkeypatch.setattr("matchwood.spark.match.strategy.worker_memory", lambda session: 1_000)
     assert plan(frame, sharded, key="id").strategy == "partitioned"
     assert plan(frame, sharded).strategy == "sharded"
 

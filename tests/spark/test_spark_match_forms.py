@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from match_support import expected, index_of, plan_of, save_shards, some_events, some_rules
 
-from matchwood.spark.match import match
+from matchwood.spark.match.match import match
 
 everywhere = pytest.mark.everywhere
 RULES = {

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from match_support import expected, index_of, some_events, some_rules
 
-from matchwood.bench.processes import descendants
+from matchwood.bench.frame.processes import descendants
 from tests.conftest import SOAK
 
 HERE = Path(__file__).parent

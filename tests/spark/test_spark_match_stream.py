@@ -12,9 +12,9 @@ from pyspark.sql import functions as sf
 
 from matchwood import InvalidArgument
 from matchwood.errors import CorruptSnapshot
-from matchwood.spark.match import match
-from matchwood.spark.match_stream import match_stream
-from matchwood.spark.stream_record import KEPT, file_name, pinned_version, recorded_versions
+from matchwood.spark.match.match import match
+from matchwood.spark.stream.match_stream import match_stream
+from matchwood.spark.stream.record import KEPT, file_name, pinned_version, recorded_versions
 
 everywhere = pytest.mark.everywhere
 NOW = {"availableNow": True}

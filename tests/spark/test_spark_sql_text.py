@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 import pytest
 from sql_support import disagreements, nested_event, plain_event, spark_verdicts
 
-from matchwood.engines.oracle import evaluate
 from matchwood.language import parse
-from matchwood.spark import sql_values
-from matchwood.spark.event_columns import attribute_columns, columns_of
-from matchwood.spark.java_regex import java_regex
-from matchwood.spark.sql_text import Slot, sql_text
-from matchwood.spark.sql_values import Untranslatable
+from matchwood.semantics.evaluation import evaluate
+from matchwood.spark.match.event_columns import attribute_columns, columns_of
+from matchwood.spark.sql import values as sql_values
+from matchwood.spark.sql.java_regex import java_regex
+from matchwood.spark.sql.text import Slot, sql_text
+from matchwood.spark.sql.values import Untranslatable
 from tests.cases import PAIRS, Workload, workloads
 from tests.pools import REGEXES, STRINGS
 

@@ -9,7 +9,7 @@ import pytest
 from matchwood import spark as mws
 from matchwood.errors import InvalidArgument
 from matchwood.index import Index
-from matchwood.spark.verify import NotVerified
+from matchwood.spark.insight.verify import NotVerified
 
 RULES = [(f"r{number}", f"x >= {number} and (y = {number % 5} or y is null)") for number in range(40)]
 

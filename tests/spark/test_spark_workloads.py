@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from matchwood.cli import main
+from matchwood.commands.cli import main
 from matchwood.errors import InvalidArgument
-from matchwood.workloads import GENERATORS, blocks, generate, rules_on_spark
+from matchwood.workloads import GENERATORS, generate, rules_on_spark
+from matchwood.workloads.shared import blocks
 
 SIZES: dict[str, dict[str, Any]] = {
     "begen": {"rules": 700},

@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.storage import Part, load, save, versions
+from matchwood.storage import SavedPart, load, save, versions
 
 CALLS = ("open", "write", "fsync", "close", "mkdir", "replace")
 
 
-def generation(number: int) -> dict[str, Part]:
+def generation(number: int) -> dict[str, SavedPart]:
     arrays = {f"array{i}": np.full(50 + i, number, dtype=np.int64) for i in range(4)}
-    return {str(part): Part({"generation": number}, arrays) for part in range(2)}
+    return {str(part): SavedPart({"generation": number}, arrays) for part in range(2)}
 
 
 def save_generation(path: Path, number: int) -> None:

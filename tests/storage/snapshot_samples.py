@@ -6,18 +6,21 @@ from pathlib import Path
 
 import numpy as np
 
-from matchwood.storage import Part, Snapshot, save
+from matchwood.storage import SavedPart, Snapshot, save
 
 HEADER = {"kind": "index", "engine": "scan", "library": "0.1.0", "options": {"limit": 256, "names": ["a", "ü"]}}
 
 
-def sample_parts() -> dict[str, Part]:
+def sample_parts() -> dict[str, SavedPart]:
     first = {
         "offsets": np.arange(7, dtype=np.int64),
         "labels": np.array([3, -1, 2**31 - 1], dtype=np.int32),
         "nothing": np.empty(0, dtype=np.float64),
     }
-    return {"0": Part({"rules": 6, "names": []}, first), "1": Part({"rules": 1}, {"flags": np.array([True, False])})}
+    return {
+        "0": SavedPart({"rules": 6, "names": []}, first),
+        "1": SavedPart({"rules": 1}, {"flags": np.array([True, False])}),
+    }
 
 
 def save_sample(path: Path) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from matchwood.errors import CorruptSnapshot
-from matchwood.storage import Part, load, save
+from matchwood.storage import SavedPart, load, save
 from matchwood.storage.checksum import checksum
 from matchwood.storage.current import current_bytes
 from tests.storage.snapshot_samples import content, files_below, save_sample
@@ -65,7 +65,7 @@ def test_extra_files_are_never_read(tmp_path: Path) -> None:
 
 
 def test_large_snapshots_are_only_checked_in_full_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save(tmp_path, {"0": Part({}, {"it": np.zeros(100)})}, {})
+    save(tmp_path, {"0": SavedPart({}, {"it": np.zeros(100)})}, {})
     [file] = tmp_path.rglob("*-it.bin")
     file.write_bytes(b"\1" + file.read_bytes()[1:])
     with pytest.raises(CorruptSnapshot, match="checksum"):
@@ -77,7 +77,7 @@ def test_large_snapshots_are_only_checked_in_full_on_request(tmp_path: Path, mon
 
 
 def test_a_file_that_shrinks_after_load_is_found_before_it_is_mapped(tmp_path: Path) -> None:
-    save(tmp_path, {"0": Part({}, {"it": np.zeros(100)})}, {})
+    save(tmp_path, {"0": SavedPart({}, {"it": np.zeros(100)})}, {})
     snapshot = load(tmp_path)
     [file] = tmp_path.rglob("*-it.bin")
     os.truncate(file, 8)
@@ -87,7 +87,7 @@ def test_a_file_that_shrinks_after_load_is_found_before_it_is_mapped(tmp_path: P
 
 def test_current_cannot_name_another_version(tmp_path: Path) -> None:
     save_sample(tmp_path)
-    save(tmp_path, {"0": Part()}, {})
+    save(tmp_path, {"0": SavedPart()}, {})
     current = tmp_path / "CURRENT"
     current.write_bytes(current.read_bytes().replace(b"v000002", b"v000001"))
     with pytest.raises(CorruptSnapshot, match="not the manifest of this version"):

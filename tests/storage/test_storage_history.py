@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from matchwood.errors import CorruptSnapshot, InvalidArgument
-from matchwood.storage import Part, begin, current_version, load, place_of, rollback, save, vacuum, versions
+from matchwood.storage import SavedPart, begin, current_version, load, location_of, rollback, save, vacuum, versions
 from matchwood.storage import staging as staging_module
-from matchwood.storage.local import LocalPlace
+from matchwood.storage.local import LocalLocation
 from tests.storage.snapshot_samples import content
 
 NOW = "0 seconds"
 
 
 def save_value(path: Path, value: int) -> int:
-    return save(path, {"0": Part({"value": value}, {"it": np.full(9, value)})}, {"value": value})
+    return save(path, {"0": SavedPart({"value": value}, {"it": np.full(9, value)})}, {"value": value})
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_an_old_version_that_was_current_until_now_is_young(tmp_path: Path, monk
 
 def test_vacuum_removes_what_unfinished_saves_left_but_not_those_under_way(five: Path) -> None:
     old, fresh = begin(five), begin(five)
-    old.write_part("0", Part({}, {"it": np.arange(3)}))
+    old.write_part("0", SavedPart({}, {"it": np.arange(3)}))
     (five / "CURRENT.new-0123456789ab").write_bytes(b"")
     past = time.time() - 7200
     for path in [five / "CURRENT.new-0123456789ab", five / "v000006", *(five / "v000006").rglob("*")]:
@@ -158,15 +158,15 @@ def test_vacuum_removes_what_unfinished_saves_left_but_not_those_under_way(five:
     assert not (five / "v000006").exists()
     assert not (five / "CURRENT.new-0123456789ab").exists()
     assert (five / "keep me").exists()
-    assert fresh.publish([fresh.write_part("0", Part())], {}) == 7
+    assert fresh.publish([fresh.write_part("0", SavedPart())], {}) == 7
 
 
 def test_vacuum_meets_what_goes_in_the_same_moment(five: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The names were listed when they were still there: by another vacuum, or by a save that has just ended."""
     gone = ["CURRENT.new-0123456789ab", "v000006"]
-    names = LocalPlace.names
-    monkeypatch.setattr(LocalPlace, "names", lambda place: [*names(place), *gone])
-    assert [place_of(five).changed(name) for name in gone] == [0, 0]
+    names = LocalLocation.names
+    monkeypatch.setattr(LocalLocation, "names", lambda place: [*names(place), *gone])
+    assert [location_of(five).changed(name) for name in gone] == [0, 0]
     assert vacuum(five, keep=5, grace=NOW) == []
 
 

@@ -13,21 +13,21 @@ from pyarrow import fs
 
 from matchwood import storage
 from matchwood.storage import local
-from matchwood.storage.remote import RemotePlace
+from matchwood.storage.remote import RemoteLocation
 
 
 @pytest.fixture(params=["local", "remote"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> storage.Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> storage.Location:
     if request.param == "local":
-        return storage.place_of(tmp_path)
-    return RemotePlace(fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), "index", "test://index")
+        return storage.location_of(tmp_path)
+    return RemoteLocation(fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), "index", "test://index")
 
 
-def _part(value: int) -> storage.Part:
-    return storage.Part({}, {"numbers": np.arange(value)})
+def _part(value: int) -> storage.SavedPart:
+    return storage.SavedPart({}, {"numbers": np.arange(value)})
 
 
-def test_the_second_is_told(place: storage.Place) -> None:
+def test_the_second_is_told(place: storage.Location) -> None:
     storage.save(place, {"0": _part(3)}, {})
     first, second = storage.begin(place), storage.begin(place)
     descriptions = [staging.write_part("0", _part(5)) for staging in (first, second)]
@@ -37,7 +37,7 @@ def test_the_second_is_told(place: storage.Place) -> None:
     assert storage.current_version(place) == first.version
 
 
-def test_of_many_at_once_one_wins(place: storage.Place) -> None:
+def test_of_many_at_once_one_wins(place: storage.Location) -> None:
     storage.save(place, {"0": _part(3)}, {})
     won: list[int] = []
 
@@ -62,19 +62,19 @@ def test_of_many_at_once_one_wins(place: storage.Place) -> None:
 def test_a_version_that_another_gives_up_while_it_is_claimed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    place = RemotePlace(fs.LocalFileSystem(), str(tmp_path))
-    original = getattr(RemotePlace, step)
+    place = RemoteLocation(fs.LocalFileSystem(), str(tmp_path))
+    original = getattr(RemoteLocation, step)
 
-    def without_directory(self: RemotePlace, name: str, *rest: object) -> object:
+    def without_directory(self: RemoteLocation, name: str, *rest: object) -> object:
         if name.startswith("v000001"):
             shutil.rmtree(tmp_path / "v000001")
         return original(self, name, *rest)
 
-    monkeypatch.setattr(RemotePlace, step, without_directory)
+    monkeypatch.setattr(RemoteLocation, step, without_directory)
     assert storage.begin(place).version == 2
 
 
-def test_parts_are_taken_over(place: storage.Place) -> None:
+def test_parts_are_taken_over(place: storage.Location) -> None:
     storage.save(place, {"0": _part(3), "1": _part(4)}, {})
     old = storage.load(place)
     with storage.begin(place) as staging:
@@ -96,5 +96,5 @@ def test_a_part_that_is_vacuumed_while_it_is_listed_leaves_no_open_directory(
 
     monkeypatch.setattr(local, "_regular_files", vacuum_first)
     with pytest.raises(FileNotFoundError):
-        storage.place_of(tmp_path).files(f"v{version:06}")
+        storage.location_of(tmp_path).files(f"v{version:06}")
     gc.collect()  # an iterator left open warns here, and warnings fail the test

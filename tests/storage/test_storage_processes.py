@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from matchwood.errors import CorruptSnapshot, InvalidArgument
-from matchwood.storage import Part, begin, load, save, versions
+from matchwood.storage import SavedPart, begin, load, save, versions
 from tests.storage.snapshot_samples import HEADER, content, sample_parts, save_sample
 
 ROOT = Path(__file__).parent.parent.parent
@@ -61,7 +61,7 @@ def test_another_process_under_another_hash_seed(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="reads /proc")
 def test_maps_are_shared_and_read_only(tmp_path: Path) -> None:
-    save(tmp_path, {"0": Part({}, {"it": np.arange(100_000)})}, {})
+    save(tmp_path, {"0": SavedPart({}, {"it": np.arange(100_000)})}, {})
     kept = load(tmp_path).parts["0"].arrays["it"]
     assert kept[-1] == 99_999
     modes = [line.split()[1] for line in Path("/proc/self/maps").read_text().splitlines() if "-it.bin" in line]
@@ -106,8 +106,8 @@ def test_parts_written_by_other_processes(tmp_path: Path) -> None:
 
 def test_a_retried_part_counts_once_and_leaves_nothing(tmp_path: Path) -> None:
     staging = begin(tmp_path)
-    staging.write_part("0", Part({}, {"it": np.array([1])}))
-    second = staging.write_part("0", Part({}, {"it": np.array([2])}))
+    staging.write_part("0", SavedPart({}, {"it": np.array([1])}))
+    second = staging.write_part("0", SavedPart({}, {"it": np.array([2])}))
     staging.publish([second], {})
     assert load(tmp_path).parts["0"].arrays["it"].tolist() == [2]
     assert len(list(tmp_path.rglob("*-it.bin"))) == 1

@@ -13,10 +13,10 @@ import pytest
 from pyarrow import fs
 
 from matchwood.errors import CorruptSnapshot, InvalidArgument
-from matchwood.storage import Part, begin, current_version, load, place_of, rollback, save, vacuum, versions
+from matchwood.storage import SavedPart, begin, current_version, load, location_of, rollback, save, vacuum, versions
 from matchwood.storage.cache import cache_root
-from matchwood.storage.local import LocalPlace
-from matchwood.storage.remote import RemotePlace
+from matchwood.storage.local import LocalLocation
+from matchwood.storage.remote import RemoteLocation
 from tests.storage.snapshot_samples import HEADER, content, sample_parts, save_sample
 
 
@@ -27,45 +27,45 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=["subtree", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> RemotePlace:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> RemoteLocation:
     if request.param == "memory":
-        return RemotePlace(fs._MockFileSystem(), "bucket/snapshot", "mock://bucket/snapshot")
+        return RemoteLocation(fs._MockFileSystem(), "bucket/snapshot", "mock://bucket/snapshot")
     return subtree(tmp_path)
 
 
-def subtree(tmp_path: Path) -> RemotePlace:
+def subtree(tmp_path: Path) -> RemoteLocation:
     (tmp_path / "far").mkdir(exist_ok=True)
-    return RemotePlace(fs.SubTreeFileSystem(str(tmp_path / "far"), fs.LocalFileSystem()), "snapshot")
+    return RemoteLocation(fs.SubTreeFileSystem(str(tmp_path / "far"), fs.LocalFileSystem()), "snapshot")
 
 
 @pytest.fixture
 def downloads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     names: list[str] = []
-    real = RemotePlace._download
+    real = RemoteLocation._download
 
-    def counted(self: RemotePlace, name: str, target: str) -> None:
+    def counted(self: RemoteLocation, name: str, target: str) -> None:
         names.append(name)
         real(self, name, target)
 
-    monkeypatch.setattr(RemotePlace, "_download", counted)
+    monkeypatch.setattr(RemoteLocation, "_download", counted)
     return names
 
 
 def test_file_uris_are_local_paths(tmp_path: Path) -> None:
     uri = (tmp_path / "a b").as_uri()
-    assert place_of(uri) == LocalPlace(str(tmp_path / "a b"))
+    assert location_of(uri) == LocalLocation(str(tmp_path / "a b"))
     assert save(uri, sample_parts(), HEADER) == 1
     assert content(load(uri)) == content(load(tmp_path / "a b"))
 
 
 def test_uris_of_other_schemes_are_remote() -> None:
-    place = place_of("mock:///bucket/snapshot")
-    assert isinstance(place, RemotePlace)
+    place = location_of("mock:///bucket/snapshot")
+    assert isinstance(place, RemoteLocation)
     assert str(place) == "mock:///bucket/snapshot"
-    assert place_of(place) is place
+    assert location_of(place) is place
 
 
-def test_save_load_rollback_vacuum(place: RemotePlace) -> None:
+def test_save_load_rollback_vacuum(place: RemoteLocation) -> None:
     assert [save(place, sample_parts(), {**HEADER, "n": n}) for n in range(3)] == [1, 2, 3]
     local = sample_parts()
     snapshot = load(place, verify="full")
@@ -85,7 +85,7 @@ def test_save_load_rollback_vacuum(place: RemotePlace) -> None:
     assert content(load(place))["arrays"] == content(snapshot)["arrays"]
 
 
-def test_nothing_there(place: RemotePlace) -> None:
+def test_nothing_there(place: RemoteLocation) -> None:
     with pytest.raises(CorruptSnapshot, match="no snapshot is there"):
         load(place)
     with pytest.raises(CorruptSnapshot, match="no snapshot is there"):
@@ -95,7 +95,7 @@ def test_nothing_there(place: RemotePlace) -> None:
         load(place, version=7)
 
 
-def test_parts_are_copied_once_and_on_demand(place: RemotePlace, downloads: list[str]) -> None:
+def test_parts_are_copied_once_and_on_demand(place: RemoteLocation, downloads: list[str]) -> None:
     save(place, sample_parts(), HEADER)
     snapshot = load(place)
     assert downloads == []
@@ -109,7 +109,7 @@ def test_parts_are_copied_once_and_on_demand(place: RemotePlace, downloads: list
 
 def test_copies_are_checked_in_full(tmp_path: Path, cache: Path) -> None:
     place = subtree(tmp_path)
-    save(place, {"0": Part({}, {"it": np.zeros(100)})}, {})
+    save(place, {"0": SavedPart({}, {"it": np.zeros(100)})}, {})
     [file] = (tmp_path / "far").rglob("*-it.bin")
     whole = file.read_bytes()
     file.write_bytes(b"\1" + whole[1:])
@@ -127,7 +127,7 @@ def test_copies_are_checked_in_full(tmp_path: Path, cache: Path) -> None:
 
 def test_a_damaged_copy_is_found_by_a_full_check(tmp_path: Path, cache: Path) -> None:
     place = subtree(tmp_path)
-    save(place, {"0": Part({}, {"it": np.zeros(100)})}, {})
+    save(place, {"0": SavedPart({}, {"it": np.zeros(100)})}, {})
     load(place, verify="full")
     [copy] = cache.rglob("*-it.bin")
     copy.write_bytes(b"\1" * 800)
@@ -135,15 +135,15 @@ def test_a_damaged_copy_is_found_by_a_full_check(tmp_path: Path, cache: Path) ->
         load(place, verify="full")
 
 
-def test_a_snapshot_built_anew_is_not_taken_for_the_old_one(place: RemotePlace) -> None:
-    save(place, {"0": Part({}, {"it": np.array([1])})}, {})
+def test_a_snapshot_built_anew_is_not_taken_for_the_old_one(place: RemoteLocation) -> None:
+    save(place, {"0": SavedPart({}, {"it": np.array([1])})}, {})
     assert load(place).parts["0"].arrays["it"][0] == 1
     place.filesystem.delete_dir(place.root)
-    assert save(place, {"0": Part({}, {"it": np.array([2])})}, {}) == 1
+    assert save(place, {"0": SavedPart({}, {"it": np.array([2])})}, {}) == 1
     assert load(place).parts["0"].arrays["it"][0] == 2
 
 
-def test_two_claims_never_win_together(place: RemotePlace) -> None:
+def test_two_claims_never_win_together(place: RemoteLocation) -> None:
     assert place.claim("v000001")
     assert not place.claim("v000001")
     assert begin(place).version == 2
@@ -156,16 +156,16 @@ def test_two_claims_never_win_together(place: RemotePlace) -> None:
 @pytest.mark.parametrize("withdrawn", ["before the other looks", "after it"])
 def test_claims_at_the_same_moment(withdrawn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, other = subtree(tmp_path), subtree(tmp_path)
-    real, outcomes = RemotePlace.files, []
+    real, outcomes = RemoteLocation.files, []
 
-    def other_first(self: RemotePlace, directory: str) -> dict[str, int]:
+    def other_first(self: RemoteLocation, directory: str) -> dict[str, int]:
         if self is place and not outcomes:
             outcomes.append(other.claim(directory))
         return real(self, directory)
 
-    monkeypatch.setattr(RemotePlace, "files", other_first)
+    monkeypatch.setattr(RemoteLocation, "files", other_first)
     if withdrawn == "after it":
-        monkeypatch.setattr(RemotePlace, "remove", lambda self, name: None)
+        monkeypatch.setattr(RemoteLocation, "remove", lambda self, name: None)
     assert place.claim("v000001") == (withdrawn == "before the other looks")
     assert outcomes == [False]
 
@@ -173,16 +173,16 @@ def test_claims_at_the_same_moment(withdrawn: str, tmp_path: Path, monkeypatch: 
 def test_parts_from_elsewhere(tmp_path: Path) -> None:
     staging = begin(subtree(tmp_path))
     copy = pickle.loads(pickle.dumps(staging))
-    assert staging.publish([copy.write_part("0", Part({}, {"it": np.arange(3)}))], {}) == 1
+    assert staging.publish([copy.write_part("0", SavedPart({}, {"it": np.arange(3)}))], {}) == 1
     assert load(subtree(tmp_path)).parts["0"].arrays["it"].tolist() == [0, 1, 2]
     with pytest.raises(InvalidArgument, match="already been published"):
-        copy.publish([copy.write_part("0", Part())], {})
+        copy.publish([copy.write_part("0", SavedPart())], {})
 
 
 def test_old_copies_are_forgotten(tmp_path: Path, cache: Path) -> None:
     place = subtree(tmp_path)
     for value in (1, 2):
-        save(place, {"0": Part({}, {"it": np.array([value])})}, {})
+        save(place, {"0": SavedPart({}, {"it": np.array([value])})}, {})
     old = load(place, version=1).parts["0"].arrays["it"]
     [copy] = cache.glob("*/v000001-*")
     past = time.time() - 2 * 86_400
@@ -198,7 +198,7 @@ def test_old_copies_that_another_process_removes_first(
 ) -> None:
     place = subtree(tmp_path)
     for value in (1, 2):
-        save(place, {"0": Part({}, {"it": np.array([value])})}, {})
+        save(place, {"0": SavedPart({}, {"it": np.array([value])})}, {})
     load(place, version=1)
     monkeypatch.setattr(Path, "iterdir", lambda path: (path / name for name in [*os.listdir(path), "gone"]))
     is_dir = Path.is_dir
@@ -229,7 +229,7 @@ def test_a_store_that_will_not_rename_over_a_file(tmp_path: Path) -> None:
                 raise OSError("rename: the target exists")
             self._inner.move(source, target)
 
-    place = RemotePlace(Stubborn(subtree(tmp_path).filesystem), "snapshot")
+    place = RemoteLocation(Stubborn(subtree(tmp_path).filesystem), "snapshot")
     assert [save(place, sample_parts(), HEADER) for _ in range(2)] == [1, 2]
     assert load(place).version == 2
 

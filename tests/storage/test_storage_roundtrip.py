@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from matchwood.errors import InvalidArgument, LimitExceeded
-from matchwood.storage import Part, load, save
+from matchwood.storage import SavedPart, load, save
 from matchwood.storage.entries import DTYPES
 from tests.storage.snapshot_samples import HEADER, content, sample_parts, save_sample
 
@@ -19,7 +19,7 @@ NUMBERS = np.random.default_rng(5).integers(0, 256, 960, dtype=np.uint8)
 
 
 def returned(path: Path, array: Any) -> np.ndarray[Any, Any]:
-    save(path, {"0": Part({}, {"it": array})}, {})
+    save(path, {"0": SavedPart({}, {"it": array})}, {})
     return load(path).parts["0"].arrays["it"]
 
 
@@ -74,7 +74,7 @@ def test_parts_headers_and_version_numbers(tmp_path: Path) -> None:
 
 def test_names_that_are_no_file_names(tmp_path: Path) -> None:
     names = ["a/b", "..", "A", "a", "é ü", "x" * 200, "CON", "a.b", "-", "*"]
-    save(tmp_path, {name: Part({}, {key: np.array([i]) for i, key in enumerate(names)}) for name in names}, {})
+    save(tmp_path, {name: SavedPart({}, {key: np.array([i]) for i, key in enumerate(names)}) for name in names}, {})
     snapshot = load(tmp_path)
     for name in names:
         assert {key: int(array[0]) for key, array in snapshot.parts[name].arrays.items()} == {
@@ -104,7 +104,7 @@ JSON = st.recursive(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 @given(header=st.dictionaries(st.text(), JSON, max_size=4))
 def test_any_json_header_comes_back(tmp_path: Path, header: dict[str, Any]) -> None:
-    save(tmp_path, {"0": Part(header, {})}, header)
+    save(tmp_path, {"0": SavedPart(header, {})}, header)
     assert load(tmp_path).header == load(tmp_path).parts["0"].header == header
 
 
@@ -120,9 +120,9 @@ for _ in range(70):
 )
 def test_headers_that_would_change_are_refused(tmp_path: Path, value: Any) -> None:
     with pytest.raises(InvalidArgument, match="the version's header"):
-        save(tmp_path, {"0": Part()}, {"x": value})
+        save(tmp_path, {"0": SavedPart()}, {"x": value})
     with pytest.raises(InvalidArgument, match="the header of part 'p'"):
-        save(tmp_path, {"p": Part({"x": value})}, {})
+        save(tmp_path, {"p": SavedPart({"x": value})}, {})
     assert not list(tmp_path.iterdir())
 
 
@@ -136,9 +136,9 @@ def test_other_types_are_refused(tmp_path: Path, array: Any) -> None:
 @pytest.mark.parametrize("name", ["", "a\nb", "x" * 201, 7])
 def test_bad_names_are_refused(tmp_path: Path, name: Any) -> None:
     with pytest.raises(InvalidArgument, match="the name of a part"):
-        save(tmp_path, {name: Part()}, {})
+        save(tmp_path, {name: SavedPart()}, {})
     with pytest.raises(InvalidArgument, match="the name of an array"):
-        save(tmp_path, {"0": Part({}, {name: np.array([1])})}, {})
+        save(tmp_path, {"0": SavedPart({}, {name: np.array([1])})}, {})
 
 
 def test_a_version_needs_a_part(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_version_needs_a_part(tmp_path: Path) -> None:
 def test_a_header_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("matchwood.storage.manifest.MANIFEST_LIMIT", 1000)
     with pytest.raises(LimitExceeded, match="into arrays"):
-        save(tmp_path, {"0": Part()}, {"x": "y" * 1000})
+        save(tmp_path, {"0": SavedPart()}, {"x": "y" * 1000})
     assert not list(tmp_path.iterdir())
 
 

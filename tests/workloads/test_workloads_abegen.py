@@ -12,9 +12,9 @@ from matchwood.errors import InvalidArgument
 from matchwood.language import parse
 from matchwood.language.tree import And, Not, Or, Predicate, Xnor, Xor
 from matchwood.workloads.abegen import abegen
-from matchwood.workloads.base import BETWEEN, IN, OPERATORS, WEAK_NOT_IN
-from matchwood.workloads.brute import hits
-from matchwood.workloads.trees import JUNCTIONS
+from matchwood.workloads.shared.base import BETWEEN, IN, OPERATORS, WEAK_NOT_IN
+from matchwood.workloads.shared.brute import hits
+from matchwood.workloads.shared.trees import JUNCTIONS
 
 
 def matching(**settings: Any) -> float:

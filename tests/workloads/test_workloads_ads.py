@@ -9,7 +9,7 @@ import pytest
 
 from matchwood.errors import InvalidArgument
 from matchwood.workloads.ads import ads
-from matchwood.workloads.brute import hits
+from matchwood.workloads.shared.brute import hits
 
 
 @pytest.mark.parametrize("matching", [0.001, 0.0001])

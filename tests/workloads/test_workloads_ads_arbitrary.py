@@ -9,9 +9,9 @@ import pytest
 
 from matchwood.errors import InvalidArgument
 from matchwood.workloads.ads_arbitrary import ads_arbitrary
-from matchwood.workloads.base import Workload
-from matchwood.workloads.brute import hits
-from matchwood.workloads.trees import AND, JUNCTIONS, OR, occurrences
+from matchwood.workloads.shared.base import Workload
+from matchwood.workloads.shared.brute import hits
+from matchwood.workloads.shared.trees import AND, JUNCTIONS, OR, occurrences
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import BETWEEN, EQUAL, IN, NOT_IN, OPERATORS, WEAK_NOT_IN, Rules
 from matchwood.workloads.begen import begen
-from matchwood.workloads.brute import hits, matched
+from matchwood.workloads.shared.base import BETWEEN, EQUAL, IN, NOT_IN, OPERATORS, WEAK_NOT_IN, Rules
+from matchwood.workloads.shared.brute import hits, matched
 from matchwood.workloads.widen import widened
 
 RULES = 20_000

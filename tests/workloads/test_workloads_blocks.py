@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from matchwood.cli import main
+from matchwood.commands.cli import main
 from matchwood.errors import InvalidArgument
-from matchwood.workloads import GENERATORS, blocks, generate
-from matchwood.workloads.blocks import Block, blocks_of
-from matchwood.workloads.brute import hits
+from matchwood.workloads import GENERATORS, generate
 from matchwood.workloads.catalogue import rules_block, settings_of
+from matchwood.workloads.shared import blocks
+from matchwood.workloads.shared.blocks import Block, blocks_of
+from matchwood.workloads.shared.brute import hits
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "begen": {"rules": 1_000, "events": 40, "matching": 0.05},

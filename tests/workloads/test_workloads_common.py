@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from matchwood.workloads.ads import ads
-from matchwood.workloads.base import OPERATORS, Workload
 from matchwood.workloads.begen import begen
-from matchwood.workloads.brute import hits
 from matchwood.workloads.query_logs import query_logs
+from matchwood.workloads.shared.base import OPERATORS, Workload
+from matchwood.workloads.shared.brute import hits
 
 GENERATORS = {
     "begen": lambda **more: begen(**{"rules": 600, "events": 40, "expressiveness": "high", "matching": 0.05, **more}),

@@ -7,9 +7,9 @@ import pytest
 
 from matchwood.errors import InvalidArgument
 from matchwood.language import parse
-from matchwood.workloads.base import WEAK_NOT_IN, Workload
-from matchwood.workloads.brute import hits
 from matchwood.workloads.contracts import contracts
+from matchwood.workloads.shared.base import WEAK_NOT_IN, Workload
+from matchwood.workloads.shared.brute import hits
 
 
 def parts(work: Workload) -> tuple[float, float]:

@@ -7,8 +7,8 @@ import pytest
 
 import matchwood as mw
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.brute import hits
 from matchwood.workloads.hem import SPAN, hem
+from matchwood.workloads.shared.brute import hits
 
 
 def test_a_seed_gives_the_same_workload_again() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.brute import hits
 from matchwood.workloads.qgrams import LETTERS, _grams, qgrams
+from matchwood.workloads.shared.brute import hits
 
 
 def letters(gram: int) -> str:

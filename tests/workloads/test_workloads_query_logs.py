@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from matchwood.errors import InvalidArgument
-from matchwood.workloads.base import EQUAL
-from matchwood.workloads.brute import hits
 from matchwood.workloads.query_logs import LETTERS, LogSettings, _vocabulary, cuts_of, query_logs
+from matchwood.workloads.shared.base import EQUAL
+from matchwood.workloads.shared.brute import hits
 
 
 def test_sizes_are_those_of_the_paper() -> None:

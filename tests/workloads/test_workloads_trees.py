@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from matchwood.engines.oracle import evaluate
 from matchwood.language import parse, postorder
 from matchwood.language.tree import Predicate
+from matchwood.semantics.evaluation import evaluate
 from matchwood.workloads.abegen import abegen
 from matchwood.workloads.ads_arbitrary import ads_arbitrary
-from matchwood.workloads.base import Workload
-from matchwood.workloads.brute import hits
-from matchwood.workloads.trees import leaves, occurrences, restricted, sizes
+from matchwood.workloads.shared.base import Workload
+from matchwood.workloads.shared.brute import hits
+from matchwood.workloads.shared.trees import leaves, occurrences, restricted, sizes
 
 GENERATORS = {
     "abegen": lambda **more: abegen(**{"rules": 400, "events": 30, "dimensions": 40, **more}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood._jit import kernel
+from matchwood.core.jit import kernel
 
 SMALLEST = 4
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from matchwood._jit import kernel
 from matchwood.bench.rivals._bucket_kernels import append, room_wanted, take_out
+from matchwood.core.jit import kernel
 
 INSERT, REMOVE, ROOM = 0, 1, 2
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood._jit import bare_kernel
-from matchwood.engines._kindex_layout import EMPTY
-from matchwood.engines._kindex_match_kernels import find_lists
-from matchwood.engines._kindex_risen_kernels import clauses_true
-from matchwood.engines._record_kernels import WIDTH, attribute_of, hash_records
-from matchwood.engines._verify_kernels import clear, passes, scatter
+from matchwood.core.jit import bare_kernel
+from matchwood.engines.kindex._match_kernels import find_lists
+from matchwood.engines.kindex._risen_kernels import clauses_true
+from matchwood.engines.kindex.layout import EMPTY
+from matchwood.engines.shared._record_kernels import WIDTH, attribute_of, hash_records
+from matchwood.engines.shared._verification_kernels import clear, passes, scatter
 
 
 @bare_kernel

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Table = NDArray[np.int32]
 
 
-class Lists(NamedTuple):
+class BucketLists(NamedTuple):
     """Bucket b holds the entries pool[starts[b] : starts[b] + counts[b]]."""
 
     starts: NDArray[np.int64]
@@ -21,7 +21,7 @@ class Lists(NamedTuple):
     used: NDArray[np.int64]
 
 
-class Rival(ABC):
+class RivalMatcher(ABC):
     """A matcher over rules whose intervals are known beforehand: rule r matches the values v if
     low[r, a] <= v[a] <= high[r, a] for every attribute a. Values are integers from 0 to `span`.
 
@@ -35,7 +35,7 @@ class Rival(ABC):
         self.low, self.high, self.span = np.ascontiguousarray(low), np.ascontiguousarray(high), span
         self.steps = np.zeros(4, np.int64)
         count = self._buckets()
-        self.lists = Lists(
+        self.lists = BucketLists(
             np.zeros(count, np.int64),
             np.zeros(count, np.int32),
             np.zeros(count, np.int32),

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.bench.rivals import _htree_kernels as kernels
-from matchwood.bench.rivals.base import Rival, Table
+from matchwood.bench.rivals.base import RivalMatcher, Table
 
 
-class HTree(Rival):
+class HTree(RivalMatcher):
     """`steps`: nodes passed, rules verified, entries looked at to remove one."""
 
     name: ClassVar[str] = "H-TREE"

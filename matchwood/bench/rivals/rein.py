@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.bench.rivals import _rein_kernels as kernels
-from matchwood.bench.rivals.base import Rival, Table
+from matchwood.bench.rivals.base import RivalMatcher, Table
 
 
-class Rein(Rival):
+class Rein(RivalMatcher):
     """`steps`: marks set, rules compared, entries looked at to remove one."""
 
     name: ClassVar[str] = "REIN"

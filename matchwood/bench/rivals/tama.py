@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.bench.rivals import _tama_kernels as kernels
-from matchwood.bench.rivals.base import Rival, Table
+from matchwood.bench.rivals.base import RivalMatcher, Table
 
 
-class Tama(Rival):
+class Tama(RivalMatcher):
     """`steps`: cells looked at, entries counted, entries looked at to remove one."""
 
     name: ClassVar[str] = "TAMA"

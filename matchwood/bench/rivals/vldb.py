@@ -12,15 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood._arrays import places_in
 from matchwood.bench.rivals._vldb_kernels import count_true, hash_constraints, match_clauses, match_propagation
-from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
-from matchwood.engines import ConjunctionStore, Hits, Workspace
-from matchwood.engines._output import Output
-from matchwood.engines._record_kernels import ACCEPTS_NULL, ALTERNATIVE, FLAG_BITS, WIDTH
-from matchwood.engines._views import read_only
-from matchwood.engines.kindex_options import Layout
-from matchwood.engines.kindex_run import Run
+from matchwood.core import places_in
+from matchwood.encoding import NULL_LABEL, EncodedEvents
+from matchwood.engines import ConjunctionStore, Hits, Layout, Output, Run, Workspace, read_only
+from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, ALTERNATIVE, FLAG_BITS, WIDTH
 
 
 class Clusters(NamedTuple):

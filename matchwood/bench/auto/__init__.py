@@ -1,0 +1,1 @@
+"""How `engine="auto"` fares, and the fitting of its weights."""

@@ -1,0 +1,1 @@
+"""Experiments of Matchwood's own."""

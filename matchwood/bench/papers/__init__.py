@@ -1,0 +1,1 @@
+"""The papers' own experiments, a folder a system."""

@@ -1,0 +1,1 @@
+"""Next to what users might pick instead."""

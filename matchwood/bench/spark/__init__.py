@@ -1,0 +1,1 @@
+"""Matching on Spark, and what it cannot be faster than."""

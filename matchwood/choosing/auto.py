@@ -1,0 +1,210 @@
+"""`engine="auto"`: a compiled matcher that takes another engine over its conjunctions when that should be faster.
+
+From the rules alone, whenever they have doubled or are laid out anew anyway; and from the events, by trials beside
+(`trials.py`). Its store is one that every engine over conjunctions can take: rules that have too many of them go to
+the fall-back, as clauses where those are few. It keeps no bounds for ranking.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.choosing.choice import EngineChoice
+from matchwood.choosing.clock import MatchingClock
+from matchwood.choosing.features import features_of
+from matchwood.choosing.model import shipped
+from matchwood.choosing.trial import Trial, match_all
+from matchwood.encoding import EncodedConjunctions, EncodedEvents, Encoder
+from matchwood.engines import Engine, Structure, Work, Workspace, engine_class, engine_names
+from matchwood.errors import InvalidArgument
+from matchwood.language import Expression
+from matchwood.logic import Bind, Form, clauses_of_form, dnf_of
+from matchwood.matching import EngineMatcher, Fallback, Normal, PreparedRule, SampleHistory
+from matchwood.rules import RuleTable
+
+AUTO = "auto"
+FIRST_ENGINE = "pstbloom"
+"""What an index begins with: a quarter of counting's time where few rules match, and never much more (`bench core`)."""
+
+LEAST_UNITS = 1_000
+"""Below that, any engine will do."""
+
+GROWN = 2
+"""The rules are looked at again when there are so many times more."""
+
+LEAST_SAMPLE = 64
+"""Events that a trial needs."""
+
+
+def engines_for(options: Mapping[str, Any]) -> list[str]:
+    """The engines that have all of these options; InvalidArgument if there is none, or if a value is wrong."""
+    known = {name: set(engine_class(name).option_names()) for name in engine_names()}
+    unknown = sorted(set(options) - set().union(*known.values()))
+    if unknown:
+        raise InvalidArgument(f"engine 'auto' has no option {unknown[0]!r} (it has those of all engines, and no other)")
+    found = [name for name, own in known.items() if set(options) <= own]
+    if not found:
+        raise InvalidArgument(f"no engine has all of the options {', '.join(map(repr, sorted(options)))}")
+    for name in found:
+        engine_class(name)._checked(options)
+    return found
+
+
+class AutoMatcher(EngineMatcher):
+    """`choice` tells what was chosen and why; `trying` is held by the thread in which a trial is under way."""
+
+    def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
+        able = [name for name in engines_for(options) if engine_class(name).takes == "conjunctions"]
+        super().__init__(FIRST_ENGINE if FIRST_ENGINE in able else able[0], encoder, table, options, dnf_limit)
+        self.setting, self._options = AUTO, dict(options)
+        self.fallback = Fallback(encoder.history)
+        self.forms = cast(Any, self.fallback)
+        model = shipped()
+        self.choice = EngineChoice(self.name, model, [name for name in able if name in model.engines])
+        self.clock, self.trying = MatchingClock(), threading.Lock()
+        self._warm = False
+        """Whether the engine at work has matched before: the first call may have to load or compile its kernels."""
+        self._epoch = self._looked_at = 0
+        """`_epoch` grows when units, attributes or labels get other numbers: no trial from before can be taken over."""
+
+    # --------------------------------------------------------------- fall-back
+
+    def normal(self, expression: Expression, bind: Bind | None = None) -> Normal:
+        found = dnf_of(expression, bind or self.encoder.bind, self.dnf_limit)
+        return clauses_of_form(found, self.dnf_limit) if isinstance(found, Form) else found
+
+    def _store_clauses(
+        self, rows: NDArray[np.int32], encoded: EncodedConjunctions, prepared: Sequence[PreparedRule]
+    ) -> None:
+        self._apply_relabelling()
+        added = self.fallback.add_clauses(encoded)
+        if added.repeated is not None:
+            self.encoder.release(added.repeated)
+        self.table.link(rows, added.units, "forms")
+
+    def _drop_forms(self, forms: NDArray[np.int32]) -> None:
+        for released in self.fallback.free(self.fallback.drop(forms)):
+            self.encoder.release(released)
+
+    # ---------------------------------------------------------------- by rules
+
+    def _index_units(self, units: NDArray[np.int32]) -> None:
+        if self.conjunctions.live >= max(LEAST_UNITS, GROWN * self._looked_at):
+            wanted = self._best_by_rules()
+            if wanted != self.name:
+                self.adopt(self._built(wanted))
+                return
+        super()._index_units(units)
+
+    def rebuild(self) -> None:
+        self._epoch += 1
+        if self.conjunctions.live >= LEAST_UNITS:
+            wanted = self._best_by_rules()
+            if wanted != self.name:
+                self.sample.clear()
+                self.adopt(self._built(wanted))
+                self.forms.rebuild()
+                return
+        super().rebuild()
+
+    def _best_by_rules(self) -> str:
+        self._looked_at = self.conjunctions.live
+        self.clock.begin_anew()
+        history = self.encoder.history if self.encoder.history.events else None
+        wanted = self.choice.best_by_rules(features_of(self.conjunctions, history))
+        if wanted == self.name:
+            self.choice.keep_by_rules()
+        else:
+            self.choice.take_by_rules(wanted)
+        return wanted
+
+    def _built(self, name: str) -> Engine:
+        engine: Engine = engine_class(name)(self.conjunctions, self._options)
+        engine.history, engine.values = self.encoder.history, self.encoder.vocabulary
+        engine.rebuild()
+        return engine
+
+    def adopt(self, built: Any) -> None:
+        if not isinstance(built, Engine):
+            super().adopt(built)
+            return
+        built.history, built.values = self.encoder.history, self.encoder.vocabulary
+        self.over = self.engine = built
+        self.name, self._warm = built.name, False
+
+    # --------------------------------------------------------------- by events
+
+    def note(self, engine: Structure, events: int, work: Work, seconds: float, scored: int = 0) -> None:
+        super().note(engine, events, work, seconds, scored)
+        if engine is self.over and self._warm:
+            self.clock.fold(events, work, seconds)
+        self._warm |= engine is self.over
+
+    @property
+    def reconsider_due(self) -> bool:
+        return (self.clock.due or self.watch.due) and self.conjunctions.live >= LEAST_UNITS
+
+    def reconsider(self) -> None:
+        """Lay the present engine out anew at once; trials do the same beside."""
+        super().reconsider()
+        self.clock.look_later()
+
+    def begin_trial(self) -> Trial | None:
+        """A trial of what may be better, if that is worth its price by now. The caller is the only writer."""
+        again, sample = self.watch.due, self.sample.frozen()
+        self.watch.settle()
+        if sample.count < LEAST_SAMPLE:
+            self.clock.look_at(self.clock.seconds)
+            return None
+        plan = self.choice.plan(features_of(self.conjunctions, SampleHistory(sample), self.clock.hits()), again)
+        if plan is None:
+            self.clock.look_later()
+            return None
+        if self.clock.seconds < plan.worth_it_at:
+            self.clock.look_at(plan.worth_it_at)
+            return None
+        return Trial(self.conjunctions.copy(), sample, plan.names, self._options, self._epoch)
+
+    def match_now(self, trial: Trial, reading: Callable[[], Any]) -> Callable[[EncodedEvents, Workspace], None]:
+        """Matching by the engine that is at work, a piece in each turn of a reader."""
+
+        def match(events: EncodedEvents, workspace: Workspace) -> None:
+            with reading():
+                if trial.epoch == self._epoch:
+                    match_all(self.engine)(events, workspace)
+
+        return match
+
+    def take_over(self, trial: Trial, best: Engine | None) -> Engine | None:
+        """The engine to adopt after a trial, with all that came and went since; None to go on with the present one.
+
+        The caller is the only writer.
+        """
+        self.clock.look_later()
+        if trial.epoch != self._epoch:
+            self.clock.begin_anew()
+            return None
+        if not self.choice.judge(trial, best.name if best else None) or best is None:
+            return None
+        trial.catch_up(best, self.conjunctions)
+        self.choice.take_by_trial(trial, best.name)
+        return best
+
+    # ------------------------------------------------------------------- state
+
+    def header(self) -> dict[str, Any]:
+        return {**super().header(), "choice": {**self.choice.header(), "units": self._looked_at}}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        self.choice.restore(header["choice"])
+        self._looked_at = int(header["choice"]["units"])
+        self.adopt(engine_class(self.choice.engine)(self.conjunctions, self._options))
+        super().restore(arrays, header)
+
+    def stats(self) -> dict[str, Any]:
+        return {**super().stats(), "choice": self.choice.as_dict()}

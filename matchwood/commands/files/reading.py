@@ -1,0 +1,114 @@
+"""Tables on disk, read in batches: CSV as columns of text, Parquet as it is, JSON lines as dicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pa_parquet
+
+from matchwood.commands.files.formats import CSV, PARQUET, format_of
+from matchwood.errors import InvalidArgument
+
+Batch: TypeAlias = pa.RecordBatch | list[dict[str, Any]]
+"""Some rows: JSON lines need not be alike, so they stay dicts."""
+
+BATCH_ROWS = 8_192
+_BLOCK_BYTES = 16 * 2**20
+"""A row of a CSV file must fit into a block; a rule may have 4 MiB."""
+
+
+def column_names(path: Path) -> list[str] | None:
+    """The columns of a CSV or Parquet file; None for JSON lines, where each row has its own."""
+    with _readable(path):
+        if format_of(path) == PARQUET:
+            names: list[str] = pa_parquet.read_schema(path).names
+            return names
+        if format_of(path) == CSV:
+            with pa_csv.open_csv(path, read_options=_READ, parse_options=_PARSE) as reader:
+                return list(reader.schema.names)
+    return None
+
+
+def row_count(path: Path) -> int | None:
+    """How many rows a file has, if it says so."""
+    if format_of(path) != PARQUET:
+        return None
+    with _readable(path):
+        count: int = pa_parquet.read_metadata(path).num_rows
+        return count
+
+
+def read_batches(path: Path, columns: list[str] | None = None) -> Iterator[Batch]:
+    """The rows of a file. `columns` are those to read of a CSV or Parquet file, in any order; None reads all."""
+    with _readable(path):
+        if format_of(path) == PARQUET:
+            yield from _parquet(path, columns)
+        elif format_of(path) == CSV:
+            yield from _csv(path, columns)
+        else:
+            yield from _json_lines(path)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Say which file it is that cannot be read, and what is wrong with it."""
+    if not path.is_file():
+        raise InvalidArgument(f"{path}: there is no such file")
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"{path}: not a readable {format_of(path)} file ({error})") from None
+
+
+_READ = pa_csv.ReadOptions(block_size=_BLOCK_BYTES)
+_PARSE = pa_csv.ParseOptions(newlines_in_values=True)
+
+
+def _csv(path: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+    """Every column as text: digits may be a number or a name. Only a cell that is empty and not quoted is NULL."""
+    names = column_names(path) or []
+    convert = pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        include_columns=columns,
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    with pa_csv.open_csv(path, read_options=_READ, parse_options=_PARSE, convert_options=convert) as reader:
+        for batch in reader:
+            for start in range(0, batch.num_rows, BATCH_ROWS):
+                yield batch.slice(start, BATCH_ROWS)
+
+
+def _parquet(path: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+    with pa_parquet.ParquetFile(path) as file:
+        yield from file.iter_batches(BATCH_ROWS, columns=columns)
+
+
+def _json_lines(path: Path) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.isspace():
+                batch.append(_json_object(path, number, line))
+            if len(batch) == BATCH_ROWS:
+                yield batch
+                batch = []
+    if batch:
+        yield batch
+
+
+def _json_object(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(f"{path}, line {number}: not JSON ({error}); each line holds one object") from None
+    if not isinstance(value, dict):
+        raise InvalidArgument(f"{path}, line {number}: must be a JSON object (got {line.strip():.60})")
+    return value

@@ -1,0 +1,1 @@
+"""Columns of events read at once: Arrow arrays, Python objects, values of fixed width."""

@@ -1,0 +1,218 @@
+"""Compiled reading of plain columns: values of fixed width, their NULLs as bits, all columns of a chunk in one call.
+
+A plain column lies where `Plain` says. Its values are looked up among the boundaries of its attribute as they are read:
+no array is made of them, and 64 NULLs in a row cost one test. Keys are those of `spaces/keys.py`, look-ups those of
+`spaces/_lookup_kernels.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core.bits import bit_count, lowest_bit
+from matchwood.core.jit import kernel
+from matchwood.encoding.events.columns._address_kernels import (
+    bits_of,
+    double_of,
+    float32_at,
+    float64_at,
+    int8_at,
+    int16_at,
+    int32_at,
+    int64_at,
+)
+from matchwood.encoding.spaces.keys import NAN_KEY
+
+UNREAD, BIT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, FLOAT32, FLOAT64 = range(11)
+"""What stands in a column; of one that is UNREAD only NULL matters."""
+
+SPACES = 8
+"""Addresses and sizes of an attribute's boundaries: how many, keys, residuals or 0, labels; the same of the tail."""
+
+_INFINITY_KEY = 0x7FF0_0000_0000_0000
+_LEAST = np.int64(-(2**63))
+_EXACT = 2**53
+_ONE = np.uint64(1)
+
+
+class Plain(NamedTuple):
+    """Plain columns, each at one position of all arrays.
+
+    `kinds`     what stands in them
+    `values`    the address of the values
+    `validity`  the address of the bits that tell which values are not NULL, 0 if all are
+    `starts`    the position of the chunk's first row
+    `spaces`    a line of SPACES numbers; how many is -1 where rules only ask for NULL
+    """
+
+    kinds: NDArray[np.int64]
+    values: NDArray[np.int64]
+    validity: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    spaces: NDArray[np.int64]
+
+
+@kernel
+def read_children(address: int, values: Any, validity: Any, starts: Any) -> Any:
+    """Where the columns of an exported record batch lie (an ArrowArray of Arrow's C data interface)."""
+    children = int64_at(address + 48)
+    for column in range(len(values)):
+        child = int64_at(children + 8 * column)
+        buffers = int64_at(child + 40)
+        validity[column] = int64_at(buffers)
+        values[column] = int64_at(buffers + 8)
+        starts[column] = int64_at(child + 16) + int64_at(address + 16)
+
+
+@kernel
+def _valid_word(validity: Any, place: Any, left: Any) -> Any:
+    """Which of the next rows are not NULL, as bits: at most `left` rows, and at most up to the end of eight bytes."""
+    address, shift = validity + (place >> 3), place & 7
+    if shift + left >= 64:
+        return np.uint64(int64_at(address)) >> np.uint64(shift)
+    word = np.uint64(0)
+    for byte in range((shift + left + 7) >> 3):
+        word |= np.uint64(np.uint8(int8_at(address + byte))) << np.uint64(8 * byte)
+    return (word >> np.uint64(shift)) & ((_ONE << np.uint64(left)) - _ONE)
+
+
+@kernel
+def count_valid(plain: Any, rows: int) -> Any:
+    """How many values there are that are not NULL."""
+    total = 0
+    for column in range(len(plain.kinds)):
+        validity, place = plain.validity[column], plain.starts[column]
+        if validity == 0:
+            total += rows
+            continue
+        row = 0
+        while row < rows:
+            total += bit_count(_valid_word(validity, place + row, rows - row))
+            row += 64 - ((place + row) & 7)
+    return total
+
+
+@kernel
+def _integer_at(kind: Any, values: Any, place: Any) -> Any:
+    if kind == INT64:
+        return int64_at(values + 8 * place)
+    if kind == INT32:
+        return np.int64(int32_at(values + 4 * place))
+    if kind == UINT32:
+        return np.int64(np.uint32(int32_at(values + 4 * place)))
+    if kind == BIT:
+        return (np.int64(int8_at(values + (place >> 3))) >> (place & 7)) & 1
+    if kind == INT16:
+        return np.int64(int16_at(values + 2 * place))
+    if kind == UINT16:
+        return np.int64(np.uint16(int16_at(values + 2 * place)))
+    if kind == INT8:
+        return np.int64(int8_at(values + place))
+    return np.int64(np.uint8(int8_at(values + place)))
+
+
+@kernel
+def _double_key(value: Any) -> Any:
+    bits = bits_of(value)
+    key = _LEAST - bits if bits < 0 else bits
+    return np.int64(NAN_KEY) if key > _INFINITY_KEY or key < -_INFINITY_KEY else key
+
+
+@kernel
+def _number_key(value: Any) -> Any:
+    """Primary and residual of an integer."""
+    nearest = np.float64(value)
+    primary = _double_key(nearest)
+    if -_EXACT <= value <= _EXACT:
+        return primary, np.int64(0)
+    if nearest >= 2.0**63 or np.int64(nearest) > value:
+        primary -= 1
+    below = double_of(_LEAST - primary if primary < 0 else primary)
+    return primary, value - np.int64(below)
+
+
+@kernel
+def _count_up_to(count: Any, keys: Any, residuals: Any, key: Any, rest: Any) -> Any:
+    """How many of the sorted keys at an address are not above (key, rest)."""
+    found = np.int64(0)
+    while count > 0:
+        half = (count + 1) >> 1
+        found = found + half if int64_at(keys + 8 * (found + half - 1)) <= key else found
+        count -= half
+    if residuals:
+        while found > 0 and int64_at(keys + 8 * (found - 1)) == key and int16_at(residuals + 2 * (found - 1)) > rest:
+            found -= 1
+    return found
+
+
+@kernel
+def _label_at(plain: Any, column: Any, place: Any) -> Any:
+    """The label of the value at a place of a column."""
+    kind, values, spaces = plain.kinds[column], plain.values[column], plain.spaces[column]
+    if kind == UNREAD or spaces[0] < 0:
+        return np.int32(0)
+    rest = np.int64(0)
+    if kind == FLOAT64:
+        key = _double_key(float64_at(values + 8 * place))
+    elif kind == FLOAT32:
+        key = _double_key(np.float64(float32_at(values + 4 * place)))
+    elif spaces[2] or spaces[6]:
+        key, rest = _number_key(_integer_at(kind, values, place))
+    else:
+        key = _integer_at(kind, values, place)
+    found = _count_up_to(spaces[0], spaces[1], spaces[2], key, rest)
+    label = int32_at(spaces[3] + 4 * (found - 1)) if found else np.int32(0)
+    if spaces[4]:
+        found = _count_up_to(spaces[4], spaces[5], spaces[6], key, rest)
+        if found:
+            label = max(label, int32_at(spaces[7] + 4 * (found - 1)))
+    return label
+
+
+@kernel
+def located(plain: Any, numbers: Any, rows: int, total: int) -> Any:
+    """Row, attribute and label of each of the `total` values that are not NULL, column by column.
+
+    Before them, where the values of each column begin, and where all end.
+    """
+    bounds = np.zeros(len(plain.kinds) + 1, np.int64)
+    found_rows, attributes = np.empty(total, np.int64), np.empty(total, np.int32)
+    labels = np.empty(total, np.int32)
+    end = 0
+    for column in range(len(plain.kinds)):
+        validity, place = plain.validity[column], plain.starts[column]
+        row = 0
+        while row < rows and end < total:
+            step = 64 - ((place + row) & 7)
+            if validity == 0:
+                word = ~np.uint64(0) >> np.uint64(64 - min(step, rows - row))
+            else:
+                word = _valid_word(validity, place + row, rows - row)
+            while word != 0 and end < total:
+                at = row + lowest_bit(word)
+                found_rows[end] = at
+                attributes[end] = numbers[column]
+                labels[end] = _label_at(plain, column, place + at)
+                word &= word - _ONE
+                end += 1
+            row += step
+        bounds[column + 1] = end
+    return bounds, found_rows, attributes, labels
+
+
+@kernel
+def fill_lines(plain: Any, lines: Any, rows: int, matrix: Any) -> None:
+    """Write the labels of each column to a line of the matrix, -1 for NULL."""
+    for column in range(len(plain.kinds)):
+        validity, place, line = plain.validity[column], plain.starts[column], matrix[lines[column]]
+        if validity == 0:
+            for row in range(rows):
+                line[row] = _label_at(plain, column, place + row)
+            continue
+        for row in range(rows):
+            at = place + row
+            valid = (int8_at(validity + (at >> 3)) >> (at & 7)) & 1
+            line[row] = _label_at(plain, column, at) if valid else np.int32(-1)

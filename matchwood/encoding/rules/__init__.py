@@ -1,0 +1,1 @@
+"""Rules to constraints: binding predicates, and conjunctions and forms as integers."""

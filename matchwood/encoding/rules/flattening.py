@@ -1,0 +1,166 @@
+"""Conjunctions laid out flat, and put together again from labels: the parts of encoding that are plain array work.
+
+A leaf's cuts become pieces `[low, high)`: cuts at even positions begin one, those at odd positions end it, and a
+piece that nothing ends reaches to TOP_LABEL. A leaf that many conjunctions share, as the same object, is taken apart
+once. All work on single leaves is done by loops in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core import grouped
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
+from matchwood.logic import CutSet, Leaf
+
+
+class LeafRows(NamedTuple):
+    """Conjunctions as numbers of leaves: each leaf stands once, in the order in which they first come.
+
+    `lengths`  leaves of each conjunction
+    `leaf_of`  for each of these leaves, one conjunction after the other, its place among the distinct ones
+    `keys`, `cuts`, `nulls`  the attribute, the values, and whether NULL is accepted, of each distinct leaf
+    """
+
+    lengths: NDArray[np.int64]
+    leaf_of: NDArray[np.int64]
+    keys: list[str]
+    cuts: list[CutSet]
+    nulls: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, conjunctions: Sequence[Sequence[Leaf]]) -> LeafRows:
+        """Leaves that are the same object are one."""
+        lengths = np.fromiter(map(len, conjunctions), np.int64, len(conjunctions))
+        every = list(chain.from_iterable(conjunctions))
+        identities = list(map(id, every))
+        leaf_by_id = dict(zip(identities, every, strict=True))
+        place_by_id = {identity: place for place, identity in enumerate(leaf_by_id)}
+        leaf_of = np.fromiter(map(place_by_id.__getitem__, identities), np.int64, len(every))
+        leaves = leaf_by_id.values()
+        # Not zip(*leaves): a million iterators at once keep the garbage collector busy for most of the time.
+        nulls = np.fromiter([leaf[2] for leaf in leaves], np.bool_, len(leaves))
+        return cls(lengths, leaf_of, [leaf[0] for leaf in leaves], [leaf[1] for leaf in leaves], nulls)
+
+    def joined(self, other: LeafRows, order: NDArray[np.int64]) -> LeafRows:
+        """The conjunctions of both in the given order, those of the other one numbered behind these."""
+        lengths = np.concatenate((self.lengths, other.lengths))
+        starts = running(lengths)[:-1][order]
+        leaf_of = np.concatenate((self.leaf_of, other.leaf_of + len(self.keys)))
+        lengths = lengths[order]
+        leaf_of = leaf_of[np.arange(len(leaf_of)) + np.repeat(starts - running(lengths)[:-1], lengths)]
+        leaf_of, kept = by_first_use(leaf_of)
+        keys, cuts = self.keys + other.keys, self.cuts + other.cuts
+        nulls = np.concatenate((self.nulls, other.nulls))[kept]
+        return LeafRows(lengths, leaf_of, [keys[at] for at in kept.tolist()], [cuts[at] for at in kept.tolist()], nulls)
+
+
+def by_first_use(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each number its place among the distinct ones, in the order in which they first come; and these.
+
+    >>> [part.tolist() for part in by_first_use(np.array([7, 3, 7, 5]))]
+    [[0, 1, 0, 2], [7, 3, 5]]
+    """
+    distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places[inverse], distinct[order]
+
+
+class Flat(NamedTuple):
+    """The rows of many conjunctions, and the values in the cuts of their leaves.
+
+    `lengths`, `leaf_of`  as in LeafRows
+    `keys`     the distinct attribute keys
+    `key_of`   for each distinct leaf, the position of its key
+    `nulls`    for each, whether it accepts NULL
+    `sizes`    for each, its number of cuts
+    `starts`   for each cut, whether it is START (and has no value)
+    `values`   for each other cut, its value; `sides` the side of it
+    """
+
+    lengths: NDArray[np.int64]
+    leaf_of: NDArray[np.int64]
+    keys: list[str]
+    key_of: NDArray[np.int64]
+    nulls: NDArray[np.bool_]
+    sizes: NDArray[np.int64]
+    starts: NDArray[np.bool_]
+    values: list[Any]
+    sides: NDArray[np.int8]
+
+    def value_groups(self) -> list[tuple[int, NDArray[np.int64]]]:
+        """For each key that has values, their positions in `values`."""
+        key_of_value = np.repeat(self.key_of, self.sizes)[~self.starts]
+        return grouped(key_of_value)
+
+    def value_counts(self) -> NDArray[np.int64]:
+        """How many leaves of all conjunctions have each value."""
+        counts: NDArray[np.int64] = np.repeat(np.bincount(self.leaf_of, minlength=len(self.sizes)), self.sizes)
+        return counts[~self.starts]
+
+
+def flatten(rows: LeafRows) -> Flat:
+    """Take the leaves apart."""
+    keys, cuts = rows.keys, rows.cuts
+    distinct = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    points = list(chain.from_iterable(cuts))
+    parts = list(chain.from_iterable(points))
+    return Flat(
+        rows.lengths,
+        rows.leaf_of,
+        list(distinct),
+        np.fromiter(map(distinct.__getitem__, keys), np.int64, len(keys)),
+        rows.nulls,
+        np.fromiter(map(len, cuts), np.int64, len(cuts)),
+        np.fromiter(map(len, points), np.int8, len(points)) == 0,
+        parts[::2],
+        np.array(parts[1::2], np.int8),
+    )
+
+
+def assemble(flat: Flat, numbers: NDArray[np.int32], labels: NDArray[np.int32], ordered: bool) -> EncodedConjunctions:
+    """Put conjunctions together: `numbers` by key, `labels` by value; `ordered` by attribute within each."""
+    cut_labels = np.full(len(flat.starts), BOTTOM_LABEL, np.int32)
+    cut_labels[~flat.starts] = labels
+    counts = (flat.sizes + 1) // 2
+    pieces = running(counts)
+    first_cut = running(flat.sizes)[:-1]
+    ends = np.full(2 * int(pieces[-1]), TOP_LABEL, np.int32)
+    ends[np.arange(len(cut_labels)) + np.repeat(2 * pieces[:-1] - first_cut, flat.sizes)] = cut_labels
+    attributes = numbers[flat.key_of]
+    leaf_of = _in_order(flat, attributes) if ordered else flat.leaf_of
+    taken_counts = counts[leaf_of]
+    taken_pieces = running(taken_counts)
+    taken = np.arange(int(taken_pieces[-1])) + np.repeat(pieces[leaf_of] - taken_pieces[:-1], taken_counts)
+    return EncodedConjunctions(
+        running(flat.lengths),
+        attributes[leaf_of],
+        flat.nulls[leaf_of],
+        taken_pieces,
+        ends[2 * taken],
+        ends[2 * taken + 1],
+    )
+
+
+def running(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each of some parts begins if they lie end to end, and where the last one ends."""
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def _in_order(flat: Flat, attributes: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The leaves of each conjunction by attribute number."""
+    owner = np.repeat(np.arange(len(flat.lengths)), flat.lengths)
+    sorting = owner << 32 | attributes[flat.leaf_of]
+    if (np.diff(sorting) > 0).all():
+        return flat.leaf_of
+    in_order: NDArray[np.int64] = flat.leaf_of[np.argsort(sorting, kind="stable")]
+    return in_order

@@ -1,0 +1,112 @@
+"""Predicate spaces: what cuts one attribute's domain into disjoint pieces, and finds a value's piece.
+
+Every constant that live rules compare an attribute with is a *boundary*: the start of a space. A boundary
+stands before an element of the domain, has a label (ordered like the elements, with gaps), and lives
+as long as predicates refer to it. The space below the first boundary has BOTTOM_LABEL.
+
+How elements are written, here and in cuts: bool, int, date (days since 1970) and timestamp (UTC
+microseconds) as Python int; number and double as int or float; string as str. `nan` is the element
+above infinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.spaces.lookups import Lookup
+from matchwood.errors import InvalidArgument
+
+
+class Strings(NamedTuple):
+    """A column of strings, none NULL: string i is the UTF-8 bytes data[offsets[i] : offsets[i + 1]]."""
+
+    offsets: NDArray[np.int64]
+    data: NDArray[np.uint8]
+
+
+class Relabelling(NamedTuple):
+    """Labels that changed, both increasing; BOTTOM_LABEL and TOP_LABEL never do."""
+
+    old: NDArray[np.int32]
+    new: NDArray[np.int32]
+
+
+class Spaces(Protocol):
+    """The boundaries of one attribute. Calls that change it never overlap others; `locate` may run in many threads."""
+
+    relabellings: list[Relabelling]
+    """What changed since the owner last took this list and emptied it, oldest first."""
+
+    def __len__(self) -> int:
+        """The number of live boundaries; there is one more space than that."""
+
+    def add_many(self, elements: Sequence[Any], counts: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+        """The labels of boundaries before these elements, each counted once more, or as many times as `counts` says;
+        makes those that are new."""
+
+    def release_many(self, labels: NDArray[np.int32]) -> None:
+        """Count one reference less for each label but bottom and top; a boundary without any disappears."""
+
+    def locate(self, element: Any) -> int:
+        """The label of the space that holds one element."""
+
+    def locate_many(self, elements: NDArray[np.int64] | NDArray[np.float64] | Strings) -> NDArray[np.int32]:
+        """The same for a column without NULLs: int64; int64 or float64 for number and double; Strings for string."""
+
+    def lookup(self) -> Lookup | None:
+        """Where the boundaries lie in memory, for kernels that look up many attributes at once; None if they cannot."""
+
+    def place(self, element: Any) -> tuple[int, bool]:
+        """The label of the space that holds one element, and whether the space begins with it. Remembers nothing."""
+
+    def values_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        """How many elements of the domain have a label in each interval [low, high) of boundaries or ends of the
+        domain; infinite where there are several and nobody counts them."""
+
+    def observe(self, labels: NDArray[np.int32]) -> None:
+        """Count one event more for the space of each label; calls overlap neither each other nor changes."""
+
+    def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        """How many observed events had a label in each interval [low, high)."""
+
+    def fade(self, factor: float) -> None:
+        """Make what was observed so far count less."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state: `labels` and `counts` of the boundaries, and their keys.
+
+        Beside them `observed`, the events counted for each space; empty if there were none.
+        """
+
+    def stats(self) -> dict[str, int]:
+        """`boundaries`, `bytes`, and how often spaces were `split`, `merged`, `relabelled`, `moved`."""
+
+    def audit(self) -> list[str]:
+        """Broken invariants, in words."""
+
+
+class SpacesClass(Protocol):
+    """What makes spaces for a kind of attribute, empty or from saved arrays (which may be read-only)."""
+
+    def __call__(self, kind: str, arrays: Mapping[str, NDArray[Any]] | None = None) -> Spaces: ...
+
+    def check_saved(self, columns: Mapping[str, NDArray[Any]], starts: Mapping[str, NDArray[np.int64]]) -> None:
+        """ValueError if saved arrays do not fit each other.
+
+        Many attributes lie end to end in them; the i-th has columns[name][starts[name][i] : starts[name][i + 1]].
+        """
+
+
+def spaces_class(name: str) -> SpacesClass:
+    """The implementation that `options={"spaces": name}` asks for."""
+    from matchwood.encoding.spaces.pstree.tree import PSTree
+    from matchwood.encoding.spaces.sorted import SortedSpaces
+
+    known: dict[str, SpacesClass] = {"sorted": SortedSpaces, "pstree": PSTree}
+    if name not in known:
+        raise InvalidArgument(f"spaces must be one of {', '.join(map(repr, known))} (got {name!r:.80})")
+    return known[name]

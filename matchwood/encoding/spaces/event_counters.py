@@ -1,0 +1,118 @@
+"""How many observed events fell into each space of one attribute (the event counters of a PS-Tree's leaves).
+
+Counters stand beside the labels of the spaces as they were when somebody last counted. Between two labels an event may
+lie anywhere, so a count is spread evenly over the labels of its space: a boundary that comes later shares it,
+one that goes adds its two halves up, and neither has to touch a counter. That keeps insertion as cheap as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core import places_in
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
+from matchwood.errors import CorruptSnapshot
+
+Weights = NDArray[np.float32]
+
+
+class EventCounters:
+    """One weight a space; the first space has BOTTOM_LABEL.
+
+    >>> counters = EventCounters()
+    >>> spaces = np.array([BOTTOM_LABEL, 2**29, 2**30], np.int32)
+    >>> counters.observe(np.array([0, 0, 2**30], np.int32), spaces)
+    >>> counters.between(spaces, np.array([2**29, TOP_LABEL, TOP_LABEL], np.int32)).tolist()
+    [2.0, 1.0, 1.0]
+    >>> counters.between(spaces[:1], spaces[1:2] // 2).tolist()
+    [1.0]
+    """
+
+    def __init__(self, saved: Mapping[str, NDArray[Any]] | None = None) -> None:
+        self._saved = saved
+        self._counts = _counts(np.array([BOTTOM_LABEL], np.int32), np.zeros(1, np.float32))
+
+    def _current(self) -> _SpaceCounts:
+        """What was saved is taken in when it is first needed."""
+        saved = self._saved
+        if saved is not None:
+            weights = saved["observed"]
+            if len(weights):
+                _refuse_damaged(weights)
+                self._counts = _counts(_with_bottom(saved["labels"]), weights)
+            self._saved = None
+        return self._counts
+
+    def observe(self, observed: NDArray[np.int32], labels: NDArray[np.int32]) -> None:
+        """Count labels, given those of all spaces as they are now; a label without a space counts for the one below."""
+        places = np.maximum(places_in(labels, observed, "right") - 1, 0)
+        added = np.bincount(places, minlength=len(labels)).astype(np.float32)
+        self._counts = _counts(labels, self._beside(labels) + added)
+
+    def between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        """The weight of each interval [low, high)."""
+        edges, _, below = self._current()
+        return np.interp(high, edges, below) - np.interp(low, edges, below)
+
+    def array(self, labels: NDArray[np.int32]) -> Weights:
+        """The weights of spaces that have these labels, BOTTOM_LABEL first; nothing if no event was counted."""
+        weights = self._beside(labels)
+        return weights if weights.any() else weights[:0]
+
+    def _beside(self, labels: NDArray[np.int32]) -> Weights:
+        edges, weights, below = self._current()
+        if np.array_equal(edges[:-1], labels):
+            return weights
+        return np.diff(np.interp(_edges(labels), edges, below)).astype(np.float32)
+
+    def relabel(self, old: NDArray[np.int32], new: NDArray[np.int32]) -> None:
+        """Follow labels to their new numbers."""
+        if self._current().below[-1] > 0:
+            self._counts = _counts(_with_bottom(new), self._beside(_with_bottom(old)))
+
+    def fade(self, factor: float) -> None:
+        """Multiply all weights."""
+        edges, weights, _ = self._current()
+        self._counts = _counts(edges[:-1], weights * np.float32(factor))
+
+    @property
+    def nbytes(self) -> int:
+        """None while nothing was counted."""
+        spaces = len(self._counts.weights)
+        return 16 * spaces if spaces > 1 else 0
+
+
+class _SpaceCounts(NamedTuple):
+    """Replaced as a whole, since an index may be saved while others match: edges of the spaces, the weight of each, and
+    that of all spaces below each edge."""
+
+    edges: NDArray[np.int32]
+    weights: Weights
+    below: NDArray[np.float64]
+
+
+def _counts(labels: NDArray[np.int32], weights: Weights) -> _SpaceCounts:
+    return _SpaceCounts(_edges(labels), weights, np.concatenate(([0.0], np.cumsum(weights, dtype=np.float64))))
+
+
+def _edges(labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.append(labels, np.int32(TOP_LABEL))
+
+
+def _with_bottom(labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.concatenate((np.array([BOTTOM_LABEL], np.int32), labels))
+
+
+def _refuse_damaged(weights: Weights) -> None:
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise CorruptSnapshot("the event counters of an attribute hold what is no count")
+
+
+def check_sizes(observed: NDArray[np.int64], boundaries: NDArray[np.int64]) -> None:
+    """ValueError unless each attribute has no saved counters, or one a space."""
+    if ((observed != 0) & (observed != boundaries + 1)).any():
+        raise ValueError("the event counters and the spaces differ in number")

@@ -1,0 +1,185 @@
+"""What all implementations of predicate spaces share: remembered look-ups, the ways in, and the counted events."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core import places_in
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
+from matchwood.encoding.spaces import labels as labelling
+from matchwood.encoding.spaces.base import Relabelling
+from matchwood.encoding.spaces.boundaries import Boundaries
+from matchwood.encoding.spaces.event_counters import EventCounters, check_sizes
+from matchwood.encoding.spaces.key_columns import KeyColumn
+from matchwood.encoding.spaces.lookups import Lookup
+from matchwood.encoding.spaces.number_keys import IntegerKeys, NumberKeys
+from matchwood.encoding.spaces.string_keys import StringKeys
+
+FEW = 8
+"""Up to that many elements are added, or labels released, one by one."""
+
+MEMO_SIZE, MEMO_LENGTH = 16_384, 256
+"""How many values' labels are remembered, and up to what length of a text."""
+
+
+class LabelledSpaces(ABC):
+    """The boundaries of one attribute; `Spaces` says what each method does."""
+
+    def __init__(self, kind: str, arrays: Mapping[str, NDArray[Any]] | None) -> None:
+        self.kind = kind
+        self.columns: Any = column_class(kind)
+        self.relabellings: list[Relabelling] = []
+        self.counters = {"split": 0, "merged": 0, "relabelled": 0, "moved": 0}
+        self._events = EventCounters(arrays)
+        self._memo: dict[Any, int] = {}
+
+    @staticmethod
+    def check_saved(columns: Mapping[str, NDArray[Any]], starts: Mapping[str, NDArray[np.int64]]) -> None:
+        sizes = {name: np.diff(each) for name, each in starts.items()}
+        if "offsets" in sizes:
+            _check_offsets(columns["offsets"], starts["offsets"], sizes.pop("data"))
+            sizes["offsets"] = sizes["offsets"] - 1
+        check_sizes(sizes.pop("observed"), sizes["labels"])
+        if not {"labels", "counts"} < sizes.keys() or any((size != sizes["labels"]).any() for size in sizes.values()):
+            raise ValueError("the boundaries' keys, labels and counts differ in number")
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    # ---------------------------------------------------------------- look-up
+
+    def locate(self, element: Any) -> int:
+        label = self._memo.get(element)
+        if label is None:
+            label = self._label_at(self.columns.key(element))
+            if isinstance(element, str) and len(element) > MEMO_LENGTH:
+                return label
+            if len(self._memo) >= MEMO_SIZE:
+                self._memo.clear()
+            self._memo[element] = label
+        return label
+
+    def lookup(self) -> Lookup | None:
+        return None
+
+    def place(self, element: Any) -> tuple[int, bool]:
+        key = self.columns.key(element)
+        return self._label_at(key), self._is_boundary(key)
+
+    @abstractmethod
+    def _is_boundary(self, key: Any) -> bool:
+        """Whether a live boundary stands at a key in its Python form."""
+
+    @abstractmethod
+    def _label_at(self, key: Any) -> int:
+        """The label of the space that holds a key in its Python form."""
+
+    def values_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        asked = np.unique(np.concatenate((low, high)))
+        inner = asked[labelling.is_inner(asked)]
+        least, past = ([key] for key in self.columns.ends(self.kind))
+        keys = self.columns.of_keys(least).joined(self._keys_of(inner)).joined(self.columns.of_keys(past))
+        labels = np.concatenate(([BOTTOM_LABEL], inner, [TOP_LABEL])).astype(np.int32)
+        found: NDArray[np.float64] = keys.steps(places_in(labels, low), places_in(labels, high))
+        return found
+
+    def _keys_of(self, labels: NDArray[np.int32]) -> KeyColumn:
+        """The keys of boundaries that have these labels, which increase."""
+        if len(labels) <= max(FEW, len(self) // 256):
+            few: KeyColumn = self.columns.of_keys([self._key_of(label) for label in labels.tolist()])
+            return few
+        held = self._held()
+        return held.keys.take(places_in(np.ascontiguousarray(held.labels), labels))
+
+    @abstractmethod
+    def _key_of(self, label: int) -> Any:
+        """The key of a boundary, in its Python form."""
+
+    @abstractmethod
+    def _held(self) -> Boundaries:
+        """All live boundaries in order; changes nothing."""
+
+    # --------------------------------------------------------------- addition
+
+    def add_many(self, elements: Sequence[Any], counts: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+        references = len(elements) if counts is None else int(counts.sum())
+        if references <= FEW:
+            each_counts = [1] * len(elements) if counts is None else counts.tolist()
+            return self._add_few([self.columns.key(element) for element in elements], each_counts)
+        keys, inverse = self.columns.of_elements(elements)
+        summed = np.bincount(inverse, counts, minlength=len(keys)).astype(np.int32)
+        if len(keys) <= max(FEW, len(self) // 256):
+            labels = self._add_few([keys.at(place) for place in range(len(keys))], summed.tolist())
+        else:
+            labels = self._add_column(keys, summed)
+        each: NDArray[np.int32] = labels[inverse]
+        return each
+
+    def _add_few(self, keys: list[Any], counts: list[int]) -> NDArray[np.int32]:
+        """One by one; a label from before a relabelling is looked up again."""
+        before = self.counters["relabelled"]
+        labels = [self._add(key, count) for key, count in zip(keys, counts, strict=True)]
+        if self.counters["relabelled"] != before:
+            labels = [self._label_at(key) for key in keys]
+        return np.array(labels, np.int32)
+
+    @abstractmethod
+    def _add(self, key: Any, count: int) -> int:
+        """The label of one key's boundary, counted `count` times more."""
+
+    @abstractmethod
+    def _add_column(self, keys: KeyColumn, counts: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Many at once: known ones are counted, the others get labels gap by gap."""
+
+    # ----------------------------------------------------------------- events
+
+    def observe(self, labels: NDArray[np.int32]) -> None:
+        self._events.observe(labels, self._space_labels())
+
+    def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        return self._events.between(low, high)
+
+    def fade(self, factor: float) -> None:
+        self._events.fade(factor)
+
+    @abstractmethod
+    def _space_labels(self) -> NDArray[np.int32]:
+        """The labels of all spaces in order, BOTTOM_LABEL first."""
+
+    # ------------------------------------------------------------ maintenance
+
+    def _changed(self, what: str, times: int = 1) -> None:
+        self.counters[what] += times
+        self._memo.clear()
+
+    def _was_relabelled(self, old: NDArray[np.int32], new: NDArray[np.int32], moved: int) -> None:
+        """Tell the owner of labels that changed; of `moved` boundaries some had none before."""
+        self._events.relabel(old, new)
+        if len(old):
+            self.relabellings.append(Relabelling(np.array(old), np.array(new)))
+            self.counters["relabelled"] += 1
+            self.counters["moved"] += moved
+        self._memo.clear()
+
+
+def _check_offsets(offsets: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:
+    """Each attribute's offsets must rise from 0 to the length of its data."""
+    first, last = starts[:-1], starts[1:] - 1
+    if (last < first).any() or (offsets[first] != 0).any() or (offsets[last] != lengths).any():
+        raise ValueError("the offsets of boundaries do not fit their data")
+    steps = np.diff(offsets)
+    steps[last[:-1]] = 0
+    if (steps < 0).any():
+        raise ValueError("the offsets of boundaries do not increase")
+
+
+def column_class(kind: str) -> Any:
+    """The class of key columns for a kind of attribute."""
+    if kind == "string":
+        return StringKeys
+    return NumberKeys if kind in ("number", "double") else IntegerKeys

@@ -1,0 +1,146 @@
+"""Kernels that make inner nodes of an A-Tree, each where its operands are not a node already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.jit import bare_kernel
+from matchwood.engines.atree._link_kernels import link
+from matchwood.engines.atree._node_kernels import (
+    enter_table,
+    find_inner,
+    inner_id,
+    is_told,
+    level_of,
+    new_node,
+    part_kind,
+    share_of,
+    sketch_of,
+)
+from matchwood.engines.atree.construction._ahead_kernels import RING
+from matchwood.engines.atree.construction._cover_kernels import cover, self_adjust
+from matchwood.engines.atree.layout import (
+    CHILD_END,
+    COUNT,
+    FAN,
+    FIRST,
+    LIVE,
+    MOST_ASKED,
+    OFF,
+    PARENT_END,
+    ROOM,
+    SIZE,
+    STAMP,
+    TOMBSTONES,
+    UNBOUNDED,
+    WIDTH,
+)
+
+_SLACK = 64
+SPARE = 4 * MOST_ASKED + _SLACK
+"""Places that the pool of parents should have beyond what a node's own links need: what adopts it is linked to it."""
+
+NO_ROOM = -1
+
+_SORTED = 64
+"""Up to this many children are ordered by how rarely they are true; of more, the first one is chosen."""
+
+
+@bare_kernel
+def _parents_needed(tree: Any, chosen: Any, size: int, adjust: int) -> int:
+    """Places that linking one more node to these children may take at the end of the pool of parents.
+
+    With it come the nodes that adopt it: parents of the child that has the fewest. Its list doubles as they come.
+    """
+    needed, fewest = _SLACK, tree.nodes[WIDTH * chosen[0] + FAN]
+    for place in range(size):
+        fan = tree.nodes[WIDTH * chosen[place] + FAN]
+        fewest = min(fewest, fan)
+        if fan == tree.rooms[chosen[place]]:
+            needed += 2 * fan + 1
+    return int(needed + 4 * (fewest if adjust == UNBOUNDED else min(fewest, MOST_ASKED)))
+
+
+@bare_kernel
+def _has_room(tree: Any, needed: Any) -> Any:
+    """Whether there is room for one more node, and for what it needs in the pools of children and of parents."""
+    state = tree.state
+    return (
+        state[COUNT] < min(len(tree.ids), len(tree.nodes) // WIDTH)
+        and 2 * (state[LIVE] + state[TOMBSTONES] + 1) <= len(tree.table)
+        and state[CHILD_END] + needed[0] <= len(tree.children)
+        and state[PARENT_END] + needed[1] <= len(tree.parents)
+    )
+
+
+@bare_kernel
+def _order(shares: Any, chosen: Any, size: int) -> None:
+    """The rarest child first; the others after it, the rarer the earlier, so that an AND fails soon."""
+    if size > _SORTED:
+        best = 0
+        for place in range(1, size):
+            if shares[chosen[place]] < shares[chosen[best]]:
+                best = place
+        chosen[0], chosen[best] = chosen[best], chosen[0]
+        return
+    for place in range(1, size):
+        child, before = chosen[place], place
+        while before > 0 and shares[child] < shares[chosen[before - 1]]:
+            chosen[before] = chosen[before - 1]
+            before -= 1
+        chosen[before] = child
+
+
+@bare_kernel
+def _make(tree: Any, kind: Any, chosen: Any, size: int, on_demand: bool) -> Any:
+    """A new inner node with these children."""
+    nodes, children, state = tree.nodes, tree.children, tree.state
+    _order(tree.shares, chosen, size)
+    level = 0
+    for place in range(size):
+        level = max(level, level_of(nodes, chosen[place]))
+    node = new_node(tree, kind, level + 1)
+    at = WIDTH * node
+    nodes[at + FIRST], nodes[at + SIZE], nodes[at + ROOM] = state[CHILD_END], size, size
+    state[CHILD_END] += size
+    for place in range(size):
+        children[nodes[at + FIRST] + place] = chosen[place]
+        link(tree, node, nodes[at + FIRST] + place, is_told(kind, on_demand, place == 0))
+    return node
+
+
+@bare_kernel
+def find_or_make(
+    tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: Any, scratch: Any,
+    unique: bool, reorganise: int, adjust: int, on_demand: bool, counters: Any, needed: Any,
+) -> Any:  # fmt: skip
+    """The inner node with these operands, which are stamped; NO_ROOM, with what is `needed`, if a new one has none.
+
+    `counters` counts nodes covered by others, links saved, nodes adopted.
+    """
+    key = inner_id(tree, kind, operands, count)
+    found = find_inner(tree, kind, key, operands, count, stamp) if unique else np.int64(-1)
+    if found >= 0:
+        return found
+    size, sketch = count, sketch_of(tree, kind, operands, count)
+    if reorganise != OFF and count > 2:
+        found_at = scratch[: len(scratch) - RING]
+        size = cover(tree, kind, operands, count, sketch, np.int32(tree.state[STAMP]), reorganise, chosen, found_at)
+    else:
+        for place in range(count):
+            chosen[place] = operands[place]
+    needed[0], needed[1] = size, _parents_needed(tree, chosen, size, adjust)
+    if not _has_room(tree, needed):
+        return np.int64(NO_ROOM)
+    counters[0] += size < count
+    counters[1] += count - size
+    share = share_of(kind, tree.shares, operands, count)
+    node = _make(tree, kind, chosen, size, on_demand)
+    tree.shares[node], tree.ids[node], tree.sketches[node] = share, key, sketch
+    if unique:
+        enter_table(tree, -1 - found, node)
+    if adjust != OFF and part_kind(kind) == kind:
+        counters[2] += self_adjust(tree, node, adjust, on_demand)
+    return np.int64(node)

@@ -1,0 +1,175 @@
+"""Leaves of a BE-Tree that an event has reached: which candidates pass their first test, and which of these match.
+
+The first test takes no branch that could be mispredicted, and reads the rows of a leaf in order; what passes is
+collected from many leaves, its tails are touched so that their cache misses overlap, and then it is verified.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.jit import bare_kernel
+from matchwood.core.prefetch import prefetch
+from matchwood.engines.betree._row_kernels import BARE, BIT, TEST
+from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
+from matchwood.engines.shared._residual_kernels import LINE, TAIL_START
+from matchwood.engines.shared._verification_kernels import passes, verify
+
+EVALUATED, REUSED, NOTED, TALLY = range(4)
+"""Predicates evaluated lazily, and found evaluated; nodes that the ranking is told of; how many numbers there are."""
+
+PASSING = 4096
+"""Candidates that are verified together, after their tails have been touched."""
+
+
+@bare_kernel
+def fetch_rows(pool: Any, start: Any, stop: Any) -> None:
+    """Ask for every cache line of some rows, so that their misses overlap."""
+    for at in range(np.int64(start), np.int64(stop), LINE):
+        prefetch(pool, at)
+
+
+@bare_kernel
+def pass_tests(pool: Any, start: Any, stop: Any, labels: Any, passing: Any, end: Any) -> Any:
+    """Collect the tails of rows whose first test holds; returns the new end."""
+    found = np.uint64(end)
+    for at in range(np.uint64(start), np.uint64(stop), np.uint64(TEST)):
+        label = labels[np.uint32(pool[at])]
+        passing[found] = pool[at + np.uint64(3)]
+        found += np.uint64(np.uint32(label - pool[at + np.uint64(1)]) < np.uint32(pool[at + np.uint64(2)]))
+    return np.int64(found)
+
+
+@bare_kernel
+def pass_bits(pool: Any, start: Any, stop: Any, result: Any, passing: Any, end: Any) -> Any:
+    """The same for rows whose first test is a bit of the bitmap's result."""
+    found = np.uint64(end)
+    for at in range(np.uint64(start), np.uint64(stop), np.uint64(BIT)):
+        bit = np.uint32(pool[at])
+        passing[found] = pool[at + np.uint64(1)]
+        found += (result[bit >> np.uint32(6)] >> np.uint64(bit & np.uint32(63))) & np.uint64(1)
+    return np.int64(found)
+
+
+@bare_kernel
+def pass_all(pool: Any, start: Any, stop: Any, passing: Any, end: Any) -> Any:
+    """The same for rows that are bare units."""
+    found = np.uint64(end)
+    for at in range(np.uint64(start), np.uint64(stop), np.uint64(BARE)):
+        passing[found] = pool[at]
+        found += np.uint64(1)
+    return np.int64(found)
+
+
+@bare_kernel
+def pass_filtered(
+    pool: Any, start: Any, stop: Any, words: Any, kind: Any, blocks: bool, bloom: Any, labels: Any, result: Any,
+    passing: Any, end: Any, work: Any,
+) -> Any:  # fmt: skip
+    """The same for rows of any kind behind a Bloom filter of `words` words."""
+    found, one, high = np.uint64(end), np.uint64(1), np.uint64(words - 1)
+    width = np.uint64(words + ((TEST if kind == 0 else BIT) if blocks else BARE))
+    for row in range(np.uint64(start), np.uint64(stop), width):
+        wanted = np.uint64(np.uint32(pool[row])) | np.uint64(np.uint32(pool[row + high])) << (np.uint64(32) * high)
+        if bloom & wanted != wanted:
+            continue
+        work[2] += 1
+        at, holds = row + np.uint64(words), one
+        if blocks and kind == 0:
+            label = labels[np.uint32(pool[at])]
+            holds = np.uint64(np.uint32(label - pool[at + one]) < np.uint32(pool[at + np.uint64(2)]))
+        elif blocks:
+            bit = np.uint32(pool[at])
+            holds = (result[bit >> np.uint32(6)] >> np.uint64(bit & np.uint32(63))) & one
+        passing[found] = pool[row + width - one]
+        found += holds
+    return np.int64(found)
+
+
+@bare_kernel
+def _lazily(
+    records: Any, intervals: Any, samples: Any, predicate: Any, labels: Any, passed: Any, failed: Any, done: Any,
+    tally: Any,
+) -> Any:  # fmt: skip
+    """Whether a predicate holds: as it was found for this event before, else it is evaluated and remembered."""
+    word, bit = predicate >> 6, np.uint64(1) << np.uint64(predicate & 63)
+    if passed[word] & bit != 0:
+        tally[REUSED] += 1
+        return True
+    if failed[word] & bit != 0:
+        tally[REUSED] += 1
+        return False
+    at = WIDTH * samples[predicate]
+    label = labels[records[at] >> FLAG_BITS]
+    holds = passes(records[at], records[at + 1], records[at + 2], label, intervals)
+    done[tally[EVALUATED]] = word
+    tally[EVALUATED] += 1
+    if holds:
+        passed[word] |= bit
+    else:
+        failed[word] |= bit
+    return holds
+
+
+@bare_kernel
+def verify_references(
+    records: Any, intervals: Any, samples: Any, pool: Any, passing: Any, count: Any, labels: Any, result: Any,
+    passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: Any,
+) -> Any:  # fmt: skip
+    """Write the units behind `used` of whose tails all references hold; returns the new end."""
+    one = np.uint64(1)
+    for place in range(np.uint64(count)):
+        tail = np.uint64(np.uint32(passing[place]))
+        at = tail + np.uint64(TAIL_START)
+        end, holds = at + np.uint64(np.uint32(pool[tail + one])), True
+        while holds and at < end:
+            reference = pool[at]
+            if reference >= 0:
+                bit = np.uint32(reference)
+                holds = (result[bit >> np.uint32(6)] >> np.uint64(bit & np.uint32(63))) & one != 0
+            else:
+                predicate = -1 - np.int64(reference)
+                holds = _lazily(records, intervals, samples, predicate, labels, passed, failed, done, tally)
+            at += one
+        if holds and used < len(units):
+            units[used] = pool[tail]
+            used += 1
+    return used
+
+
+@bare_kernel
+def verify_stored(
+    positions: Any, records: Any, intervals: Any, passing: Any, count: Any, labels: Any, units: Any, used: int
+) -> Any:
+    """The same for units whose constraints are read from the store."""
+    for place in range(count):
+        unit = np.int64(passing[place])
+        if verify(positions, records, intervals, unit, labels) and used < len(units):
+            units[used] = unit
+            used += 1
+    return used
+
+
+@bare_kernel
+def verify_known(
+    positions: Any, records: Any, intervals: Any, ids: Any, bits: Any, samples: Any, passing: Any, count: Any,
+    labels: Any, result: Any, passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: Any,
+) -> Any:  # fmt: skip
+    """The same by the numbers of their predicates."""
+    for place in range(count):
+        unit, holds = np.int64(passing[place]), True
+        at, end = positions[unit], positions[unit + 1]
+        while holds and at < end:
+            predicate = np.int64(ids[at])
+            bit = bits[predicate]
+            if bit >= 0:
+                holds = (result[bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1) != 0
+            else:
+                holds = _lazily(records, intervals, samples, predicate, labels, passed, failed, done, tally)
+            at += 1
+        if holds and used < len(units):
+            units[used] = unit
+            used += 1
+    return used

@@ -1,0 +1,393 @@
+"""The BE-Tree (TODS 2013): the space of all rules is cut by attributes and by their values in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding import NULL_LABEL, EncodedEvents
+from matchwood.engines.base import Engine, Hits
+from matchwood.engines.betree._adjust_kernels import await_all, recycle
+from matchwood.engines.betree._cut_kernels import gather_units, insert_units
+from matchwood.engines.betree._leaf_kernels import PASSING, TALLY
+from matchwood.engines.betree._match_kernels import match_tree
+from matchwood.engines.betree._note_kernels import note_changes
+from matchwood.engines.betree._remove_kernels import remove_units
+from matchwood.engines.betree.feedback import CAPACITIES, Feedback, new_noted
+from matchwood.engines.betree.layout import (
+    CLUSTER,
+    DIRECTORIES,
+    OUTSIDE,
+    PARTITION,
+    QUEUE,
+    LeafForm,
+    Memory,
+    TreeSettings,
+)
+from matchwood.engines.betree.nodes import BucketNodes, new_scratch
+from matchwood.engines.betree.predicates import EVALUATIONS, Predicates
+from matchwood.engines.betree.stats import shape_of
+from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
+from matchwood.engines.shared.output import Output
+from matchwood.engines.shared.store import ConjunctionStore
+from matchwood.engines.shared.views import read_only, read_only_events, require, saved_count
+from matchwood.engines.shared.workspace import Workspace
+
+_BATCH = 256
+"""So many units at once, if they are at least as many as there are, are laid out by the statistics of all."""
+
+_ORPHANS = 4096
+"""Predicates without rules that may be there beside half of all, before the others are numbered anew."""
+
+PUBLISHED: dict[str, Any] = {
+    "max_cap": 0,
+    "capacities": "published",
+    "min_size": 3,
+    "directory": "hybrid",
+    "equality_first": True,
+    "loss": "optimistic",
+    "window": 0,
+    "node_window": 0.1,
+    "theta": 0.0,
+    "evaluation": "plain",
+    "blocks": False,
+    "bloom_bits": 0,
+}
+"""The paper's BE: the leaves of Table VI, Hy-R, a window a node of a tenth of its rules, theta 0 (8.1, 8.5); lazy and
+bitmap evaluation, blocks and Bloom filters are what it adds afterwards (8.7)."""
+
+
+class BETree(Engine):
+    """Keeps each unit in one leaf, in the smallest bucket of each attribute on the way that encloses it.
+
+    A predicate is cut by the interval that encloses it (Table I), and verified in the leaf. Predicates that accept NULL
+    never lead anywhere; units without any other kind are in Z, which is looked at for every event.
+
+    Work: candidates are the units in the leaves that an event reaches; verified are those that the Bloom filters of
+    their attributes let through, all of them without such.
+    """
+
+    name: ClassVar[str] = "betree"
+    uses_history: ClassVar[bool] = True
+    published: ClassVar[Mapping[str, Any]] = PUBLISHED
+    options: ClassVar[Mapping[str, Any]] = {
+        "max_cap": 0,
+        "capacities": "measured",
+        "min_size": 3,
+        "directory": "hybrid",
+        "equality_first": True,
+        "batch": True,
+        "underflow": "reinsert",
+        "loss": "optimistic",
+        "alpha": 0.5,
+        "beta": 0.5,
+        "tune_beta": False,
+        "window": 0,
+        "node_window": 0.0,
+        "theta": 0.0,
+        "reinsertion": 0.0,
+        "exploit": 1.0,
+        "seed": 0,
+        "evaluation": "hybrid",
+        "blocks": True,
+        "bloom_bits": 0,
+    }
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "max_cap": (0, 2**20),
+        "min_size": (1, 2**20),
+        "alpha": (0.0, 1.0),
+        "beta": (0.0, 1.0),
+        "window": (0, 2**40),
+        "node_window": (0.0, 1e6),
+        "theta": (-1e12, 1e12),
+        "reinsertion": (0.0, 0.5),
+        "exploit": (0.0, 1.0),
+        "seed": (0, 2**63),
+        "bloom_bits": (0, 64),
+    }
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "capacities": tuple(CAPACITIES),
+        "directory": DIRECTORIES,
+        "underflow": ("reinsert", "merge"),
+        "loss": ("optimistic", "histogram"),
+        "evaluation": EVALUATIONS,
+    }
+    store: ConjunctionStore
+
+    def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
+        super().__init__(store, options)
+        self._feedback = Feedback()
+        self._beta, self._reconsidered = self.settings["beta"], 0
+        self._start()
+
+    def _start(self) -> None:
+        self._max_cap = self._capacity()
+        self.nodes = BucketNodes(self._max_cap, self.settings["seed"], self._noting)
+        self._feedback.forget_nodes()
+        self._predicates = Predicates(EVALUATIONS.index(self.settings["evaluation"]))
+        self._live = self._counted = 0
+        self._shares = np.empty(0, np.float32)
+        self._sound = True
+
+    def _capacity(self) -> int:
+        return self.settings["max_cap"] or self._feedback.capacity(self.settings["capacities"])
+
+    @property
+    def _noting(self) -> bool:
+        """Whether anybody wants to know what false candidates cost."""
+        return bool(self._adjusting or self.settings["tune_beta"])
+
+    @property
+    def _adjusting(self) -> bool:
+        return bool(self.settings["window"] or self.settings["node_window"])
+
+    def _settings(self) -> TreeSettings:
+        options = self.settings
+        return TreeSettings(
+            self._max_cap,
+            options["min_size"],
+            DIRECTORIES.index(options["directory"]),
+            options["equality_first"],
+            options["alpha"],
+            self._beta,
+            options["loss"] == "histogram",
+            options["exploit"],
+            options["reinsertion"],
+        )
+
+    def _form(self) -> LeafForm:
+        options = self.settings
+        return LeafForm(
+            self._predicates.kind,
+            options["blocks"],
+            options["bloom_bits"],
+            self._noting,
+        )
+
+    # ------------------------------------------------------------------ changes
+
+    def insert(self, units: NDArray[np.int32]) -> None:
+        self.check()
+        self.nodes.fit(self.store.count, self.store.attributes)
+        fresh = units[self._homes()[units] == OUTSIDE]
+        if self.settings["batch"] and len(fresh) >= max(_BATCH, self._live):
+            self._build(np.concatenate((self._indexed(), fresh)))
+            return
+        self._live += len(fresh)
+        self._predicates.add(self.store.view(), fresh)
+        self._place(fresh)
+        self._note_changes(fresh)
+        self._adjust_if_due()
+        self._lay_out()
+
+    def _homes(self) -> NDArray[np.int32]:
+        return self.nodes.columns["homes"].view()
+
+    def _indexed(self) -> NDArray[np.int32]:
+        return np.flatnonzero(self._homes() != OUTSIDE).astype(np.int32)
+
+    def _place(self, units: NDArray[np.int32]) -> None:
+        """Insert units one after the other, and cut what overflows."""
+        conjunctions, wanted = self.store.view(), read_only(units, np.int32)
+        settings, scratch = self._settings(), new_scratch(self.store.attributes, 0)
+        place = 0
+        while True:
+            place = insert_units(self.nodes.tree(), conjunctions, wanted, place, settings, scratch)
+            if place == len(wanted) and not self.nodes.state[QUEUE]:
+                return
+            scratch = self.nodes.supply(scratch)
+
+    def _build(self, units: NDArray[np.int32]) -> None:
+        """All units at once (BE-B)."""
+        feedback = self.nodes.columns["feedback"]
+        self._start()
+        self.nodes.columns["feedback"] = feedback
+        self.nodes.fit(self.store.count, self.store.attributes)
+        self._live = len(units)
+        self._predicates.add(self.store.view(), units)
+        gather_units(self.nodes.tree(), self.store.view(), read_only(units, np.int32))
+        self._place(units[:0])
+        self._lay_out(True)
+
+    def remove(self, units: NDArray[np.int32]) -> None:
+        self.check()
+        self.nodes.fit(self.store.count, self.store.attributes)
+        gone = np.unique(units[self._homes()[units] != OUTSIDE])
+        self._note_changes(gone)
+        displaced = np.empty(self._live, np.int32)
+        merging = self.settings["underflow"] == "merge"
+        count = remove_units(self.nodes.tree(), read_only(gone, np.int32), merging, self._settings(), displaced)
+        self._live -= len(gone)
+        self._predicates.drop(self.store.view(), gone)
+        moved = displaced[:count]
+        self._place(moved[~np.isin(moved, gone)])
+        self._adjust_if_due()
+        self._lay_out()
+
+    def _lay_out(self, merge: bool = False) -> None:
+        """Bring the predicates and the rows of leaves up to date; `merge` puts all predicates into the bitmap now, and
+        all rows one behind the other."""
+        conjunctions, before = self.store.view(), self._predicates
+        if before.orphans > _ORPHANS + before.count // 2:
+            self._predicates, merge = Predicates(before.kind), True
+            self._predicates.add(conjunctions, self._indexed())
+        anew = self._predicates.settle(conjunctions, self.store.attributes, merge) or merge
+        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), self._presence(), anew)
+
+    def _presence(self) -> NDArray[np.float32]:
+        """The share of events that should have each attribute: as observed, else how many rules name it."""
+        attributes, live = self.store.attributes, max(1, self._live)
+        if len(self._shares) < attributes or not self._counted // 2 <= live <= 2 * self._counted:
+            records = self.store.view().records
+            named = np.bincount(records[::WIDTH] >> FLAG_BITS, minlength=attributes)
+            self._shares, self._counted = np.minimum(1.0, named / live).astype(np.float32), live
+        return self._shares
+
+    def rebuild(self) -> None:
+        self._start()
+        if self.settings["batch"]:
+            self._build(self.store.live_units())
+        else:
+            self.insert(self.store.live_units())
+
+    # ------------------------------------------------------------------ self-adjustment
+
+    def reconsider(self) -> None:
+        """Adjust the tree to the events so far; built anew if leaves of another capacity suit them better."""
+        self.check()
+        self._reconsidered += 1
+        self.nodes.fit(self.store.count, self.store.attributes)
+        if self._capacity() != self._max_cap:
+            self._build(self._indexed())
+        elif self._adjusting:
+            self._adjust(everything=True)
+            self._lay_out()
+
+    def _note_changes(self, units: NDArray[np.int32]) -> None:
+        self._feedback.changes += len(units)
+        if self._noting:
+            note_changes(self.nodes.tree(), read_only(units, np.int32), self.settings["node_window"])
+
+    def _adjust_if_due(self) -> None:
+        self._tune()
+        window, feedback = self.settings["window"], self._feedback
+        over = 0 < window <= feedback.changes + feedback.window
+        if over or (self._noting and self.nodes.columns["due"].view()[0]):
+            self._adjust(over)
+
+    def _tune(self) -> None:
+        """Set beta by Equation 15, if it is to be tuned and events have told anything."""
+        rate = self._feedback.false_rate
+        if self.settings["tune_beta"] and rate is not None:
+            self._beta = 0.5 - rate / 2
+            self._feedback.age()
+
+    def _adjust(self, everything: bool) -> None:
+        """Rank the nodes whose windows are over, or `everything`, and recycle those below the threshold."""
+        tree = self.nodes.tree()
+        if everything:
+            await_all(tree)
+            self._feedback.start_window()
+        displaced = np.empty(self._live, np.int32)
+        count = recycle(tree, self.settings["theta"], self._settings(), displaced)
+        self._place(displaced[:count])
+
+    # ------------------------------------------------------------------ matching
+
+    def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
+        self.check()
+        shape, form, predicates = self.nodes.shape(), self._form(), self._predicates
+        output, words = Output(workspace, events, first, self._live), predicates.count // 64 + 1
+        tally = np.zeros(TALLY, np.int64)
+        sizes = len(shape.clusters) // CLUSTER, len(shape.partitions) // PARTITION
+        noted = new_noted(workspace, *(sizes if form.noting else (0, 0)), self._homes())
+        match_tree(
+            self.store.view(), shape, predicates.known(), predicates.bitmap, form, self._live,
+            read_only_events(events), first,
+            workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
+            workspace.array("betree.reached", len(shape.clusters) // CLUSTER + 2, np.int32, None),
+            workspace.copy("betree.result", predicates.bitmap.nulls, predicates.version),
+            Memory(
+                workspace.array("betree.passed", words, np.uint64),
+                workspace.array("betree.failed", words, np.uint64),
+                workspace.array("betree.done", predicates.count, np.int32, None),
+            ),
+            workspace.array("betree.passing", PASSING, np.int32, None),
+            noted, tally, output.units, output.offsets, output.work,
+        )  # fmt: skip
+        hits = output.hits()
+        tree = self.nodes.tree() if form.noting else None
+        self._feedback.fold(hits, self._live, tally, tree, noted, self.settings["node_window"])
+        return hits
+
+    def counters(self) -> dict[str, int]:
+        """Predicates that matching evaluated lazily so far, those it found evaluated, and, where that is noted,
+        evaluations for candidates that were false."""
+        feedback = self._feedback
+        return {"evaluated": feedback.evaluated, "reused": feedback.reused, "discarded": feedback.discarded}
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return self.nodes.arrays()
+
+    def header(self) -> dict[str, Any]:
+        return {
+            "options": self.settings,
+            "max_cap": self._max_cap,
+            "beta": self._beta,
+            "reconsidered": self._reconsidered,
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        self._start()
+        given = header.get("options")
+        same = isinstance(given, dict) and {**self.options, **given} == self.settings
+        require(same, "the options of the engine are not those of its tree")
+        self._max_cap, self._reconsidered = saved_count(header, "max_cap"), saved_count(header, "reconsidered")
+        self._beta = header.get("beta")
+        require(self._max_cap > 0 and type(self._beta) is float and 0 <= self._beta <= 1, "a setting is out of range")
+        self.nodes.restore(arrays)
+        self._sound = False
+
+    def check(self) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
+        if self._sound:
+            return
+        self.nodes.check(self.store.count, self.store.attributes)
+        self._live = len(self._indexed())
+        conjunctions, units = self.store.view(), np.arange(self.store.count, dtype=np.int32)
+        self._predicates.add(conjunctions, units)
+        self._predicates.settle(conjunctions, self.store.attributes, True)
+        self._predicates.drop(conjunctions, units[self._homes()[units] == OUTSIDE])
+        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), self._presence(), True)
+        self._sound = True
+
+    def stats(self) -> dict[str, Any]:
+        self.check()
+        saved = sum(array.nbytes for array in self.arrays().values())
+        return {
+            "bytes_index": saved + self.nodes.bytes_rows + self._predicates.nbytes,
+            "bytes_rows": self.nodes.bytes_rows,
+            "bytes_predicates": self._predicates.nbytes,
+            "max_cap": self._max_cap,
+            "beta": self._beta,
+            "reconsidered": self._reconsidered,
+            "predicates": self._predicates.count - self._predicates.orphans,
+            "bitmaps_built": self._predicates.built,
+            **shape_of(self.nodes),
+        }
+
+    # ------------------------------------------------------------------ trust
+
+    def audit(self) -> list[str]:
+        """The invariance, and that every live unit is in one leaf."""
+        self.check()
+        indexed = np.zeros(self.store.count, dtype=np.bool_)
+        indexed[: len(self._homes())] = self._homes() != OUTSIDE
+        wrong = np.flatnonzero(indexed != self.store.alive)
+        problems = [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
+        return problems + self.nodes.audit(self.store.view(), self.store.attributes)

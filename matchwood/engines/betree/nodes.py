@@ -1,0 +1,290 @@
+"""The arrays of a BE-Tree, which grow when a kernel asks for room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core import Growable
+from matchwood.engines.betree._check_kernels import BROKEN, COUNTED, PROBLEMS, SAFE, audit_tree, check_tree
+from matchwood.engines.betree._node_kernels import enter_all, new_cluster
+from matchwood.engines.betree._place_kernels import recount
+from matchwood.engines.betree._row_kernels import LEAF_START, forget_rows, lay_out, plan_rows, row_width
+from matchwood.engines.betree.layout import (
+    ALWAYS,
+    CLUSTER,
+    CLUSTERS,
+    ENTRIES,
+    FLAGS,
+    FREE_CLUSTER,
+    FREE_PARTITION,
+    GONE,
+    LEFT,
+    NEED_CLUSTERS,
+    NEED_PAIRS,
+    NEED_PARTITIONS,
+    NEXT,
+    NONE,
+    NOTE,
+    OUTSIDE,
+    PARTITION,
+    PARTITIONS,
+    PLACE,
+    POOL,
+    QUEUE,
+    ROOT,
+    STAMP,
+    TYPES,
+    UNCLEAN,
+    WASTE,
+    WHOLE,
+    BucketTree,
+    CutScratch,
+    LeafForm,
+)
+from matchwood.engines.betree.predicates import NumberedPredicates
+from matchwood.engines.shared._record_kernels import SEVERAL, WIDTH
+from matchwood.engines.shared._residual_kernels import MOST_INLINE, OTHER_START, TAIL_START
+from matchwood.engines.shared.store import Conjunctions
+from matchwood.engines.shared.views import read_only, require, require_range, saved
+
+_SMALLEST = 64
+_STATE = 24
+_SAVED = ("clusters", "partitions", "keys", "values", "homes", "after", "before", "state", "random")
+
+
+class NodeArrays(NamedTuple):
+    """What matching reads."""
+
+    clusters: NDArray[np.int32]
+    partitions: NDArray[np.int32]
+    keys: NDArray[np.uint64]
+    values: NDArray[np.int32]
+    pool: NDArray[np.int32]
+
+
+class BucketNodes:
+    """All nodes of one tree, the units in its leaves, and the rows that matching reads."""
+
+    def __init__(self, capacity: int, seed: int, noting: bool) -> None:
+        self._noting = noting
+        self.columns = {name: Growable(kind) for name, kind in TYPES.items()}
+        self.columns["state"].resize(_STATE)
+        self.columns["random"].resize(1, seed)
+        self.columns["keys"].resize(_SMALLEST)
+        self.columns["values"].resize(_SMALLEST, NONE)
+        self.pool = Growable(np.int32)
+        state = self.state
+        state[FREE_CLUSTER] = state[FREE_PARTITION] = NONE
+        self._reserve(2, 1)
+        for _ in (ROOT, ALWAYS):
+            new_cluster(self.tree(), NONE, NONE, 31, 0, WHOLE, capacity)
+
+    @property
+    def state(self) -> NDArray[np.int64]:
+        return self.columns["state"].writable()
+
+    def tree(self) -> BucketTree:
+        """The arrays for kernels that change them."""
+        return BucketTree(*(self.columns[name].writable() for name in BucketTree._fields))
+
+    def shape(self) -> NodeArrays:
+        """The arrays for kernels that match."""
+        clusters, partitions, keys, values = (self.columns[name].view() for name in NodeArrays._fields[:-1])
+        return NodeArrays(clusters, partitions, keys, values, self.pool.view())
+
+    # ------------------------------------------------------------------ room
+
+    def fit(self, units: int, attributes: int) -> None:
+        """Room for all units of a store and all attributes."""
+        self.columns["homes"].resize(max(units, len(self.columns["homes"])), OUTSIDE)
+        self.columns["after"].resize(len(self.columns["homes"]), NONE)
+        self.columns["before"].resize(len(self.columns["homes"]), NONE)
+        for name in ("marks", "feedback"):
+            self.columns[name].resize(max(attributes, len(self.columns[name])))
+
+    def supply(self, scratch: CutScratch) -> CutScratch:
+        """Make the room that a kernel stopped for; returns the scratch memory, larger if that was too small."""
+        state = self.state
+        if state[NEED_CLUSTERS] or state[NEED_PARTITIONS]:
+            self._reserve(int(state[NEED_CLUSTERS]), int(state[NEED_PARTITIONS]))
+            state[NEED_CLUSTERS] = state[NEED_PARTITIONS] = 0
+        if state[NEED_PAIRS]:
+            scratch = new_scratch(len(scratch.gains), int(state[NEED_PAIRS]))
+            state[NEED_PAIRS] = 0
+        return scratch
+
+    def _reserve(self, clusters: int, partitions: int) -> None:
+        state = self.state
+        for name, wide, used, more in (
+            ("clusters", CLUSTER, int(state[CLUSTERS]), clusters),
+            ("partitions", PARTITION, int(state[PARTITIONS]), partitions),
+        ):
+            rows = len(self.columns[name]) // wide
+            if rows < used + more:
+                self.columns[name].resize(wide * max(used + more, _SMALLEST // 4, rows + rows // 2))
+        rows = len(self.columns["clusters"]) // CLUSTER
+        self.columns["queue"].resize(rows)
+        self.columns["unclean"].resize(rows)
+        if self._noting:
+            partitions = len(self.columns["partitions"]) // PARTITION
+            self.columns["cluster_notes"].resize(NOTE * rows)
+            self.columns["partition_notes"].resize(NOTE * partitions)
+            self.columns["due"].resize(rows + partitions + 1)
+        self._grow_table(int(state[ENTRIES]) + clusters + partitions)
+
+    def _grow_table(self, entries: int) -> None:
+        """A table is at most half full; one that is made anew a third."""
+        size = len(self.columns["keys"])
+        if 2 * entries <= size:
+            return
+        while size < 3 * entries:
+            size *= 2
+        keys, values = np.zeros(size, dtype=np.uint64), np.full(size, NONE, dtype=np.int32)
+        enter_all(keys, values, self.columns["keys"].view(), self.columns["values"].view())
+        self.columns["keys"], self.columns["values"] = Growable(np.uint64, keys), Growable(np.int32, values)
+
+    # ------------------------------------------------------------------ rows
+
+    def lay_out(
+        self,
+        conjunctions: Conjunctions,
+        known: NumberedPredicates,
+        form: LeafForm,
+        presence: NDArray[np.float32],
+        anew: bool = False,
+    ) -> None:
+        """Write the rows of all leaves that changed; all of them, side by side, if asked to or half of the pool is
+        lost."""
+        state = self.state
+        anew = anew or 2 * state[WASTE] > state[POOL] + 4096
+        if anew:
+            forget_rows(self.tree())
+        if not state[UNCLEAN]:
+            return
+        if anew:
+            pool = np.empty(LEAF_START * int(state[CLUSTERS]) + _most_room(conjunctions, form), np.int32)
+        else:
+            self.pool.resize(int(plan_rows(self.tree(), conjunctions, form, self.pool.view())))
+            pool = self.pool.writable()
+        lay_out(self.tree(), conjunctions, known, form, read_only(presence, np.float32), anew, pool)
+        if anew:
+            self.pool = Growable(np.int32, pool[: state[POOL]].copy())
+
+    @property
+    def bytes_rows(self) -> int:
+        """What the rows of all leaves take, with the room that some have for more."""
+        return 4 * int(self.state[POOL] - self.state[WASTE])
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What is saved: neither unused room nor the rows, which are written anew from what is."""
+        state = self.columns["state"].view()
+        found = {name: self.columns[name].view() for name in _SAVED}
+        found["clusters"] = found["clusters"][: CLUSTER * state[CLUSTERS]]
+        found["partitions"] = found["partitions"][: PARTITION * state[PARTITIONS]]
+        return found
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over a saved state, unchecked."""
+        for name in _SAVED:
+            self.columns[name] = Growable(TYPES[name], saved(arrays, name, TYPES[name]))
+        self.pool = Growable(np.int32)
+
+    def check(self, units: int, attributes: int) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
+        column = {name: self.columns[name].view() for name in _SAVED}
+        require(len(column["state"]) == _STATE and len(column["random"]) == 1, "'state' is cut off")
+        clusters, partitions = len(column["clusters"]) // CLUSTER, len(column["partitions"]) // PARTITION
+        whole = len(column["clusters"]) % CLUSTER == 0 and len(column["partitions"]) % PARTITION == 0
+        require(whole and clusters >= 2, "a node is cut off")
+        self._check_table(column["keys"], column["values"], max(clusters, partitions))
+        lengths = {len(column[name]) for name in ("homes", "after", "before")}
+        require(len(lengths) == 1 and max(lengths) <= units, "the arrays of units differ in length")
+        for name, end in (("homes", clusters), ("after", units), ("before", units)):
+            require_range(column[name], NONE, max(1, end), name)
+        self._check_state(clusters, partitions)
+        self.fit(units, attributes)
+        self._reserve(0, 0)
+        self._check_shape(clusters, partitions, attributes)
+
+    def _check_table(self, keys: NDArray[np.uint64], values: NDArray[np.int32], nodes: int) -> None:
+        size = len(keys)
+        require(size == len(values) and size >= _SMALLEST and size & (size - 1) == 0, "the table has an odd size")
+        require_range(values, NONE, nodes, "values")
+        require(2 * int(np.count_nonzero(values != NONE)) <= size, "the table is overfull")
+
+    def _check_state(self, clusters: int, partitions: int) -> None:
+        """What the arrays tell is not taken from the state; what was done how often may be anything."""
+        state = self.state
+        require(state[CLUSTERS] == clusters and state[PARTITIONS] == partitions, "nodes are miscounted")
+        state[ENTRIES] = np.count_nonzero(self.columns["values"].view() != NONE)
+        state[[QUEUE, UNCLEAN, STAMP, POOL, WASTE, NEED_CLUSTERS, NEED_PARTITIONS, NEED_PAIRS]] = 0
+
+    def _check_shape(self, clusters: int, partitions: int, attributes: int) -> None:
+        seen, seen_partitions = np.zeros(clusters, np.bool_), np.zeros(partitions, np.bool_)
+        tree, stack = self.tree(), np.empty(clusters + 2, np.int32)
+        problem = check_tree(tree, attributes, seen, seen_partitions, stack)
+        require(problem == SAFE, PROBLEMS[problem])
+        exact = np.count_nonzero(tree.clusters[FLAGS::CLUSTER][:clusters][seen] & 1)
+        require(self.state[ENTRIES] == np.count_nonzero(seen_partitions) + exact, "the table holds what is gone")
+        self._free(seen, seen_partitions)
+        recount(self.tree())
+
+    def _free(self, seen: NDArray[np.bool_], seen_partitions: NDArray[np.bool_]) -> None:
+        """Link all nodes that nothing leads to, as free ones."""
+        state, tree = self.state, self.tree()
+        gone, idle = np.flatnonzero(~seen), np.flatnonzero(~seen_partitions)
+        tree.clusters[CLUSTER * gone + FLAGS] = GONE
+        tree.clusters[CLUSTER * gone + LEFT] = np.append(gone[1:], NONE)[: len(gone)]
+        tree.partitions[PARTITION * idle + PLACE] = NONE
+        tree.partitions[PARTITION * idle + NEXT] = np.append(idle[1:], NONE)[: len(idle)]
+        state[FREE_CLUSTER] = gone[0] if len(gone) else NONE
+        state[FREE_PARTITION] = idle[0] if len(idle) else NONE
+
+    # ------------------------------------------------------------------ trust
+
+    def audit(self, conjunctions: Conjunctions, attributes: int) -> list[str]:
+        """Every broken invariant in words."""
+        clusters, partitions = int(self.state[CLUSTERS]), int(self.state[PARTITIONS])
+        seen, seen_partitions = np.zeros(clusters, np.bool_), np.zeros(partitions, np.bool_)
+        stack = np.empty(clusters + 2, np.int32)
+        problem = check_tree(self.tree(), attributes, seen, seen_partitions, stack)
+        if problem != SAFE:
+            return [PROBLEMS[problem]]
+        counted = np.zeros((COUNTED, partitions), np.int64)
+        self.columns["marks"].writable()[:] = 0
+        self.state[STAMP] = 0
+        cluster, broken = audit_tree(self.tree(), conjunctions, seen, seen_partitions, counted)
+        self.columns["marks"].writable()[:] = 0
+        return [f"c-node {cluster} {BROKEN[broken]}"] if broken else []
+
+
+def _most_room(conjunctions: Conjunctions, form: LeafForm) -> int:
+    """Integers that the rows and tails of all units take at most, each constraint as `tail_words` has it."""
+    records = conjunctions.records.reshape(-1, WIDTH)
+    units, inner = len(conjunctions.offsets) - 1, len(records)
+    if form.kind == 0:
+        listed = records[records[:, 0] & SEVERAL != 0]
+        pieces = np.clip(listed[:, 2].astype(np.int64) - listed[:, 1], 0, MOST_INLINE)
+        inner = (OTHER_START + 2) * inner + 2 * int(pieces.sum())
+    return units * (int(row_width(form)) + TAIL_START) + inner
+
+
+def new_scratch(attributes: int, pairs: int) -> CutScratch:
+    """Scratch memory for a change."""
+    room = max(pairs, 256)
+    return CutScratch(
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+        np.zeros(attributes, np.int64),
+        np.empty(attributes, np.float64),
+        np.empty(attributes, np.float64),
+        np.empty(attributes, np.int64),
+        np.empty(attributes, np.int64),
+        np.empty(attributes, np.int32),
+    )

@@ -1,0 +1,76 @@
+"""Kernel of `kindex` that ranks units one by one: those whose bounds rose since their clusters were laid out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.jit import bare_kernel
+from matchwood.engines.kindex._match_kernels import LIVE
+from matchwood.engines.kindex._top_kernels import (
+    CANDIDATES,
+    DAMAGED,
+    MATCHED,
+    SKIPPED_UNITS,
+    VERIFIED,
+    collect,
+    flush,
+    unit_bound,
+)
+from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH, attribute_of
+from matchwood.engines.shared._scoring_kernels import begin_event, end_event
+from matchwood.engines.shared._verification_kernels import clear, passes, scatter
+from matchwood.engines.shared.bounds import SLACK
+
+
+@bare_kernel
+def clauses_true(offsets: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
+    """Whether each clause of a unit has a constraint that holds of the scattered labels."""
+    holds, start = True, offsets[unit]
+    for position in range(start, offsets[unit + 1]):
+        at = WIDTH * position
+        code = records[at]
+        if code & ALTERNATIVE == 0 or position == start:
+            if not holds:
+                return False
+            holds = False
+        if not holds:
+            holds = passes(code, records[at + 1], records[at + 2], labels[attribute_of(code)], intervals)
+    return holds
+
+
+@bare_kernel
+def top_units(
+    wanted: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int, judging: Any, labels: Any,
+    n: int, seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, filled: Any, work: Any,
+) -> None:  # fmt: skip
+    """Offer the rules of the units `wanted` to the best `n` of each event, before any run is searched."""
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    weights = judging.scratch.weights
+    for place in range(len(filled)):
+        event, start, size = first + place, np.int64(place) * n, filled[place]
+        begin_event(judging, event)
+        scatter(events, event, labels)
+        most = 0.0
+        for weight in weights:
+            most = max(most, weight)
+        for unit in wanted:
+            if alive[unit] != LIVE or work[DAMAGED] != 0:
+                continue
+            work[CANDIDATES] += 1
+            work[VERIFIED] += 1
+            if not clauses_true(offsets, records, intervals, unit, labels):
+                continue
+            work[MATCHED] += 1
+            bound = unit_bound(conjunctions, bounds, unit, labels, weights, judging.names, most)
+            if size == n and (bound + bounds.constants[unit]) * SLACK < scores[start]:
+                work[SKIPPED_UNITS] += 1
+                continue
+            pending, size = collect(
+                judging, unit, bound, n, False, seen, stamp + place, rows, 0, best, scores, start, size, work
+            )
+            size = flush(judging, rows, pending, n, best, scores, start, size, work)
+        clear(events, event, labels)
+        end_event(judging, event)
+        filled[place] = size

@@ -1,0 +1,357 @@
+"""Kernels of `kindex` that rank: Algorithms 1 and 2 with the prunings of VLDB 2009, section 5."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.jit import bare_kernel, kernel
+from matchwood.encoding.spaces.dyadic import block_code, block_end, next_level
+from matchwood.engines.kindex._match_kernels import (
+    LIVE,
+    NUMBER_BITS,
+    SLOT_BITS,
+    SLOT_MASK,
+    advance,
+    clauses_hold,
+    drop_sorted,
+    enter_group,
+    find_lists,
+    group_of,
+    insert_sorted,
+    open_lists,
+    sort,
+)
+from matchwood.engines.kindex.layout import EMPTY
+from matchwood.engines.shared._posting_kernels import key_of, slot_of
+from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, ALTERNATIVE, SEVERAL, WIDTH, attribute_of
+from matchwood.engines.shared._scoring_kernels import begin_event, end_event, push, score_rows, settle
+from matchwood.engines.shared._verification_kernels import clear, scatter
+from matchwood.engines.shared.bounds import SLACK
+from matchwood.engines.shared.scoring import AHEAD
+
+EVENTS, CANDIDATES, VERIFIED, MATCHED, POSTINGS, SCORED, DAMAGED = range(7)
+SKIPPED_UNITS, SKIPPED_INDEXES, SKIPPED_LISTS, PASSED_RULES = range(7, 11)
+"""What `top_run` counts. `DAMAGED` is set if a rule matched that cannot be scored."""
+
+
+@bare_kernel
+def _raise_list(run: Any, index: Any, attribute: Any, low: Any, high: Any, bound: Any, ubs: Any) -> None:
+    """Let the lists of a K-index for an interval's blocks have at least this bound."""
+    start, end = np.int64(low), block_end(high)
+    while start < end:
+        level = next_level(start, end)
+        key = run.table[slot_of(run.table, run.keys, key_of(attribute, block_code(level, start >> level)))]
+        if key != EMPTY:
+            for place in range(run.key_offsets[key], run.key_offsets[key + 1]):
+                if run.list_sizes[place] >> 1 == index:
+                    ubs[place] = max(ubs[place], bound)
+        start += np.int64(1) << level
+
+
+@kernel
+def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, ubs: Any, constants: Any, extras: Any) -> None:
+    """Let the lists and K-indexes of a run have at least what these units promise.
+
+    `ubs`        by list: UB(A, v), the most that the value adds in any unit of the list, for an event weight of 1
+    `constants`  by K-index: the greatest constant weight
+    `extras`     by K-index: what else its units may add, by constraints that NULL passes and by what they do not test
+    """
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    for unit in units:
+        start, stop, size, weak = offsets[unit], offsets[unit + 1], 0, False
+        for position in range(start, stop):
+            code = records[WIDTH * position]
+            if code & ALTERNATIVE == 0 or position == start:
+                size += 1
+                weak = False
+            if code & ACCEPTS_NULL != 0 and not weak:
+                size -= 1
+                weak = True
+        index = np.searchsorted(run.sizes, size)
+        if index == len(run.sizes) or run.sizes[index] != size:
+            continue
+        piece, extra = bounds.offsets[unit], bounds.elsewhere[unit]
+        for position in range(start, stop):
+            at = WIDTH * position
+            code, low, high = records[at], records[at + 1], records[at + 2]
+            several, heaviest = code & SEVERAL != 0, 0.0
+            for interval in range(low if several else 0, high if several else 1):
+                bound = bounds.pieces[piece]
+                piece += 1
+                if code & ACCEPTS_NULL != 0:
+                    heaviest = max(heaviest, bound)
+                    continue
+                first = intervals[2 * interval] if several else low
+                last = intervals[2 * interval + 1] if several else high
+                _raise_list(run, index, attribute_of(code), first, last, bound, ubs)
+            extra += heaviest
+        constants[index] = max(constants[index], bounds.constants[unit])
+        extras[index] = max(extras[index], extra)
+
+
+@bare_kernel
+def unit_bound(conjunctions: Any, bounds: Any, unit: Any, labels: Any, weights: Any, names: Any, most: Any) -> Any:
+    """What the rules of a unit that is true can score for the event, without their constant weights."""
+    offsets, records, intervals, pieces = (
+        conjunctions.offsets,
+        conjunctions.records,
+        conjunctions.intervals,
+        bounds.pieces,
+    )
+    total, piece = bounds.elsewhere[unit] * most, bounds.offsets[unit]
+    for position in range(offsets[unit], offsets[unit + 1]):
+        at = WIDTH * position
+        code, low, high = records[at], records[at + 1], records[at + 2]
+        attribute = attribute_of(code)
+        label, weight = labels[attribute], weights[names[attribute]]
+        if code & SEVERAL == 0:
+            if low <= label < high:
+                total += pieces[piece] * weight
+            piece += 1
+            continue
+        for interval in range(low, high):
+            if intervals[2 * interval] <= label < intervals[2 * interval + 1]:
+                total += pieces[piece] * weight
+            piece += 1
+    return total
+
+
+@bare_kernel
+def _is_there(best: Any, start: Any, size: Any, row: Any) -> bool:
+    found = False
+    for place in range(start, start + size):
+        found |= best[place] == row
+    return found
+
+
+@bare_kernel
+def collect(
+    judging: Any, unit: Any, bound: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any, pending: int,
+    best: Any, scores: Any, start: Any, size: Any, work: Any,
+) -> Any:  # fmt: skip
+    """Put the rules of a unit that were not met before and can be among the best behind those that are `pending`.
+
+    `bound` is what the unit promises without the constant weight, which each rule has of its own. With `again`, rules
+    may have been met in another run, whose marks are gone: those among the best are found there, others fail again.
+    Returns how many are pending, and how many are among the best: where `rows` are full, they are scored.
+    """
+    heads, chain, constants = judging.heads, judging.chain, judging.programs.constants
+    node = np.int64(-2) - np.int64(heads[unit])
+    row = np.int64(heads[unit])
+    while row != -1:
+        following = np.int64(-1)
+        if node >= 0:
+            if 2 * node + 1 >= len(chain):
+                work[DAMAGED] = 1
+                break
+            row, following = np.int64(chain[2 * node]), np.int64(chain[2 * node + 1])
+        if row < 0 or row >= len(seen) or following >= node >= 0:
+            work[DAMAGED] = 1
+            break
+        if seen[row] != stamp and not (again and _is_there(best, start, size, row)):
+            if size == n and (bound + constants[row]) * SLACK < scores[start]:
+                work[PASSED_RULES] += 1
+            else:
+                seen[row] = stamp
+                rows[pending] = row
+                pending += 1
+                if pending == AHEAD:
+                    size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                    pending = 0
+        if following < 0:
+            break
+        node = following
+    return pending, size
+
+
+@bare_kernel
+def flush(
+    judging: Any, rows: Any, pending: int, n: int, best: Any, scores: Any, start: Any, size: Any, work: Any
+) -> Any:
+    """Score the rules that are pending; returns how many are among the best by now."""
+    score_rows(judging.programs, rows, 0, pending, judging.scratch)
+    work[SCORED] += pending
+    found = judging.scratch.scores
+    for place in range(pending):
+        if found[place] < 0:
+            work[DAMAGED] = 1
+            return size
+        size = push(scores, best, start, size, n, found[place], rows[place])
+    return size
+
+
+@bare_kernel
+def _search_top(
+    run: Any, conjunctions: Any, bounds: Any, alive: Any, of_clauses: bool, shortcuts: bool, judging: Any, cursors: Any,
+    slot_bounds: Any, labels: Any, most: Any, extra: Any, need: int, count: int, ceiling: Any, n: int, again: bool,
+    seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, start: Any, size: Any, work: Any,
+) -> Any:  # fmt: skip
+    """`_search` with the first pruning: units whose lists cannot add up to the worst of the best so far are skipped.
+
+    A rule of the same score and a lower row would still come before, so only what is truly below is skipped.
+    """
+    entries, block_offsets, bases, places, data = run.entries, run.block_offsets, run.bases, run.places, run.data
+    which, starts, positions, stops = cursors.which, cursors.starts, cursors.positions, cursors.stops
+    now, order, counters, names = cursors.entries, cursors.order, cursors.counters, run.units
+    offsets, records = conjunctions.offsets, conjunctions.records
+    weights, unit_constants, clauses, attribute_names = (
+        judging.scratch.weights,
+        bounds.constants,
+        run.clauses,
+        judging.names,
+    )
+    while count >= need and work[DAMAGED] == 0:
+        number, pivot = order[0] >> NUMBER_BITS, order[need - 1] >> NUMBER_BITS
+        moving, least, pruned = need - 1, pivot, False
+        if size == n:
+            bound, reach = unit_constants[names[pivot]] + extra * most, 0
+            while reach < count and order[reach] >> NUMBER_BITS <= pivot:
+                bound += slot_bounds[order[reach] & SLOT_MASK]
+                reach += 1
+            if bound * SLACK < scores[start]:
+                moving, least, pruned = reach, pivot + 1, True
+                work[SKIPPED_UNITS] += 1
+        if number == pivot and not pruned:
+            moving, least = need, number + 1
+            while moving < count and order[moving] >> NUMBER_BITS == number:
+                moving += 1
+            work[CANDIDATES] += 1
+            unit = names[number]
+            if alive[unit] == LIVE:
+                holds = (order[0] >> SLOT_BITS) & 1 == 1
+                if of_clauses:
+                    work[VERIFIED] += 1
+                    holds = clauses_hold(
+                        records, offsets[unit], offsets[unit + 1], clauses, which, positions, order, moving, counters
+                    )
+                if holds:
+                    work[MATCHED] += 1
+                    bound = np.inf
+                    if shortcuts:
+                        bound = unit_bound(conjunctions, bounds, unit, labels, weights, attribute_names, most)
+                    if size < n or (bound + unit_constants[unit]) * SLACK >= scores[start]:
+                        pending, size = collect(
+                            judging, unit, bound, n, again, seen, stamp, rows, 0, best, scores, start, size, work
+                        )
+                        size = flush(judging, rows, pending, n, best, scores, start, size, work)
+        for place in range(moving - 1, -1, -1):
+            if order[place] >> NUMBER_BITS < least:
+                slot = order[place] & SLOT_MASK
+                work[POSTINGS] += advance(
+                    entries, block_offsets, bases, places, data, which, starts, positions, stops, now, slot, 2 * least
+                )
+                if now[slot] < 2 * ceiling:
+                    insert_sorted(order, place, count, (now[slot] << SLOT_BITS) | slot)
+                else:
+                    drop_sorted(order, place, count)
+                    count -= 1
+    return size
+
+
+@bare_kernel
+def _greatest_sum(slot_bounds: Any, count: int, need: int, chosen: Any) -> Any:
+    """The sum of the `need` greatest bounds of the first `count` slots."""
+    total, taken = 0.0, 0
+    for slot in range(count):
+        value, place = slot_bounds[slot], taken
+        if taken == need:
+            if need == 0 or value <= chosen[need - 1]:
+                continue
+            total -= chosen[need - 1]
+            place = need - 1
+        else:
+            taken += 1
+        while place > 0 and chosen[place - 1] < value:
+            chosen[place] = chosen[place - 1]
+            place -= 1
+        chosen[place] = value
+        total += value
+    return total
+
+
+@bare_kernel
+def top_run(
+    run: Any, conjunctions: Any, bounds: Any, ubs: Any, constants: Any, extras: Any, alive: Any, of_clauses: bool,
+    shortcuts: bool, events: Any, first: int, count: int, judging: Any, cursors: Any, slot_bounds: Any, chosen: Any,
+    labels: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, filled: Any, work: Any,
+) -> None:  # fmt: skip
+    """Offer the rules of one run to the best `n` of each of `count` events: heaps, best[e * n :], of filled[e] rules.
+
+    K-indexes of conjunctions are passed over as a whole if the K greatest bounds of their lists do not reach the worst
+    of the best: the second pruning, which does not hold for clauses, more than K of which may add something.
+    """
+    sizes, size_offsets, group_offsets = run.sizes, run.size_offsets, run.group_offsets
+    heads, tallies, names, weights = cursors.heads, cursors.tallies, judging.names, judging.scratch.weights
+    for event in range(first, first + count):
+        start, size = np.int64(event - first) * n, filled[event - first]
+        begin_event(judging, event)
+        scatter(events, event, labels)
+        most = 0.0
+        for weight in weights:
+            most = max(most, weight)
+        find_lists(run, events, event, cursors)
+        for index in range(len(sizes) - 1, -1, -1):
+            head, tally, need = heads[index], tallies[index], max(1, sizes[index])
+            heads[index], tallies[index] = EMPTY, 0
+            zeros = size_offsets[index + 1] - size_offsets[index] if sizes[index] == 0 else 0
+            if (tally < need and zeros == 0) or work[DAMAGED] != 0:
+                continue
+            slots, _, _ = open_lists(run, cursors, head, tally, zeros, 0, 0)
+            for slot in range(slots):
+                slot_bounds[slot] = 0.0
+                if cursors.which[slot] >= 0:
+                    name = names[events.attributes[cursors.pair_of[slot]]]
+                    slot_bounds[slot] = ubs[cursors.which[slot]] * weights[name]
+            rest = constants[index] + extras[index] * most
+            if size == n and not of_clauses:
+                rest += _greatest_sum(slot_bounds, slots, need, chosen)
+                if rest * SLACK < scores[start]:
+                    work[SKIPPED_INDEXES] += 1
+                    continue
+            work[POSTINGS] += slots
+            group, groups = group_offsets[index], group_offsets[index + 1]
+            if group == groups:
+                for slot in range(slots):
+                    cursors.order[slot] = (cursors.entries[slot] << SLOT_BITS) | slot
+                sort(cursors.order, slots)
+                size = _search_top(
+                    run, conjunctions, bounds, alive, of_clauses, shortcuts, judging, cursors, slot_bounds, labels,
+                    most, extras[index], need, slots, np.int64(size_offsets[index + 1]), n, again, seen,
+                    stamp + event - first, rows, best, scores, start, size, work,
+                )  # fmt: skip
+                continue
+            own = 0
+            for pair in range(events.offsets[event], events.offsets[event + 1]):
+                while own < slots and cursors.pair_of[own] < pair:
+                    own += 1
+                group = group_of(run.group_attributes, group, groups, events.attributes[pair])
+                if group == groups:
+                    break
+                if run.group_attributes[group] != events.attributes[pair]:
+                    continue
+                low = np.int64(run.group_starts[group])
+                high = np.int64(run.group_starts[group + 1] if group + 1 < groups else size_offsets[index + 1])
+                agreeing = enter_group(
+                    run.entries, run.block_offsets, run.bases, run.places, run.data, cursors.which, cursors.starts,
+                    cursors.positions, cursors.stops, cursors.entries, cursors.order, cursors.pair_of,
+                    slots, pair, own, 0, need, low, high, work,
+                )  # fmt: skip
+                if agreeing >= need:
+                    size = _search_top(
+                        run, conjunctions, bounds, alive, False, shortcuts, judging, cursors, slot_bounds, labels, most,
+                        extras[index], need, agreeing, high, n, again, seen, stamp + event - first, rows, best, scores,
+                        start, size, work,
+                    )  # fmt: skip
+        clear(events, event, labels)
+        end_event(judging, event)
+        filled[event - first] = size
+        work[EVENTS] += 1
+
+
+@bare_kernel
+def settle_all(n: int, best: Any, scores: Any, filled: Any) -> None:
+    """Put the heap of each event in order."""
+    for event in range(len(filled)):
+        settle(scores, best, np.int64(event) * n, filled[event])

@@ -1,0 +1,203 @@
+"""Kernels of `pstbloom` and `psthash`: from an event's labels to lists, from their candidates to hits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.hashing import mix64
+from matchwood.core.jit import bare_kernel, kernel
+from matchwood.core.prefetch import prefetch
+from matchwood.encoding.spaces.dyadic import ancestor
+from matchwood.engines.pst._block_kernels import PACKED, pack_end, verify_marks, verify_pack
+from matchwood.engines.pst._candidate_kernels import HEAD
+from matchwood.engines.pst._signature_kernels import keep_signed
+from matchwood.engines.pst._space_list_kernels import attribute_bit, combined_key, filter_bit
+from matchwood.engines.pst._unit_list_kernels import examine_units
+from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
+from matchwood.engines.shared._residual_kernels import LINE, LIVE, fetch_tails, verify_tails
+from matchwood.engines.shared._verification_kernels import clear, scatter, verify
+
+PACK_SHARE = 7
+"""About so many times the size of its heads a pack has."""
+
+BLOCK = 4096
+"""Candidates that are verified together, after their tails have been asked for."""
+
+
+@bare_kernel
+def probe_spaces(lists: Any, events: Any, event: int, spaces: Any, attributes: Any, levels: Any) -> int:
+    """The lists of all spaces that hold an event's labels, and the bits of their attributes and levels."""
+    table, keys, levels_in_use = lists.table, lists.keys, lists.levels
+    found = 0
+    for pair in range(events.offsets[event], events.offsets[event + 1]):
+        attribute, label = events.attributes[pair], events.labels[pair]
+        left = levels_in_use[attribute] if attribute < len(levels_in_use) else np.uint32(0)
+        level = 0
+        while left != 0:
+            if left & np.uint32(1) != 0:
+                place = table[slot_of(table, keys, key_of(attribute, ancestor(label, level)))]
+                if place != EMPTY and found < len(spaces):
+                    spaces[found] = place
+                    attributes[found], levels[found] = attribute_bit(attribute), np.uint32(1) << np.uint32(level)
+                    found += 1
+            left >>= np.uint32(1)
+            level += 1
+    return found
+
+
+@kernel
+def _probe_combinations(
+    table: Any, filtered: Any, keys: Any, next_attributes: Any, next_levels: Any,
+    spaces: Any, attributes: Any, levels: Any, count: int, depth: int, found: Any, used: int,
+) -> int:  # fmt: skip
+    """The lists of all combinations of an event's spaces, behind the `used` ones.
+
+    Each part knows the attributes and levels that follow it, and the filter which combinations exist: so nearly all
+    that are looked up in the table are there.
+    """
+    parts, places = np.empty(depth, dtype=np.int64), np.empty(depth, dtype=np.int64)
+    for first in range(count):
+        parts[0], places[0], top = spaces[first], 0, 0
+        while top >= 0:
+            part = parts[top]
+            wanted_attributes, wanted_levels = next_attributes[part], next_levels[part]
+            place = np.uint64(places[top] if wanted_levels != 0 else count)
+            combined = EMPTY
+            while place < np.uint64(count) and combined == EMPTY:
+                if wanted_attributes & attributes[place] != 0 and wanted_levels & levels[place] != 0:
+                    key = combined_key(part, spaces[place])
+                    word, bit = filter_bit(mix64(key) >> np.uint64(24), len(filtered))
+                    if filtered[word] & bit != 0:
+                        combined = table[slot_of(table, keys, key)]
+                place += np.uint64(1)
+            places[top] = place
+            if combined == EMPTY:
+                top -= 1
+                continue
+            if used < len(found):
+                found[used] = combined
+                used += 1
+            if top + 2 < depth:
+                top += 1
+                parts[top], places[top] = combined, 0
+    return used
+
+
+@bare_kernel
+def _fetch(heads: Any, starts: Any, counts: Any, packs: Any, pack_starts: Any, found: Any, count: int) -> None:
+    """Ask for every cache line of the lists' heads, so that their misses overlap."""
+    for place in range(count):
+        start = HEAD * np.int64(starts[found[place]])
+        for at in range(start, start + HEAD * np.int64(counts[found[place]]), LINE):
+            prefetch(heads, at)
+        start, stop = pack_starts[found[place]], pack_starts[found[place] + 1]
+        for at in range(start, start + (stop - start) // PACK_SHARE, LINE):
+            prefetch(packs, at)
+
+
+@bare_kernel
+def _passing(heads: Any, start: Any, stop: Any, labels: Any, passing: Any, count: Any) -> Any:
+    """Collect the tails of the heads start : stop whose test holds, without a branch to mispredict."""
+    end = np.uint64(count)
+    for at in range(np.uint64(HEAD * start), np.uint64(HEAD * stop), np.uint64(HEAD)):
+        label = labels[np.uint32(heads[at])]
+        passing[end] = heads[at + np.uint64(3)]
+        end += np.uint64(np.uint32(label - heads[at + np.uint64(1)]) < np.uint32(heads[at + np.uint64(2)]))
+    return np.int64(end)
+
+
+@bare_kernel
+def _hits(
+    tails: Any, intervals: Any, signatures: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any,
+    units: Any, used: Any, work: Any,
+) -> Any:  # fmt: skip
+    """Verify the candidates that passed their heads; returns the end of the hits."""
+    fetch_tails(tails, passing, count)
+    if len(signatures.words) > 0:
+        count = keep_signed(signatures, tails, passing, count, labels)
+    used = verify_tails(tails, intervals, passing, count, labels, states, stale, units, used)
+    work[2] += count
+    return used
+
+
+@bare_kernel
+def _examine(
+    lists: Any, intervals: Any, signatures: Any, found: Any, count: int, states: Any, stale: bool,
+    labels: Any, passing: Any, left: Any, units: Any, used: Any, work: Any,
+) -> Any:  # fmt: skip
+    """All hits in the lists found; returns their end."""
+    heads, tails, starts, counts = lists.heads, lists.tails, lists.starts, lists.counts
+    packs, pack_starts, waiting = lists.packs, lists.pack_starts, 0
+    for place in range(count):
+        start, stop = pack_starts[found[place]], pack_starts[found[place] + 1]
+        while start < stop:
+            if waiting + PACKED > BLOCK:
+                used, waiting = verify_marks(packs, passing, waiting, labels, states, stale, units, used), 0
+            used, waiting, kept = verify_pack(packs, start, labels, left, passing, waiting, states, stale, units, used)
+            work[1] += packs[start]
+            work[2] += kept
+            start = pack_end(packs, start)
+    used = verify_marks(packs, passing, waiting, labels, states, stale, units, used)
+    waiting = 0
+    for place in range(count):
+        start = starts[found[place]]
+        stop = start + counts[found[place]]
+        work[1] += stop - start
+        while start < stop:
+            end = min(stop, start + BLOCK - waiting)
+            waiting = _passing(heads, start, end, labels, passing, waiting)
+            start = end
+            if waiting == BLOCK:
+                used = _hits(tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
+                waiting = 0
+    return _hits(tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
+
+
+@kernel
+def match_lists(
+    conjunctions: Any, lists: Any, signatures: Any, depth: int, side_by_side: bool, access: Any,
+    states: Any, always: Any, live: int, stale: bool, events: Any, first: int, labels: Any,
+    spaces: Any, attributes: Any, levels: Any, found: Any, passing: Any, left: Any, units: Any, offsets: Any, work: Any,
+) -> None:  # fmt: skip
+    """All hits of the events from `first` on, while a whole event's hits have room.
+
+    `spaces`, `attributes` and `levels` have room for every level of every pair, `found` for all lists, `passing` for
+    BLOCK, `left` for a pack. `stale` tells whether the lists hold removed units, `access` the positions of the
+    predicates that gave access, where the lists do not hold the others side by side.
+    """
+    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    used = 0
+    for event in range(first, len(events.offsets) - 1):
+        if len(units) - used < live:
+            break
+        scatter(events, event, labels)
+        count = probe_spaces(lists, events, event, spaces, attributes, levels)
+        total = min(count, len(found))
+        found[:total] = spaces[:total]
+        if depth > 1:
+            total = _probe_combinations(
+                lists.combined_table, lists.combined_filter, lists.keys, lists.next_attributes, lists.next_levels,
+                spaces, attributes, levels, count, depth, found, total,
+            )  # fmt: skip
+        if side_by_side:
+            _fetch(lists.heads, lists.starts, lists.counts, lists.packs, lists.pack_starts, found, total)
+            used = _examine(
+                lists, intervals, signatures, found, total, states, stale, labels, passing, left, units, used, work
+            )  # fmt: skip
+        else:
+            used = examine_units(
+                conjunctions, lists, signatures, access, depth, found, total, states, labels, units, used, work
+            )  # fmt: skip
+        for unit in always:
+            if states[unit] == LIVE and used < len(units):
+                work[1] += 1
+                work[2] += 1
+                if verify(positions, records, intervals, unit, labels):
+                    units[used] = unit
+                    used += 1
+        clear(events, event, labels)
+        offsets[event - first + 1] = used
+        work[0] += 1
+    work[3] = used

@@ -1,0 +1,213 @@
+"""Kernels of `Candidates`: from constraints to spaces, from spaces and combinations of them to lists.
+
+A space is a dyadic block of an attribute; its key is `key_of`. A combination of spaces is known by its first part
+(a space, or a shorter combination) and the space that is added to it, both as numbers of lists: so every key is exact,
+whatever the number of predicates, and no two combinations share a list by a collision of hashes. The spaces of a
+combination come in the order in which the unit uses its access predicates, the best one first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.hashing import mix64
+from matchwood.core.jit import kernel
+from matchwood.encoding.spaces.dyadic import fill_blocks, level_of
+from matchwood.engines.shared._access_kernels import UNUSED, block_count
+from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
+from matchwood.engines.shared._record_kernels import FLAG_BITS, SEVERAL, WIDTH
+
+COMBINED = 1 << 63
+_LOW_HALF = 2**32 - 1
+
+
+@kernel
+def combined_key(part: Any, space: Any) -> Any:
+    """The key of a combination: the list of its first part, and that of the space which is added."""
+    return np.uint64(COMBINED) | (np.uint64(part) << np.uint64(32)) | np.uint64(space)
+
+
+@kernel
+def filter_bit(hashed: Any, words: Any) -> Any:
+    """Where the bit of a combination's hash lies in a filter: the number of the word, and the bit."""
+    return (hashed >> np.uint64(6)) & (np.uint64(words) - np.uint64(1)), np.uint64(1) << (hashed & np.uint64(63))
+
+
+@kernel
+def enter_filter(filtered: Any, key: Any) -> None:
+    """Mark a combination as one that exists."""
+    word, bit = filter_bit(mix64(key) >> np.uint64(24), len(filtered))
+    filtered[word] |= bit
+
+
+@kernel
+def attribute_bit(attribute: Any) -> Any:
+    """The bit of an attribute in the mask of those that may follow in a combination."""
+    return np.uint64(1) << (np.uint64(attribute) & np.uint64(63))
+
+
+@kernel
+def count_spaces(conjunctions: Any, units: Any, access: Any, wanted: int, blocks: Any) -> None:
+    """How many spaces each access predicate has: `wanted` numbers a unit, 0 where there is none."""
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    for place in range(len(units)):
+        for nth in range(wanted):
+            position = access[wanted * units[place] + nth]
+            found = 0
+            if position != UNUSED:
+                found = block_count(records, intervals, WIDTH * (offsets[units[place]] + position))
+            blocks[wanted * place + nth] = found
+
+
+@kernel
+def _fill_codes(records: Any, intervals: Any, at: int, codes: Any) -> Any:
+    code, low, high = records[at], records[at + 1], records[at + 2]
+    if code & SEVERAL == 0:
+        return fill_blocks(low, high, codes, 0)
+    used = 0
+    for interval in range(low, high):
+        used = fill_blocks(intervals[2 * interval], intervals[2 * interval + 1], codes, used)
+    return used
+
+
+@kernel
+def assign_spaces(
+    conjunctions: Any, units: Any, access: Any, wanted: int, blocks: Any, place: int, used: int,
+    table: Any, keys: Any, count: int, room: int, levels: Any, spaces: Any,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Find or make the list of every space of every access predicate, writing their numbers to `spaces`.
+
+    Starts with the unit at `place`, whose spaces begin at `used`, and stops before a unit for which there could be
+    more than `room` lists; returns where, and the number of lists.
+    """
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    codes = np.empty(max(1, blocks.max()) if len(blocks) > 0 else 1, dtype=np.int64)
+    while place < len(units):
+        needed = blocks[wanted * place : wanted * (place + 1)].sum()
+        if count + needed > room:
+            break
+        for nth in range(wanted):
+            position = access[wanted * units[place] + nth]
+            if position == UNUSED:
+                break
+            at = WIDTH * (offsets[units[place]] + position)
+            attribute = records[at] >> FLAG_BITS
+            for block in codes[: _fill_codes(records, intervals, at, codes)]:
+                key = key_of(attribute, block)
+                slot = slot_of(table, keys, key)
+                if table[slot] == EMPTY:
+                    table[slot] = count
+                    keys[count] = key
+                    levels[attribute] |= np.uint32(1) << np.uint32(level_of(block))
+                    count += 1
+                spaces[used] = table[slot]
+                used += 1
+        place += 1
+    return place, used, count
+
+
+@kernel
+def assign_combinations(
+    units: Any, access: Any, wanted: int, blocks: Any, spaces: Any, dense: int, most: int, progress: Any, room: int,
+    table: Any, filtered: Any, keys: Any, counts: Any, added: Any, attributes: Any, levels: Any, sizes: Any, lists: Any,
+) -> None:  # fmt: skip
+    """Choose how many access predicates each unit uses, two at least if it has them, and find or make its lists.
+
+    A unit uses one predicate more as long as one of its combinations holds `dense` units already. `progress` holds the
+    next unit, where its spaces and its postings begin, and the number of lists; stops before there could be too many.
+    """
+    while progress[0] < len(units) and progress[3] + wanted * most <= room:
+        place, first, posting, count = progress[0], progress[1], progress[2], progress[3]
+        unit, depth, total = units[place], 1, blocks[wanted * place]
+        lists[posting : posting + total] = spaces[first : first + total]
+        first += total
+        while depth < wanted and access[wanted * unit + depth] != UNUSED:
+            full = depth == 1
+            for posted in lists[posting : posting + total]:
+                full |= counts[posted] + added[posted] >= dense
+            if not full:
+                break
+            # Every list so far with every space of the next predicate, from behind: they grow in place.
+            size = blocks[wanted * place + depth]
+            for posted in range(total - 1, -1, -1):
+                part = lists[posting + posted]
+                for nth in range(size):
+                    space = spaces[first + nth]
+                    key = combined_key(part, space)
+                    slot = slot_of(table, keys, key)
+                    if table[slot] == EMPTY:
+                        table[slot] = count
+                        keys[count] = key
+                        enter_filter(filtered, key)
+                        attributes[part] |= attribute_bit(keys[space] >> np.uint64(32))
+                        levels[part] |= np.uint32(1) << np.uint32(level_of(keys[space] & np.uint64(_LOW_HALF)))
+                        count += 1
+                    lists[posting + posted * size + nth] = table[slot]
+            first, total, depth = first + size, total * size, depth + 1
+        for posted in range(posting, posting + total):
+            added[lists[posted]] += 1
+        for nth in range(depth, wanted):
+            first += blocks[wanted * place + nth]
+            access[wanted * unit + nth] = UNUSED
+        sizes[place] = total
+        progress[0], progress[1], progress[2], progress[3] = place + 1, first, posting + total, count
+
+
+@kernel
+def strike_out(units: Any, access: Any, wanted: int, blocks: Any, spaces: Any, loads: Any, dense: int) -> None:
+    """Leave units whose best predicate has short lists only with that one; `loads` counts the units of each space."""
+    first = 0
+    for place in range(len(units)):
+        longest = 0
+        for space in spaces[first : first + blocks[place]]:
+            longest = max(longest, loads[space])
+        first += blocks[place]
+        if longest <= dense:
+            access[wanted * units[place] + 1 : wanted * (units[place] + 1)] = UNUSED
+
+
+@kernel
+def count_gains(lists: Any, added: Any) -> None:
+    """Count what each list gains."""
+    for found in lists:
+        added[found] += 1
+
+
+@kernel
+def enter_lists(table: Any, keys: Any, combined: bool) -> None:
+    """Enter the spaces, or the combinations, which all differ, into an empty table."""
+    for place in range(len(keys)):
+        if (keys[place] >= np.uint64(COMBINED)) == combined:
+            table[slot_of(table, keys, keys[place])] = place
+
+
+@kernel
+def filter_lists(filtered: Any, keys: Any) -> None:
+    """Mark all combinations among these lists in an empty filter."""
+    for key in keys:
+        if key >= np.uint64(COMBINED):
+            enter_filter(filtered, key)
+
+
+@kernel
+def write_combinations(conjunctions: Any, units: Any, access: Any, wanted: int, blocks: Any, keys: Any) -> None:
+    """All combinations of spaces that units should be listed under: a row of keys each, 0 where there are fewer."""
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    codes = np.empty((wanted, max(1, blocks.max()) if len(blocks) > 0 else 1), dtype=np.int64)
+    attributes, row = np.empty(wanted, dtype=np.int64), 0
+    for place in range(len(units)):
+        total, depth = 1, 0
+        while depth < wanted and access[wanted * units[place] + depth] != UNUSED:
+            at = WIDTH * (offsets[units[place]] + access[wanted * units[place] + depth])
+            attributes[depth] = records[at] >> FLAG_BITS
+            total *= _fill_codes(records, intervals, at, codes[depth])
+            depth += 1
+        for combination in range(total if depth > 0 else 0):
+            rest = combination
+            for nth in range(depth):
+                size = blocks[wanted * place + nth]
+                keys[row, nth] = key_of(attributes[nth], codes[nth, rest % size])
+                rest //= size
+            row += 1

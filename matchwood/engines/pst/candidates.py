@@ -1,0 +1,409 @@
+"""Lists of candidates: for every space of an access predicate, and every combination of spaces, the units to verify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core import Growable
+from matchwood.engines.pst._block_write_kernels import check_packs
+from matchwood.engines.pst._candidate_kernels import (
+    HEAD,
+    MOST_COPIES,
+    check_candidates,
+    fill_candidates,
+    place_heads,
+    plan_candidates,
+)
+from matchwood.engines.pst._space_list_kernels import (
+    COMBINED,
+    assign_combinations,
+    assign_spaces,
+    count_gains,
+    count_spaces,
+    enter_lists,
+    filter_lists,
+    strike_out,
+)
+from matchwood.engines.pst._unit_list_kernels import check_units, name_units
+from matchwood.engines.pst.blocks import packed, units_in_packs
+from matchwood.engines.shared._posting_kernels import EMPTY, plan_room
+from matchwood.engines.shared.access import SelectivityOrder
+from matchwood.engines.shared.store import Conjunctions
+from matchwood.engines.shared.views import read_only, require, require_range, saved
+from matchwood.errors import LimitExceeded
+
+_SMALLEST_TABLE = 64
+_FILTER_SHARE = 16
+"""Slots of the table of combinations for each 64-bit word of their filter."""
+
+_MOST_WORDS = 2**31 - 1
+
+
+class CandidateLists(NamedTuple):
+    """The arrays that kernels read.
+
+    `table`           open addressing over the hash of a space's key; the number of its list, or -1
+    `combined_table`  the same for combinations of spaces; both are at most half full
+    `combined_filter` a bit for each combination among 8 to 16 times as many: small enough for the caches, it
+                      answers for nearly all combinations of an event's spaces that do not exist
+    `keys`            the key of each list, as `_space_list_kernels` describes
+    `starts`, `counts`  list l has the heads starts[l] : starts[l] + counts[l]
+    `heads`, `tails`  the candidates, as `_candidate_kernels` describes; or units alone, and no tails, where these do
+                      not lie side by side
+    `packs`, `pack_starts`  and those of list l that are packed, packs[pack_starts[l] : pack_starts[l + 1]], as
+                      `_block_kernels` describes
+    `levels`          for each attribute, a bit for every level that has a space
+    `next_attributes`, `next_levels`  for each list, bits for the attributes (modulo 64) and levels of the spaces that
+                      lead on to a combination; empty while units have one access predicate
+    """
+
+    table: NDArray[np.int32]
+    combined_table: NDArray[np.int32]
+    combined_filter: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    heads: NDArray[np.int32]
+    tails: NDArray[np.int32]
+    packs: NDArray[np.int32]
+    pack_starts: NDArray[np.int64]
+    levels: NDArray[np.uint32]
+    next_attributes: NDArray[np.uint64]
+    next_levels: NDArray[np.uint32]
+
+
+_TYPES: dict[str, Any] = {
+    "table": np.int32,
+    "combined_table": np.int32,
+    "combined_filter": np.uint64,
+    "keys": np.uint64,
+    "starts": np.int64,
+    "counts": np.int32,
+    "heads": np.int32,
+    "tails": np.int32,
+    "packs": np.int32,
+    "pack_starts": np.int64,
+    "levels": np.uint32,
+    "next_attributes": np.uint64,
+    "next_levels": np.uint32,
+    "capacities": np.int32,
+    "loads": np.int32,
+}
+
+
+_COMBINING = ("combined_table", "combined_filter", "keys", "counts", "next_attributes", "next_levels")
+_FOR_COMBINATIONS = ("combined_table", "combined_filter", "next_attributes", "next_levels", "loads")
+
+
+class Candidates:
+    """Lists by space and by combination of up to `wanted` spaces, one contiguous stretch of heads each.
+
+    What comes first, if it is long lists, is packed; what is added later is not, until all is laid out anew.
+
+    Spaces are named by stable labels, so a new boundary splits a space without changing the blocks of any predicate:
+    nothing is ever copied from one list to another, as PSTHash must when its leaves split.
+
+    A list that outgrows its room moves to the end of the heads and gets twice as much. Nothing is ever taken out:
+    whoever owns the lists builds them anew when too much of them is stale.
+
+    Unless `side_by_side`, lists hold units alone, of four bytes each.
+    """
+
+    def __init__(self, wanted: int, most: int = 1, dense: int = 0, packed: int = 0, side_by_side: bool = True) -> None:
+        self._wanted, self._most, self._dense, self._least = wanted, most, dense, packed
+        self._width = HEAD if side_by_side else 1
+        self._columns = {name: Growable(kind) for name, kind in _TYPES.items()}
+        self._columns["table"] = _empty_table(_SMALLEST_TABLE)
+        self._columns["combined_table"] = _empty_table(_SMALLEST_TABLE)
+        self._columns["pack_starts"] = Growable(np.int64, [0])
+        self._columns["combined_filter"] = _empty_filter(_SMALLEST_TABLE)
+        self._added = Growable(np.int32)
+        self._entries = {"table": 0, "combined_table": 0}
+        self._total = 0
+
+    @property
+    def _saved(self) -> list[str]:
+        return [name for name in _TYPES if self._wanted > 1 or name not in _FOR_COMBINATIONS]
+
+    @property
+    def wanted(self) -> int:
+        """How many spaces a combination has at most."""
+        return self._wanted
+
+    @property
+    def total(self) -> int:
+        """Candidates in all lists, those of stale units included."""
+        return self._total
+
+    @property
+    def lists(self) -> int:
+        return len(self._columns["keys"])
+
+    @property
+    def in_packs(self) -> int:
+        """How many of them are packed."""
+        return len(units_in_packs(self._columns["packs"].view(), self._columns["pack_starts"].view())[0])
+
+    @property
+    def room(self) -> int:
+        """Places for heads: candidates, room to grow, and what moved lists left behind."""
+        return len(self._columns["heads"]) // self._width
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether candidates lie in their lists with their tests."""
+        return self._width == HEAD
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all that is needed to match and to change, what is not saved included."""
+        return self._added.nbytes + sum(column.nbytes for column in self._columns.values())
+
+    def view(self) -> CandidateLists:
+        """The arrays for kernels."""
+        return CandidateLists(*(self._columns[name].view() for name in CandidateLists._fields))
+
+    # ------------------------------------------------------------------ changes
+
+    def sizes(
+        self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16]
+    ) -> NDArray[np.int64]:
+        """How many lists each of these units is in."""
+        blocks = count_blocks(conjunctions, units, access, self._wanted).reshape(len(units), self._wanted)
+        used = access.reshape(-1, self._wanted)[units] != np.uint16(2**16 - 1)
+        sizes: NDArray[np.int64] = np.where(used, blocks, 1).prod(axis=1) * used[:, 0]
+        return sizes
+
+    def post(
+        self,
+        conjunctions: Conjunctions,
+        attributes: int,
+        units: NDArray[np.int32],
+        ranking: SelectivityOrder,
+        access: Growable,
+    ) -> None:
+        """Append units to the lists of their access predicates; those beyond what a unit uses are struck out."""
+        self._columns["levels"].resize(max(attributes, len(self._columns["levels"])))
+        if self._wanted == 1:
+            sizes, lists = self._spaces(conjunctions, units, access.view(), 1)
+            count_gains(lists, self._added.writable())
+        else:
+            sizes, lists = self._combinations(conjunctions, units, access)
+        self._append(conjunctions, units, ranking, access.view(), sizes, lists)
+
+    def _spaces(
+        self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """How many spaces every access predicate has, and the list of each."""
+        blocks = count_blocks(conjunctions, units, access, wanted)
+        needed = blocks.reshape(len(units), wanted).sum(axis=1)
+        spaces = np.empty(int(needed.sum()), dtype=np.int32)
+        place, used, count = 0, 0, self.lists
+        while place < len(units):
+            room = self._reserve("table", count, int(needed[place]), len(spaces) - used)
+            before = count
+            place, used, count = assign_spaces(
+                conjunctions, units, access, wanted, blocks, place, used, self._columns["table"].writable(),
+                self._columns["keys"].writable(), count, room, self._columns["levels"].writable(), spaces,
+            )  # fmt: skip
+            self._entries["table"] += count - before
+        self._resize(count)
+        return blocks, spaces
+
+    def _strike_out(self, conjunctions: Conjunctions, units: NDArray[np.int32], access: Growable) -> None:
+        """Count the units of every space that is the best of one, and take as many predicates as lists are long."""
+        best = read_only(access.view()[:: self._wanted], np.uint16)
+        blocks, spaces = self._spaces(conjunctions, units, best, 1)
+        count_gains(spaces, self._columns["loads"].writable())
+        loads = self._columns["loads"].view()
+        strike_out(units, access.writable(), self._wanted, blocks, spaces, loads, self._dense)
+
+    def _combinations(
+        self, conjunctions: Conjunctions, units: NDArray[np.int32], access: Growable
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """How many lists each unit is in, and which."""
+        self._strike_out(conjunctions, units, access)
+        blocks, spaces = self._spaces(conjunctions, units, access.view(), self._wanted)
+        products = np.maximum.accumulate(np.cumprod(blocks.reshape(len(units), self._wanted), axis=1), axis=1)
+        sizes, lists = np.zeros(len(units), dtype=np.int64), np.empty(int(products[:, -1].sum()), dtype=np.int32)
+        progress = np.array([0, 0, 0, self.lists], dtype=np.int64)
+        least = self._wanted * self._most
+        while progress[0] < len(units):
+            before = int(progress[3])
+            room = self._reserve("combined_table", before, least, least + 2 * len(lists))
+            self._resize(room)
+            table, filtered, keys, counts, attributes, levels = (self._columns[name].writable() for name in _COMBINING)
+            assign_combinations(
+                units, access.writable(), self._wanted, blocks, spaces, self._dense, self._most, progress, room,
+                table, filtered, keys, counts, self._added.writable(), attributes, levels, sizes, lists,
+            )  # fmt: skip
+            self._entries["combined_table"] += int(progress[3]) - before
+        self._resize(int(progress[3]))
+        return sizes, lists[: progress[2]]
+
+    def _reserve(self, name: str, count: int, least: int, most: int) -> int:
+        """Room for at least so many lists beyond `count`, at most so many; returns how many there may be then.
+
+        A table may be half full. One that is made anew is a quarter full, so that making it is rare.
+        """
+        table, entries = self._columns[name], self._entries[name]
+        if 2 * (entries + least) > len(table):
+            self._columns["keys"].resize(count)
+            size = len(table)
+            while size < 4 * (entries + least):
+                size *= 2
+            table = self._columns[name] = _empty_table(size)
+            enter_lists(table.writable(), self._columns["keys"].view(), name == "combined_table")
+            if name == "combined_table":
+                filtered = self._columns["combined_filter"] = _empty_filter(size)
+                filter_lists(filtered.writable(), self._columns["keys"].view())
+        room = count + min(most, len(table) // 2 - entries)
+        self._columns["keys"].resize(room)
+        return room
+
+    def _resize(self, count: int) -> None:
+        for name in ("keys", "starts", "counts", "capacities"):
+            self._columns[name].resize(count)
+        self._added.resize(count)
+        self._columns["pack_starts"].resize(count + 1, len(self._columns["packs"]))
+        if self._wanted > 1:
+            for name in ("next_attributes", "next_levels", "loads"):
+                self._columns[name].resize(count)
+
+    def _append(
+        self,
+        conjunctions: Conjunctions,
+        units: NDArray[np.int32],
+        ranking: SelectivityOrder,
+        access: NDArray[np.uint16],
+        sizes: NDArray[np.int64],
+        lists: NDArray[np.int32],
+    ) -> None:
+        if not self.side_by_side:
+            self._append_units(units, sizes, lists)
+            return
+        total, tests, words = len(lists), np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)
+        plan_candidates(conjunctions, units, ranking, access, self._wanted, tests, words)
+        if self._least and not self._total:
+            packing = packed(
+                conjunctions, units, ranking, access, self._wanted, tests, sizes, lists, self.lists, self._least
+            )  # fmt: skip
+            _refuse_words(len(packing.packs))
+            self._columns["packs"] = Growable(np.int32, packing.packs)
+            self._columns["pack_starts"] = Growable(np.int64, packing.starts)
+            self._added.writable()[:] -= packing.gains
+            sizes, lists = packing.sizes, packing.lists
+        heads, touched = self._placed(sizes, lists)
+        starts, counts = self._columns["starts"].view(), self._columns["counts"].view()
+        added, tails = self._added.writable(), self._columns["tails"]
+        end, needed = len(tails), int((words * np.where(sizes > MOST_COPIES, 1, sizes)).sum())
+        _refuse_words(end + needed)
+        tails.resize(end + needed)
+        end = fill_candidates(
+            conjunctions, units, ranking, access, self._wanted, tests, sizes,
+            touched, starts, counts, added, heads, tails.writable(), end,
+        )  # fmt: skip
+        tails.resize(int(end))
+        self._total += total
+
+    def _append_units(self, units: NDArray[np.int32], sizes: NDArray[np.int64], lists: NDArray[np.int32]) -> None:
+        heads, touched = self._placed(sizes, lists)
+        starts, counts = self._columns["starts"].view(), self._columns["counts"].view()
+        name_units(units, touched, starts, counts, self._added.writable(), heads)
+        self._total += len(lists)
+
+    def _placed(
+        self, sizes: NDArray[np.int64], lists: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Heads with a new one for each posting, that has the place of its unit, and the lists that grew, in order."""
+        starts, counts, capacities = (self._columns[name].writable() for name in ("starts", "counts", "capacities"))
+        added, used = self._added.writable(), self.room
+        self._columns["heads"].resize(self._width * (used + int(plan_room(lists, counts, capacities, added))))
+        heads = self._columns["heads"].writable()
+        place_heads(sizes, lists, starts, counts, capacities, added, heads, self._width, used)
+        touched = np.unique(lists) if len(lists) * 16 < self.lists else np.flatnonzero(added).astype(np.int32)
+        return heads, touched[np.argsort(starts[touched], kind="stable")]
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state, by name; without what only combinations need, if there cannot be any."""
+        return {name: column.view() for name, column in self._columns.items() if name in self._saved}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over a saved state, unchecked."""
+        for name in self._saved:
+            self._columns[name] = Growable(_TYPES[name], saved(arrays, name, _TYPES[name]))
+        self._added = Growable(np.int32, np.zeros(self.lists))
+        self._total = 0
+
+    def check(self, units: int, attributes: int, intervals: int) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
+        view, capacities, lists = self.view(), self._columns["capacities"].view(), self.lists
+        following = lists if self._wanted > 1 else 0
+        lengths = {len(view.starts), len(view.counts), len(capacities), lists}
+        require(len(lengths) == 1, "the arrays of lists differ in length")
+        beside = {len(self._columns[name]) for name in ("next_attributes", "next_levels", "loads")}
+        require(beside == {following}, "masks do not fit the lists")
+        require(len(view.levels) <= attributes, "'levels' does not fit the attributes")
+        for name, table in (("table", view.table), ("combined_table", view.combined_table)):
+            size = len(table)
+            require(size >= _SMALLEST_TABLE and size & (size - 1) == 0, f"{name!r} has an odd size")
+            require_range(table, EMPTY, lists, name)
+            self._entries[name] = size - int(np.count_nonzero(table == EMPTY))
+            require(2 * self._entries[name] <= size, f"{name!r} is overfull")
+        require(len(view.combined_filter) == len(view.combined_table) // _FILTER_SHARE, "the filter has an odd size")
+        self._check_keys(view)
+        require(len(view.heads) % self._width == 0, "a head is cut off")
+        require_range(view.starts, 0, self.room + 1, "starts")
+        require_range(view.counts, 0, self.room + 1, "counts")
+        require(bool((view.counts <= capacities).all()), "a list is longer than its room")
+        require(bool((view.starts + capacities <= self.room).all()), "a list reaches out of the heads")
+        if self.side_by_side:
+            columns = view.heads, view.tails, view.starts, view.counts
+            require(check_candidates(*columns, units, attributes, intervals), "a candidate leads out of the tails")
+        else:
+            require(check_units(view.heads, view.starts, view.counts, units), "a list names a unit that is not there")
+        self._check_packs(view, units, attributes)
+        self._total = int(view.counts.sum(dtype=np.int64)) + self.in_packs
+
+    def _check_packs(self, view: CandidateLists, units: int, attributes: int) -> None:
+        starts = view.pack_starts
+        require(len(starts) == self.lists + 1 and starts[0] == 0, "'pack_starts' does not fit the lists")
+        require(starts[-1] == len(view.packs), "'pack_starts' does not fit the packs")
+        require(bool((np.diff(starts) >= 0).all()), "'pack_starts' goes backwards")
+        require(check_packs(view.packs, starts, units, attributes), "a pack leads out of its list")
+
+    def _check_keys(self, view: CandidateLists) -> None:
+        combined = view.keys >= np.uint64(COMBINED)
+        spaces, others = view.keys[~combined], view.keys[combined]
+        require_range(spaces >> np.uint64(32), 0, max(1, len(view.levels)), "keys")
+        parts = (others >> np.uint64(32)) & np.uint64(2**31 - 1)
+        require_range(parts, 0, max(1, self.lists), "keys")
+        require_range(others & np.uint64(2**32 - 1), 0, max(1, self.lists), "keys")
+
+
+def count_blocks(
+    conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
+) -> NDArray[np.int64]:
+    """How many spaces each access predicate has."""
+    blocks = np.zeros(wanted * len(units), dtype=np.int64)
+    count_spaces(conjunctions, units, access, wanted, blocks)
+    return blocks
+
+
+def _refuse_words(count: int) -> None:
+    if count > _MOST_WORDS:
+        raise LimitExceeded("the candidates of one index take more than 8 GB: split the rules over several")
+
+
+def _empty_table(size: int) -> Growable:
+    return Growable(np.int32, np.full(size, EMPTY))
+
+
+def _empty_filter(slots: int) -> Growable:
+    return Growable(np.uint64, np.zeros(slots // _FILTER_SHARE, dtype=np.uint64))

@@ -1,0 +1,1 @@
+"""What several engines use: the store of conjunctions, records, postings, access, verification, scoring."""

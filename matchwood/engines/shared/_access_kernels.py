@@ -1,0 +1,146 @@
+"""Kernels of `access`: how many events each constraint should let through, and which constraints are used first.
+
+Without a history of events the estimate is the share of the labels that a constraint covers, times how often rules name
+its attribute. That is not the paper's order of operators (3.3), which `operators.py` has: a narrow range of an
+attribute with many constants comes before an equality of one with two (`flag = true`). Labels are spread evenly over
+an attribute's spaces. An open end reaches beyond all constants that rules know, and its width says little: a range with
+one open end counts for at least a third, one with two (`!=`, `not in`) for nearly everything.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.jit import kernel
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
+from matchwood.encoding.spaces.dyadic import count_blocks
+from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+
+UNUSED = 2**16 - 1
+"""In place of a constraint's position; constraints from this position on are verified, and never give access."""
+
+UNUSABLE = np.float32(np.inf)
+"""The cost of constraints that accept NULL: they sort last, and never give access."""
+
+PRIOR_EVENTS = 64
+"""The estimate without a history counts as much as so many observed events; as published, it counts for nothing."""
+
+_ONE_SIDED, _NEGATION = 1 / 3, 0.9
+_LABELS = 2.0**31
+_MOST_INSERTED = 32
+
+
+@kernel
+def covered(records: Any, intervals: Any, at: int) -> Any:
+    """How many labels the constraint of a record accepts, and how many lie between its first and its last."""
+    code, low, high = records[at], np.int64(records[at + 1]), np.int64(records[at + 2])
+    if code & SEVERAL == 0:
+        return high - low, high - low
+    total = np.int64(0)
+    for interval in range(low, high):
+        total += np.int64(intervals[2 * interval + 1]) - intervals[2 * interval]
+    enclosed = np.int64(intervals[2 * high - 1]) - intervals[2 * low] if low < high else np.int64(0)
+    return total, enclosed
+
+
+@kernel
+def block_count(records: Any, intervals: Any, at: int) -> Any:
+    """How many dyadic blocks the constraint of a record has."""
+    code, low, high = records[at], records[at + 1], records[at + 2]
+    if code & SEVERAL == 0:
+        return count_blocks(low, high)
+    total = 0
+    for interval in range(low, high):
+        total += count_blocks(intervals[2 * interval], intervals[2 * interval + 1])
+    return total
+
+
+@kernel
+def estimated_share(records: Any, intervals: Any, at: int) -> Any:
+    code, low, high = records[at], records[at + 1], records[at + 2]
+    share = covered(records, intervals, at)[0] / _LABELS
+    if code & SEVERAL != 0:
+        low, high = (intervals[2 * low], intervals[2 * high - 1]) if low < high else (1, 1)
+    open_ends = (low == BOTTOM_LABEL) + (high == TOP_LABEL)
+    if open_ends == 0:
+        return share
+    return max(share, _ONE_SIDED if open_ends == 1 else _NEGATION)
+
+
+@kernel
+def estimate_costs(conjunctions: Any, units: Any, starts: Any, frequency: Any, live: int, costs: Any) -> None:
+    """The share of events that each constraint should let through; the constraints of a unit lie together.
+
+    How often rules name an attribute stands for how often events have it.
+    """
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    for place in range(len(units)):
+        flat = starts[place]
+        for position in range(offsets[units[place]], offsets[units[place] + 1]):
+            at = WIDTH * position
+            if records[at] & ACCEPTS_NULL != 0:
+                costs[flat] = UNUSABLE
+            else:
+                presence = min(1.0, frequency[records[at] >> FLAG_BITS] / max(1, live))
+                costs[flat] = presence * estimated_share(records, intervals, at)
+            flat += 1
+
+
+@kernel
+def blend_shares(pieces: Any, shares: Any, observed: int, prior: int, costs: Any) -> None:
+    """Weigh the estimates, worth `prior` events, with the shares of observed ones in the constraints' intervals."""
+    weight = observed / (observed + prior)
+    for constraint in range(len(costs)):
+        if costs[constraint] == UNUSABLE:
+            continue
+        seen = 0.0
+        for piece in range(pieces[constraint], pieces[constraint + 1]):
+            seen += shares[piece]
+        costs[constraint] = weight * min(1.0, seen) + (1.0 - weight) * costs[constraint]
+
+
+@kernel
+def order_constraints(starts: Any, costs: Any, order: Any) -> None:
+    """For each unit its constraints, as positions within it, the most selective first."""
+    for place in range(len(starts) - 1):
+        start, stop = starts[place], starts[place + 1]
+        if stop - start > _MOST_INSERTED:
+            order[start:stop] = np.argsort(costs[start:stop], kind="mergesort")
+            continue
+        for position in range(stop - start):
+            cost, back = costs[start + position], position
+            while back > 0 and costs[start + order[start + back - 1]] > cost:
+                order[start + back] = order[start + back - 1]
+                back -= 1
+            order[start + back] = position
+
+
+@kernel
+def choose_access(
+    conjunctions: Any, units: Any, ranking: Any, wanted: int, most: int, useless: float, access: Any
+) -> None:
+    """Up to `wanted` constraints of each unit, as positions within it: the most selective ones.
+
+    Beyond the first, a constraint is passed over if the unit would then have more than `most` combinations of
+    blocks, or if it lets more than the share `useless` of all events through.
+    """
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    starts, order, costs = ranking.starts, ranking.order, ranking.costs
+    for place in range(len(units)):
+        unit, start = units[place], starts[place]
+        used, spaces = 0, 1
+        access[wanted * unit : wanted * (unit + 1)] = UNUSED
+        for rank in range(start, starts[place + 1]):
+            position = order[rank]
+            if costs[start + position] == UNUSABLE or used == wanted:
+                break
+            if position >= UNUSED or (used > 0 and costs[start + position] > useless):
+                continue
+            blocks = block_count(records, intervals, WIDTH * (offsets[unit] + position))
+            if used > 0 and spaces * blocks > most:
+                continue
+            access[wanted * unit + used] = position
+            spaces *= blocks
+            used += 1

@@ -1,0 +1,120 @@
+"""Which predicates give access to a rule: the ones that let the fewest events through (PS-Tree, 3.3).
+
+Two ways to rank them, by name:
+
+- `shares`     the share of events expected to pass: that of the labels covered, as long as no event was observed, and
+               what was observed takes over bit by bit
+- `operators`  as published: the events that passed, if any was observed, and until then the operator and its width
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.engines.base import EventShares
+from matchwood.engines.shared._access_kernels import (
+    PRIOR_EVENTS,
+    UNUSABLE,
+    blend_shares,
+    estimate_costs,
+    order_constraints,
+)
+from matchwood.engines.shared.operators import LabelValues, operator_costs
+from matchwood.engines.shared.records import unpacked
+from matchwood.engines.shared.store import Conjunctions
+from matchwood.engines.shared.views import read_only
+
+_CHUNK = 2**16
+"""Units whose intervals are looked up in the history together, so that bulk loads stay within bounded memory."""
+
+
+class SelectivityOrder(NamedTuple):
+    """The constraints of some units, those of the i-th at starts[i] : starts[i + 1].
+
+    `costs`  the share of events that each is expected to let through; infinite if it accepts NULL
+    `order`  positions within the unit, the most selective constraint first
+    """
+
+    starts: NDArray[np.int64]
+    costs: NDArray[np.float32]
+    order: NDArray[np.int32]
+
+
+def ranked(
+    conjunctions: Conjunctions,
+    units: NDArray[np.int32],
+    frequency: NDArray[np.int64],
+    live: int,
+    history: EventShares | None,
+    operators: LabelValues | None = None,
+) -> SelectivityOrder:
+    """Rank all constraints of these units; `frequency` counts how many of `live` units name each attribute.
+
+    With `operators`, which tells the values behind labels, as published.
+    """
+    counts = conjunctions.offsets[1:][units] - conjunctions.offsets[units]
+    starts = np.zeros(len(units) + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    costs, order = np.empty(starts[-1], dtype=np.float32), np.empty(starts[-1], dtype=np.int32)
+    if operators is None:
+        estimate_costs(conjunctions, units, starts, frequency, live, costs)
+    else:
+        _rank_operators(conjunctions, units, starts, operators, costs)
+    if history is not None and history.events > 0:
+        _observe(conjunctions, units, starts, history, costs, PRIOR_EVENTS if operators is None else 0)
+    order_constraints(starts, costs, order)
+    return SelectivityOrder(read_only(starts, np.int64), read_only(costs, np.float32), read_only(order, np.int32))
+
+
+def taken(ranking: SelectivityOrder, places: NDArray[np.int64]) -> SelectivityOrder:
+    """The ranking of some of its units, in another order."""
+    starts = np.zeros(len(places) + 1, dtype=np.int64)
+    np.cumsum(np.diff(ranking.starts)[places], out=starts[1:])
+    chosen = _each(ranking.starts[places], starts)
+    return SelectivityOrder(
+        read_only(starts, np.int64),
+        read_only(ranking.costs[chosen], np.float32),
+        read_only(ranking.order[chosen], np.int32),
+    )
+
+
+def _each(begins: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """begins[i], begins[i] + 1, … for every i, as many as lie between starts[i] and starts[i + 1]."""
+    places: NDArray[np.int64] = np.repeat(begins - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
+    return places
+
+
+def _observe(
+    conjunctions: Conjunctions,
+    units: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    history: EventShares,
+    costs: NDArray[np.float32],
+    prior: int,
+) -> None:
+    for first, last in _chunks(units):
+        encoded = unpacked(*conjunctions, units[first:last])
+        attributes = np.repeat(encoded.attributes, np.diff(encoded.pieces))
+        shares = np.asarray(history.shares(attributes, encoded.low, encoded.high), dtype=np.float64)
+        part = costs[starts[first] : starts[last]]
+        blend_shares(encoded.pieces, shares, history.events, prior, part)
+
+
+def _rank_operators(
+    conjunctions: Conjunctions,
+    units: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    values: LabelValues,
+    costs: NDArray[np.float32],
+) -> None:
+    for first, last in _chunks(units):
+        encoded = unpacked(*conjunctions, units[first:last])
+        found = operator_costs(encoded, values)
+        costs[starts[first] : starts[last]] = np.where(encoded.accepts_null, UNUSABLE, found)
+
+
+def _chunks(units: NDArray[np.int32]) -> list[tuple[int, int]]:
+    return [(first, min(first + _CHUNK, len(units))) for first in range(0, len(units), _CHUNK)]

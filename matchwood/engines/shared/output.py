@@ -1,0 +1,37 @@
+"""Where a match kernel writes its hits, and how they leave it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core import pooled_copy
+from matchwood.encoding import EncodedEvents
+from matchwood.engines.base import Hits, Work
+from matchwood.engines.shared.workspace import Workspace
+from matchwood.errors import InvalidArgument
+
+
+class Output:
+    """Room in the workspace for the hits of a call: the most that one event can have always fits.
+
+    A kernel fills `units`, `offsets` (from 0 on) and `work`: events covered, candidates, verified, matched, and
+    postings read where the engine has posting lists.
+    """
+
+    def __init__(self, workspace: Workspace, events: EncodedEvents, first: int, worst: int) -> None:
+        if not 0 <= first <= events.count:
+            raise InvalidArgument(f"the first event to match must be in 0 to {events.count} (got {first})")
+        self.first = first
+        self.units: NDArray[Any] = workspace.array("hits.units", worst + workspace.room, np.int32, None)
+        self.offsets: NDArray[Any] = workspace.array("hits.offsets", events.count - first + 1, np.int64, None)
+        self.work = np.zeros(5, dtype=np.int64)
+        self.offsets[0] = 0
+
+    def hits(self) -> Hits:
+        """The hits as arrays of their own, which the caller may keep while the next call runs."""
+        covered, *work = self.work.tolist()
+        offsets = self.offsets[: covered + 1].copy()
+        return Hits(self.first, offsets, pooled_copy(self.units[: offsets[-1]]), Work(*work))

@@ -1,0 +1,233 @@
+"""Posting lists: for every dyadic block of every attribute, the units with a constraint that the block is part of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core import Growable
+from matchwood.encoding import LEVELS
+from matchwood.engines.shared._posting_kernels import (
+    EMPTY,
+    append_units,
+    assign_lists,
+    count_postings,
+    enter_keys,
+    plan_room,
+    write_keys,
+)
+from matchwood.engines.shared.store import Conjunctions
+from matchwood.engines.shared.views import read_only, require, require_range, saved
+
+_SMALLEST_TABLE = 64
+
+
+class PostingLists(NamedTuple):
+    """The arrays that kernels read.
+
+    `table`   open addressing over the hash of a key; the number of its list, or -1
+    `keys`    the key of each list: attribute, then dyadic block, as `key_of` makes it
+    `starts`, `counts`  list l is pool[starts[l] : starts[l] + counts[l]]
+    `pool`    units, list by list, with gaps where lists may grow or have moved away
+    `levels`  for each attribute, a bit for every level that has a list
+    """
+
+    table: NDArray[np.int32]
+    keys: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    pool: NDArray[np.int32]
+    levels: NDArray[np.uint32]
+
+
+class Postings:
+    """Lists of units by (attribute, level, block), one contiguous stretch each.
+
+    A list that outgrows its room moves to the end of the pool and gets twice as much, so appending costs the same
+    whatever there is, and matching reads one stretch a list whether it was built at once or bit by bit.
+    Lists made in bulk take just the room that they need. Nothing is ever taken out: whoever owns the lists
+    builds them anew when too much of them is stale.
+    """
+
+    def __init__(self) -> None:
+        self._table = Growable(np.int32, np.full(_SMALLEST_TABLE, EMPTY))
+        self._keys = Growable(np.uint64)
+        self._starts = Growable(np.int64)
+        self._counts = Growable(np.int32)
+        self._capacities = Growable(np.int32)
+        self._pool = Growable(np.int32)
+        self._levels = Growable(np.uint32)
+        self._added = Growable(np.int32)
+        self._total = 0
+
+    @property
+    def total(self) -> int:
+        """Postings in all lists, those of stale units included."""
+        return self._total
+
+    @property
+    def lists(self) -> int:
+        return len(self._keys)
+
+    @property
+    def pool_size(self) -> int:
+        """Places in the pool: postings, room to grow, and what moved lists left behind."""
+        return len(self._pool)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all that is needed to match and to change, what is not saved included."""
+        return self._added.nbytes + sum(array.nbytes for array in self.arrays().values())
+
+    def view(self) -> PostingLists:
+        """The arrays for kernels."""
+        columns = (self._table, self._keys, self._starts, self._counts, self._pool, self._levels)
+        return PostingLists(*(column.view() for column in columns))
+
+    # ------------------------------------------------------------------ changes
+
+    def sizes(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How many postings each of these units has."""
+        sizes = np.empty(len(units), dtype=np.int64)
+        count_postings(conjunctions, read_only(units, np.int32), sizes)
+        return sizes
+
+    def post(
+        self,
+        conjunctions: Conjunctions,
+        attributes: int,
+        units: NDArray[np.int32],
+        names: NDArray[np.int32] | None = None,
+    ) -> None:
+        """Append units to the lists of all their constraints; `attributes` is how many there can be.
+
+        With `names`, those stand in the lists in the place of the units' own numbers.
+        """
+        wanted, sizes = read_only(units, np.int32), self.sizes(conjunctions, units)
+        self._levels.resize(max(attributes, len(self._levels)))
+        lists = self._assigned(conjunctions, wanted, sizes)
+        counts, capacities, added = self._counts.writable(), self._capacities.writable(), self._added.writable()
+        used = len(self._pool)
+        self._pool.resize(used + int(plan_room(lists, counts, capacities, added)))
+        append_units(
+            wanted if names is None else read_only(names, np.int32), sizes, lists, self._starts.writable(), counts,
+            capacities, added, self._pool.writable(), used,
+        )  # fmt: skip
+        self._total += len(lists)
+
+    def _assigned(
+        self, conjunctions: Conjunctions, units: NDArray[np.int32], sizes: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """The list of every posting, with what each list gains in `added`; makes lists and room for them."""
+        lists = np.empty(int(sizes.sum()), dtype=np.int32)
+        place, posting, count = 0, 0, self.lists
+        while place < len(units):
+            self._reserve(count, int(sizes[place]), len(lists) - posting)
+            place, posting, count = assign_lists(
+                conjunctions, units, sizes, place, posting, self._table.writable(), self._keys.writable(), count,
+                self._added.writable(), self._levels.writable(), lists,
+            )  # fmt: skip
+        for column in (self._keys, self._added, self._starts, self._counts, self._capacities):
+            column.resize(count)
+        return lists
+
+    def _reserve(self, count: int, least: int, most: int) -> None:
+        """Room for at least so many lists beyond `count`, at most so many; the table may be half full, and doubles."""
+        if 2 * (count + least) > len(self._table):
+            self._keys.resize(count)
+            self._enlarge_table(4 * (count + least))
+        room = min(count + most, len(self._table) // 2)
+        self._keys.resize(room)
+        self._added.resize(room)
+
+    def _enlarge_table(self, least: int) -> None:
+        size = len(self._table)
+        while size < least:
+            size *= 2
+        table = np.full(size, EMPTY, dtype=np.int32)
+        enter_keys(table, self._keys.view())
+        self._table = Growable(np.int32, table)
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state, by name."""
+        return {**self.view()._asdict(), "capacities": self._capacities.view()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over a saved state, unchecked."""
+        self._table = Growable(np.int32, saved(arrays, "table", np.int32))
+        self._keys = Growable(np.uint64, saved(arrays, "keys", np.uint64))
+        self._starts = Growable(np.int64, saved(arrays, "starts", np.int64))
+        self._counts = Growable(np.int32, saved(arrays, "counts", np.int32))
+        self._capacities = Growable(np.int32, saved(arrays, "capacities", np.int32))
+        self._pool = Growable(np.int32, saved(arrays, "pool", np.int32))
+        self._levels = Growable(np.uint32, saved(arrays, "levels", np.uint32))
+        self._added = Growable(np.int32, np.zeros(len(self._keys)))
+        self._total = 0
+
+    def check(self, units: int) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
+        view, capacities = self.view(), self._capacities.view()
+        lists, size = self.lists, len(view.table)
+        lengths = {len(view.starts), len(view.counts), len(capacities), lists}
+        require(len(lengths) == 1, "the arrays of lists differ in length")
+        require(size >= _SMALLEST_TABLE and size & (size - 1) == 0, "'table' has an odd size")
+        require_range(view.table, EMPTY, lists, "table")
+        require(2 * int(np.count_nonzero(view.table == EMPTY)) >= size, "'table' is overfull")
+        require_range(view.starts, 0, len(view.pool) + 1, "starts")
+        require_range(view.counts, 0, len(view.pool) + 1, "counts")
+        require(bool((view.counts <= capacities).all()), "a list is longer than its room")
+        require(bool((view.starts + capacities <= len(view.pool)).all()), "a list reaches out of the pool")
+        require_range(view.keys >> np.uint64(32), 0, max(1, len(view.levels)), "keys")
+        require_range(view.pool, 0, max(1, units), "pool")
+        self._total = int(view.counts.sum(dtype=np.int64))
+
+    # ------------------------------------------------------------------ trust
+
+    def audit(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> list[str]:
+        """Whether these units, and of others only stale ones, stand once in the list of each of their blocks."""
+        return self._audit_lists() + self._audit_postings(conjunctions, units)
+
+    def _audit_lists(self) -> list[str]:
+        view, problems = self.view(), []
+        entered = np.sort(view.table[view.table != EMPTY])
+        if not np.array_equal(entered, np.arange(self.lists)):
+            problems.append("the table does not hold every list once")
+        order = np.argsort(view.starts, kind="stable")
+        ends = (view.starts + self._capacities.view())[order]
+        if (ends[:-1] > view.starts[order][1:]).any():
+            problems.append("two lists overlap in the pool")
+        levels = LEVELS - np.frexp((view.keys & np.uint64(2**32 - 1)).astype(np.float64))[1]
+        attributes = (view.keys >> np.uint64(32)).astype(np.int64)
+        if ((view.levels[attributes] >> levels.astype(np.uint32)) & np.uint32(1) == 0).any():
+            problems.append("a list's level is not marked as in use")
+        if self._total != int(view.counts.sum(dtype=np.int64)):
+            problems.append(f"{self._total} postings are counted, {int(view.counts.sum())} are there")
+        return problems
+
+    def _audit_postings(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> list[str]:
+        wanted = self._expected(conjunctions, units)
+        view = self.view()
+        list_of = np.repeat(np.arange(self.lists), view.counts)
+        within = np.arange(len(list_of)) - np.repeat(np.cumsum(view.counts) - view.counts, view.counts)
+        posted = view.pool[view.starts[list_of] + within]
+        ours = np.isin(posted, units)
+        there = np.stack((view.keys[list_of][ours], posted[ours].astype(np.uint64)))
+        if wanted.shape != there.shape or not np.array_equal(_ordered(wanted), _ordered(there)):
+            return [f"{wanted.shape[1]} postings should be in the lists, {there.shape[1]} are, and they differ"]
+        return []
+
+    def _expected(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> NDArray[np.uint64]:
+        sizes = self.sizes(conjunctions, units)
+        keys = np.empty(int(sizes.sum()), dtype=np.uint64)
+        owners = np.empty(len(keys), dtype=np.int32)
+        write_keys(conjunctions, read_only(units, np.int32), int(sizes.max(initial=0)), keys, owners)
+        return np.stack((keys, owners.astype(np.uint64)))
+
+
+def _ordered(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return pairs[:, np.lexsort(pairs[::-1])]

@@ -1,0 +1,249 @@
+"""The store of conjunctions, of constraints or of clauses: each distinct one once, laid out for verification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core import Growable
+from matchwood.encoding import EncodedConjunctions
+from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH
+from matchwood.engines.shared._store_kernels import EMPTY, TOMBSTONE, add_all, bury_all, enter_all, find_all, rehash
+from matchwood.engines.shared.records import attribute_count, check_records, relabel, renumber, side_intervals, unpacked
+from matchwood.engines.shared.units import UnitTable
+from matchwood.engines.shared.views import read_only, read_only_conjunctions, require, require_range, saved, saved_count
+
+_SMALLEST_TABLE = 16
+
+
+class Conjunctions(NamedTuple):
+    """The arrays that kernels read; unit u has the records offsets[u] : offsets[u + 1].
+
+    `records`    three integers a constraint, as `_record_kernels` describes
+    `intervals`  low and high label in turn, of the constraints that have no interval or several
+    """
+
+    offsets: NDArray[np.int64]
+    records: NDArray[np.int32]
+    intervals: NDArray[np.int32]
+
+
+class Added(NamedTuple):
+    """What adding a batch came to: the unit of each conjunction, and which units are new.
+
+    `repeated` holds the conjunctions that the store had already, one for each time they came; None if there were none.
+    """
+
+    units: NDArray[np.int32]
+    new_units: NDArray[np.int32]
+    repeated: EncodedConjunctions | None
+
+
+class ConjunctionStore(UnitTable):
+    """Distinct conjunctions, numbered as units, with the number of rules that use each.
+
+    With `clauses` a unit may be a conjunction of clauses; engines that know plain ones only are not given such a store.
+    """
+
+    def __init__(self, clauses: bool = False) -> None:
+        super().__init__()
+        self.clauses = clauses
+        self._start()
+
+    def _start(self) -> None:
+        self._offsets = Growable(np.int64, [0])
+        self._records = Growable(np.int32)
+        self._intervals = Growable(np.int32)
+        self._hashes = Growable(np.uint64)
+        self._table = Growable(np.int32, np.full(_SMALLEST_TABLE, EMPTY))
+        self._tombstones = 0
+        self._attributes = 0
+        self._sound = True
+
+    # ------------------------------------------------------------------ reading
+
+    @property
+    def attributes(self) -> int:
+        """One more than the largest attribute of any conjunction: the size of a dense array of labels."""
+        return self._attributes
+
+    @property
+    def bytes_verify(self) -> int:
+        """The bytes that verification reads."""
+        return self._offsets.nbytes + self._records.nbytes + self._intervals.nbytes
+
+    @property
+    def bytes_shared(self) -> int:
+        """The bytes that find equal conjunctions and count their uses."""
+        return self._hashes.nbytes + self._table.nbytes + self._uses.nbytes + self._alive.nbytes
+
+    def view(self) -> Conjunctions:
+        """The arrays for kernels; a restored state is checked before it is handed out for the first time."""
+        self.check()
+        return Conjunctions(self._offsets.view(), self._records.view(), self._intervals.view())
+
+    def encoded(self, units: NDArray[np.int32]) -> EncodedConjunctions:
+        """The conjunctions of these units, as they were added; also of dead ones, until `compact`."""
+        return unpacked(*self.view(), units, self.clauses)
+
+    def has_clauses(self) -> bool:
+        """Whether some unit, dead ones included, has a clause of several constraints."""
+        return self.clauses and bool((self._records.view()[::WIDTH] & ALTERNATIVE).any())
+
+    # ------------------------------------------------------------------ changes
+
+    def add(self, encoded: EncodedConjunctions) -> Added:
+        """Store the conjunctions that are new, and count one use for each, new or not."""
+        self.check()
+        source = read_only_conjunctions(encoded)
+        units, is_new = np.empty(source.count, dtype=np.int32), np.empty(source.count, dtype=np.bool_)
+        before = self._reserve(source)
+        used = np.array([*before, 0], dtype=np.int64)
+        add_all(
+            source,
+            self._offsets.writable(),
+            self._records.writable(),
+            self._intervals.writable(),
+            self._hashes.writable(),
+            self._uses.writable(),
+            self._table.writable(),
+            used,
+            units,
+            is_new,
+        )
+        count, constraints, intervals, tombstones = used.tolist()
+        self._tombstones -= tombstones
+        self._live += count - before[0]
+        self._attributes = max(self._attributes, attribute_count(source))
+        if is_new.all():
+            return Added(units, units.copy(), None)
+        self._resize(count, constraints, intervals)
+        return Added(units, units[is_new], self.encoded(units[~is_new]))
+
+    def _reserve(self, source: EncodedConjunctions) -> tuple[int, int, int]:
+        """Make room for the case that all are new; returns the units, constraints and intervals in use."""
+        if 2 * (self._live + self._tombstones + source.count) > len(self._table):
+            self._rebuild_table(self._live + source.count)
+        before = (self.count, len(self._records) // WIDTH, len(self._intervals) // 2)
+        constraints, intervals = before[1] + len(source.attributes), before[2] + side_intervals(source)
+        self._resize(before[0] + source.count, constraints, intervals)
+        return before
+
+    def _resize(self, units: int, constraints: int, intervals: int) -> None:
+        self._offsets.resize(units + 1)
+        self._hashes.resize(units)
+        self._uses.resize(units)
+        self._alive.resize(units, True)
+        self._records.resize(WIDTH * constraints)
+        self._intervals.resize(2 * intervals)
+
+    def _rebuild_table(self, expected: int) -> None:
+        """A table without tombstones, at most a third full, so that rebuilding it is rare."""
+        size = _SMALLEST_TABLE
+        while size < 3 * expected:
+            size *= 2
+        table = np.full(size, EMPTY, dtype=np.int32)
+        enter_all(table, self._hashes.view(), self.alive)
+        self._table, self._tombstones = Growable(np.int32, table), 0
+
+    def free(self, units: NDArray[np.int32]) -> None:
+        """Forget units without uses: they are dead from now on, and their numbers stay taken."""
+        self.check()
+        self._bury(units)
+        bury_all(self._table.writable(), self._hashes.view(), read_only(units, np.int32))
+        self._tombstones += len(units)
+
+    def relabel(self, attribute: int, old: NDArray[np.int32], new: NDArray[np.int32]) -> None:
+        """Replace the labels of one attribute wherever they are stored; those not in `old` stay."""
+        self.check()
+        relabel(self._records, self._intervals, attribute, old, new)
+        rehash(*self.view(), self._hashes.writable(), self.alive)
+        self._rebuild_table(self.live)
+
+    def renumber(self, numbers: NDArray[np.int32]) -> None:
+        """Give all attributes the numbers[old], which are in the same order; there must be no dead units."""
+        self.check()
+        self._attributes = renumber(self._records, numbers)
+        rehash(*self.view(), self._hashes.writable(), self.alive)
+        self._rebuild_table(self.live)
+
+    def compact(self) -> NDArray[np.int32]:
+        """Give back the room of dead units; returns the new number of each old one, -1 for the dead."""
+        remap, uses = self._compacted(), self.uses[self.alive]
+        contents = self.encoded(self.live_units())
+        super().__init__()
+        self._start()
+        self.add(contents)
+        self._uses.writable()[:] = uses
+        return remap
+
+    def copy(self) -> ConjunctionStore:
+        """A store with the same units that shares nothing with this one: for whoever builds while this one changes."""
+        copied = ConjunctionStore(self.clauses)
+        copied.restore({name: array.copy() for name, array in self.arrays().items()}, self.header())
+        copied._sound = self._sound
+        return copied
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state, by name."""
+        return {
+            "offsets": self._offsets.view(),
+            "records": self._records.view(),
+            "intervals": self._intervals.view(),
+            "hashes": self._hashes.view(),
+            "uses": self._uses.view(),
+            "alive": self._alive.view(),
+            "table": self._table.view(),
+        }
+
+    def header(self) -> dict[str, Any]:
+        """What is small and not an array."""
+        return {"live": self._live, "tombstones": self._tombstones, "attributes": self._attributes}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over a saved state; what it says is checked before a kernel first reads it."""
+        uses, alive = saved(arrays, "uses", np.int32), saved(arrays, "alive", np.bool_)
+        super().__init__(uses, alive, saved_count(header, "live"))
+        self._offsets = Growable(np.int64, saved(arrays, "offsets", np.int64))
+        self._records = Growable(np.int32, saved(arrays, "records", np.int32))
+        self._intervals = Growable(np.int32, saved(arrays, "intervals", np.int32))
+        self._hashes = Growable(np.uint64, saved(arrays, "hashes", np.uint64))
+        self._table = Growable(np.int32, saved(arrays, "table", np.int32))
+        self._tombstones = saved_count(header, "tombstones")
+        self._attributes = saved_count(header, "attributes")
+        self._sound = False
+
+    def check(self) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
+        if self._sound:
+            return
+        self._check_units(len(self._offsets) - 1, len(self._hashes))
+        records = (self._offsets.view(), self._records.view(), self._intervals.view())
+        check_records(*records, self._attributes, self.clauses)
+        table = self._table.view()
+        require(len(table) >= _SMALLEST_TABLE and len(table) & (len(table) - 1) == 0, "'table' has an odd size")
+        require_range(table, TOMBSTONE, self.count, "table")
+        require(2 * int(np.count_nonzero(table == EMPTY)) >= len(table), "'table' is overfull")
+        require(self._tombstones == int(np.count_nonzero(table == TOMBSTONE)), "tombstones are miscounted")
+        self._sound = True
+
+    # ------------------------------------------------------------------ trust
+
+    def audit(self) -> list[str]:
+        """Every broken invariant in words; empty when the store is sound."""
+        problems = self._audit_units()
+        units = self.live_units()
+        found = np.empty(len(units), dtype=np.int32)
+        find_all(self._table.view(), self._hashes.view(), *self.view(), read_only(units, np.int32), found)
+        lost = units[found != units]
+        if len(lost):
+            problems.append(f"unit {lost[0]} is not found by what it says ({len(lost)} such)")
+        entries = int(np.count_nonzero(self._table.view() >= 0))
+        if entries != len(units):
+            problems.append(f"the table has {entries} entries for {len(units)} live units")
+        return problems

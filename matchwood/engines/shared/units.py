@@ -1,0 +1,92 @@
+"""What both stores share: numbering of units, how many rules use each, and which are alive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core import Growable
+from matchwood.engines.shared.views import require
+from matchwood.errors import InvalidArgument
+
+
+class UnitTable:
+    """Units numbered from 0 on, each with the number of its uses; a number is not given again before `compact`.
+
+    A unit whose uses fall to none stays alive, and readable, until it is freed.
+    """
+
+    def __init__(self, uses: Any = None, alive: Any = None, live: int = 0) -> None:
+        self._uses = Growable(np.int32, uses)
+        self._alive = Growable(np.bool_, alive)
+        self._live = live
+
+    @property
+    def count(self) -> int:
+        """Units numbered so far, dead ones included."""
+        return len(self._uses)
+
+    @property
+    def live(self) -> int:
+        """Units that are alive."""
+        return self._live
+
+    @property
+    def dead(self) -> int:
+        """Numbers that no live unit has any more."""
+        return self.count - self.live
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Which units are alive, read-only."""
+        return self._alive.view()
+
+    @property
+    def uses(self) -> NDArray[np.int32]:
+        """How many times each unit is used, read-only."""
+        return self._uses.view()
+
+    def live_units(self) -> NDArray[np.int32]:
+        """The numbers of all units that are alive, increasing."""
+        return np.flatnonzero(self._alive.view()).astype(np.int32)
+
+    def drop(self, units: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Count one use less for each unit named; returns those that have none left, increasing."""
+        uses = self._uses.writable()
+        np.subtract.at(uses, units, 1)
+        left = uses[units]
+        if len(left) and int(left.min()) < 0:
+            np.add.at(uses, units, 1)
+            raise InvalidArgument(f"unit {int(units[int(left.argmin())])} is dropped more often than it is used")
+        return np.unique(units[left == 0])
+
+    def _bury(self, units: NDArray[np.int32]) -> None:
+        """Mark units dead, after refusing those that are not ready for it."""
+        if len(units) and (self.uses[units].any() or not self.alive[units].all()):
+            raise InvalidArgument("only live units without uses can be freed")
+        self._alive.writable()[units] = False
+        self._live -= len(units)
+
+    def _compacted(self) -> NDArray[np.int32]:
+        """The numbers that units will have once the dead ones are gone; -1 for those."""
+        remap = np.cumsum(self.alive, dtype=np.int32) - np.int32(1)
+        return np.where(self.alive, remap, np.int32(-1))
+
+    def _check_units(self, *lengths: int) -> None:
+        """Refuse a restored table that does not fit the arrays beside it."""
+        require(all(length == self.count for length in (len(self._alive), *lengths)), "arrays differ in length")
+        require(self._live == int(np.count_nonzero(self.alive)), "live units are miscounted")
+
+    def _audit_units(self) -> list[str]:
+        problems = []
+        if self._live != int(np.count_nonzero(self.alive)):
+            problems.append(f"{self._live} units are said to live, {int(np.count_nonzero(self.alive))} do")
+        unused = np.flatnonzero(self.alive & (self.uses <= 0))
+        if len(unused):
+            problems.append(f"unit {unused[0]} is alive without uses ({len(unused)} such)")
+        used = np.flatnonzero(~self.alive & (self.uses != 0))
+        if len(used):
+            problems.append(f"unit {used[0]} is dead and has uses ({len(used)} such)")
+        return problems

@@ -1,5 +1,0 @@
-"""Why a rule is TRUE, FALSE or NULL of an event: the tree with its truth, and the predicates that decide it."""
-
-from matchwood.explain.explanation import Explanation, explain_expression
-
-__all__ = ["Explanation", "explain_expression"]

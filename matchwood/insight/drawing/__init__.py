@@ -1,0 +1,1 @@
+"""Pictures of the trees and triangles that engines keep."""

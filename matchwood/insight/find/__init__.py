@@ -1,0 +1,1 @@
+"""`index.find`: the rules that stand in a relation to an expression."""

@@ -1,0 +1,145 @@
+"""Every conjunction of an index against one of a query's: constraint by constraint, on the query's scale.
+
+All semantics are one walk. A constraint on an attribute that the query names stands in some relation to the query's
+set; one on any other attribute is judged alone; and slots of the query may need a constraint that names them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.jit import kernel
+from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+
+MEETS, WITHIN, AROUND, OWN_LOWEST, OWN_HIGHEST, LOWEST, HIGHEST = range(7)
+"""The constraint's set meets the query's; lies within it; includes it; its own lowest or highest value lies in the
+query's; the query's lowest or highest value lies in it. A set of NULL alone has that for its lowest value."""
+
+IGNORED, TAKES_NULL, IS_NULL, REFUSED = range(4)
+"""What is asked of a constraint on an attribute that the query does not name."""
+
+
+@kernel
+def judge(
+    offsets: Any, records: Any, intervals: Any, alive: Any, place: Any, slot: Any, null: Any, pieces: Any, low: Any,
+    high: Any, needed: Any, relation: int, alone: int, verdicts: Any,
+) -> None:  # fmt: skip
+    """Whether each live conjunction stands in the relation, into `verdicts`."""
+    wanted = 0
+    for number in range(len(needed)):
+        wanted += needed[number]
+    named = np.full(len(needed), -1, np.int64)
+    for unit in range(len(alive)):
+        verdicts[unit] = False
+        if not alive[unit]:
+            continue
+        covered = 0
+        fits = True
+        for position in range(offsets[unit], offsets[unit + 1]):
+            code = records[WIDTH * position]
+            attribute = code >> FLAG_BITS
+            chosen = place[attribute] if attribute < len(place) else -1
+            if chosen < 0:
+                fits = _alone(records, position, alone)
+            else:
+                start, stop = pieces[chosen], pieces[chosen + 1]
+                fits = _related(records, intervals, position, null[chosen], start, stop, low, high, relation)
+                where = slot[chosen]
+                if needed[where] and named[where] != unit:
+                    named[where] = unit
+                    covered += 1
+            if not fits:
+                break
+        verdicts[unit] = fits and covered == wanted
+
+
+@kernel
+def _alone(records: Any, position: Any, alone: int) -> bool:
+    code = records[WIDTH * position]
+    if alone == IGNORED:
+        return True
+    if alone == REFUSED or code & ACCEPTS_NULL == 0:
+        return False
+    none = code & SEVERAL != 0 and records[WIDTH * position + 1] == records[WIDTH * position + 2]
+    return alone == TAKES_NULL or none
+
+
+@kernel
+def _related(
+    records: Any, intervals: Any, position: Any, null: Any, start: Any, stop: Any, low: Any, high: Any, relation: int
+) -> Any:
+    """Whether a constraint's set stands in a relation to the set of the intervals start : stop."""
+    at = WIDTH * position
+    code, first, last = records[at], np.int64(records[at + 1]), np.int64(records[at + 2])
+    accepts = code & ACCEPTS_NULL != 0
+    several = code & SEVERAL != 0
+    count = last - first if several else np.int64(1)
+    if relation == MEETS:
+        if accepts and null:
+            return True
+    elif relation == WITHIN:
+        if accepts and not null:
+            return False
+    elif relation == AROUND:
+        if null and not accepts:
+            return False
+    elif relation in (OWN_LOWEST, OWN_HIGHEST):
+        if count == 0:
+            return null
+    elif start == stop:
+        return accepts
+    own = np.int64(0)
+    piece = start
+    while own < count and piece < stop:
+        if several:
+            own_low = np.int64(2) * intervals[2 * (first + own)]
+            own_high = np.int64(2) * intervals[2 * (first + own) + 1]
+        else:
+            own_low, own_high = np.int64(2) * first, np.int64(2) * last
+        if relation == MEETS:
+            if own_low < high[piece] and low[piece] < own_high:
+                return True
+            if own_high <= low[piece]:
+                own += 1
+            else:
+                piece += 1
+        elif relation == WITHIN:
+            if high[piece] < own_high:
+                piece += 1
+            elif low[piece] <= own_low:
+                own += 1
+            else:
+                return False
+        elif relation == AROUND:
+            if own_high < high[piece]:
+                own += 1
+            elif own_low <= low[piece]:
+                piece += 1
+            else:
+                return False
+        elif relation == OWN_LOWEST:
+            if low[piece] <= own_low and own_low < high[piece]:
+                return True
+            piece += 1
+        elif relation == OWN_HIGHEST:
+            if own < count - 1:
+                own = count - 1
+            elif low[piece] < own_high and own_high <= high[piece]:
+                return True
+            else:
+                piece += 1
+        elif relation == LOWEST:
+            if own_low <= low[start] and low[start] < own_high:
+                return True
+            own += 1
+        else:
+            if own_low < high[stop - 1] and high[stop - 1] <= own_high:
+                return True
+            own += 1
+    if relation == WITHIN:
+        return own == count
+    if relation == AROUND:
+        return piece == stop
+    return False

@@ -1,0 +1,1 @@
+"""`index.stats()`: what an index holds, and what keeps it from being fast."""

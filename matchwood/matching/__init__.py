@@ -1,0 +1,108 @@
+"""What the façade is made of: preparing rules, bulk loading, matching, results, snapshots, lint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.matching.attribute_types import arrow_types
+    from matchwood.matching.engine_events import EngineEvents
+    from matchwood.matching.engine_matcher import EngineMatcher
+    from matchwood.matching.entries import Items, RuleValues
+    from matchwood.matching.event_sample import SampleHistory, taken
+    from matchwood.matching.fallback import Fallback
+    from matchwood.matching.loading.batches import Batch
+    from matchwood.matching.loading.load import load_rules, without_collecting
+    from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
+    from matchwood.matching.loading.report import Report
+    from matchwood.matching.loading.sources import CHUNK_RULES, rule_chunks
+    from matchwood.matching.matcher import Matcher
+    from matchwood.matching.oracle_matcher import OracleMatcher
+    from matchwood.matching.ranked_events import EventContest, RankedEvents
+    from matchwood.matching.recompiled import as_compiled
+    from matchwood.matching.results import (
+        all_batches,
+        hits_schema,
+        ranked_batch,
+        ranked_batches,
+        ranks_of,
+        ranks_schema,
+        ranks_schema_of,
+        record_batches,
+    )
+    from matchwood.matching.saving import (
+        INDEX_KIND,
+        ONLY_PART,
+        half_done,
+        index_part,
+        index_settings,
+        restore_part,
+        save_index,
+    )
+    from matchwood.matching.settings import (
+        checked_flag,
+        checked_limit,
+        checked_options,
+        checked_rank,
+        checked_text,
+        taken_spaces,
+    )
+    from matchwood.matching.threads import MOST_THREADS, checked_threads, in_order, usable_cores
+    from matchwood.matching.work import WorkCounters
+
+__all__ = [
+    "CHUNK_RULES",
+    "INDEX_KIND",
+    "MOST_THREADS",
+    "ONLY_PART",
+    "Batch",
+    "EngineEvents",
+    "EngineMatcher",
+    "EventContest",
+    "Fallback",
+    "Items",
+    "Matcher",
+    "Normal",
+    "OracleMatcher",
+    "Preparation",
+    "PreparedRule",
+    "RankedEvents",
+    "Report",
+    "RuleValues",
+    "SampleHistory",
+    "WorkCounters",
+    "all_batches",
+    "arrow_types",
+    "as_compiled",
+    "as_expression",
+    "checked_flag",
+    "checked_limit",
+    "checked_options",
+    "checked_rank",
+    "checked_text",
+    "checked_threads",
+    "half_done",
+    "hits_schema",
+    "in_order",
+    "index_part",
+    "index_settings",
+    "load_rules",
+    "ranked_batch",
+    "ranked_batches",
+    "ranks_of",
+    "ranks_schema",
+    "ranks_schema_of",
+    "record_batches",
+    "restore_part",
+    "rule_chunks",
+    "save_index",
+    "stored_uses",
+    "taken",
+    "taken_spaces",
+    "usable_cores",
+    "without_collecting",
+]
+
+__getattr__ = exports(__name__)

@@ -1,0 +1,1 @@
+"""Rules on their way in: read from any source, prepared, gathered into batches, reported."""

@@ -1,0 +1,60 @@
+"""What both matchers do to the table and the schema when rules come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding import Schema, Use
+from matchwood.engines import UnitTable
+from matchwood.errors import CorruptSnapshot
+from matchwood.matching.loading.batches import Batch, columns
+from matchwood.matching.loading.preparation import PreparedRule, stored_uses
+from matchwood.rules import RuleTable, UnitKind
+
+Rows: TypeAlias = NDArray[np.int32]
+
+
+def insert_rules(table: RuleTable, schema: Schema, batch: Batch) -> Rows:
+    """Put new rules into the table, which takes all or none, and count their types."""
+    rows = table.insert_many(batch.ids, batch.texts, batch.constants, batch.by_attribute)
+    schema.add_all(batch.uses)
+    return rows
+
+
+def replace_rules(table: RuleTable, schema: Schema, rows: Rows, prepared: Sequence[PreparedRule]) -> None:
+    """Give rows other texts, and count the new types for the old."""
+    old = [stored_uses(schema, table.text(row)) for row in rows.tolist()]
+    ids = table.id_list(rows)
+    # The new ones are added first: an attribute that keeps its type then never loses it in between.
+    for rule_id, rule in zip(ids, prepared, strict=True):
+        schema.add(rule.uses, rule_id)
+    for uses in old:
+        forget_types(schema, uses)
+    table.replace_many(rows, *columns(prepared))
+
+
+def remove_rules(table: RuleTable, schema: Schema, rows: Rows) -> tuple[Rows, Rows]:
+    """Take rows out of the table and of the count of types; returns the conjunctions and forms that they had."""
+    for row in rows.tolist():
+        forget_types(schema, stored_uses(schema, table.text(row)))
+    return table.remove_many(rows)
+
+
+def forget_types(schema: Schema, uses: list[Use]) -> None:
+    """Count the uses of a rule down."""
+    try:
+        schema.remove(uses)
+    except KeyError as error:
+        raise CorruptSnapshot(f"no rule is known to use {error}: the snapshot is damaged") from error
+
+
+def check_links(table: RuleTable, store: UnitTable, kind: UnitKind) -> None:
+    """Raise CorruptSnapshot unless each unit is linked as often as it is used, and no link leads beyond them."""
+    _, units = table.pairs(kind)
+    uses = np.bincount(units, minlength=store.count) if len(units) else np.zeros(store.count, np.int64)
+    if len(uses) != store.count or (uses != store.uses).any():
+        raise CorruptSnapshot(f"{kind}: rules are not linked with them as often as they are used")

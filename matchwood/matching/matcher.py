@@ -1,0 +1,130 @@
+"""What the façade asks of a matcher: compiled engines over encoded units, or the oracle over parsed trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.engines import Ranked
+from matchwood.language import Expression
+from matchwood.logic import Bind
+from matchwood.matching.loading.batches import Batch
+from matchwood.matching.loading.preparation import Normal, PreparedRule
+from matchwood.matching.work import WorkCounters
+from matchwood.ranking import RuleWeights, Wanted
+from matchwood.rules import RuleRows
+
+
+class EventsAsked(Protocol):
+    """Some of the events that are to be matched. The rules may change between two calls."""
+
+    size: int
+
+    def rows(self, first: int) -> RuleRows:
+        """The rows for its events from `first` on, as far as the output reaches; positions are those of the input."""
+
+
+class EventsRanked(Protocol):
+    """Some of the events whose best rules are wanted. The rules may change between two calls."""
+
+    size: int
+
+    def ranked(self, first: int) -> Ranked:
+        """The best rules of its events from `first` on, as far as the output reaches; positions as in the input."""
+
+
+class Matcher(Protocol):
+    """What the façade asks of a way to match. The caller holds the lock that each call needs.
+
+    A matcher also keeps the schema's count of what live rules ask of their attributes.
+    """
+
+    name: str
+    """The engine that matches."""
+    setting: str
+    """What the index was made with: the same, or `auto`."""
+    given: RuleWeights | None
+    """Bounds that no rule may weigh more than."""
+    work: WorkCounters
+    """What all calls did."""
+
+    @property
+    def reconsider_due(self) -> bool:
+        """Whether matching looks at too much for what it finds, and `reconsider` might help."""
+
+    def reconsider(self) -> None:
+        """Lay the rules out by what is known of events by now; answers do not change."""
+
+    def normal(self, expression: Expression, bind: Bind | None = None) -> Normal:
+        """What a rule becomes before it is stored; errors of its patterns and types show here.
+
+        `bind` is asked for the encoder's own, where that is remembered.
+        """
+
+    @property
+    def takes_plain(self) -> bool:
+        """Whether a batch may hold plain rules, which become nothing else than their conjunctions."""
+
+    def insert(self, batch: Batch) -> None:
+        """Add new rules."""
+
+    def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule]) -> None:
+        """Give the rules of distinct rows other texts; their ids and places stay."""
+
+    def remove(self, rows: NDArray[np.int32]) -> None:
+        """Take the rules of distinct rows out."""
+
+    def clear(self) -> None:
+        """Take all rules out."""
+
+    def rebuild(self) -> None:
+        """Lay everything out as if all rules had come at once."""
+
+    def compact(self) -> None:
+        """Give back the room of what is gone."""
+
+    @property
+    def merge_due(self) -> bool:
+        """Whether what came and went should be merged into the main structure."""
+
+    def merged(self) -> Any:
+        """Everything laid out anew for `adopt`, while others match; None if only `rebuild` can. No rule may change."""
+
+    def adopt(self, built: Any) -> None:
+        """Put what `merged` returned in the place of what there was, at once."""
+
+    def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
+        """The rows of the rules that are true of one event, in rule order."""
+
+    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[EventsAsked]:
+        """Many events, in parts of bounded size, enough of them for so many threads.
+
+        Needs no lock: the next part may wait for the events' source.
+        """
+
+    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
+        """The best rules of one event."""
+
+    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[EventsRanked]:
+        """The best rules of many events, as `ask`."""
+
+    def stats(self) -> dict[str, Any]:
+        """Counts and bytes of the engine and the stores."""
+
+    def check(self) -> None:
+        """Raise CorruptSnapshot unless the table and all that is stored beside it can be followed safely."""
+
+    def audit(self) -> list[str]:
+        """Broken invariants, in words."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state beside the table and the encoder, by name."""
+
+    def header(self) -> dict[str, Any]:
+        """What is small and not an array."""
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over a saved state."""

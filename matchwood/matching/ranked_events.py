@@ -1,0 +1,188 @@
+"""The best rules of events, by compiled engines: each engine finds its own, and the two lists are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding import NULL_LABEL, EncodedEvents, EventChunk
+from matchwood.engines import (
+    AHEAD,
+    EventWeights,
+    Hits,
+    Ranked,
+    ScoreScratch,
+    ScoringContext,
+    Structure,
+    Workspace,
+    read_only,
+    read_only_events,
+)
+from matchwood.engines.shared._scoring_kernels import UNSCORABLE, rank
+from matchwood.errors import CorruptSnapshot
+from matchwood.matching.engine_events import EngineEvents
+from matchwood.ranking import NO_WORK, ScorePrograms, Wanted, joined, merged, nothing_ranked
+from matchwood.rules import RuleRows
+
+if TYPE_CHECKING:
+    from matchwood.matching.engine_matcher import EngineMatcher
+
+_NO_NAMES = np.empty(0, np.int32)
+
+
+class EventContest:
+    """One call of `top` for some events, as `engines/shared/scoring.py` describes it.
+
+    `encode`  the events in the codes that programs test
+    `first`   the position of the first of them in all that were given, which weights are given by
+    `dead`    by row: whether its rule counts for nothing, if that is so of any
+    """
+
+    def __init__(
+        self,
+        matcher: EngineMatcher,
+        wanted: Wanted,
+        encode: Callable[[], EncodedEvents],
+        first: int = 0,
+        dead: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self._matcher, self._wanted, self._encode, self._first = matcher, wanted, encode, first
+        self.dead = dead
+        self._version = self._names = -1
+        self._codes: EncodedEvents
+        self._weights: EventWeights
+
+    @property
+    def n(self) -> int:
+        return self._wanted.n
+
+    def judge(self, hits: Hits, takes: str, workspace: Workspace) -> Ranked:
+        """The best of the rules that these units belong to, all of them scored."""
+        parts, first = [], hits.first
+        while first < hits.first + hits.count:
+            rows = self._rows(hits, takes, first, workspace)
+            with self.judging(takes, workspace, rows.rows) as judging:
+                parts.append(self._best(judging, rows))
+            first += rows.count
+        return joined(parts)._replace(work=hits.work)
+
+    def _rows(self, hits: Hits, takes: str, first: int, workspace: Workspace) -> RuleRows:
+        conjunctions, forms = (hits, None) if takes == "conjunctions" else (None, hits)
+        rows = self._matcher.table.rows(conjunctions, forms, first, workspace)
+        return rows if self.dead is None else rows.without(self.dead)
+
+    def _best(self, judging: ScoringContext, rows: RuleRows) -> Ranked:
+        counts = np.minimum(np.diff(rows.offsets), self.n)
+        room, offsets = int(counts.sum()), np.zeros(rows.count + 1, np.int64)
+        best, scores = np.empty(room, np.int32), np.empty(room, np.float64)
+        given = read_only(rows.offsets, np.int64), read_only(rows.rows, np.int32)
+        scored = rank(judging, rows.first, *given, self.n, offsets[1:], best, scores)
+        if scored == UNSCORABLE:
+            raise CorruptSnapshot("a rule matched that is not true by its text: the snapshot is damaged")
+        return Ranked(rows.first, offsets, best, scores, NO_WORK, scored)
+
+    @contextmanager
+    def judging(
+        self, takes: str, workspace: Workspace, rows: NDArray[np.int32] | None = None
+    ) -> Iterator[ScoringContext]:
+        """What scoring reads, of these rows or of all rules."""
+        book = self._matcher.book
+        with book.reading(rows) as programs:
+            self._follow(book)
+            names = book.attribute_names() if rows is None else _NO_NAMES
+            links = self._matcher.table.reading("conjunctions" if takes == "conjunctions" else "forms")
+            scratch = _scratch(workspace, book.attributes, self._weights.shared, book.depth, book.slots)
+            yield ScoringContext(programs, self._codes, self._weights, scratch, read_only(names, np.int32), *links)
+
+    def _follow(self, book: ScorePrograms) -> None:
+        """Codes and weights as the book has them now: it may have been written to since the last look."""
+        if self._version != book.version:
+            self._codes, self._version = read_only_events(self._encode()), book.version
+        if self._names != len(book.names):
+            given = self._wanted.weights.arrays(self._first, self._codes.count, book.names)
+            self._weights, self._names = _read_only_weights(given), len(book.names)
+
+
+def _read_only_weights(given: EventWeights) -> EventWeights:
+    return EventWeights(
+        read_only(given.shared, np.float64),
+        read_only(given.offsets, np.int64),
+        read_only(given.names, np.int32),
+        read_only(given.values, np.float64),
+    )
+
+
+def _scratch(
+    workspace: Workspace, attributes: int, shared: NDArray[np.float64], depth: int, slots: int
+) -> ScoreScratch:
+    weights = workspace.array("score.weights", len(shared), np.float64, None)[: len(shared)]
+    weights[:] = shared
+    return ScoreScratch(
+        workspace.array("score.labels", attributes, np.int32, NULL_LABEL)[:attributes],
+        weights,
+        workspace.array("score.stack", depth, np.float64),
+        workspace.array("score.slots", slots, np.float64),
+        workspace.array("score.row", 1, np.int32),
+        workspace.array("score.found", AHEAD, np.float64),
+    )
+
+
+def top_of_event(matcher: EngineMatcher, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
+    """The best rules of one event."""
+    codes = matcher.encoder.encode_event(event)
+    contest = EventContest(matcher, wanted, lambda: matcher.book.encode_event(event))
+    found = _top(matcher, codes, 0, contest)
+    matcher.observe(codes)
+    return found
+
+
+class RankedEvents(EngineEvents):
+    """A chunk of events whose best rules are found piece by piece."""
+
+    def __init__(
+        self, matcher: EngineMatcher, chunk: EventChunk, wanted: Wanted, dead: NDArray[np.bool_] | None = None
+    ) -> None:
+        super().__init__(matcher, chunk)
+        self._wanted, self._dead = wanted, dead
+        self._contest: EventContest
+
+    def ranked(self, first: int) -> Ranked:
+        """The best rules of its events from `first` on, as far as the output reaches; positions as in the input."""
+        if self._is_stale():
+            self._encode()
+            self._contest = EventContest(
+                self._matcher, self._wanted, self._score_codes, self._chunk.first_row, self._dead
+            )
+        if not self.size:
+            return nothing_ranked(self._chunk.first_row)
+        found = _top(self._matcher, self._codes, first, self._contest)
+        return found._replace(first=self._chunk.first_row + found.first)
+
+    def _score_codes(self) -> EncodedEvents:
+        return self._matcher.book.encode_chunk(self._chunk.given)
+
+
+def _top(matcher: EngineMatcher, events: EncodedEvents, first: int, contest: EventContest) -> Ranked:
+    """Both engines' best rules, merged. A rule belongs to one of them, so that none can come twice."""
+    alone = matcher.over is None
+    found = [] if matcher.over is None else [_top_of(matcher, matcher.over, events, first, contest)]
+    if alone or matcher.forms.live:
+        found.append(_top_of(matcher, matcher.forms, events, first, contest))
+    return found[0] if len(found) == 1 else merged(found[0], found[1], contest.n)
+
+
+def _top_of(
+    matcher: EngineMatcher, engine: Structure, events: EncodedEvents, first: int, contest: EventContest
+) -> Ranked:
+    # Of an engine that ranks by itself the best might all be dead: then all of its hits are looked at.
+    top = engine.top if contest.dead is None else partial(Structure.top, engine)
+    started = perf_counter()
+    found = top(events, first, contest, matcher.workspace)
+    matcher.note(engine, found.count, found.work, perf_counter() - started, found.scored)
+    return found

@@ -1,0 +1,184 @@
+"""Build an index from a table of rules: parsed, checked and laid out on the executors, published by the driver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from matchwood import storage
+from matchwood.encoding import read_schema
+from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.index import Index
+from matchwood.matching import ONLY_PART, checked_options, checked_text, index_part, index_settings
+from matchwood.sharding import layout_of, summary_of, total_uses
+from matchwood.spark.build.report import BuildReport
+from matchwood.spark.build.rule_columns import RuleColumns, id_type, in_shards, plain_rules
+from matchwood.spark.build.rule_stream import SHOWN
+from matchwood.spark.build.shard_task import TOLD, BuildSettings, ShardTask, Told, read_told
+from matchwood.spark.build.sizes import shards_for
+from matchwood.spark.build.type_conflicts import settled
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+ON_ERROR, ON_DUPLICATE = ("quarantine", "fail"), ("error", "last")
+MOST_SHARDS = 10_000
+
+
+def build(
+    rules: DataFrame,
+    path: Any,
+    id: str = "id",
+    expression: str = "expression",
+    weight: str | None = None,
+    weights: str | None = None,
+    engine: str = "auto",
+    options: Mapping[str, Any] | None = None,
+    schema: Any = None,
+    shards: int | str = "auto",
+    on_error: str = "quarantine",
+    on_duplicate: str = "error",
+    order: str | None = None,
+) -> BuildReport:
+    """Build an index from a table of rules, and publish it as a new version at `path`.
+
+    `id`, `expression`   columns with the ids (integers or text) and the rules (text or JSON)
+    `weight`, `weights`  columns with constant weights, and with weights by attribute or value (JSON, map or struct)
+    `engine`, `options`, `schema`  as for `Index`; the time zone is the session's
+    `shards`             how many; `auto` makes one until it would not fit a worker
+    `on_error`           `quarantine` keeps rejected rules as a table (see `rejects`), `fail` then publishes nothing
+    `on_duplicate`       an id that comes twice fails the build, or with `last` the rule with the highest `order` counts
+    `order`              the column that `on_duplicate="last"` goes by
+
+    Rules may be in any order: rule order is the order of ids.
+    """
+    started = time.monotonic()
+    check_choices(on_error, on_duplicate, order)
+    plain = plain_rules(rules, RuleColumns(id, expression, weight, weights, order))
+    settings = _settings(rules, engine, options, schema)
+    count = checked_shards(shards) or shards_for(plain)
+    job = Job(plain, settings, count, on_duplicate == "last", on_error)
+    with storage.begin(path) as staging:
+        version, told = job.publish(staging)
+    return job.report(version, told, time.monotonic() - started)
+
+
+def check_choices(on_error: str, on_duplicate: str, order: str | None) -> None:
+    for name, given, known in (("on_error", on_error, ON_ERROR), ("on_duplicate", on_duplicate, ON_DUPLICATE)):
+        if given not in known:
+            raise InvalidArgument(f"{name} must be {' or '.join(map(repr, known))} (got {given!r:.80})")
+    if (on_duplicate == "last") != (order is not None):
+        raise InvalidArgument(
+            "on_duplicate='last' and order= (the column that tells which rule is the last) go together"
+        )
+
+
+def checked_shards(shards: int | str) -> int | None:
+    """The number of shards, None for `auto`."""
+    if shards == "auto":
+        return None
+    if isinstance(shards, bool) or not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS:
+        raise InvalidArgument(f"shards must be 'auto' or a number of at least 1 (got {shards!r:.80})")
+    return shards
+
+
+def _settings(rules: DataFrame, engine: str, options: Mapping[str, Any] | None, schema: Any) -> BuildSettings:
+    """The settings, tried on an index of the driver's own, so that a slip costs no job."""
+    zone = rules.sparkSession.conf.get("spark.sql.session.timeZone")
+    settings = BuildSettings(checked_text("engine", engine), checked_options(options), read_schema(schema), str(zone))
+    settings.index()
+    return settings
+
+
+@dataclass(frozen=True)
+class Job:
+    """One build under way: `rules` are plain ones, see `rule_columns`."""
+
+    rules: DataFrame
+    settings: BuildSettings
+    shards: int
+    keeps_last: bool = False
+    on_error: str = "quarantine"
+
+    def publish(
+        self, staging: storage.Staging, after: int | None = None, more: Iterable[dict[str, Any]] = ()
+    ) -> tuple[int, list[Told]]:
+        """Build all shards and make them the current version; `more` are descriptions of further parts."""
+        task = ShardTask(staging, self.settings, id_type(self.rules), self.keeps_last, self.shards == 1)
+        told = self._run(task)
+        ids = [rule_id for each in told for rule_id in each.ids]
+        refuse_duplicates(sum(each.twice for each in told), ids, self.keeps_last)
+        if self.shards > 1 and _disagree(told):
+            placed = in_shards(self.rules, self.shards)
+            seeds = settled(placed, self.settings, task.id_type, self.keeps_last)
+            told = self._run(replace(task, seeds=seeds)) if seeds else told
+        if self.on_error == "fail":
+            _refuse_rejected(told)
+        told = told or [_empty(task)]
+        descriptions = [described for each in told for described in (each.description, *each.rejects)]
+        return staging.publish([*descriptions, *more], self._header(told), after=after), told
+
+    def _run(self, task: ShardTask) -> list[Told]:
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return task(batches)
+
+        rows = in_shards(self.rules, self.shards).mapInArrow(run, TOLD).collect()
+        return sorted(map(read_told, rows), key=lambda told: told.shard)
+
+    def _header(self, told: list[Told]) -> dict[str, Any]:
+        settings = index_settings(self.settings.index())
+        if self.shards == 1:
+            return settings
+        return layout_of([each.description["name"] for each in told], [each.summary for each in told]).header(settings)
+
+    def report(self, version: int, told: list[Told], seconds: float) -> BuildReport:
+        """What became of it all."""
+        arrays = [array for each in told for array in each.description["arrays"].values()]
+        return BuildReport(
+            rules=sum(each.summary.rules for each in told),
+            rejected=sum(each.rejected for each in told),
+            shards=len(told),
+            bytes=sum(array["bytes"] for array in arrays),
+            version=version,
+            seconds=seconds,
+        )
+
+
+def _disagree(told: list[Told]) -> bool:
+    """Whether rules may contradict each other on a type, within a shard or between two."""
+    kinds: dict[str, str] = {}
+    uses = total_uses(each.summary for each in told)
+    across = any(kind != "any" and kinds.setdefault(name, kind) != kind for name, kind in uses)
+    return across or any(each.conflict for each in told)
+
+
+def refuse_duplicates(twice: int, ids: list[Any], keeps_last: bool) -> None:
+    if twice:
+        listed = ", ".join(map(repr, ids[:SHOWN])) + (", …" if twice > len(ids[:SHOWN]) else "")
+        why = "with the same order, so none is the last" if keeps_last else "(on_duplicate='last' takes one by order=)"
+        raise InvalidArgument(f"nothing was published: ids come more than once {why}: {listed}")
+
+
+def _refuse_rejected(told: list[Told]) -> None:
+    rejected = sum(each.rejected for each in told)
+    if rejected:
+        examples = [example for each in told for example in each.examples]
+        raise MatchwoodError(refusal(rejected, examples))
+
+
+def refusal(rejected: int, examples: list[str]) -> str:
+    shown = "\n".join(f"  {example}" for example in examples[:5])
+    more = f"\n  and {rejected - 5:,} more" if rejected > 5 else ""
+    return f"nothing was published: {rejected:,} rules were rejected, and on_error='fail' asks for none\n{shown}{more}"
+
+
+def _empty(task: ShardTask) -> Told:
+    """A shard without rules, for a table without rows."""
+    index: Index = task.settings.index()
+    name = ONLY_PART if task.alone else "base-0"
+    description = task.staging.write_part(name, index_part(index))
+    return Told(0, description, summary_of(index, task.id_type), 0)

@@ -1,0 +1,109 @@
+"""Change some rules of an index: a delta shard and tombstones, at the cost of the change; compacted now and then."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from matchwood import storage
+from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.sharding import ShardSet, open_shards, read_layout
+from matchwood.spark.build.build import check_choices, refusal, refuse_duplicates
+from matchwood.spark.build.compaction import compact, is_due
+from matchwood.spark.build.delta_task import Delta, DeltaTask
+from matchwood.spark.build.report import UpdateReport
+from matchwood.spark.build.rule_columns import RuleColumns, id_type, in_shards, plain_rules
+from matchwood.spark.build.shard_task import TOLD, settings_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+TRIES = 20
+"""How often an update begins again because another one was published first."""
+
+
+def update(
+    changes: DataFrame,
+    path: Any,
+    id: str = "id",
+    expression: str = "expression",
+    weight: str | None = None,
+    weights: str | None = None,
+    on_error: str = "quarantine",
+    on_duplicate: str = "error",
+    order: str | None = None,
+) -> UpdateReport:
+    """Insert, replace and delete rules of the index at `path`, and publish the result as a new version.
+
+    A row whose expression is NULL deletes the rule with that id; any other inserts or replaces. A replacement that
+    is rejected leaves the old rule. The other arguments are those of `build`. Of several updates at once each is
+    applied: one that finds another published first begins again from there.
+    """
+    started = time.monotonic()
+    check_choices(on_error, on_duplicate, order)
+    plain = plain_rules(changes, RuleColumns(id, expression, weight, weights, order))
+    place = storage.location_of(path)
+    for _ in range(TRIES):
+        try:
+            version, delta = _applied(plain, place, on_error, order is not None)
+            break
+        except storage.Overtaken:
+            continue
+    else:
+        raise MatchwoodError(f"{place}: {TRIES} other writers were faster, so nothing was published; try again")
+    compacted = compact(plain.sparkSession, place, version) if delta is not None and is_due(delta) else None
+    return _report(place, compacted or version, delta, compacted is not None, time.monotonic() - started)
+
+
+def _applied(changes: DataFrame, place: storage.Location, on_error: str, keeps_last: bool) -> tuple[int, Delta | None]:
+    """Publish a version with the changes; without any, the version is the current one."""
+    base = open_shards(place)
+    if len(base) and id_type(changes) != base.layout.id_type:
+        raise InvalidArgument(f"the ids of the changes are {id_type(changes)}, those of {place} {base.layout.id_type}")
+    with storage.begin(place) as staging:
+        delta = _run(changes, staging, base, keeps_last)
+        if delta is None:
+            staging.abort()
+            return base.version, None
+        refuse_duplicates(delta.twice, delta.ids, keeps_last)
+        if on_error == "fail" and delta.rejected:
+            raise MatchwoodError(refusal(delta.rejected, delta.examples))
+        staying = [name for name in delta.layout.shards if name in base.layout.shards]
+        descriptions = [*base.snapshot.link_parts(staying, staging), *delta.descriptions]
+        return staging.publish(descriptions, delta.layout.header(base.settings), after=base.version), delta
+
+
+def _run(changes: DataFrame, staging: storage.Staging, base: ShardSet, keeps_last: bool) -> Delta | None:
+    settings = settings_of(base.snapshot, base.layout.bases[0])
+    task = DeltaTask(staging, base.version, settings, id_type(changes), keeps_last)
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return task(batches)
+
+    rows = in_shards(changes, 1).mapInArrow(run, TOLD).collect()
+    if not rows:
+        return None
+    told = json.loads(rows[0].told)
+    return Delta(**{**told, "layout": read_layout(told["layout"], str(staging.place))})
+
+
+def _report(
+    place: storage.Location, version: int, delta: Delta | None, compacted: bool, seconds: float
+) -> UpdateReport:
+    shards = open_shards(place, version)
+    return UpdateReport(
+        rules=len(shards),
+        rejected=delta.rejected if delta else 0,
+        shards=len(shards.layout.shards),
+        bytes=shards.bytes,
+        version=version,
+        seconds=seconds,
+        inserted=delta.inserted if delta else 0,
+        replaced=delta.replaced if delta else 0,
+        deleted=delta.deleted if delta else 0,
+        compacted=compacted,
+    )

@@ -1,0 +1,1 @@
+"""Second opinions and reasons: verify, explain, why not, diff."""

@@ -1,0 +1,1 @@
+"""Events of a DataFrame to their rules: plan, task, answer."""

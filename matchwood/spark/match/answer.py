@@ -1,0 +1,82 @@
+"""The UDF that answers events, and its answers as the columns that users get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_type
+
+from matchwood.errors import InvalidArgument
+from matchwood.spark.match.options import RANKED, MatchOptions, position_of
+from matchwood.spark.match.task import ERROR, FOUND, Task, answers, found_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+ANSWER, _HIT = "matchwood_answer", "matchwood_hit"
+
+
+def answer_of(task: Task, id_type: pa.DataType) -> Any:
+    """The function of the arguments that returns a struct: what was found and, if errors are reported, the error.
+
+    Spark repeats a deterministic UDF below every filter on its result, and adds such a filter itself below an explode
+    of a plain column: events would be matched twice. A field of a struct is exploded without one, so that `rows` can
+    stay deterministic, and filters on the events' own columns still move below it.
+    """
+
+    def matchwood(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
+        return answers(task, batches)
+
+    found = from_arrow_type(found_type(task.output, id_type, task.top is not None)).simpleString()
+    report = f", {ERROR}: string" if task.on_error == "report" else ""
+    udf = sf.arrow_udf(matchwood, f"struct<{FOUND}: {found}{report}>")
+    return udf if task.output == "rows" else udf.asNondeterministic()
+
+
+def shaped(answered: DataFrame, kept: dict[int, str], options: MatchOptions) -> DataFrame:
+    """What users get, from a frame that has the answers beside the events' columns, called by position."""
+    found, error = sf.col(ANSWER)[FOUND], sf.col(ANSWER)[ERROR]
+    report = options.on_error == "report"
+    if options.output != "rows":
+        return _named(answered, kept, [found, error][: 1 + report], options)
+    if not report and options.top is None:
+        return _named(answered, kept, [sf.explode(found)], options)
+    explode = sf.explode_outer if report else sf.explode
+    rows = answered.select("*", explode(found).alias(_HIT), *([error.alias(ERROR)] if report else []))
+    if report:
+        rows = rows.filter(sf.col(_HIT).isNotNull() | sf.col(ERROR).isNotNull())
+    hits = [sf.col(_HIT)] if options.top is None else [sf.col(_HIT)[name] for name in RANKED]
+    return _named(rows, kept, [*hits, *([sf.col(ERROR)] if report else [])], options)
+
+
+def _named(frame: DataFrame, kept: dict[int, str], added: list[Column], options: MatchOptions) -> DataFrame:
+    columns = [sf.col(f"_{position}").alias(name) for position, name in kept.items()]
+    return frame.select(*columns, *(column.alias(name) for column, name in zip(added, options.added, strict=True)))
+
+
+def kept_columns(events: DataFrame, options: MatchOptions) -> dict[int, str]:
+    """The positions and names of the events' columns to return; refused if an added one has such a name."""
+    names = events.columns
+    positions: Iterable[int] = range(len(names))
+    if options.keep is not None:
+        positions = [position_of(names, name, "keep") for name in options.keep]
+    kept = {position: names[position] for position in positions}
+    _refuse_clash(list(kept.values()), options.added, _folds_case(events))
+    return kept
+
+
+def _folds_case(events: DataFrame) -> bool:
+    return bool(events.sparkSession.conf.get("spark.sql.caseSensitive", "false") != "true")
+
+
+def _refuse_clash(kept: list[str], added: list[str], folds: bool) -> None:
+    spelled = {(name.lower() if folds else name): name for name in kept}
+    clashes = [spelled[folded] for name in added if (folded := name.lower() if folds else name) in spelled]
+    if clashes:
+        raise InvalidArgument(
+            f"the events have a column {clashes[0]!r} already: give prefix= for the added ones ({', '.join(added)}), "
+            "or leave it out with keep="
+        )

@@ -1,0 +1,117 @@
+"""Which columns the live rules name, as the expressions that travel to the Python workers, and how they lie there.
+
+`a.b` is field b of a struct or map a, or a column called `a.b`; a quoted name is only the latter. Columns are taken by
+their position, because Spark's own lookup may ignore case; of a struct only the fields that rules name travel. Where
+rules only ask whether something is NULL, one bit a row does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+from pyspark.sql.pandas.types import to_arrow_type
+
+from matchwood.encoding import Edge, Node, key_trie, positions_below
+from matchwood.spark.match.layout import ArgumentShape, Layout
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+_NOT_CARRIED = b"a type that Arrow does not carry"
+
+
+class Arguments(NamedTuple):
+    """What travels: the expressions, how a batch of them becomes a table, and the attributes that no column has."""
+
+    values: list[Column]
+    layout: Layout
+    missing: list[str]
+
+
+class ColumnPlace(NamedTuple):
+    """A column or field: its name, type and expression."""
+
+    name: str
+    type: st.DataType
+    value: Column
+
+
+def arguments_for(kinds: Mapping[str, str], places: Iterable[ColumnPlace]) -> Arguments:
+    """The arguments for attributes (name to type), from columns or from the fields of a struct."""
+    walk = _SchemaWalk(list(kinds.values()))
+    layout = tuple(walk.shapes(places, [key_trie(list(kinds))]))
+    return Arguments(walk.values, layout, [name for number, name in enumerate(kinds) if number not in walk.found])
+
+
+def column_places(schema: st.StructType) -> list[ColumnPlace]:
+    """The columns of a frame that has been through `by_position`."""
+    return [ColumnPlace(field.name, field.dataType, sf.col(f"_{number}")) for number, field in enumerate(schema.fields)]
+
+
+def field_places(struct: st.StructType, value: Column) -> list[ColumnPlace]:
+    """The fields of a struct; where names differ only in case it first gets others, by position."""
+    names = struct.names
+    if len({name.casefold() for name in names}) < len(names):
+        names = [f"_{number}" for number in range(len(names))]
+        renamed = [st.StructField(name, field.dataType) for name, field in zip(names, struct.fields, strict=True)]
+        value = value.cast(st.StructType(renamed))
+    pairs = zip(names, struct.fields, strict=True)
+    return [ColumnPlace(field.name, field.dataType, value.getField(name)) for name, field in pairs]
+
+
+class _SchemaWalk:
+    """A walk along a schema and the trie of all ways to the attributes."""
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        self._kinds = kinds
+        self.values: list[Column] = []
+        self.found: set[int] = set()
+
+    def shapes(self, places: Iterable[ColumnPlace], nodes: Sequence[Node]) -> Iterator[tuple[str, ArgumentShape]]:
+        for place in places:
+            edges = [node[place.name] for node in nodes if place.name in node]
+            if edges and (shape := self._shape(place, edges)) is not None:
+                yield place.name, shape
+
+    def _shape(self, place: ColumnPlace, edges: Sequence[Edge]) -> ArgumentShape | None:
+        here = {position for edge in edges for position in edge.here}
+        below = [node for edge in edges for node in edge.below]
+        self.found |= here
+        if any(self._kinds[position] != "any" for position in here) or (below and isinstance(place.type, st.MapType)):
+            self.found |= _reachable(place.type, below)
+            return self._argument(_carried(place))
+        inside = tuple(self.shapes(_fields(place), below)) if below else ()
+        presence = self._argument(sf.when(place.value.isNotNull(), sf.lit(True))) if here else None
+        return ArgumentShape(-1 if presence is None else presence.number, inside) if inside else presence
+
+    def _argument(self, value: Column) -> ArgumentShape:
+        self.values.append(value)
+        return ArgumentShape(len(self.values) - 1)
+
+
+def _fields(place: ColumnPlace) -> list[ColumnPlace]:
+    return field_places(place.type, place.value) if isinstance(place.type, st.StructType) else []
+
+
+def _reachable(kind: st.DataType, nodes: Sequence[Node]) -> set[int]:
+    """The attributes that may stand below a value that travels whole."""
+    if isinstance(kind, st.MapType):
+        return {position for node in nodes for position in positions_below(node)}
+    found: set[int] = set()
+    for field in kind.fields if isinstance(kind, st.StructType) else ():
+        for edge in [node[field.name] for node in nodes if field.name in node]:
+            found |= {*edge.here, *_reachable(field.dataType, edge.below)}
+    return found
+
+
+def _carried(place: ColumnPlace) -> Column:
+    """The value itself; bytes, which fit no attribute, in place of what Arrow has no type for."""
+    try:
+        to_arrow_type(place.type, timezone="UTC")
+    except (PySparkException, TypeError):
+        return sf.when(place.value.isNotNull(), sf.lit(bytearray(_NOT_CARRIED)))
+    return place.value

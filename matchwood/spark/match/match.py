@@ -1,0 +1,77 @@
+"""Match a table or a stream of events against an index: one more column, or one row a hit.
+
+A scalar Arrow UDF gets the columns that the live rules name, and nothing else; whatever else an event has stays in the
+JVM. So there is no shuffle, no row needs an id, and a stream is matched as a table is.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from matchwood.spark.match.answer import ANSWER, answer_of, kept_columns, shaped
+from matchwood.spark.match.event_columns import by_position
+from matchwood.spark.match.options import MatchOptions
+from matchwood.spark.match.partitioned import partitioned_answers
+from matchwood.spark.match.plan import MatchPlan, planned
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_log = logging.getLogger("matchwood.spark")
+
+
+def match(
+    events: DataFrame,
+    path: str | os.PathLike[str],
+    output: str = "rows",
+    keep: Sequence[str] | None = None,
+    top: int | None = None,
+    weights: Any = None,
+    strategy: str = "auto",
+    version: int | None = None,
+    key: str | None = None,
+    event: str | None = None,
+    on_error: str = "null",
+    missing: str = "null",
+    prefix: str = "",
+) -> DataFrame:
+    """The rules that are true of each event, from the index at `path`.
+
+    `output`    `rows`: a row a hit, the event's columns and `rule` (events without hits are absent);
+                `array`: a row an event, with `rules` (empty, never NULL); `count`: with `rule_count`
+    `keep`      the event columns to return: None for all, [] for none
+    `top`       only the best `top` rules of each event: rows then have `rank` (from 1), `rule` and `score`, arrays hold
+                structs of these; a count is that of the rules so found
+    `weights`   for `top`, what events weigh: a mapping from attributes to numbers, or the name of a column of maps or
+                structs that has an event's own
+    `strategy`  `broadcast`: each worker maps the whole index; `sharded`: shard after shard, in the memory of one;
+                `partitioned`: shards on different workers, hits regrouped by `key=`; `auto` chooses by size
+    `version`   the index's version; None is the current one as of this call, also for a stream
+    `key`       a column whose values are distinct; only `partitioned` needs it
+    `event`     the struct, map or JSON text column that holds the event; None if columns are attributes
+    `on_error`  for a value that does not fit its attribute: `fail` the job, `null`: it counts as missing, `report`: so
+                it does, and a column `match_error` tells; then `rows` has one row, without rule, for an event that has
+                an error but no hit
+    `missing`   for an attribute that rules name and no column has: `null`, or an `error`
+    `prefix`    put before the names of added columns, where they would clash with the events' own
+    """
+    options = MatchOptions(output, keep, top, weights, strategy, version, key, event, on_error, missing, prefix)
+    return matched(events, os.fspath(path), options)
+
+
+def plan(events: DataFrame, path: str | os.PathLike[str], **options: Any) -> MatchPlan:
+    """What `match` would do with the same options: version, strategy and the estimate behind it, missing attributes."""
+    return planned(events, path, MatchOptions.from_names(options))
+
+
+def matched(events: DataFrame, path: str | os.PathLike[str], options: MatchOptions) -> DataFrame:
+    """What `match` returns, by options that have been checked."""
+    plan, kept = planned(events, path, options), kept_columns(events, options)
+    _log.info("matching %s by version %d, strategy %s: %s", path, plan.version, plan.strategy, plan.estimate)
+    if plan.strategy == "partitioned":
+        return shaped(partitioned_answers(events, plan, list(kept), options), kept, options)
+    answer = answer_of(plan.task, plan.id_type)(*plan.arguments)
+    return shaped(by_position(events).select("*", answer.alias(ANSWER)), kept, options)

@@ -1,0 +1,100 @@
+"""Indexes that this process has open, by path and version, shared by all of its tasks.
+
+The arrays are mapped from files, so that all workers of a host share one copy of them in memory.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from matchwood import storage
+from matchwood.encoding import AskingEncoder
+from matchwood.errors import InvalidArgument
+from matchwood.ranking import Wanted
+from matchwood.sharding import Answered, Shard, answers_of_one, open_shards
+
+KEPT = 2
+"""Versions that stay open: a stream that follows new ones may still have tasks of the last."""
+
+
+class OpenedIndex:
+    """One version of an index.
+
+    `attributes`  the names that live rules ask events for, each with its type
+    `id_type`     int64 or string
+    `shards`      the names of its shards
+    `bytes`       their size
+    """
+
+    def __init__(self, path: str, version: int, keep: bool) -> None:
+        self._set = open_shards(path, version, keep=keep)
+        self.attributes, self.id_type = self._set.attributes, self._set.id_type
+        self.shards, self.bytes = self._set.layout.shards, self._set.bytes
+        self._held: tuple[int, Shard] | None = None
+
+    def answer(
+        self, events: Any, missing: str, on_error: str, shard: int | None = None, wanted: Wanted | None = None
+    ) -> Iterator[Answered]:
+        """The rules of events, in pieces; those of one shard alone if it is given, by its position.
+
+        What is missing or does not fit is then found once for all shards, where the first one answers.
+        """
+        if shard is None:
+            return self._set.answers(events, missing, on_error, wanted)
+        told = self._told(events, missing, on_error) if shard == 0 else []
+        return _with_errors(answers_of_one(self._only(shard), events, "null", "null", wanted), told)
+
+    def wanted(self, n: int, weights: Any) -> Wanted:
+        """What to rank by; weights of attributes that no rule has are passed over."""
+        return self._set.wanted(n, weights)
+
+    def asked(self, ranks: bool) -> dict[str, str]:
+        """The names that events are asked for. A score may ask for more than matching does: `a = 1 or true` for a."""
+        return {**self._set.types(), **self.attributes} if ranks else self.attributes
+
+    def _told(self, events: Any, missing: str, on_error: str) -> list[tuple[int, str]]:
+        asking = AskingEncoder(self.attributes, self._set.timezone)
+        return [error for batch in asking.event_batches(events, missing, on_error) for error in batch.errors]
+
+    def _only(self, number: int) -> Shard:
+        """A shard, while no other is held."""
+        held = self._held
+        if held is None or held[0] != number:
+            held = self._held = (number, self._set.shard(self.shards[number]))
+        return held[1]
+
+
+def _with_errors(pieces: Iterator[Answered], told: list[tuple[int, str]]) -> Iterator[Answered]:
+    first = 0
+    for piece in pieces:
+        count = len(piece.offsets) - 1
+        yield piece._replace(errors=[(row - first, error) for row, error in told if first <= row < first + count])
+        first += count
+
+
+_open: OrderedDict[tuple[str, int, bool], OpenedIndex] = OrderedDict()
+_lock = threading.Lock()
+
+
+def opened(path: str, version: int, keep: bool = True) -> OpenedIndex:
+    """A version, opened once in this process; `keep` says whether its shards stay open, or one after the other is."""
+    key = (path, version, keep)
+    with _lock:
+        if key not in _open:
+            _open[key] = OpenedIndex(path, version, keep)
+        _open.move_to_end(key)
+        while len(_open) > KEPT:
+            _open.popitem(last=False)
+        return _open[key]
+
+
+def current(path: str, version: int | None) -> int:
+    """The version to use: the one asked for, or the one that is current now."""
+    if version is None:
+        return storage.current_version(path)
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise InvalidArgument(f"a version is a whole number (got {version!r})")
+    return version

@@ -1,0 +1,92 @@
+"""Shards on different workers, for indexes larger than a machine: events go to every shard, hits come back by key.
+
+One shuffle brings a copy of each event's named columns to each shard's workers, another brings the hits together. What
+else is to be kept of an event travels with the first copy alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sf
+
+from matchwood.spark.match.answer import ANSWER, answer_of
+from matchwood.spark.match.event_columns import by_position
+from matchwood.spark.match.options import MatchOptions, position_of
+from matchwood.spark.match.plan import MatchPlan
+from matchwood.spark.match.task import ERROR, FOUND
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_SHARD, _KEY, _KEPT, _COPIES = "matchwood_shard", "matchwood_key", "matchwood_kept", "matchwood_copies"
+
+
+def partitioned_answers(events: DataFrame, plan: MatchPlan, kept: list[int], options: MatchOptions) -> DataFrame:
+    """The kept columns, by position, and beside them what all shards together answer."""
+    key = position_of(events.columns, options.key or "", "key")
+    copies = _copies(by_position(events), plan, kept, key)
+    arguments = [sf.col(_argument(number)) for number in range(len(plan.arguments))]
+    answer = answer_of(plan.task, plan.id_type)(sf.col(_SHARD), *arguments)
+    answered = (
+        copies.select(_KEY, _KEPT, answer.alias(ANSWER))
+        .groupBy(_KEY)
+        .agg(
+            sf.first(_KEPT, ignorenulls=True).alias(_KEPT),
+            sf.count(sf.lit(1)).alias(_COPIES),
+            *_together(plan, options),
+        )
+    )
+    fields = [sf.col(name) for name in ((FOUND, ERROR) if options.on_error == "report" else (FOUND,))]
+    refusal = sf.raise_error(sf.lit(f"key: {options.key!r} has the same value in several events, or NULL in several"))
+    # Within the answer, which every output needs: where nobody looks at a column Spark leaves out its checks.
+    checked = sf.when(sf.col(_COPIES) == plan.shards, sf.struct(*fields)).otherwise(refusal)
+    columns = [sf.col(_KEPT)[f"_{position}"].alias(f"_{position}") for position in kept]
+    return answered.select(*columns, checked.alias(ANSWER))
+
+
+def _copies(columns: DataFrame, plan: MatchPlan, kept: list[int], key: int) -> DataFrame:
+    """A copy of each event for each shard, on the workers of that shard."""
+    arguments = [value.alias(_argument(number)) for number, value in enumerate(plan.arguments)]
+    keep = sf.struct(sf.lit(True).alias("kept"), *(sf.col(f"_{position}") for position in kept))
+    shards = sf.explode(sf.sequence(sf.lit(0), sf.lit(plan.shards - 1))).alias(_SHARD)
+    copies = columns.select(sf.col(f"_{key}").alias(_KEY), keep.alias(_KEPT), *arguments).select("*", shards)
+    copies = copies.withColumn(_KEPT, sf.when(sf.col(_SHARD) == 0, sf.col(_KEPT)))
+    width = _width(columns, plan.shards)
+    part = sf.col(_SHARD) * width + sf.pmod(sf.hash(_KEY), sf.lit(width))
+    return copies.repartitionById(plan.shards * width, part.cast("int"))
+
+
+def _width(columns: DataFrame, shards: int) -> int:
+    """Partitions for each shard, so that all together are about as many as a shuffle has."""
+    return max(1, int(columns.sparkSession.conf.get("spark.sql.shuffle.partitions", "200")) // shards)
+
+
+def _together(plan: MatchPlan, options: MatchOptions) -> list[Column]:
+    """The answers of all shards as one, of which the first alone tells errors. Rule order across shards is by id."""
+    found = sf.col(ANSWER)[FOUND]
+    if options.output == "count":
+        hits = sf.sum(found) if options.top is None else sf.least(sf.sum(found), sf.lit(options.top).cast("bigint"))
+    else:
+        hits = sf.flatten(sf.collect_list(found))
+        hits = _in_order(hits, options.top) if plan.shards > 1 else hits
+    errors = [sf.max(sf.col(ANSWER)[ERROR]).alias(ERROR)] if options.on_error == "report" else []
+    return [hits.alias(FOUND), *errors]
+
+
+def _in_order(hits: Column, top: int | None) -> Column:
+    """The hits of several shards by id; or the best of them by score, then id, ranked anew."""
+    if top is None:
+        return sf.array_sort(hits)
+    keyed = sf.transform(hits, lambda hit: sf.struct((-hit["score"]).alias("worse"), hit["rule"].alias("rule")))
+    best = sf.slice(sf.array_sort(keyed), 1, top)
+    return sf.transform(
+        best,
+        lambda hit, place: sf.struct(
+            (place + 1).alias("rank"), hit["rule"].alias("rule"), (-hit["worse"]).alias("score")
+        ),
+    )
+
+
+def _argument(number: int) -> str:
+    return f"matchwood_argument_{number}"

@@ -1,0 +1,134 @@
+"""What a match will do, settled on the driver before Spark sees it: version, columns, strategy."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from matchwood import storage
+from matchwood.encoding import near_misses
+from matchwood.errors import EventError, InvalidArgument
+from matchwood.spark.match.arguments import Arguments, arguments_for, column_places, field_places
+from matchwood.spark.match.opened import OpenedIndex, current, opened
+from matchwood.spark.match.options import MatchOptions, position_of
+from matchwood.spark.match.strategy import chosen
+from matchwood.spark.match.task import Task
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_log = logging.getLogger("matchwood.spark")
+_NAMES_LISTED = 20
+
+
+class MatchPlan(NamedTuple):
+    """A match as it will run.
+
+    `strategy`, `estimate`  what was chosen, and why
+    `missing`               attributes that rules name and no column has, each with names that may have been meant
+    `arguments`             the expressions that travel to the Python workers
+    """
+
+    strategy: str
+    estimate: str
+    missing: dict[str, list[str]]
+    shards: int
+    task: Task
+    id_type: pa.DataType
+    arguments: list[Column]
+
+    @property
+    def version(self) -> int:
+        return self.task.version
+
+
+def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptions) -> MatchPlan:
+    """Pin the version, find the columns, choose the strategy; all that can be refused is refused here."""
+    place = str(storage.location_of(path))
+    version = current(place, options.version)
+    index, schema = opened(place, version, keep=False), events.schema
+    form, arguments = _arguments(schema, index, options)
+    absent = [name for name in arguments.missing if name in index.attributes]
+    missing = {name: near_misses(name, _given(schema, options)) for name in absent}
+    _tell_missing(missing, options.missing)
+    strategy, estimate = chosen(events, index, options)
+    how = (options.output, options.missing, options.on_error, strategy)
+    ranking, weights = _ranking(schema, index, options)
+    task = Task(place, version, form, arguments.layout, *how, *ranking)
+    values = [*(arguments.values or [sf.lit(None).cast("boolean")]), *weights]
+    return MatchPlan(strategy, estimate, missing, len(index.shards), task, index.id_type, values)
+
+
+def _arguments(schema: st.StructType, index: OpenedIndex, options: MatchOptions) -> tuple[str, Arguments]:
+    """How the events come, and what of them travels."""
+    asked = index.asked(options.top is not None)
+    if options.event is None:
+        return "columns", arguments_for(asked, column_places(schema))
+    position = position_of(schema.names, options.event, "event")
+    kind, value = schema.fields[position].dataType, sf.col(f"_{position}")
+    if isinstance(kind, st.StructType):
+        return "columns", arguments_for(asked, field_places(kind, value))
+    if isinstance(kind, st.MapType) and isinstance(kind.keyType, st.StringType):
+        return "map", Arguments([value], (), [])
+    if isinstance(kind, st.StringType):
+        return "json", Arguments([value], (), [])
+    raise InvalidArgument(
+        f"event: {options.event!r} must be a struct, a map with text for keys, or JSON text (got {kind.simpleString()})"
+    )
+
+
+def _ranking(
+    schema: st.StructType, index: OpenedIndex, options: MatchOptions
+) -> tuple[tuple[int | None, dict[str, float] | None, bool], list[Column]]:
+    """What a task must know to rank, and the column of weights that travels."""
+    if options.top is None:
+        return (None, None, False), []
+    if not isinstance(options.weights, str):
+        _tell_unknown(index.wanted(options.top, options.weights).weights.unknown(), index.asked(True))
+        weights = {name: float(weight) for name, weight in (options.weights or {}).items()}
+        return (int(options.top), weights, False), []
+    position = position_of(schema.names, options.weights, "weights")
+    value, kind = sf.col(f"_{position}"), schema.fields[position].dataType
+    if isinstance(kind, st.StructType):
+        return (int(options.top), None, True), [value]
+    if isinstance(kind, st.MapType) and isinstance(kind.keyType, st.StringType):
+        return (int(options.top), None, True), [value.cast("map<string, double>")]
+    raise InvalidArgument(
+        f"weights: {options.weights!r} must be a struct, or a map with text for keys (got {kind.simpleString()})"
+    )
+
+
+def _tell_unknown(unknown: dict[str, int], known: Iterable[str]) -> None:
+    """Warn of weights that have no effect; a column of weights may well hold some for other uses."""
+    if unknown:
+        listed = "; ".join(_told(name, near_misses(name, known)) for name in list(unknown)[:_NAMES_LISTED])
+        _log.warning("weights were given for attributes that no rule has, and have no effect: %s", listed)
+
+
+def _told(name: str, near: list[str]) -> str:
+    return f"no {name!r}" + (f", but {', '.join(map(repr, near))}" if near else "")
+
+
+def _given(schema: st.StructType, options: MatchOptions) -> list[str]:
+    """The names that the events do have: of columns, or of the fields of the struct that holds them."""
+    if options.event is None:
+        return list(schema.names)
+    return list(getattr(schema[options.event].dataType, "names", []))
+
+
+def _tell_missing(missing: dict[str, list[str]], how: str) -> None:
+    if not missing:
+        return
+    told = [_told(name, near) for name, near in missing.items()]
+    more = f", and {len(told) - _NAMES_LISTED} more" if len(told) > _NAMES_LISTED else ""
+    listed = "; ".join(told[:_NAMES_LISTED]) + more
+    if how == "error":
+        names = ", ".join(missing)
+        raise EventError(names, where="the events' columns", got=listed, expected="given, because rules name it")
+    _log.warning("rules name attributes that no column of the events has, so that they are NULL: %s", listed)

@@ -1,0 +1,1 @@
+"""SQL functions, and rules as Spark SQL."""

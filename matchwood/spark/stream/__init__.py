@@ -1,0 +1,1 @@
+"""Streams that follow new versions of an index."""

@@ -1,0 +1,88 @@
+"""Which version of an index each micro-batch of a stream used: one small file a batch, beside the index.
+
+    <path>/streams/<query name>/000000000042.json     {"batch": 42, "query": "…", "version": 7}
+
+A batch that is processed again, after a restart from a checkpoint, finds its record and uses the same version. `query`
+is the identity that Spark keeps in the checkpoint: a record that another query of the same name left does not count.
+Records of the newest batches are kept, as many as Spark can come back to by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+from matchwood import storage
+from matchwood.errors import CorruptSnapshot
+
+DIRECTORY = "streams"
+KEPT = 100
+"""Batches whose records stay: what Spark keeps in a checkpoint (spark.sql.streaming.minBatchesToRetain)."""
+
+_LIMIT = 4096
+_FILE = re.compile(r"([0-9]{12,19})\.json")
+_HARMLESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", re.ASCII)
+
+
+def file_name(query_name: str) -> str:
+    """One harmless step of a path for any query's name, and two for two.
+
+    >>> file_name("campaigns"), file_name("../x")
+    ('campaigns', 'q-c388c52125c33bd4')
+    """
+    if _HARMLESS.fullmatch(query_name) and not query_name.startswith("q-"):
+        return query_name
+    return "q-" + hashlib.blake2b(query_name.encode(), digest_size=8).hexdigest()
+
+
+def pinned_version(path: Any, name: str, query: str, batch: int, wanted: int | None) -> int:
+    """The version that a batch must use: what its record says, otherwise `wanted` or the current one, now recorded."""
+    place, directory = storage.location_of(path), f"{DIRECTORY}/{file_name(name)}"
+    file = f"{directory}/{batch:012d}.json"
+    known = _read(place, file)
+    if known is not None and (known["batch"], known["query"]) == (batch, query):
+        return int(known["version"])
+    version = storage.current_version(place) if wanted is None else wanted
+    _make(place, DIRECTORY)
+    _make(place, directory)
+    record = {"batch": batch, "query": query, "version": version}
+    place.replace(file, json.dumps(record).encode() + b"\n")
+    place.remove(f"{directory}/{max(batch - KEPT, -1):012d}.json")
+    return version
+
+
+def recorded_versions(path: Any) -> set[int]:
+    """All versions that a record names: a stream may need them again."""
+    place = storage.location_of(path)
+    records = (_read(place, f"{DIRECTORY}/{file}") for file in _files(place))
+    return {int(record["version"]) for record in records if record is not None}
+
+
+def _files(place: storage.Location) -> list[str]:
+    try:
+        found = place.files(DIRECTORY)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [file for file in found if _FILE.fullmatch(file.rpartition("/")[2])]
+
+
+def _read(place: storage.Location, file: str) -> dict[str, Any] | None:
+    try:
+        record = json.loads(place.read(file, _LIMIT))
+        return {"batch": int(record["batch"]), "query": str(record["query"]), "version": int(record["version"])}
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, LookupError, TypeError) as error:
+        raise CorruptSnapshot(
+            f"{place}/{file} does not tell the version of a stream's batch ({error}): remove it if the batch may be "
+            "matched by the current version"
+        ) from error
+
+
+def _make(place: storage.Location, directory: str) -> None:
+    try:
+        place.make(directory)
+    except FileExistsError:
+        return

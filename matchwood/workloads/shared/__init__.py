@@ -1,0 +1,1 @@
+"""What the generators share: draws, blocks, trees, texts."""
