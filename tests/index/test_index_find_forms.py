@@ -14,7 +14,7 @@ from matchwood.encoding.schema.timezones import Zone
 from matchwood.errors import LimitExceeded
 from matchwood.insight.find.forms import decided_form
 from matchwood.insight.find.logic import is_found
-from matchwood.insight.find.query import SEMANTICS, Query, prepared
+from matchwood.insight.find.query import SEMANTICS, Query, query_of
 from matchwood.logic import Form, dnf_of, normalise
 from tests.conftest import SOAK
 from tests.index.find_support import TYPES, conjunction, constraint, written
@@ -57,7 +57,7 @@ def test_a_form_decides_like_its_conjunctions_or_not_at_all(semantics: str) -> N
 def _query(rng: random.Random, semantics: str) -> Query:
     while True:
         try:
-            return prepared(written([conjunction(rng, 2)]), semantics, Schema(TYPES), "UTC")
+            return query_of(written([conjunction(rng, 2)]), semantics, Schema(TYPES), "UTC")
         except mw.InvalidArgument:
             continue
 
