@@ -55,7 +55,8 @@ def _compared(
     weighed = {name: float(weight) for name, weight in zip(sorted(index.types()), random.random(10_000), strict=False)}
     engine: Any = index._matcher.over  # type: ignore[attr-defined]
     bounds = engine.bounds
-    rows, answers = [], []
+    rows: list[dict[str, Any]] = []
+    answers: list[pa.Table] = []
     for name in (f"{kind}, top 5", f"{kind}, match all and sort"):
         # Without bounds the engine ranks as every other does.
         engine.bounds = None if rows else bounds
