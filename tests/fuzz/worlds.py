@@ -20,8 +20,10 @@ CLOSE = (0.0, 0.5, 1.0, 2.0, 5.0, 20.0)
 """Few rules are far ahead by these, so that bounds of scores matter."""
 PLAIN = 150
 """So many plain rules at once are read as columns."""
-SEMANTICS = ("stabbing_subscription", "stabbing_event", "symmetric", "containment", "enclosure", "exact")
-SEMANTICS += ("implies", "implied_by")
+SEMANTICS = (
+    *("stabbing_subscription", "stabbing_event", "symmetric", "containment", "enclosure", "exact"),
+    *("implies", "implied_by"),
+)
 
 
 @dataclass(eq=False)
