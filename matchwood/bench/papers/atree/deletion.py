@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.bench.frame.measure import WrongAnswer, timed
+from matchwood.bench.frame.memory import bytes_of_index
 from matchwood.bench.frame.parts import ExperimentPart, FigurePlace
 from matchwood.bench.frame.setup import insert_all
 from matchwood.bench.papers.atree.building import matcher_of
@@ -56,8 +57,7 @@ def measure(rules: int) -> list[dict[str, Any]]:
             "hits_per_event": hits,
             "us_per_delete": round(1e6 * delete_s / (len(some) - 1), 2),
             "us_per_delete_tree": _tree_deletions(index, len(some)),
-            "bytes_index": stats["bytes_index"],
-            "bytes_verify": stats["bytes_verify"],
+            **bytes_of_index(stats),
             "checked": True,
         }
     ]

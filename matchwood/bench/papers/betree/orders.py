@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.bench.frame.measure import WrongAnswer, timed
+from matchwood.bench.frame.measure import WrongAnswer, drawn, measure_rounds, timed
+from matchwood.bench.frame.memory import bytes_of_index
 from matchwood.bench.papers.betree.plan import ProfileScale
 from matchwood.index import Index
 from matchwood.workloads import begen
@@ -25,7 +26,7 @@ Rules = Mapping[int, str]
 def ordering(size: ProfileScale) -> list[dict[str, Any]]:
     """Rows for ranges of one attribute, and for rules of BEGen, each in every order."""
     count = size.dynamic_rules
-    work = begen(rules=count, events=size.events, matching=max(0.01, 10 / count), seed=7)
+    work = begen(rules=count, events=drawn(size.events), matching=max(0.01, 10 / count), seed=7)
     texts = dict(enumerate(work.rules_text()))
     workloads = {
         "ranges": (_ranges(count), [{"x": 10 * value} for value in range(count)]),
@@ -46,8 +47,8 @@ def _orders(name: str, rules: Rules, events: list[dict[str, Any]]) -> list[dict[
     rows, answers = [], []
     for order in ORDERS:
         index, build_s = _filled(rules, order)
-        answers.append(index.match_many(events).sort_by([("event", "ascending"), ("rule", "ascending")]))
         rows.append(_row(index, name, order, len(rules), events, build_s))
+        answers.append(index.match_many(events).sort_by([("event", "ascending"), ("rule", "ascending")]))
     if not answers[0].num_rows or any(not each.equals(answers[0]) for each in answers):
         raise WrongAnswer(f"the answers of {name!r} depend on the order of insertion, or there are none")
     return rows
@@ -70,19 +71,19 @@ def _filled(rules: Rules, order: str) -> tuple[Index, float]:
 def _row(
     index: Index, name: str, order: str, rules: int, events: list[dict[str, Any]], build_s: float
 ) -> dict[str, Any]:
-    seconds = min(timed(lambda: index.match_many(events))[0] for _ in range(3))
+    found = measure_rounds(lambda first, stop: timed(lambda: index.match_many(events[first:stop]))[0], len(events))
     stats = index.stats()
     matching = stats["matching"]
     return {
         "engine": f"betree, {order}",
         "workload": f"order, {name}",
         "rules": rules,
-        "events": len(events),
+        "events": found.events,
         "build_s": round(build_s, 3),
-        "us_per_event": round(1e6 * seconds / len(events), 2),
+        "us_per_event": round(found.us, 2),
         "hits_per_event": matching["matched"] / matching["events"],
         "candidates_per_event": matching["candidates"] / matching["events"],
-        "bytes_index": stats["bytes_index"],
+        **bytes_of_index(stats),
         **{key: stats[key] for key in ("p_nodes", "c_nodes", "l_nodes", "largest_leaf")},
         "checked": True,
     }
