@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import logging
 import re
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -236,7 +237,7 @@ def test_auto_chooses_by_size(frame: Any, sharded: str, monkeypatch: pytest.Monk
     chosen = plan(frame, sharded, key="id")
     assert chosen.strategy == "broadcast"
     assert "3 shards" in chosen.estimate
-    monkeypatch.setattr("matchwood.spark.match.strategy.worker_memory", lambda session: 1_000)
+    monkeypatch.setattr(sys.modules["matchwood.spark.match.strategy"], "worker_memory", lambda session: 1_000)
     assert plan(frame, sharded, key="id").strategy == "partitioned"
     assert plan(frame, sharded).strategy == "sharded"
 
