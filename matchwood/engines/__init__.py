@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     )
     from matchwood.engines.shared.store import Added, ConjunctionStore
     from matchwood.engines.shared.units import UnitTable
-    from matchwood.engines.shared.views import read_only, read_only_events, require, saved
+    from matchwood.engines.shared.views import read_only, read_only_events
     from matchwood.engines.shared.workspace import Workspace
 
 __all__ = [
@@ -119,8 +119,6 @@ __all__ = [
     "ranked",
     "read_only",
     "read_only_events",
-    "require",
-    "saved",
     "square_of",
     "verdict",
 ]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, require, saved, saved_count
 from matchwood.encoding import EncodedConjunctions, EncodedEvents, EncodedForms
 from matchwood.engines.atree import audit as atree_audit
 from matchwood.engines.atree import options as atree_options
@@ -31,7 +31,7 @@ from matchwood.engines.atree.order import laid_out
 from matchwood.engines.base import Hits, Structure
 from matchwood.engines.shared.records import relabel, renumber
 from matchwood.engines.shared.units import UnitTable
-from matchwood.engines.shared.views import read_only, require, saved, saved_count
+from matchwood.engines.shared.views import read_only
 from matchwood.engines.shared.workspace import Workspace
 
 NO_NODE = -1
@@ -274,7 +274,7 @@ class ATree(UnitTable, Structure):
         self._attributes = saved_count(header, "attributes")
         self._roots = Growable(np.int32, saved(arrays, "roots", np.int32))
         self.nodes.restore(arrays, header.get("state"))
-        self.leaf_lists.restore(arrays)
+        self.leaf_lists.restore(arrays, {})
         self._sound = False
 
     def check(self) -> None:
@@ -283,7 +283,8 @@ class ATree(UnitTable, Structure):
             return
         self._check_units(len(self._roots))
         check_restored(self.nodes, self.roots, self.alive, self._attributes, self.settings["unique"])
-        self.leaf_lists.check(self.nodes, self._attributes)
+        self.leaf_lists.given = {"nodes": self.nodes.count, "attributes": self._attributes}
+        self.leaf_lists.check()
         always = np.flatnonzero((self.roots == NO_NODE) & self.alive)
         require(len(always) < 2, "two units are true of every event")
         self._always = int(always[0]) if len(always) else -1

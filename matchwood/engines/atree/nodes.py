@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, require, saved
 from matchwood.encoding import LEAF, PREDICATE, EncodedConjunctions
 from matchwood.engines.atree._node_kernels import fill_table
 from matchwood.engines.atree.layout import (
@@ -36,7 +36,6 @@ from matchwood.engines.atree.links import links_of
 from matchwood.engines.shared._record_kernels import WIDTH as RECORD
 from matchwood.engines.shared.records import unpacked
 from matchwood.engines.shared.store import Conjunctions
-from matchwood.engines.shared.views import require, saved
 
 _SMALLEST_TABLE = 16
 

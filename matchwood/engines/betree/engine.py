@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import require, saved_count
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines.base import Engine, Hits
 from matchwood.engines.betree._adjust_kernels import await_all, recycle
@@ -33,7 +34,7 @@ from matchwood.engines.betree.stats import shape_of
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.store import ConjunctionStore
-from matchwood.engines.shared.views import read_only, read_only_events, require, saved_count
+from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
 
 _BATCH = 256

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, require, require_range, saved
 from matchwood.engines.betree._check_kernels import BROKEN, COUNTED, PROBLEMS, SAFE, audit_tree, check_tree
 from matchwood.engines.betree._node_kernels import enter_all, new_cluster
 from matchwood.engines.betree._place_kernels import recount
@@ -49,7 +49,7 @@ from matchwood.engines.betree.predicates import NumberedPredicates
 from matchwood.engines.shared._record_kernels import SEVERAL, WIDTH
 from matchwood.engines.shared._residual_kernels import MOST_INLINE, OTHER_START, TAIL_START
 from matchwood.engines.shared.store import Conjunctions
-from matchwood.engines.shared.views import read_only, require, require_range, saved
+from matchwood.engines.shared.views import read_only
 
 _SMALLEST = 64
 _STATE = 24

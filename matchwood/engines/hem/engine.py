@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, require, require_range, saved, saved_count
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines.base import Engine, Hits
 from matchwood.engines.hem._match_kernels import COUNTERS, UNPROVEN, Ways, match_hem, queue_all
@@ -20,7 +20,7 @@ from matchwood.engines.hem.triangle import squares
 from matchwood.engines.hem.triangles import Triangles
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.store import ConjunctionStore
-from matchwood.engines.shared.views import read_only, read_only_events, require, require_range, saved, saved_count
+from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
 
 MANY_DIMENSIONS = 30

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, require, require_range, saved
 from matchwood.engines.hem._triangle_kernels import (
     MASKED,
     append_points,
@@ -24,7 +24,6 @@ from matchwood.engines.hem._triangle_kernels import (
 )
 from matchwood.engines.hem.triangle import squares
 from matchwood.engines.shared.store import Conjunctions
-from matchwood.engines.shared.views import require, require_range, saved
 from matchwood.errors import LimitExceeded
 
 LOAD = 4

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, require, saved, saved_count
 from matchwood.encoding import EncodedEvents
 from matchwood.engines.base import Engine, Hits, Work
 from matchwood.engines.kindex._match_kernels import LIVE, merge_hits
@@ -19,7 +19,7 @@ from matchwood.engines.kindex.top import PruningCounters, Risen, Search, low_ent
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.scoring import Ranked, TopQuery
 from matchwood.engines.shared.store import ConjunctionStore
-from matchwood.engines.shared.views import read_only_events, require, saved, saved_count
+from matchwood.engines.shared.views import read_only_events
 from matchwood.engines.shared.workspace import Workspace
 
 STALE = 2

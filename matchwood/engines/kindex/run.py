@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import require, require_offsets, require_range, saved
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines.base import Hits
 from matchwood.engines.kindex._build_kernels import decompress
@@ -20,7 +21,7 @@ from matchwood.engines.kindex.options import Layout
 from matchwood.engines.shared.bounds import UnitBounds
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.store import ConjunctionStore
-from matchwood.engines.shared.views import read_only, require, require_offsets, require_range, saved
+from matchwood.engines.shared.views import read_only
 from matchwood.engines.shared.workspace import Workspace
 
 _DTYPES: dict[str, Any] = {

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
-from matchwood.engines.shared.views import require, require_offsets, saved
+from matchwood.core import Growable, require, require_offsets, saved
 
 SLACK = 1 + 2.0**-40
 """A bound times this is one in spite of rounding, for rules of fewer than a thousand predicates or so."""

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, require, require_range, saved, saved_count
 from matchwood.encoding import EncodedConjunctions
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH
 from matchwood.engines.shared._store_kernels import EMPTY, TOMBSTONE, add_all, bury_all, enter_all, find_all, rehash
 from matchwood.engines.shared.records import attribute_count, check_records, relabel, renumber, side_intervals, unpacked
 from matchwood.engines.shared.units import UnitTable
-from matchwood.engines.shared.views import read_only, read_only_conjunctions, require, require_range, saved, saved_count
+from matchwood.engines.shared.views import read_only, read_only_conjunctions
 
 _SMALLEST_TABLE = 16
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
-from matchwood.engines.shared.views import require
+from matchwood.core import Growable, require
 from matchwood.errors import InvalidArgument
 
 
