@@ -9,12 +9,13 @@ from matchwood.core.lazy import exports
 if TYPE_CHECKING:
     from matchwood.core.arrays import Growable, grouped, places_in, pooled, pooled_copy
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
-    from matchwood.core.fields import Column, Number, Part, Table
+    from matchwood.core.fields import Column, Field, Number, Part, Table
     from matchwood.core.locks import ReadersWriterLock
     from matchwood.core.state import State, arrays_of, headers_of, restore_rooms
 
 __all__ = [
     "Column",
+    "Field",
     "Growable",
     "Number",
     "Part",
