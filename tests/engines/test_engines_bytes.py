@@ -19,6 +19,7 @@ ENGINES: list[tuple[str, dict[str, Any]]] = [
     ("pstbloom", {"as_published": True}),
     ("psthash", {"dense": 3}),
     ("psthash", {"as_published": True}),
+    ("hem", {}),
 ]
 
 
