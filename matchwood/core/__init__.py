@@ -8,19 +8,32 @@ from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
     from matchwood.core.arrays import Growable, grouped, places_in, pooled, pooled_copy
+    from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
+    from matchwood.core.fields import Column, Field, Number, Part, Table
     from matchwood.core.locks import ReadersWriterLock
-    from matchwood.core.state import arrays_of, headers_of, restore_rooms
+    from matchwood.core.state import State, arrays_of, headers_of, restore_rooms
 
 __all__ = [
+    "Column",
+    "Field",
     "Growable",
+    "Number",
+    "Part",
     "ReadersWriterLock",
+    "State",
+    "Table",
     "arrays_of",
     "grouped",
     "headers_of",
     "places_in",
     "pooled",
     "pooled_copy",
+    "require",
+    "require_offsets",
+    "require_range",
     "restore_rooms",
+    "saved",
+    "saved_count",
 ]
 
 __getattr__ = exports(__name__)

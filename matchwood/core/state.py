@@ -1,11 +1,113 @@
-"""The state of what consists of several parts: each part's arrays and header under the name of its room."""
+"""Declared state: what a structure keeps, named once; saving, restoring, checks and bytes follow from that.
+
+    class Lists(State):
+        keys = Column(np.uint64)
+        counts = Column(np.int32, length="keys", most="pool")
+        pool = Column(np.int32, below="units")
+
+A *column* is an array that grows, a *number* stands in the header, a *part* is a state inside the state, whose names
+are saved beside, or under a prefix. Each is saved under the name of its attribute, without a leading underscore.
+
+Lengths and bounds are numbers, or names: of a column, for its length; of what the owner of a part has `given` it; or of
+an attribute, as `store.count`. They are checked once, before anybody relies on what was restored, and then comes what
+the structure adds in `invariants`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from numpy.typing import NDArray
+
+from matchwood.core.arrays import Growable
+from matchwood.core.fields import Extent, Field, Part, arrays_in
+
+Views = TypeVar("Views", bound=tuple[Any, ...])
+
+
+class State:
+    """What consists of declared fields; `start` it before use."""
+
+    declared: ClassVar[Mapping[str, Field]] = {}
+    """All fields by the names of their attributes, those of base classes first."""
+
+    columns: dict[str, Growable]
+    """The arrays by the names that they are saved under, those included that are not saved."""
+    parts: dict[str, Any]
+    given: Mapping[str, Any] = {}
+    """What the owner of a part tells it before it is checked."""
+    sound: bool = True
+    """False from when a state is restored until it is checked."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        fields = [(name, each) for base in reversed(cls.__mro__) for name, each in vars(base).items()]
+        cls.declared = {name: each for name, each in fields if isinstance(each, Field)}
+
+    def start(self) -> None:
+        """Begin with nothing; numbers of the header stay."""
+        self.columns, self.parts = {}, {}
+        for field in self.declared.values():
+            field.start(self)
+        self.sound = True
+
+    def view_as(self, kind: type[Views]) -> Views:
+        """The columns that a named tuple names, read-only."""
+        return kind(*(self.columns[name].view() for name in kind._fields))  # type: ignore[attr-defined]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all columns in use, saved or not."""
+        return sum(field.nbytes(self) for field in self.declared.values())
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The whole state, by name."""
+        return {name: array for field in self.declared.values() for name, array in field.arrays(self).items()}
+
+    def header(self) -> dict[str, Any]:
+        """What is small and not an array, JSON-able."""
+        return {name: value for field in self.declared.values() for name, value in field.header(self).items()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """Take over a saved state; arrays may be read-only maps of files. `check` it before use."""
+        self.start()
+        for field in self.declared.values():
+            field.restore(self, arrays, header)
+        self.sound = False
+
+    # ------------------------------------------------------------------ trust
+
+    def check(self) -> None:
+        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
+        if self.sound:
+            return
+        # Columns come first: their lengths fit before parts are checked by them.
+        for field in sorted(self.declared.values(), key=lambda field: isinstance(field, Part)):
+            field.check(self)
+        self.invariants()
+        self.sound = True
+
+    def invariants(self) -> None:
+        """Refuse what the declarations do not tell, and count or make what is not saved."""
+
+    def found(self, name: Extent) -> Any:
+        """What a declaration names."""
+        if isinstance(name, int):
+            return name
+        first, *rest = name.split(".")
+        value = next((known[first] for known in (self.given, self.columns) if first in known), None)
+        value = getattr(self, first) if value is None else value
+        for each in rest:
+            value = getattr(value, each)
+        return value
+
+    def extent(self, name: Extent) -> int:
+        """The number that a declaration names; of a column, its length."""
+        value = self.found(name)
+        return len(value) if isinstance(value, Growable) else int(value)
 
 
 def arrays_of(rooms: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
@@ -20,6 +122,4 @@ def headers_of(rooms: Mapping[str, Any]) -> dict[str, Any]:
 def restore_rooms(rooms: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
     """Give every room what was its own."""
     for room, state in rooms.items():
-        prefix = f"{room}."
-        own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        state.restore(own, header[room])
+        state.restore(arrays_in(arrays, f"{room}."), header[room])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matchwood.engines.kindex.engine import KIndex, joined
     from matchwood.engines.kindex.options import Layout
     from matchwood.engines.kindex.run import Run
-    from matchwood.engines.registry import engine_class, engine_names, published_spaces
+    from matchwood.engines.registry import engine_class, engine_names, published_spaces, registered
     from matchwood.engines.shared.access import ranked
     from matchwood.engines.shared.bounds import BoundTable, UnitBounds
     from matchwood.engines.shared.output import Output
@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     )
     from matchwood.engines.shared.store import Added, ConjunctionStore
     from matchwood.engines.shared.units import UnitTable
-    from matchwood.engines.shared.views import read_only, read_only_events, require, saved
+    from matchwood.engines.shared.verification import verified
+    from matchwood.engines.shared.views import read_only, read_only_events
     from matchwood.engines.shared.workspace import Workspace
 
 __all__ = [
@@ -119,10 +120,10 @@ __all__ = [
     "ranked",
     "read_only",
     "read_only_events",
-    "require",
-    "saved",
+    "registered",
     "square_of",
     "verdict",
+    "verified",
 ]
 
 __getattr__ = exports(__name__)

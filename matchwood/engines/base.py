@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import State, require
 from matchwood.encoding import EncodedEvents
 from matchwood.engines.shared.bounds import BoundTable
 from matchwood.engines.shared.operators import LabelValues
@@ -65,8 +66,8 @@ class EventShares(Protocol):
         """For each label interval of an attribute, the share of those events whose value lies in it."""
 
 
-class Structure(ABC):
-    """A matching structure. All state is arrays and a small header.
+class Structure(State, ABC):
+    """A matching structure. All state is declared (`core/state.py`): arrays and a small header.
 
     The façade serialises all calls that change state, and lets no match call overlap one. Several
     threads may call `match` at once: it writes to its workspace only.
@@ -94,6 +95,8 @@ class Structure(ABC):
     """What tells the values behind labels, where somebody knows; asked when units are laid out, and never while others
     change the rules."""
 
+    shaped_by_options: ClassVar[str] = ""
+    """What was laid out by the options, in a word, if they are saved with it: other options cannot use it."""
     published: ClassVar[Mapping[str, Any]] = {}
     """The values of options that make the engine the system of its paper: what `as_published=True` stands for."""
     published_spaces: ClassVar[str | None] = None
@@ -152,10 +155,10 @@ class Structure(ABC):
         """
         return None
 
-    def adopt(self, built: Any) -> None:  # noqa: B027 - only called with what `merged` returned
+    def adopt(self, built: Any) -> None:
         """Put what `merged` returned in the place of what there was, at once."""
 
-    def reconsider(self) -> None:  # noqa: B027 - an engine that does not use the history has nothing to reconsider
+    def reconsider(self) -> None:
         """Lay units out anew by what `history` tells by now."""
 
     @abstractmethod
@@ -169,24 +172,26 @@ class Structure(ABC):
         """
         return contest.judge(self.match(events, first, workspace), self.takes, workspace)
 
-    @abstractmethod
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole state, by name (the store saves its own)."""
-
-    @abstractmethod
     def header(self) -> dict[str, Any]:
-        """What is small and not an array, JSON-able."""
+        return {"options": self.settings, **super().header()} if self.shaped_by_options else super().header()
 
-    @abstractmethod
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        """Take over a saved state; arrays may be read-only maps of files."""
+        if self.shaped_by_options:
+            given = header.get("options")
+            # What was saved before an option was there has its default.
+            same = isinstance(given, Mapping) and {**self.options, **given} == self.settings
+            require(same, f"the options of the engine are not those of its {self.shaped_by_options}")
+        super().restore(arrays, header)
 
-    @abstractmethod
+    @property
+    def always_candidates(self) -> int:
+        """Units that are looked at for every event (the Z list)."""
+        return 0
+
     def stats(self) -> dict[str, Any]:
-        """Counts and bytes, JSON-able: at least `bytes_index` and `always_candidates` (the Z list)."""
-
-    def check(self) -> None:  # noqa: B027 - an engine whose state cannot mislead its kernels has nothing to refuse
-        """Refuse a restored state that could lead a kernel out of its arrays."""
+        """Counts and bytes, JSON-able; an engine adds its own."""
+        self.check()
+        return {"always_candidates": self.always_candidates, "bytes_index": self.nbytes}
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when the structure is sound."""
@@ -203,6 +208,23 @@ class Engine(Structure):
     def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:
         self.store = store
         self._configure(options)
+        self.start()
+
+    def check(self) -> None:
+        if not self.sound:
+            self.store.check()
+            super().check()
+
+    def rebuild(self) -> None:
+        self.start()
+        self.insert(self.store.live_units())
+
+    def audit_indexed(self, indexed: NDArray[np.bool_]) -> list[str]:
+        """Whether just the live units of the store are indexed; `indexed` may leave out the last ones."""
+        known = np.zeros(self.store.count, np.bool_)
+        known[: len(indexed)] = indexed
+        wrong = np.flatnonzero(known != self.store.alive)
+        return [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
 
     @abstractmethod
     def insert(self, units: NDArray[np.int32]) -> None:

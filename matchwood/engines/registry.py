@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from matchwood.engines.atree.engine import ATree
@@ -42,3 +44,15 @@ def engine_class(name: str) -> Any:
         available = ", ".join(sorted([*_ENGINES, "auto", "oracle"]))
         raise InvalidArgument(f"there is no engine {name!r} (available: {available})")
     return found
+
+
+@contextmanager
+def registered(engine: type[Structure]) -> Iterator[None]:
+    """Let an engine be known by its name for a while."""
+    if engine.name in (*_ENGINES, "auto", "oracle"):
+        raise InvalidArgument(f"the name {engine.name!r} is taken: give the engine another")
+    _ENGINES[engine.name] = engine
+    try:
+        yield
+    finally:
+        del _ENGINES[engine.name]

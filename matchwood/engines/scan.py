@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines._scan_kernels import ALWAYS_WIDTH, BLOCK, GROUP, choose_first_tests, count_attributes, match_scan
 from matchwood.engines.base import Engine, Hits
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.store import ConjunctionStore
-from matchwood.engines.shared.views import read_only, read_only_events, require, require_range, saved
+from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
 
 _MOST_GROUP_HITS = 2**24
@@ -41,17 +40,29 @@ class Scan(Engine):
     name: ClassVar[str] = "scan"
     store: ConjunctionStore
 
-    def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
-        super().__init__(store, options)
-        self._start()
+    _attributes = Column(np.uint32, length="widths", below="_label_columns")
+    _lows = Column(np.int32, length="widths")
+    _widths = Column(np.uint32, longest="store.count")
+    _frequency = Column(np.int64, longest="store.attributes")
 
-    def _start(self) -> None:
-        self._attributes = Growable(np.uint32)
-        self._lows = Growable(np.int32)
-        self._widths = Growable(np.uint32)
-        self._frequency = Growable(np.int64)
+    def start(self) -> None:
+        super().start()
         self._live, self._always = 0, 0
-        self._sound = True
+
+    def invariants(self) -> None:
+        self._live = int(np.count_nonzero(self._widths.view()))
+        self._always = int(np.count_nonzero(self._widths.view() == ALWAYS_WIDTH))
+
+    @property
+    def always_candidates(self) -> int:
+        return self._always
+
+    @property
+    def _label_columns(self) -> int:
+        """Units without a test have one of attribute 0, which the rules may not have."""
+        return max(1, self.store.attributes)
+
+    # ------------------------------------------------------------------ changes
 
     def insert(self, units: NDArray[np.int32]) -> None:
         self.check()
@@ -75,20 +86,18 @@ class Scan(Engine):
         self._live += sign * len(units)
         self._always += sign * int(np.count_nonzero(self._widths.view()[units] == ALWAYS_WIDTH))
 
-    def rebuild(self) -> None:
-        self._start()
-        self.insert(self.store.live_units())
+    # ------------------------------------------------------------------ matching
 
     def tests(self) -> FirstTests:
         """The arrays for kernels; a restored state is checked before it is handed out for the first time."""
         self.check()
-        return FirstTests(self._attributes.view(), self._lows.view(), self._widths.view())
+        return self.view_as(FirstTests)
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         conjunctions, tests = self.store.view(), self.tests()
         group = min(GROUP, max(1, _MOST_GROUP_HITS // max(1, self._live)))
         output = Output(workspace, events, first, self._live * group)
-        columns = max(1, self.store.attributes)
+        columns = self._label_columns
         labels = workspace.array("scan.labels", GROUP * columns, np.int32, NULL_LABEL)
         match_scan(
             conjunctions, tests, self._live, read_only_events(events), first,
@@ -98,55 +107,14 @@ class Scan(Engine):
         )  # fmt: skip
         return output.hits()
 
-    # ------------------------------------------------------------------ saving
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {
-            "attributes": self._attributes.view(),
-            "lows": self._lows.view(),
-            "widths": self._widths.view(),
-            "frequency": self._frequency.view(),
-        }
-
-    def header(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        self._attributes = Growable(np.uint32, saved(arrays, "attributes", np.uint32))
-        self._lows = Growable(np.int32, saved(arrays, "lows", np.int32))
-        self._widths = Growable(np.uint32, saved(arrays, "widths", np.uint32))
-        self._frequency = Growable(np.int64, saved(arrays, "frequency", np.int64))
-        self._sound = False
-
-    def check(self) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays."""
-        if self._sound:
-            return
-        lengths = {len(self._attributes), len(self._lows), len(self._widths)}
-        require(len(lengths) == 1 and max(lengths) <= self.store.count, "first tests do not fit the units")
-        require_range(self._attributes.view(), 0, max(1, self.store.attributes), "attributes")
-        require(len(self._frequency) <= self.store.attributes, "'frequency' does not fit the attributes")
-        self._live = int(np.count_nonzero(self._widths.view()))
-        self._always = int(np.count_nonzero(self._widths.view() == ALWAYS_WIDTH))
-        self._sound = True
-
-    def stats(self) -> dict[str, Any]:
-        self.check()
-        bytes_index = sum(array.nbytes for array in self.arrays().values())
-        return {"always_candidates": self._always, "bytes_index": bytes_index}
-
     # ------------------------------------------------------------------ trust
 
     def audit(self) -> list[str]:
         """Every live unit has a test that its own constraints imply; no other unit has one."""
         tests = self.tests()
-        indexed = np.zeros(self.store.count, dtype=np.bool_)
-        indexed[: len(tests.widths)] = tests.widths != 0
-        problems = []
-        wrong = np.flatnonzero(indexed != self.store.alive)
-        if len(wrong):
-            problems.append(f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)")
-        return problems + self._audit_tests(tests, np.flatnonzero(indexed & self.store.alive).astype(np.int32))
+        indexed = tests.widths != 0
+        alive = self.store.alive[: len(indexed)]
+        return self.audit_indexed(indexed) + self._audit_tests(tests, np.flatnonzero(indexed & alive).astype(np.int32))
 
     def _audit_tests(self, tests: FirstTests, units: NDArray[np.int32]) -> list[str]:
         encoded = self.store.encoded(units)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, require, saved
 from matchwood.encoding import Encoder, Strings, decoded, encoded
-from matchwood.engines import read_only, require, saved
+from matchwood.engines import read_only
 from matchwood.ranking._score_program_kernels import survey_code
 
 _ENCODER, _NAMES = "encoder.", "names."

@@ -19,6 +19,7 @@ ENGINES: list[tuple[str, dict[str, Any]]] = [
     ("pstbloom", {"as_published": True}),
     ("psthash", {"dense": 3}),
     ("psthash", {"as_published": True}),
+    ("hem", {}),
 ]
 
 
@@ -46,5 +47,5 @@ def test_the_walk_sees_what_is_hidden_in_parts() -> None:
     store, _ = stored(random_conjunctions(np.random.default_rng(1), 20))
     engine = engine_class("pstbloom")(store)
     before = held(engine)
-    engine._candidates._columns["more"] = Growable(np.int64, np.zeros(5))
+    engine._candidates.columns["more"] = Growable(np.int64, np.zeros(5))
     assert held(engine) == before + 40

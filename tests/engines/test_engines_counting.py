@@ -86,7 +86,7 @@ def test_lists_made_at_once_have_no_gaps() -> None:
 
 
 def test_removed_units_stay_in_the_lists_until_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.counting._SPARE", 10)
+    monkeypatch.setattr("matchwood.engines.shared.tombstones.SPARE", 10)
     rng = np.random.default_rng(3)
     store, contents = stored(random_conjunctions(rng, 300))
     engine, events = Counting(store), random_events(rng, 10)
@@ -105,7 +105,7 @@ def test_removed_units_stay_in_the_lists_until_they_are_too_many(monkeypatch: py
 
 
 def test_gaps_left_by_growing_lists_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.counting._SPARE", 0)
+    monkeypatch.setattr("matchwood.engines.shared.tombstones.SPARE", 0)
     rng = np.random.default_rng(4)
     store, contents = stored(random_conjunctions(rng, 400, attributes=2, top=30))
     engine, built = Counting(store), []

@@ -370,7 +370,7 @@ def test_audit_sees_what_is_broken() -> None:
     def broken(column: str, position: Any, value: int) -> list[str]:
         store, _ = stored([*random_conjunctions(np.random.default_rng(12), 80), (Constraint(0, (), True),)])
         engine = built(store)
-        columns = {**engine._triangles._columns, "states": engine._states, "always": engine._always}
+        columns = {**engine._triangles.columns, **engine.columns}
         columns[column].writable()[position] = value
         return engine.audit()
 

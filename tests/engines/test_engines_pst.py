@@ -371,7 +371,7 @@ def test_ranges_inserted_one_by_one_cost_the_same_room(name: str) -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_lists_that_grew_bit_by_bit_are_laid_out_anew(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.pst.engine._SPARE", 10)
+    monkeypatch.setattr("matchwood.engines.shared.tombstones.SPARE", 10)
     rng = np.random.default_rng(9)
     store, contents = stored(random_conjunctions(rng, 400, attributes=3, top=30))
     engine, laid_out = engine_class(name)(store), set()
@@ -397,7 +397,7 @@ def test_lists_made_at_once_have_no_gaps_and_tails_in_order(name: str) -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_removed_units_stay_in_the_lists_until_they_are_too_many(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.engines.pst.engine._SPARE", 10)
+    monkeypatch.setattr("matchwood.engines.shared.tombstones.SPARE", 10)
     rng = np.random.default_rng(11)
     store, contents = stored(random_conjunctions(rng, 300))
     engine, events, seen = built(name, store), random_events(rng, 10), set()
@@ -450,7 +450,7 @@ def test_audit_sees_what_is_broken() -> None:
         rules = [*random_conjunctions(np.random.default_rng(13), 80), (Constraint(0, (), True),)]
         store, _ = stored(rules)
         engine: Any = built(name, store, **options)
-        columns = engine._candidates._columns if of_lists else engine._columns()
+        columns = engine._candidates.columns if of_lists else engine.columns
         columns[column].writable()[position] = value
         return engine.audit()
 

@@ -124,7 +124,7 @@ def test_an_audit_sees_a_list_with_another_unit(name: str) -> None:
     store, _ = stored(random_conjunctions(np.random.default_rng(2), 60))
     engine: Any = built(name, store, as_published=True)
     assert engine.audit() == []
-    heads = engine._candidates._columns["heads"].writable()
+    heads = engine._candidates.columns["heads"].writable()
     heads[0] = (heads[0] + 1) % 60
     assert "differ" in " ".join(engine.audit())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import require, require_range
 from matchwood.encoding import LEAF, PREDICATE
 from matchwood.engines.atree.layout import (
     ACTIVE,
@@ -39,7 +40,6 @@ from matchwood.engines.atree.links import places_of
 from matchwood.engines.atree.nodes import TreeNodes
 from matchwood.engines.shared._record_kernels import FLAG_BITS
 from matchwood.engines.shared.records import check_records
-from matchwood.engines.shared.views import require, require_range
 
 
 def check_restored(

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column, Growable, Number, Part, require
 from matchwood.encoding import EncodedConjunctions, EncodedEvents, EncodedForms
 from matchwood.engines.atree import audit as atree_audit
 from matchwood.engines.atree import options as atree_options
@@ -31,7 +31,7 @@ from matchwood.engines.atree.order import laid_out
 from matchwood.engines.base import Hits, Structure
 from matchwood.engines.shared.records import relabel, renumber
 from matchwood.engines.shared.units import UnitTable
-from matchwood.engines.shared.views import read_only, require, saved, saved_count
+from matchwood.engines.shared.views import read_only
 from matchwood.engines.shared.workspace import Workspace
 
 NO_NODE = -1
@@ -59,17 +59,29 @@ class ATree(UnitTable, Structure):
     options: ClassVar[Mapping[str, Any]] = atree_options.DEFAULTS
     published: ClassVar[Mapping[str, Any]] = atree_options.PUBLISHED
 
+    nodes = Part(lambda tree: TreeNodes())
+    leaf_lists = Part(lambda tree: LeafLists(), nodes="nodes.count", attributes="attributes")
+    _roots = Column(np.int32, length="uses")
+    _attributes = Number(0)
+
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
-        super().__init__()
         self._configure(options)
-        self.nodes, self.leaf_lists = TreeNodes(), LeafLists()
-        self._roots = Growable(np.int32)
-        self._always = -1
-        self._attributes, self._sound = 0, True
+        self.start()
         self.report = np.zeros(REPORTS, np.int64)
         """What the last batch came to, as `_entry_kernels` describes."""
         self.counters = self.report[:NEEDED]
         """Since it was made or opened: nodes covered by others, links saved by that, nodes adopted, operands merged."""
+
+    def start(self) -> None:
+        super().start()
+        self._always, self._attributes = -1, 0
+
+    def invariants(self) -> None:
+        super().invariants()
+        check_restored(self.nodes, self.roots, self.alive, self._attributes, self.settings["unique"])
+        always = np.flatnonzero((self.roots == NO_NODE) & self.alive)
+        require(len(always) < 2, "two units are true of every event")
+        self._always = int(always[0]) if len(always) else -1
 
     # ------------------------------------------------------------------ reading
 
@@ -251,43 +263,15 @@ class ATree(UnitTable, Structure):
         """Give back the numbers of dead units; returns old number to new, -1 for the dead. Rebuild afterwards."""
         self.check()
         remap, roots, uses = self._compacted(), self.roots[self.alive], self.uses[self.alive]
-        UnitTable.__init__(self, uses, np.ones(len(uses), np.bool_), len(uses))
-        self._roots = Growable(np.int32, roots)
+        self._uses, self._alive = Growable(np.int32, uses), Growable(np.bool_, np.ones(len(uses)))
+        self._roots, self._live = Growable(np.int32, roots), len(uses)
         known = roots != NO_NODE
         self._always = int(remap[self._always]) if self._always >= 0 else -1
         units = np.arange(len(roots), dtype=np.int32)
         self.nodes.columns["nodes"].writable()[WIDTH * roots[known].astype(np.int64) + UNIT] = units[known]
         return remap
 
-    # ------------------------------------------------------------------ saving
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        own = {"roots": self.roots, "uses": self.uses, "alive": self.alive}
-        return {**self.nodes.arrays(), **self.leaf_lists.arrays(), **own}
-
-    def header(self) -> dict[str, Any]:
-        return {"live": self._live, "attributes": self._attributes, "state": self.nodes.state.tolist()}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        uses, alive = saved(arrays, "uses", np.int32), saved(arrays, "alive", np.bool_)
-        UnitTable.__init__(self, uses, alive, saved_count(header, "live"))
-        self._attributes = saved_count(header, "attributes")
-        self._roots = Growable(np.int32, saved(arrays, "roots", np.int32))
-        self.nodes.restore(arrays, header.get("state"))
-        self.leaf_lists.restore(arrays)
-        self._sound = False
-
-    def check(self) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
-        if self._sound:
-            return
-        self._check_units(len(self._roots))
-        check_restored(self.nodes, self.roots, self.alive, self._attributes, self.settings["unique"])
-        self.leaf_lists.check(self.nodes, self._attributes)
-        always = np.flatnonzero((self.roots == NO_NODE) & self.alive)
-        require(len(always) < 2, "two units are true of every event")
-        self._always = int(always[0]) if len(always) else -1
-        self._sound = True
+    # ------------------------------------------------------------------ trust
 
     def stats(self) -> dict[str, Any]:
         self.check()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column, Part, State, require, require_range
 from matchwood.encoding import BOTTOM_LABEL, PREDICATE, TOP_LABEL, EncodedConjunctions
 from matchwood.engines.atree._unit_kernels import chain_nulls
 from matchwood.engines.atree.layout import KIND, KIND_MASK, ROOM
@@ -18,7 +17,7 @@ from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS
 from matchwood.engines.shared._record_kernels import WIDTH as RECORD
 from matchwood.engines.shared.postings import Postings
 from matchwood.engines.shared.store import Conjunctions
-from matchwood.engines.shared.views import read_only, require, require_range, saved
+from matchwood.engines.shared.views import read_only
 
 _NOBODY = -1
 
@@ -39,13 +38,24 @@ class ByAttribute(NamedTuple):
     definite: NDArray[np.int32]
 
 
-class LeafLists:
+class LeafLists(State):
     """Grows with the leaves; of those that go, numbers stay until all is built anew."""
 
+    postings = Part(lambda lists: Postings(), prefix="postings.", units="nodes", attributes="attributes")
+    _attributes = Column(np.int32, name="nulls.attributes", below="attributes")
+    _heads = Column(np.int32, name="nulls.heads", length="attributes", low=_NOBODY, below="_links")
+    _chain = Column(np.int32, name="nulls.chain")
+
     def __init__(self) -> None:
-        self.postings = Postings()
-        self._attributes, self._heads, self._chain = Growable(np.int32), Growable(np.int32), Growable(np.int32)
+        self.start()
+
+    def start(self) -> None:
+        super().start()
         self._by_attribute: ByAttribute | None = None
+
+    @property
+    def _links(self) -> int:
+        return len(self._chain) // 2
 
     @property
     def nulls(self) -> Nulls:
@@ -86,34 +96,15 @@ class LeafLists:
             self._by_attribute = ByAttribute(*(read_only(array, array.dtype) for array in made))
         return self._by_attribute
 
-    # ------------------------------------------------------------------ saving
+    # ------------------------------------------------------------------ trust
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        lists = {f"postings.{name}": array for name, array in self.postings.arrays().items()}
-        return lists | {f"nulls.{name}": array for name, array in self.nulls._asdict().items()}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        own = {name.removeprefix("postings."): array for name, array in arrays.items() if name.startswith("postings.")}
-        self.postings = Postings()
-        self.postings.restore(own)
-        columns = (Growable(np.int32, saved(arrays, f"nulls.{name}", np.int32)) for name in Nulls._fields)
-        self._attributes, self._heads, self._chain = columns
-        self._by_attribute = None
-
-    def check(self, nodes: TreeNodes, attributes: int) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
-        require(len(self.postings.view().levels) <= attributes, "'levels' does not fit the attributes")
-        self.postings.check(nodes.count)
-        owners, heads, chain = self.nulls
-        require(len(heads) == attributes and len(chain) % 2 == 0, "'heads' does not fit the attributes")
-        require_range(owners, 0, max(1, attributes), "attributes with leaves that accept NULL")
+    def invariants(self) -> None:
+        owners, _, chain = self.nulls
+        require(len(chain) % 2 == 0, "'chain' is cut off")
         require(len(np.unique(owners)) == len(owners), "an attribute stands twice among those with a chain")
-        require_range(heads, _NOBODY, len(chain) // 2, "heads")
-        require_range(chain[::2], 0, max(1, nodes.count), "chain")
+        require_range(chain[::2], 0, self.given["nodes"], "chain")
         require((chain[1::2] >= _NOBODY).all(), "'chain' leads nowhere")
         require((chain[1::2] < np.arange(len(chain) // 2)).all(), "'chain' leads round in circles")
-
-    # ------------------------------------------------------------------ trust
 
     def audit(self, nodes: TreeNodes) -> list[str]:
         """Whether every leaf is found by each of its blocks, and by NULL if it accepts that."""

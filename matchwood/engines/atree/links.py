@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import require
 from matchwood.engines.atree._link_kernels import find_seats
 from matchwood.engines.atree.layout import FAN, FIRST, PARENTS, SIZE
-from matchwood.engines.shared.views import read_only, require
+from matchwood.engines.shared.views import read_only
 
 if TYPE_CHECKING:
     from matchwood.engines.atree.nodes import TreeNodes

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column, Growable, State, require
 from matchwood.encoding import LEAF, PREDICATE, EncodedConjunctions
 from matchwood.engines.atree._node_kernels import fill_table
 from matchwood.engines.atree.layout import (
@@ -36,23 +36,8 @@ from matchwood.engines.atree.links import links_of
 from matchwood.engines.shared._record_kernels import WIDTH as RECORD
 from matchwood.engines.shared.records import unpacked
 from matchwood.engines.shared.store import Conjunctions
-from matchwood.engines.shared.views import require, saved
 
 _SMALLEST_TABLE = 16
-
-COLUMNS: dict[str, Any] = {
-    "nodes": np.int32,
-    "ids": np.uint64,
-    "shares": np.float32,
-    "rooms": np.int32,
-    "children": np.int32,
-    "parents": np.int32,
-    "table": np.int32,
-    "intervals": np.int32,
-}
-"""The saved arrays and their types: eight integers a node as `_atree_layout` says; its id; the share of events it
-is expected to be true of; the room of its list of parents; the pools of lists; the table that finds nodes by
-what they say; low and high label in turn of leaves that have no interval or several."""
 
 LINKS = ("seats", "entries")
 """Both ends of links, as `_link_kernels` describes: found anew when a tree that was opened is first changed."""
@@ -89,16 +74,34 @@ class ReadTree(NamedTuple):
     intervals: NDArray[np.int32]
 
 
-class TreeNodes:
-    """Arrays are longer than what is in use, as `state` tells; what is saved is cut to it."""
+class TreeNodes(State):
+    """Arrays are longer than what is in use, as `state` tells; what is saved is cut to it.
+
+    Eight integers a node as `layout` says; its id; the share of events it is expected to be true of; the room of its
+    list of parents; the pools of lists; the table that finds nodes by what they say; low and high label in turn of
+    leaves that have no interval or several. Their lengths are in `state`, and `check.py` holds one against the other.
+    """
+
+    nodes = Column(np.int32)
+    ids = Column(np.uint64)
+    shares = Column(np.float32)
+    rooms = Column(np.int32)
+    children = Column(np.int32)
+    parents = Column(np.int32)
+    table = Column(np.int32, initial=np.full(_SMALLEST_TABLE, EMPTY))
+    intervals = Column(np.int32)
+    seats = Column(np.int32, saved=False)
+    entries = Column(np.int32, saved=False)
 
     def __init__(self, id_mask: int = -1) -> None:
-        self.columns = {name: Growable(dtype) for name, dtype in COLUMNS.items()}
-        self.columns |= {name: Growable(np.int32) for name in LINKS}
+        self._id_mask = id_mask
+        self.start()
+
+    def start(self) -> None:
+        super().start()
         self._linked = True
-        self.columns["table"] = Growable(np.int32, np.full(_SMALLEST_TABLE, EMPTY))
         self.state = np.zeros(STATE_SIZE, np.int64)
-        self.state[FREE], self.state[ID_MASK] = -1, id_mask
+        self.state[FREE], self.state[ID_MASK] = -1, self._id_mask
         self._stamps, self._stack, self._sketches = _scratch(0)
         self._tree: SharedTree | None = None
 
@@ -150,7 +153,7 @@ class TreeNodes:
         return unpacked(*self.constraints(leaves), np.arange(len(leaves), dtype=np.int32))
 
     def reading(self) -> ReadTree:
-        return ReadTree(*(self.columns[name].view() for name in ReadTree._fields))
+        return self.view_as(ReadTree)
 
     def bytes_of(self, *names: str) -> int:
         """The bytes of these arrays, as they would be saved."""
@@ -254,21 +257,22 @@ class TreeNodes:
     # ------------------------------------------------------------------ saving
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        state, views = self.state, {name: column.view() for name, column in self.columns.items()}
+        state, views = self.state, super().arrays()
         ends = {"children": int(state[CHILD_END]), "parents": int(state[PARENT_END])}
         ends |= {"nodes": WIDTH * self.count, "intervals": 2 * int(state[INTERVALS]), "table": len(views["table"])}
-        return {name: views[name][: ends.get(name, self.count)] for name in COLUMNS}
+        return {name: view[: ends.get(name, self.count)] for name, view in views.items()}
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]], state: Any) -> None:
-        """Take over a saved state, unchecked."""
+    def header(self) -> dict[str, Any]:
+        return {"state": self.state.tolist()}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        super().restore(arrays, header)
+        state: Any = header.get("state")
         whole = isinstance(state, list) and all(type(each) is int and -1 <= each < 2**62 for each in state)
         require(whole and len(state) == STATE_SIZE, f"'state' must be a list of {STATE_SIZE} numbers")
-        self.put_columns({name: Growable(dtype, saved(arrays, name, dtype)) for name, dtype in COLUMNS.items()})
-        self.state = np.array(state, np.int64)
-        self._linked = False
+        self.state, self._linked = np.array(state, np.int64), False
         # Numbers that could be used again are not worth following through a file.
         self.state[FREE], self.state[ID_MASK] = -1, -1
-        self._stamps, self._stack, self._sketches = _scratch(0)
 
 
 def _scratch(nodes: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]]:

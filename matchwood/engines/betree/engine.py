@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import Number, Part
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines.base import Engine, Hits
 from matchwood.engines.betree._adjust_kernels import await_all, recycle
@@ -33,7 +34,7 @@ from matchwood.engines.betree.stats import shape_of
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.store import ConjunctionStore
-from matchwood.engines.shared.views import read_only, read_only_events, require, saved_count
+from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
 
 _BATCH = 256
@@ -115,22 +116,43 @@ class BETree(Engine):
         "loss": ("optimistic", "histogram"),
         "evaluation": EVALUATIONS,
     }
+    shaped_by_options: ClassVar[str] = "tree"
     store: ConjunctionStore
 
-    def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
-        super().__init__(store, options)
-        self._feedback = Feedback()
-        self._beta, self._reconsidered = self.settings["beta"], 0
-        self._start()
+    nodes: Part[BucketNodes] = Part(
+        lambda engine: BucketNodes(engine._max_cap, engine.settings["seed"], engine._noting),
+        units="store.count",
+        attributes="store.attributes",
+    )
+    _max_cap = Number(0, low=1)
+    _beta = Number(0.5, low=0.0, high=1.0)
+    _reconsidered = Number(0)
 
-    def _start(self) -> None:
+    def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
+        self._feedback = Feedback()
+        super().__init__(store, options)
+        self._beta = self.settings["beta"]
+
+    def start(self) -> None:
         self._max_cap = self._capacity()
-        self.nodes = BucketNodes(self._max_cap, self.settings["seed"], self._noting)
+        super().start()
         self._feedback.forget_nodes()
         self._predicates = Predicates(EVALUATIONS.index(self.settings["evaluation"]))
         self._live = self._counted = 0
         self._shares = np.empty(0, np.float32)
-        self._sound = True
+
+    def invariants(self) -> None:
+        """Nothing is left to refuse; predicates and rows are made from what was restored."""
+        self._live = len(self._indexed())
+        conjunctions, units = self.store.view(), np.arange(self.store.count, dtype=np.int32)
+        self._predicates.add(conjunctions, units)
+        self._predicates.settle(conjunctions, self.store.attributes, True)
+        self._predicates.drop(conjunctions, units[self._homes()[units] == OUTSIDE])
+        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), self._presence(), True)
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self._predicates.nbytes
 
     def _capacity(self) -> int:
         return self.settings["max_cap"] or self._feedback.capacity(self.settings["capacities"])
@@ -184,7 +206,7 @@ class BETree(Engine):
         self._lay_out()
 
     def _homes(self) -> NDArray[np.int32]:
-        return self.nodes.columns["homes"].view()
+        return self.nodes.homes.view()
 
     def _indexed(self) -> NDArray[np.int32]:
         return np.flatnonzero(self._homes() != OUTSIDE).astype(np.int32)
@@ -202,9 +224,9 @@ class BETree(Engine):
 
     def _build(self, units: NDArray[np.int32]) -> None:
         """All units at once (BE-B)."""
-        feedback = self.nodes.columns["feedback"]
-        self._start()
-        self.nodes.columns["feedback"] = feedback
+        feedback = self.nodes.feedback
+        self.start()
+        self.nodes.feedback = feedback
         self.nodes.fit(self.store.count, self.store.attributes)
         self._live = len(units)
         self._predicates.add(self.store.view(), units)
@@ -247,7 +269,7 @@ class BETree(Engine):
         return self._shares
 
     def rebuild(self) -> None:
-        self._start()
+        self.start()
         if self.settings["batch"]:
             self._build(self.store.live_units())
         else:
@@ -275,7 +297,7 @@ class BETree(Engine):
         self._tune()
         window, feedback = self.settings["window"], self._feedback
         over = 0 < window <= feedback.changes + feedback.window
-        if over or (self._noting and self.nodes.columns["due"].view()[0]):
+        if over or (self._noting and self.nodes.due.view()[0]):
             self._adjust(over)
 
     def _tune(self) -> None:
@@ -329,48 +351,11 @@ class BETree(Engine):
         feedback = self._feedback
         return {"evaluated": feedback.evaluated, "reused": feedback.reused, "discarded": feedback.discarded}
 
-    # ------------------------------------------------------------------ saving
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return self.nodes.arrays()
-
-    def header(self) -> dict[str, Any]:
-        return {
-            "options": self.settings,
-            "max_cap": self._max_cap,
-            "beta": self._beta,
-            "reconsidered": self._reconsidered,
-        }
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        self._start()
-        given = header.get("options")
-        same = isinstance(given, dict) and {**self.options, **given} == self.settings
-        require(same, "the options of the engine are not those of its tree")
-        self._max_cap, self._reconsidered = saved_count(header, "max_cap"), saved_count(header, "reconsidered")
-        self._beta = header.get("beta")
-        require(self._max_cap > 0 and type(self._beta) is float and 0 <= self._beta <= 1, "a setting is out of range")
-        self.nodes.restore(arrays)
-        self._sound = False
-
-    def check(self) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
-        if self._sound:
-            return
-        self.nodes.check(self.store.count, self.store.attributes)
-        self._live = len(self._indexed())
-        conjunctions, units = self.store.view(), np.arange(self.store.count, dtype=np.int32)
-        self._predicates.add(conjunctions, units)
-        self._predicates.settle(conjunctions, self.store.attributes, True)
-        self._predicates.drop(conjunctions, units[self._homes()[units] == OUTSIDE])
-        self.nodes.lay_out(conjunctions, self._predicates.known(), self._form(), self._presence(), True)
-        self._sound = True
+    # ------------------------------------------------------------------ trust
 
     def stats(self) -> dict[str, Any]:
-        self.check()
-        saved = sum(array.nbytes for array in self.arrays().values())
         return {
-            "bytes_index": saved + self.nodes.bytes_rows + self._predicates.nbytes,
+            **super().stats(),
             "bytes_rows": self.nodes.bytes_rows,
             "bytes_predicates": self._predicates.nbytes,
             "max_cap": self._max_cap,
@@ -381,13 +366,8 @@ class BETree(Engine):
             **shape_of(self.nodes),
         }
 
-    # ------------------------------------------------------------------ trust
-
     def audit(self) -> list[str]:
         """The invariance, and that every live unit is in one leaf."""
         self.check()
-        indexed = np.zeros(self.store.count, dtype=np.bool_)
-        indexed[: len(self._homes())] = self._homes() != OUTSIDE
-        wrong = np.flatnonzero(indexed != self.store.alive)
-        problems = [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
+        problems = self.audit_indexed(self._homes() != OUTSIDE)
         return problems + self.nodes.audit(self.store.view(), self.store.attributes)

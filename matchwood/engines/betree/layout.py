@@ -11,7 +11,7 @@ equality is nearly always one block itself."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,26 +120,6 @@ class BucketTree(NamedTuple):
     cluster_notes: NDArray[np.int64]
     partition_notes: NDArray[np.int64]
     due: NDArray[np.int64]
-
-
-TYPES: dict[str, Any] = {
-    "clusters": np.int32,
-    "partitions": np.int32,
-    "keys": np.uint64,
-    "values": np.int32,
-    "homes": np.int32,
-    "after": np.int32,
-    "before": np.int32,
-    "state": np.int64,
-    "queue": np.int32,
-    "unclean": np.int32,
-    "marks": np.int64,
-    "random": np.uint64,
-    "feedback": np.float64,
-    "cluster_notes": np.int64,
-    "partition_notes": np.int64,
-    "due": np.int64,
-}
 
 
 class TreeSettings(NamedTuple):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column, Growable, State, Table, require
 from matchwood.engines.betree._check_kernels import BROKEN, COUNTED, PROBLEMS, SAFE, audit_tree, check_tree
 from matchwood.engines.betree._node_kernels import enter_all, new_cluster
 from matchwood.engines.betree._place_kernels import recount
@@ -37,7 +36,6 @@ from matchwood.engines.betree.layout import (
     QUEUE,
     ROOT,
     STAMP,
-    TYPES,
     UNCLEAN,
     WASTE,
     WHOLE,
@@ -49,11 +47,10 @@ from matchwood.engines.betree.predicates import NumberedPredicates
 from matchwood.engines.shared._record_kernels import SEVERAL, WIDTH
 from matchwood.engines.shared._residual_kernels import MOST_INLINE, OTHER_START, TAIL_START
 from matchwood.engines.shared.store import Conjunctions
-from matchwood.engines.shared.views import read_only, require, require_range, saved
+from matchwood.engines.shared.views import read_only
 
 _SMALLEST = 64
 _STATE = 24
-_SAVED = ("clusters", "partitions", "keys", "values", "homes", "after", "before", "state", "random")
 
 
 class NodeArrays(NamedTuple):
@@ -66,26 +63,58 @@ class NodeArrays(NamedTuple):
     pool: NDArray[np.int32]
 
 
-class BucketNodes:
-    """All nodes of one tree, the units in its leaves, and the rows that matching reads."""
+class BucketNodes(State):
+    """All nodes of one tree, the units in its leaves, and the rows that matching reads.
+
+    What is not saved is made anew: rows from the rest, and the memory of changes, which is empty between them.
+    """
+
+    clusters = Column(np.int32)
+    partitions = Column(np.int32)
+    keys = Column(np.uint64, initial=np.zeros(_SMALLEST), length="values")
+    values = Table(_SMALLEST, below="_most_nodes", low=NONE, empty=NONE)
+    homes = Column(np.int32, longest="units", low=NONE, below="_clusters")
+    after = Column(np.int32, length="homes", low=NONE, below="units")
+    before = Column(np.int32, length="homes", low=NONE, below="units")
+    _state = Column(np.int64, initial=np.zeros(_STATE), length=_STATE)
+    random = Column(np.uint64, length=1)
+    queue = Column(np.int32, saved=False)
+    unclean = Column(np.int32, saved=False)
+    marks = Column(np.int64, saved=False)
+    feedback = Column(np.float64, saved=False)
+    cluster_notes = Column(np.int64, saved=False)
+    partition_notes = Column(np.int64, saved=False)
+    due = Column(np.int64, saved=False)
+    pool = Column(np.int32, saved=False)
 
     def __init__(self, capacity: int, seed: int, noting: bool) -> None:
-        self._noting = noting
-        self.columns = {name: Growable(kind) for name, kind in TYPES.items()}
-        self.columns["state"].resize(_STATE)
-        self.columns["random"].resize(1, seed)
-        self.columns["keys"].resize(_SMALLEST)
-        self.columns["values"].resize(_SMALLEST, NONE)
-        self.pool = Growable(np.int32)
+        self._capacity, self._seed, self._noting = capacity, seed, noting
+        self.start()
+
+    def start(self) -> None:
+        super().start()
+        self.random.resize(1, self._seed)
         state = self.state
         state[FREE_CLUSTER] = state[FREE_PARTITION] = NONE
         self._reserve(2, 1)
         for _ in (ROOT, ALWAYS):
-            new_cluster(self.tree(), NONE, NONE, 31, 0, WHOLE, capacity)
+            new_cluster(self.tree(), NONE, NONE, 31, 0, WHOLE, self._capacity)
+
+    @property
+    def _clusters(self) -> int:
+        return len(self.clusters) // CLUSTER
+
+    @property
+    def _partitions(self) -> int:
+        return len(self.partitions) // PARTITION
+
+    @property
+    def _most_nodes(self) -> int:
+        return max(self._clusters, self._partitions)
 
     @property
     def state(self) -> NDArray[np.int64]:
-        return self.columns["state"].writable()
+        return self._state.writable()
 
     def tree(self) -> BucketTree:
         """The arrays for kernels that change them."""
@@ -93,16 +122,15 @@ class BucketNodes:
 
     def shape(self) -> NodeArrays:
         """The arrays for kernels that match."""
-        clusters, partitions, keys, values = (self.columns[name].view() for name in NodeArrays._fields[:-1])
-        return NodeArrays(clusters, partitions, keys, values, self.pool.view())
+        return self.view_as(NodeArrays)
 
     # ------------------------------------------------------------------ room
 
     def fit(self, units: int, attributes: int) -> None:
         """Room for all units of a store and all attributes."""
-        self.columns["homes"].resize(max(units, len(self.columns["homes"])), OUTSIDE)
-        self.columns["after"].resize(len(self.columns["homes"]), NONE)
-        self.columns["before"].resize(len(self.columns["homes"]), NONE)
+        self.homes.resize(max(units, len(self.homes)), OUTSIDE)
+        self.after.resize(len(self.homes), NONE)
+        self.before.resize(len(self.homes), NONE)
         for name in ("marks", "feedback"):
             self.columns[name].resize(max(attributes, len(self.columns[name])))
 
@@ -126,26 +154,26 @@ class BucketNodes:
             rows = len(self.columns[name]) // wide
             if rows < used + more:
                 self.columns[name].resize(wide * max(used + more, _SMALLEST // 4, rows + rows // 2))
-        rows = len(self.columns["clusters"]) // CLUSTER
-        self.columns["queue"].resize(rows)
-        self.columns["unclean"].resize(rows)
+        rows = len(self.clusters) // CLUSTER
+        self.queue.resize(rows)
+        self.unclean.resize(rows)
         if self._noting:
-            partitions = len(self.columns["partitions"]) // PARTITION
-            self.columns["cluster_notes"].resize(NOTE * rows)
-            self.columns["partition_notes"].resize(NOTE * partitions)
-            self.columns["due"].resize(rows + partitions + 1)
+            partitions = len(self.partitions) // PARTITION
+            self.cluster_notes.resize(NOTE * rows)
+            self.partition_notes.resize(NOTE * partitions)
+            self.due.resize(rows + partitions + 1)
         self._grow_table(int(state[ENTRIES]) + clusters + partitions)
 
     def _grow_table(self, entries: int) -> None:
         """A table is at most half full; one that is made anew a third."""
-        size = len(self.columns["keys"])
+        size = len(self.keys)
         if 2 * entries <= size:
             return
         while size < 3 * entries:
             size *= 2
         keys, values = np.zeros(size, dtype=np.uint64), np.full(size, NONE, dtype=np.int32)
-        enter_all(keys, values, self.columns["keys"].view(), self.columns["values"].view())
-        self.columns["keys"], self.columns["values"] = Growable(np.uint64, keys), Growable(np.int32, values)
+        enter_all(keys, values, self.keys.view(), self.values.view())
+        self.keys, self.values = Growable(np.uint64, keys), Growable(np.int32, values)
 
     # ------------------------------------------------------------------ rows
 
@@ -179,50 +207,35 @@ class BucketNodes:
         """What the rows of all leaves take, with the room that some have for more."""
         return 4 * int(self.state[POOL] - self.state[WASTE])
 
+    @property
+    def nbytes(self) -> int:
+        """What is saved, and the rows."""
+        return self.bytes_rows + sum(array.nbytes for array in self.arrays().values())
+
     # ------------------------------------------------------------------ saving
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What is saved: neither unused room nor the rows, which are written anew from what is."""
-        state = self.columns["state"].view()
-        found = {name: self.columns[name].view() for name in _SAVED}
+        found, state = super().arrays(), self._state.view()
         found["clusters"] = found["clusters"][: CLUSTER * state[CLUSTERS]]
         found["partitions"] = found["partitions"][: PARTITION * state[PARTITIONS]]
         return found
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a saved state, unchecked."""
-        for name in _SAVED:
-            self.columns[name] = Growable(TYPES[name], saved(arrays, name, TYPES[name]))
-        self.pool = Growable(np.int32)
-
-    def check(self, units: int, attributes: int) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
-        column = {name: self.columns[name].view() for name in _SAVED}
-        require(len(column["state"]) == _STATE and len(column["random"]) == 1, "'state' is cut off")
-        clusters, partitions = len(column["clusters"]) // CLUSTER, len(column["partitions"]) // PARTITION
-        whole = len(column["clusters"]) % CLUSTER == 0 and len(column["partitions"]) % PARTITION == 0
+    def invariants(self) -> None:
+        """A restored tree leads nowhere outside, nor round in circles; makes what is not saved but the rows."""
+        clusters, partitions = self._clusters, self._partitions
+        whole = len(self.clusters) == CLUSTER * clusters and len(self.partitions) == PARTITION * partitions
         require(whole and clusters >= 2, "a node is cut off")
-        self._check_table(column["keys"], column["values"], max(clusters, partitions))
-        lengths = {len(column[name]) for name in ("homes", "after", "before")}
-        require(len(lengths) == 1 and max(lengths) <= units, "the arrays of units differ in length")
-        for name, end in (("homes", clusters), ("after", units), ("before", units)):
-            require_range(column[name], NONE, max(1, end), name)
         self._check_state(clusters, partitions)
-        self.fit(units, attributes)
+        self.fit(self.extent("units"), self.extent("attributes"))
         self._reserve(0, 0)
-        self._check_shape(clusters, partitions, attributes)
-
-    def _check_table(self, keys: NDArray[np.uint64], values: NDArray[np.int32], nodes: int) -> None:
-        size = len(keys)
-        require(size == len(values) and size >= _SMALLEST and size & (size - 1) == 0, "the table has an odd size")
-        require_range(values, NONE, nodes, "values")
-        require(2 * int(np.count_nonzero(values != NONE)) <= size, "the table is overfull")
+        self._check_shape(clusters, partitions, self.extent("attributes"))
 
     def _check_state(self, clusters: int, partitions: int) -> None:
         """What the arrays tell is not taken from the state; what was done how often may be anything."""
         state = self.state
         require(state[CLUSTERS] == clusters and state[PARTITIONS] == partitions, "nodes are miscounted")
-        state[ENTRIES] = np.count_nonzero(self.columns["values"].view() != NONE)
+        state[ENTRIES] = np.count_nonzero(self.values.view() != NONE)
         state[[QUEUE, UNCLEAN, STAMP, POOL, WASTE, NEED_CLUSTERS, NEED_PARTITIONS, NEED_PAIRS]] = 0
 
     def _check_shape(self, clusters: int, partitions: int, attributes: int) -> None:
@@ -257,10 +270,10 @@ class BucketNodes:
         if problem != SAFE:
             return [PROBLEMS[problem]]
         counted = np.zeros((COUNTED, partitions), np.int64)
-        self.columns["marks"].writable()[:] = 0
+        self.marks.writable()[:] = 0
         self.state[STAMP] = 0
         cluster, broken = audit_tree(self.tree(), conjunctions, seen, seen_partitions, counted)
-        self.columns["marks"].writable()[:] = 0
+        self.marks.writable()[:] = 0
         return [f"c-node {cluster} {BROKEN[broken]}"] if broken else []
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column, Number, Part, require
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines.base import Engine, Hits
 from matchwood.engines.hem._match_kernels import COUNTERS, UNPROVEN, Ways, match_hem, queue_all
@@ -20,7 +20,7 @@ from matchwood.engines.hem.triangle import squares
 from matchwood.engines.hem.triangles import Triangles
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.store import ConjunctionStore
-from matchwood.engines.shared.views import read_only, read_only_events, require, require_range, saved, saved_count
+from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
 
 MANY_DIMENSIONS = 30
@@ -86,19 +86,37 @@ class HEM(Engine):
     limits: ClassVar[Mapping[str, tuple[int, int]]] = LIMITS
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = CHOICES
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
+    shaped_by_options: ClassVar[str] = "triangles"
     store: ConjunctionStore
+
+    _triangles = Part(
+        lambda engine: Triangles(engine.settings["grid"]),
+        states="states",
+        constraints="_constraints",
+        attributes="store.attributes",
+    )
+    _states = Column(np.int32, longest="store.count", low=INDEXED, below="always")
+    _always = Column(np.int32, below="states")
+    _partial = Number(0)
 
     def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(store, options)
         self._unproven, self._counting = 0, Lock()
-        self._start()
 
-    def _start(self) -> None:
-        self._triangles = Triangles(self.settings["grid"])
-        self._states = Growable(np.int32)
-        self._always = Growable(np.int32)
-        self._indexed, self._partial = 0, 0
-        self._version, self._sound = object(), True
+    def start(self) -> None:
+        super().start()
+        self._indexed, self._partial, self._version = 0, 0, object()
+
+    def invariants(self) -> None:
+        states, always = self._states.view(), self._always.view()
+        listed = np.flatnonzero(states >= 0)
+        require(len(listed) == len(always) and (always[states[listed]] == listed).all(), "units are listed wrongly")
+        self._indexed = int(np.count_nonzero(states == INDEXED))
+
+    @property
+    def _constraints(self) -> int:
+        """Constraints of the units that the engine knows."""
+        return int(self.store.view().offsets[len(self._states)])
 
     # ------------------------------------------------------------------ changes
 
@@ -138,12 +156,8 @@ class HEM(Engine):
     def _build_anew(self) -> None:
         """Triangles without gaps."""
         live = np.flatnonzero(self._states.view() != ABSENT).astype(np.int32)
-        self._start()
+        self.start()
         self.insert(live)
-
-    def rebuild(self) -> None:
-        self._start()
-        self.insert(self.store.live_units())
 
     # ------------------------------------------------------------------ matching
 
@@ -231,49 +245,19 @@ class HEM(Engine):
         units = np.concatenate([view.pool[stretch] for stretch in stretches])
         return TriangleView(tau, units, np.concatenate([view.bounds.reshape(-1, 2)[part] for part in stretches]))
 
-    # ------------------------------------------------------------------ saving
+    # ------------------------------------------------------------------ trust
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {**self._triangles.arrays(), "states": self._states.view(), "always": self._always.view()}
-
-    def header(self) -> dict[str, Any]:
-        return {"options": self.settings, "stride": self._triangles.stride, "partial": self._partial}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        self._start()
-        options = header.get("options")
-        # What was saved before an option was there has its default.
-        same = isinstance(options, dict) and {**self.options, **options} == self.settings
-        require(same, "the options of the engine are not those of its triangles")
-        self._triangles.restore(arrays, saved_count(header, "stride"))
-        self._partial = saved_count(header, "partial")
-        self._states = Growable(np.int32, saved(arrays, "states", np.int32))
-        self._always = Growable(np.int32, saved(arrays, "always", np.int32))
-        self._sound = False
-
-    def check(self) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays."""
-        if self._sound:
-            return
-        conjunctions, states, always = self.store.view(), self._states.view(), self._always.view()
-        require(len(states) <= self.store.count, "'states' does not fit the units")
-        require_range(states, INDEXED, len(always), "states")
-        require_range(always, 0, max(1, len(states)), "always")
-        listed = np.flatnonzero(states >= 0)
-        require(len(listed) == len(always) and (always[states[listed]] == listed).all(), "units are listed wrongly")
-        self._triangles.check(states == INDEXED, int(conjunctions.offsets[len(states)]), self.store.attributes)
-        self._indexed = int(np.count_nonzero(states == INDEXED))
-        self._sound = True
+    @property
+    def always_candidates(self) -> int:
+        return len(self._always)
 
     def stats(self) -> dict[str, Any]:
-        self.check()
+        told = super().stats()
         dimensions = int(np.count_nonzero(self._triangles.totals))
-        told: dict[str, Any] = {
-            "always_candidates": len(self._always),
-            "bytes_index": sum(array.nbytes for array in self.arrays().values()),
+        told |= {
             "dimensions": dimensions,
             "points": self._triangles.points,
-            "squares": len(self._triangles.column("starts")),
+            "squares": len(self._triangles.starts),
             "moved_points": self._triangles.moved,
             "unproven_plans": self._unproven,
         }
@@ -283,13 +267,8 @@ class HEM(Engine):
             )
         return told
 
-    # ------------------------------------------------------------------ trust
-
     def audit(self) -> list[str]:
         """Every live unit is listed, or has each of its points once in the right square, and all counts are right."""
         self.check()
-        known = np.zeros(self.store.count, np.bool_)
-        known[: len(self._states)] = self._states.view() != ABSENT
-        wrong = np.flatnonzero(known != self.store.alive)
-        problems = [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
+        problems = self.audit_indexed(self._states.view() != ABSENT)
         return problems + audit_triangles(self._triangles, self.store, self._states.view(), self._partial)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import places_in
+from matchwood.core import places_in, require
 from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL
 from matchwood.engines.kindex._cluster_kernels import (
     copy_predicates,
@@ -31,7 +31,7 @@ from matchwood.engines.kindex.layout import EMPTY, AccessArrays
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines.shared.bounds import UnitBounds
 from matchwood.engines.shared.store import Conjunctions
-from matchwood.engines.shared.views import read_only, require
+from matchwood.engines.shared.views import read_only
 
 PRESENCE_ROOT = 0.5
 """Of the paper's workload, 1,461 attributes by Zipf, whose events follow a root of 0.4."""

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column
 from matchwood.encoding import EncodedEvents
 from matchwood.engines.base import Engine, Hits, Work
 from matchwood.engines.kindex._match_kernels import LIVE, merge_hits
 from matchwood.engines.kindex.build import shapes_of
 from matchwood.engines.kindex.options import CHOICES, DEFAULTS, PUBLISHED, layout_of
-from matchwood.engines.kindex.run import Run
+from matchwood.engines.kindex.run import FORMS, Run, RunLists, Runs
 from matchwood.engines.kindex.top import PruningCounters, Risen, Search, low_entries, raise_runs, top_of_runs
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.scoring import Ranked, TopQuery
 from matchwood.engines.shared.store import ConjunctionStore
-from matchwood.engines.shared.views import read_only_events, require, saved, saved_count
+from matchwood.engines.shared.views import read_only_events
 from matchwood.engines.shared.workspace import Workspace
 
 STALE = 2
-_FORMS = ("dnf", "cnf")
 
 SMALL = 8192
 """Runs of together so many units are merged at once, by the insertion that makes the last: in some 5 ms."""
@@ -32,8 +31,6 @@ GROWTH = 4
 """A run is merged with one behind it that is not smaller than by this factor, so runs are few and merges are rare."""
 
 MOST_RUNS = 12
-
-Runs: TypeAlias = dict[str, tuple[Run, ...]]
 
 
 class KIndex(Engine):
@@ -61,17 +58,20 @@ class KIndex(Engine):
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
     store: ConjunctionStore
 
+    _states = Column(np.uint8, longest="store.count")
+    _runs = RunLists()
+
     def __init__(self, store: ConjunctionStore, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(store, options)
-        self._layout = layout_of(self.settings)
+        self.layout = layout_of(self.settings)
         self._pruned = PruningCounters()
-        self._start()
 
-    def _start(self) -> None:
-        self._runs: Runs = dict.fromkeys(_FORMS, ())
-        self._risen = Risen()
-        self._states = Growable(np.uint8)
-        self._stale, self._sound = 0, True
+    def start(self) -> None:
+        super().start()
+        self._risen, self._stale = Risen(), 0
+
+    def invariants(self) -> None:
+        self._stale = int(np.count_nonzero(self._states.view() == STALE))
 
     # ------------------------------------------------------------------ changes
 
@@ -96,7 +96,7 @@ class KIndex(Engine):
 
     def _run(self, form: str, units: NDArray[np.int32]) -> Run:
         bounds = None if self.bounds is None else self.bounds.view()
-        return Run.build(self.store, units, form == "cnf", self._layout, bounds)
+        return Run.build(self.store, units, form == "cnf", self.layout, bounds)
 
     def _settled(self, runs: tuple[Run, ...]) -> tuple[Run, ...]:
         """Merge the last runs while they are small and of a similar size."""
@@ -119,7 +119,7 @@ class KIndex(Engine):
         self._stale += len(gone)
 
     def rebuild(self) -> None:
-        self._start()
+        self.start()
         self._states.resize(self.store.count)
         self._states.writable()[self.store.live_units()] = LIVE
         self.adopt(self.merged())
@@ -171,49 +171,26 @@ class KIndex(Engine):
     def weigh(self, units: NDArray[np.int32]) -> None:
         if self.bounds is None:
             return
-        if self._layout.direct:
+        if self.layout.direct:
             self._risen.add(units)
         else:
             raise_runs(self._all(), self.store, self.bounds, units)
 
-    # ------------------------------------------------------------------ saving
+    # ------------------------------------------------------------------ trust
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        named = {"states": self._states.view()}
-        for form, runs in self._runs.items():
-            for place, run in enumerate(runs):
-                named |= {f"{form}{place}.{name}": array for name, array in run.arrays._asdict().items()}
-        return named
+    @property
+    def always_candidates(self) -> int:
+        zeros = self._zeros()
+        return int(np.count_nonzero(self._states.view()[zeros] == LIVE))
 
-    def header(self) -> dict[str, Any]:
-        return {form: len(runs) for form, runs in self._runs.items()}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        self._start()
-        self._states = Growable(np.uint8, saved(arrays, "states", np.uint8))
-        for form in _FORMS:
-            count, asked = range(saved_count(header, form)), (form == "cnf", self._layout)
-            self._runs[form] = tuple(Run.restored(arrays, f"{form}{place}.", *asked) for place in count)
-        self._sound = False
-
-    def check(self) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays."""
-        if self._sound:
-            return
-        require(len(self._states) <= self.store.count, "'states' does not fit the units")
-        bounds = None if self.bounds is None else self.bounds.view()
-        for run in self._all():
-            run.check(self.store, len(self._states), bounds)
-        self._stale = int(np.count_nonzero(self._states.view() == STALE))
-        self._sound = True
+    def _zeros(self) -> NDArray[np.int32]:
+        """The Z list, removed units included."""
+        return np.concatenate([np.empty(0, np.int32), *(run.zeros for run in self._all())])
 
     def stats(self) -> dict[str, Any]:
-        self.check()
-        runs, states = list(self._all()), self._states.view()
-        zeros = np.concatenate([run.zeros for run in runs]) if runs else np.empty(0, np.int32)
+        told, runs = super().stats(), list(self._all())
         return {
-            "always_candidates": int(np.count_nonzero(states[zeros] == LIVE)),
-            "bytes_index": self._states.nbytes + sum(run.nbytes for run in runs),
+            **told,
             "lists": sum(run.lists for run in runs),
             "pruned": self._pruned.as_dict(),
             "postings": sum(run.postings for run in runs),
@@ -221,22 +198,17 @@ class KIndex(Engine):
             "runs": {form: len(each) for form, each in self._runs.items()},
             "stale_units": self._stale,
             "units_by_size": {form: _by_size(each) for form, each in self._runs.items()},
-            "z_list": len(zeros),
+            "z_list": len(self._zeros()),
         }
-
-    # ------------------------------------------------------------------ trust
 
     def audit(self) -> list[str]:
         """Every live unit stands in one run of its form, and each run is what its units would be laid out to."""
         self.check()
-        alive = np.zeros(self.store.count, np.bool_)
-        alive[: len(self._states)] = self._states.view() == LIVE
-        wrong = np.flatnonzero(alive != self.store.alive)
-        problems = [f"unit {wrong[0]} is alive or indexed, but not both ({len(wrong)} such)"] if len(wrong) else []
-        held = [np.concatenate([np.empty(0, np.int32), *(run.arrays.units for run in self._runs[f])]) for f in _FORMS]
+        problems = self.audit_indexed(self._states.view() == LIVE)
+        held = [np.concatenate([np.empty(0, np.int32), *(run.arrays.units for run in self._runs[f])]) for f in FORMS]
         known = np.flatnonzero(self._states.view()).astype(np.int32)
         wanted = self._by_form(known)
-        for form, units in zip(_FORMS, held, strict=True):
+        for form, units in zip(FORMS, held, strict=True):
             if not np.array_equal(np.sort(units), wanted[form]):
                 problems.append(f"{form}: the runs do not hold each of its units once")
         problems += [problem for run in self._all() for problem in run.audit(self.store)]

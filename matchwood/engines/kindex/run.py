@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import Field, State, require, require_offsets, require_range, saved, saved_count
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines.base import Hits
 from matchwood.engines.kindex._build_kernels import decompress
@@ -20,7 +21,7 @@ from matchwood.engines.kindex.options import Layout
 from matchwood.engines.shared.bounds import UnitBounds
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.store import ConjunctionStore
-from matchwood.engines.shared.views import read_only, require, require_offsets, require_range, saved
+from matchwood.engines.shared.views import read_only
 from matchwood.engines.shared.workspace import Workspace
 
 _DTYPES: dict[str, Any] = {
@@ -234,3 +235,47 @@ class Run:
 
 def _most_clauses(store: ConjunctionStore, units: NDArray[np.int32]) -> int:
     return int(shapes_of(store.view(), units).clauses.max(initial=0))
+
+
+FORMS = ("dnf", "cnf")
+Runs: TypeAlias = dict[str, tuple[Run, ...]]
+
+
+class RunLists(Field):
+    """The runs of each form, as a field of the engine's state: run i of `dnf` is saved under the names `dnfi.…`."""
+
+    @overload
+    def __get__(self, state: None, owner: type) -> RunLists: ...
+    @overload
+    def __get__(self, state: State, owner: type) -> Runs: ...
+    def __get__(self, state: State | None, owner: type) -> RunLists | Runs:
+        return self if state is None else state.parts[self.name]
+
+    def __set__(self, state: State, runs: Runs) -> None:
+        state.parts[self.name] = runs
+
+    def start(self, state: State) -> None:
+        state.parts[self.name] = dict.fromkeys(FORMS, ())
+
+    def arrays(self, state: State) -> dict[str, NDArray[Any]]:
+        runs: Runs = state.parts[self.name]
+        named = [(f"{form}{place}", run.arrays) for form in runs for place, run in enumerate(runs[form])]
+        return {f"{prefix}.{name}": array for prefix, own in named for name, array in own._asdict().items()}
+
+    def header(self, state: State) -> dict[str, Any]:
+        return {form: len(runs) for form, runs in state.parts[self.name].items()}
+
+    def restore(self, state: Any, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        for form in FORMS:
+            count, asked = range(saved_count(header, form)), (form == "cnf", state.layout)
+            runs = (Run.restored(arrays, f"{form}{place}.", *asked) for place in count)
+            state.parts[self.name][form] = tuple(runs)
+
+    def check(self, state: Any) -> None:
+        bounds = None if state.bounds is None else state.bounds.view()
+        for runs in state.parts[self.name].values():
+            for run in runs:
+                run.check(state.store, state.extent("states"), bounds)
+
+    def nbytes(self, state: State) -> int:
+        return sum(run.nbytes for runs in state.parts[self.name].values() for run in runs)

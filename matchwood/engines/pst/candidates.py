@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column, Growable, State, Table, require, require_offsets, require_range
 from matchwood.engines.pst._block_write_kernels import check_packs
 from matchwood.engines.pst._candidate_kernels import (
     HEAD,
@@ -33,7 +32,7 @@ from matchwood.engines.pst.blocks import packed, units_in_packs
 from matchwood.engines.shared._posting_kernels import EMPTY, plan_room
 from matchwood.engines.shared.access import SelectivityOrder
 from matchwood.engines.shared.store import Conjunctions
-from matchwood.engines.shared.views import read_only, require, require_range, saved
+from matchwood.engines.shared.views import read_only
 from matchwood.errors import LimitExceeded
 
 _SMALLEST_TABLE = 64
@@ -76,30 +75,10 @@ class CandidateLists(NamedTuple):
     next_levels: NDArray[np.uint32]
 
 
-_TYPES: dict[str, Any] = {
-    "table": np.int32,
-    "combined_table": np.int32,
-    "combined_filter": np.uint64,
-    "keys": np.uint64,
-    "starts": np.int64,
-    "counts": np.int32,
-    "heads": np.int32,
-    "tails": np.int32,
-    "packs": np.int32,
-    "pack_starts": np.int64,
-    "levels": np.uint32,
-    "next_attributes": np.uint64,
-    "next_levels": np.uint32,
-    "capacities": np.int32,
-    "loads": np.int32,
-}
-
-
 _COMBINING = ("combined_table", "combined_filter", "keys", "counts", "next_attributes", "next_levels")
-_FOR_COMBINATIONS = ("combined_table", "combined_filter", "next_attributes", "next_levels", "loads")
 
 
-class Candidates:
+class Candidates(State):
     """Lists by space and by combination of up to `wanted` spaces, one contiguous stretch of heads each.
 
     What comes first, if it is long lists, is packed; what is added later is not, until all is laid out anew.
@@ -113,21 +92,48 @@ class Candidates:
     Unless `side_by_side`, lists hold units alone, of four bytes each.
     """
 
+    table = Table(_SMALLEST_TABLE, below="keys")
+    combined_table = Table(_SMALLEST_TABLE, below="keys", when="combining")
+    combined_filter = Column(
+        np.uint64, initial=np.zeros(_SMALLEST_TABLE // _FILTER_SHARE), length="_filter_words", when="combining"
+    )
+    keys = Column(np.uint64)
+    starts = Column(np.int64, length="keys", most="room")
+    counts = Column(np.int32, length="keys", most="room")
+    heads = Column(np.int32)
+    tails = Column(np.int32)
+    packs = Column(np.int32)
+    pack_starts = Column(np.int64, initial=[0])
+    levels = Column(np.uint32, longest="attributes")
+    next_attributes = Column(np.uint64, length="_led_on", when="combining")
+    next_levels = Column(np.uint32, length="_led_on", when="combining")
+    capacities = Column(np.int32, length="keys")
+    loads = Column(np.int32, length="_led_on", when="combining")
+    _added = Column(np.int32, length="keys", saved=False)
+
     def __init__(self, wanted: int, most: int = 1, dense: int = 0, packed: int = 0, side_by_side: bool = True) -> None:
         self._wanted, self._most, self._dense, self._least = wanted, most, dense, packed
         self._width = HEAD if side_by_side else 1
-        self._columns = {name: Growable(kind) for name, kind in _TYPES.items()}
-        self._columns["table"] = _empty_table(_SMALLEST_TABLE)
-        self._columns["combined_table"] = _empty_table(_SMALLEST_TABLE)
-        self._columns["pack_starts"] = Growable(np.int64, [0])
-        self._columns["combined_filter"] = _empty_filter(_SMALLEST_TABLE)
-        self._added = Growable(np.int32)
+        self.start()
+
+    def start(self) -> None:
+        super().start()
         self._entries = {"table": 0, "combined_table": 0}
         self._total = 0
 
     @property
-    def _saved(self) -> list[str]:
-        return [name for name in _TYPES if self._wanted > 1 or name not in _FOR_COMBINATIONS]
+    def combining(self) -> bool:
+        """Whether there can be combinations: what only they need is saved then."""
+        return self._wanted > 1
+
+    @property
+    def _filter_words(self) -> int:
+        return len(self.combined_table) // _FILTER_SHARE
+
+    @property
+    def _led_on(self) -> int:
+        """Lists that may lead on to a combination."""
+        return self.lists if self.combining else 0
 
     @property
     def wanted(self) -> int:
@@ -141,31 +147,26 @@ class Candidates:
 
     @property
     def lists(self) -> int:
-        return len(self._columns["keys"])
+        return len(self.keys)
 
     @property
     def in_packs(self) -> int:
         """How many of them are packed."""
-        return len(units_in_packs(self._columns["packs"].view(), self._columns["pack_starts"].view())[0])
+        return len(units_in_packs(self.packs.view(), self.pack_starts.view())[0])
 
     @property
     def room(self) -> int:
         """Places for heads: candidates, room to grow, and what moved lists left behind."""
-        return len(self._columns["heads"]) // self._width
+        return len(self.heads) // self._width
 
     @property
     def side_by_side(self) -> bool:
         """Whether candidates lie in their lists with their tests."""
         return self._width == HEAD
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all that is needed to match and to change, what is not saved included."""
-        return self._added.nbytes + sum(column.nbytes for column in self._columns.values())
-
     def view(self) -> CandidateLists:
         """The arrays for kernels."""
-        return CandidateLists(*(self._columns[name].view() for name in CandidateLists._fields))
+        return self.view_as(CandidateLists)
 
     # ------------------------------------------------------------------ changes
 
@@ -187,7 +188,7 @@ class Candidates:
         access: Growable,
     ) -> None:
         """Append units to the lists of their access predicates; those beyond what a unit uses are struck out."""
-        self._columns["levels"].resize(max(attributes, len(self._columns["levels"])))
+        self.levels.resize(max(attributes, len(self.levels)))
         if self._wanted == 1:
             sizes, lists = self._spaces(conjunctions, units, access.view(), 1)
             count_gains(lists, self._added.writable())
@@ -207,8 +208,8 @@ class Candidates:
             room = self._reserve("table", count, int(needed[place]), len(spaces) - used)
             before = count
             place, used, count = assign_spaces(
-                conjunctions, units, access, wanted, blocks, place, used, self._columns["table"].writable(),
-                self._columns["keys"].writable(), count, room, self._columns["levels"].writable(), spaces,
+                conjunctions, units, access, wanted, blocks, place, used, self.table.writable(),
+                self.keys.writable(), count, room, self.levels.writable(), spaces,
             )  # fmt: skip
             self._entries["table"] += count - before
         self._resize(count)
@@ -218,8 +219,8 @@ class Candidates:
         """Count the units of every space that is the best of one, and take as many predicates as lists are long."""
         best = read_only(access.view()[:: self._wanted], np.uint16)
         blocks, spaces = self._spaces(conjunctions, units, best, 1)
-        count_gains(spaces, self._columns["loads"].writable())
-        loads = self._columns["loads"].view()
+        count_gains(spaces, self.loads.writable())
+        loads = self.loads.view()
         strike_out(units, access.writable(), self._wanted, blocks, spaces, loads, self._dense)
 
     def _combinations(
@@ -236,7 +237,7 @@ class Candidates:
             before = int(progress[3])
             room = self._reserve("combined_table", before, least, least + 2 * len(lists))
             self._resize(room)
-            table, filtered, keys, counts, attributes, levels = (self._columns[name].writable() for name in _COMBINING)
+            table, filtered, keys, counts, attributes, levels = (self.columns[name].writable() for name in _COMBINING)
             assign_combinations(
                 units, access.writable(), self._wanted, blocks, spaces, self._dense, self._most, progress, room,
                 table, filtered, keys, counts, self._added.writable(), attributes, levels, sizes, lists,
@@ -250,29 +251,29 @@ class Candidates:
 
         A table may be half full. One that is made anew is a quarter full, so that making it is rare.
         """
-        table, entries = self._columns[name], self._entries[name]
+        table, entries = self.columns[name], self._entries[name]
         if 2 * (entries + least) > len(table):
-            self._columns["keys"].resize(count)
+            self.keys.resize(count)
             size = len(table)
             while size < 4 * (entries + least):
                 size *= 2
-            table = self._columns[name] = _empty_table(size)
-            enter_lists(table.writable(), self._columns["keys"].view(), name == "combined_table")
+            table = self.columns[name] = _empty_table(size)
+            enter_lists(table.writable(), self.keys.view(), name == "combined_table")
             if name == "combined_table":
-                filtered = self._columns["combined_filter"] = _empty_filter(size)
-                filter_lists(filtered.writable(), self._columns["keys"].view())
+                filtered = self.combined_filter = _empty_filter(size)
+                filter_lists(filtered.writable(), self.keys.view())
         room = count + min(most, len(table) // 2 - entries)
-        self._columns["keys"].resize(room)
+        self.keys.resize(room)
         return room
 
     def _resize(self, count: int) -> None:
         for name in ("keys", "starts", "counts", "capacities"):
-            self._columns[name].resize(count)
+            self.columns[name].resize(count)
         self._added.resize(count)
-        self._columns["pack_starts"].resize(count + 1, len(self._columns["packs"]))
+        self.pack_starts.resize(count + 1, len(self.packs))
         if self._wanted > 1:
             for name in ("next_attributes", "next_levels", "loads"):
-                self._columns[name].resize(count)
+                self.columns[name].resize(count)
 
     def _append(
         self,
@@ -293,13 +294,13 @@ class Candidates:
                 conjunctions, units, ranking, access, self._wanted, tests, sizes, lists, self.lists, self._least
             )  # fmt: skip
             _refuse_words(len(packing.packs))
-            self._columns["packs"] = Growable(np.int32, packing.packs)
-            self._columns["pack_starts"] = Growable(np.int64, packing.starts)
+            self.packs = Growable(np.int32, packing.packs)
+            self.pack_starts = Growable(np.int64, packing.starts)
             self._added.writable()[:] -= packing.gains
             sizes, lists = packing.sizes, packing.lists
         heads, touched = self._placed(sizes, lists)
-        starts, counts = self._columns["starts"].view(), self._columns["counts"].view()
-        added, tails = self._added.writable(), self._columns["tails"]
+        starts, counts = self.starts.view(), self.counts.view()
+        added, tails = self._added.writable(), self.tails
         end, needed = len(tails), int((words * np.where(sizes > MOST_COPIES, 1, sizes)).sum())
         _refuse_words(end + needed)
         tails.resize(end + needed)
@@ -312,7 +313,7 @@ class Candidates:
 
     def _append_units(self, units: NDArray[np.int32], sizes: NDArray[np.int64], lists: NDArray[np.int32]) -> None:
         heads, touched = self._placed(sizes, lists)
-        starts, counts = self._columns["starts"].view(), self._columns["counts"].view()
+        starts, counts = self.starts.view(), self.counts.view()
         name_units(units, touched, starts, counts, self._added.writable(), heads)
         self._total += len(lists)
 
@@ -320,52 +321,29 @@ class Candidates:
         self, sizes: NDArray[np.int64], lists: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Heads with a new one for each posting, that has the place of its unit, and the lists that grew, in order."""
-        starts, counts, capacities = (self._columns[name].writable() for name in ("starts", "counts", "capacities"))
+        starts, counts, capacities = (self.columns[name].writable() for name in ("starts", "counts", "capacities"))
         added, used = self._added.writable(), self.room
-        self._columns["heads"].resize(self._width * (used + int(plan_room(lists, counts, capacities, added))))
-        heads = self._columns["heads"].writable()
+        self.heads.resize(self._width * (used + int(plan_room(lists, counts, capacities, added))))
+        heads = self.heads.writable()
         place_heads(sizes, lists, starts, counts, capacities, added, heads, self._width, used)
         touched = np.unique(lists) if len(lists) * 16 < self.lists else np.flatnonzero(added).astype(np.int32)
         return heads, touched[np.argsort(starts[touched], kind="stable")]
 
-    # ------------------------------------------------------------------ saving
+    # ------------------------------------------------------------------ trust
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole state, by name; without what only combinations need, if there cannot be any."""
-        return {name: column.view() for name, column in self._columns.items() if name in self._saved}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a saved state, unchecked."""
-        for name in self._saved:
-            self._columns[name] = Growable(_TYPES[name], saved(arrays, name, _TYPES[name]))
-        self._added = Growable(np.int32, np.zeros(self.lists))
-        self._total = 0
-
-    def check(self, units: int, attributes: int, intervals: int) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
-        view, capacities, lists = self.view(), self._columns["capacities"].view(), self.lists
-        following = lists if self._wanted > 1 else 0
-        lengths = {len(view.starts), len(view.counts), len(capacities), lists}
-        require(len(lengths) == 1, "the arrays of lists differ in length")
-        beside = {len(self._columns[name]) for name in ("next_attributes", "next_levels", "loads")}
-        require(beside == {following}, "masks do not fit the lists")
-        require(len(view.levels) <= attributes, "'levels' does not fit the attributes")
-        for name, table in (("table", view.table), ("combined_table", view.combined_table)):
-            size = len(table)
-            require(size >= _SMALLEST_TABLE and size & (size - 1) == 0, f"{name!r} has an odd size")
-            require_range(table, EMPTY, lists, name)
-            self._entries[name] = size - int(np.count_nonzero(table == EMPTY))
-            require(2 * self._entries[name] <= size, f"{name!r} is overfull")
-        require(len(view.combined_filter) == len(view.combined_table) // _FILTER_SHARE, "the filter has an odd size")
+    def invariants(self) -> None:
+        view, capacities = self.view(), self.capacities.view()
+        units, attributes = self.extent("units"), self.extent("attributes")
+        for name in self._entries:
+            self._entries[name] = int(np.count_nonzero(self.columns[name].view() != EMPTY))
         self._check_keys(view)
         require(len(view.heads) % self._width == 0, "a head is cut off")
-        require_range(view.starts, 0, self.room + 1, "starts")
-        require_range(view.counts, 0, self.room + 1, "counts")
         require(bool((view.counts <= capacities).all()), "a list is longer than its room")
         require(bool((view.starts + capacities <= self.room).all()), "a list reaches out of the heads")
         if self.side_by_side:
             columns = view.heads, view.tails, view.starts, view.counts
-            require(check_candidates(*columns, units, attributes, intervals), "a candidate leads out of the tails")
+            sound = check_candidates(*columns, units, attributes, self.extent("intervals"))
+            require(sound, "a candidate leads out of the tails")
         else:
             require(check_units(view.heads, view.starts, view.counts, units), "a list names a unit that is not there")
         self._check_packs(view, units, attributes)
@@ -373,9 +351,8 @@ class Candidates:
 
     def _check_packs(self, view: CandidateLists, units: int, attributes: int) -> None:
         starts = view.pack_starts
-        require(len(starts) == self.lists + 1 and starts[0] == 0, "'pack_starts' does not fit the lists")
-        require(starts[-1] == len(view.packs), "'pack_starts' does not fit the packs")
-        require(bool((np.diff(starts) >= 0).all()), "'pack_starts' goes backwards")
+        require(len(starts) == self.lists + 1, "'pack_starts' does not fit the lists")
+        require_offsets(starts, len(view.packs), "pack_starts")
         require(check_packs(view.packs, starts, units, attributes), "a pack leads out of its list")
 
     def _check_keys(self, view: CandidateLists) -> None:

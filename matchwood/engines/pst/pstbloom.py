@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import Part
 from matchwood.engines.pst import engine as pst
 from matchwood.engines.pst.candidates import Candidates
 from matchwood.engines.pst.signatures import SignatureArrays, Signatures
-from matchwood.engines.shared._residual_kernels import LIVE
 
 PUBLISHED: Mapping[str, Any] = {"signatures": True, **pst.PUBLISHED}
 
@@ -31,52 +31,39 @@ class PSTBloom(pst.AccessEngine):
     limits: ClassVar[Mapping[str, tuple[float, float]]] = {"signature_bits": (1, 64), **pst.LIMITS}
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
 
+    _signatures = Part(
+        lambda engine: Signatures(engine.settings["signature_bits"]),
+        when="_signing",
+        units="store.count",
+        attributes="store.attributes",
+    )
+
+    @property
+    def _signing(self) -> bool:
+        return bool(self.settings["signatures"])
+
     def _lists(self) -> Candidates:
-        packed = 0 if self.settings["signatures"] else self.settings["packed"]
+        packed = 0 if self._signing else self.settings["packed"]
         return Candidates(self._wanted, packed=packed, side_by_side=self.settings["side_by_side"])
 
-    def _start(self) -> None:
-        super()._start()
-        self._signatures = Signatures(self.settings["signature_bits"])
-
-    def _index(self, units: NDArray[np.int32]) -> None:
-        super()._index(units)
-        if self.settings["signatures"]:
-            everyone = np.flatnonzero(self._states.view() == LIVE).astype(np.int32)
-            self._signatures.enter(
-                self.store.view(), self.store.attributes, units, everyone, self._access.view(), self._wanted
-            )
+    def index(self, units: NDArray[np.int32]) -> None:
+        super().index(units)
+        if self._signing:
+            columns = self.live_units(), self._access.view()
+            self._signatures.enter(self.store.view(), self.store.attributes, units, *columns, self._wanted)
 
     def _signature_arrays(self) -> SignatureArrays:
         return self._signatures.view()
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        own = self._signatures.arrays() if self.settings["signatures"] else {}
-        return {**super().arrays(), **own}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        super().restore(arrays, header)
-        if self.settings["signatures"]:
-            self._signatures.restore(arrays)
-
-    def check(self) -> None:
-        if not self._sound and self.settings["signatures"]:
-            self._signatures.check(self.store.count, self.store.attributes)
-        super().check()
-
     def stats(self) -> dict[str, Any]:
-        bytes_signatures = sum(array.nbytes for array in self._signatures.arrays().values())
-        own = super().stats()
         return {
-            **own,
-            "bytes_index": own["bytes_index"] + bytes_signatures,
-            "bytes_signatures": bytes_signatures,
+            **super().stats(),
+            "bytes_signatures": self._signatures.nbytes,
             "signature_false_positives": round(self._signatures.false_positives(self.store.count), 4),
         }
 
-    def audit(self) -> list[str]:
-        problems = super().audit()
-        if not self.settings["signatures"]:
+    def audit_lists(self, units: NDArray[np.int32]) -> list[str]:
+        problems = super().audit_lists(units)
+        if not self._signing:
             return problems
-        units = np.flatnonzero(self._states.view() == LIVE).astype(np.int32)
         return problems + self._signatures.audit(self.store.view(), units, self._access.view(), self._wanted)

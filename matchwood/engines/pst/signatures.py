@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column, Growable, State, require
 from matchwood.engines.pst._signature_kernels import BUCKETS, count_false, count_loads, count_missing, enter_units
 from matchwood.engines.shared.store import Conjunctions
-from matchwood.engines.shared.views import read_only, require, require_range, saved
+from matchwood.engines.shared.views import read_only
 
 _WORD_BITS = 64
 _SLACK = 2
@@ -33,17 +32,24 @@ class SignatureArrays(NamedTuple):
     words: NDArray[np.uint64]
 
 
-class Signatures:
+class Signatures(State):
     """Filters with at least `bits` bits for every unit in them; all filters of an attribute have the same size.
 
     Nothing is taken out: what removed units leave behind goes when the engine builds itself anew.
     """
 
+    _loads = Column(np.int64, name="signature_loads", length="_filters", most="units")
+    _bases = Column(np.int64, name="signature_bases", length="signature_sizes")
+    _sizes = Column(np.int64, name="signature_sizes", longest="attributes")
+    _words = Column(np.uint64, name="signature_words")
+
     def __init__(self, bits: int = 0) -> None:
         self._bits = bits
-        self._loads = Growable(np.int64)
-        self._bases, self._sizes = Growable(np.int64), Growable(np.int64)
-        self._words = Growable(np.uint64)
+        self.start()
+
+    @property
+    def _filters(self) -> int:
+        return BUCKETS * len(self._sizes)
 
     def view(self) -> SignatureArrays:
         """The arrays for kernels."""
@@ -77,31 +83,12 @@ class Signatures:
         self._bases = Growable(np.int64, ends - BUCKETS * sizes)
         self._words = Growable(np.uint64, np.zeros(int(ends[-1]) if len(ends) else 0, dtype=np.uint64))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole state, by name."""
-        return {
-            "signature_loads": self._loads.view(),
-            "signature_bases": self._bases.view(),
-            "signature_sizes": self._sizes.view(),
-            "signature_words": self._words.view(),
-        }
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a saved state, unchecked."""
-        self._loads = Growable(np.int64, saved(arrays, "signature_loads", np.int64))
-        self._bases = Growable(np.int64, saved(arrays, "signature_bases", np.int64))
-        self._sizes = Growable(np.int64, saved(arrays, "signature_sizes", np.int64))
-        self._words = Growable(np.uint64, saved(arrays, "signature_words", np.uint64))
-
-    def check(self, units: int, attributes: int) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays."""
+    def invariants(self) -> None:
         bases, sizes, words = self.view()
-        require(len(bases) == len(sizes) and len(self._loads) == BUCKETS * len(sizes), "signatures differ in length")
-        require(len(sizes) <= attributes, "signatures do not fit the attributes")
         sound = (sizes >= 0) & (sizes <= len(words)) & (sizes & (sizes - 1) == 0) & (bases >= 0)
         require(bool((sound & (bases <= len(words) - BUCKETS * sizes)).all()), "a signature reaches out of the words")
-        require_range(self._loads.view(), 0, units + 1, "signature_loads")
         # Tails may name any attribute; those without filters hold nobody.
+        attributes = self.extent("attributes")
         self._bases.resize(attributes)
         self._sizes.resize(attributes)
         self._loads.resize(BUCKETS * attributes)

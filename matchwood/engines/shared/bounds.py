@@ -12,14 +12,12 @@ differ by a few units of the last place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
-from matchwood.engines.shared.views import require, require_offsets, saved
+from matchwood.core import Column, Growable, State, require, require_offsets
 
 SLACK = 1 + 2.0**-40
 """A bound times this is one in spite of rounding, for rules of fewer than a thousand predicates or so."""
@@ -38,7 +36,7 @@ class UnitBounds(NamedTuple):
     elsewhere: NDArray[np.float64]
 
 
-class BoundTable:
+class BoundTable(State):
     """The bounds of all units of a store; they only rise, so that a unit keeps those of rules that are gone.
 
     >>> table = BoundTable()
@@ -49,10 +47,14 @@ class BoundTable:
     ([0], [2.0, 3.0])
     """
 
+    _offsets = Column(np.int64, initial=[0])
+    _pieces = Column(np.float64)
+    _constants = Column(np.float64)
+    _elsewhere = Column(np.float64, length="constants")
+
     def __init__(self, store: Any = None) -> None:
-        self._store, self._sound = store, True
-        self._offsets, self._pieces = Growable(np.int64, [0]), Growable(np.float64)
-        self._constants, self._elsewhere = Growable(np.float64), Growable(np.float64)
+        self._store = store
+        self.start()
 
     @property
     def count(self) -> int:
@@ -61,7 +63,7 @@ class BoundTable:
     def view(self) -> UnitBounds:
         """The arrays for kernels; a restored state is checked before it is handed out for the first time."""
         self.check()
-        return UnitBounds(self._offsets.view(), self._pieces.view(), self._constants.view(), self._elsewhere.view())
+        return self.view_as(UnitBounds)
 
     def raise_to(self, units: NDArray[np.int32], bounds: UnitBounds) -> NDArray[np.int32]:
         """Let each unit named have at least these bounds; returns those that rose, new ones included.
@@ -101,35 +103,17 @@ class BoundTable:
         self._constants = Growable(np.float64, old.constants[kept])
         self._elsewhere = Growable(np.float64, old.elsewhere[kept])
 
-    # ------------------------------------------------------------------ state
+    # ------------------------------------------------------------------ trust
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole state, by name."""
-        return self.view()._asdict()
-
-    def header(self) -> dict[str, Any]:
-        """Nothing beyond the arrays."""
-        return {}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        """Take over a saved state; see `check`."""
-        self._offsets = Growable(np.int64, saved(arrays, "offsets", np.int64))
-        for name in ("pieces", "constants", "elsewhere"):
-            setattr(self, f"_{name}", Growable(np.float64, saved(arrays, name, np.float64)))
-        self._sound = False
-
-    def check(self) -> None:
-        """Refuse a restored state that does not have a bound for each interval of each unit of the store."""
-        if self._sound:
-            return
+    def invariants(self) -> None:
+        """There is a bound for each interval of each unit of the store."""
         encoded = self._store.encoded(np.arange(self._store.count, dtype=np.int32))
         intervals = np.diff(encoded.pieces[encoded.offsets])
         require_offsets(self._offsets.view(), len(self._pieces), "offsets of bounds")
-        fits = len(self._constants) == len(self._elsewhere) == len(intervals) == len(self._offsets) - 1
+        fits = len(self._constants) == len(intervals) == len(self._offsets) - 1
         require(fits and (np.diff(self._offsets.view()) == intervals).all(), "bounds are not those of the units")
         for column in (self._pieces, self._constants, self._elsewhere):
             require(bool((column.view() >= 0).all()), "a bound is negative")
-        self._sound = True
 
     def audit(self) -> list[str]:
         """Every broken invariant in words."""

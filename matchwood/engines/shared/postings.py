@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column, Growable, State, Table, require, require_range
 from matchwood.encoding import LEVELS
 from matchwood.engines.shared._posting_kernels import (
     EMPTY,
@@ -20,7 +19,7 @@ from matchwood.engines.shared._posting_kernels import (
     write_keys,
 )
 from matchwood.engines.shared.store import Conjunctions
-from matchwood.engines.shared.views import read_only, require, require_range, saved
+from matchwood.engines.shared.views import read_only
 
 _SMALLEST_TABLE = 64
 
@@ -43,7 +42,7 @@ class PostingLists(NamedTuple):
     levels: NDArray[np.uint32]
 
 
-class Postings:
+class Postings(State):
     """Lists of units by (attribute, level, block), one contiguous stretch each.
 
     A list that outgrows its room moves to the end of the pool and gets twice as much, so appending costs the same
@@ -52,16 +51,28 @@ class Postings:
     builds them anew when too much of them is stale.
     """
 
+    _table = Table(_SMALLEST_TABLE, below="keys")
+    _keys = Column(np.uint64)
+    _starts = Column(np.int64, length="keys", most="pool")
+    _counts = Column(np.int32, length="keys", most="pool")
+    _pool = Column(np.int32, below="units")
+    _levels = Column(np.uint32, longest="attributes")
+    _capacities = Column(np.int32, length="keys")
+    _added = Column(np.int32, length="keys", saved=False)
+
     def __init__(self) -> None:
-        self._table = Growable(np.int32, np.full(_SMALLEST_TABLE, EMPTY))
-        self._keys = Growable(np.uint64)
-        self._starts = Growable(np.int64)
-        self._counts = Growable(np.int32)
-        self._capacities = Growable(np.int32)
-        self._pool = Growable(np.int32)
-        self._levels = Growable(np.uint32)
-        self._added = Growable(np.int32)
+        self.start()
+
+    def start(self) -> None:
+        super().start()
         self._total = 0
+
+    def invariants(self) -> None:
+        view, capacities = self.view(), self._capacities.view()
+        require(bool((view.counts <= capacities).all()), "a list is longer than its room")
+        require(bool((view.starts + capacities <= len(view.pool)).all()), "a list reaches out of the pool")
+        require_range(view.keys >> np.uint64(32), 0, max(1, len(view.levels)), "keys")
+        self._total = int(view.counts.sum(dtype=np.int64))
 
     @property
     def total(self) -> int:
@@ -77,15 +88,9 @@ class Postings:
         """Places in the pool: postings, room to grow, and what moved lists left behind."""
         return len(self._pool)
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all that is needed to match and to change, what is not saved included."""
-        return self._added.nbytes + sum(array.nbytes for array in self.arrays().values())
-
     def view(self) -> PostingLists:
         """The arrays for kernels."""
-        columns = (self._table, self._keys, self._starts, self._counts, self._pool, self._levels)
-        return PostingLists(*(column.view() for column in columns))
+        return self.view_as(PostingLists)
 
     # ------------------------------------------------------------------ changes
 
@@ -150,41 +155,6 @@ class Postings:
         table = np.full(size, EMPTY, dtype=np.int32)
         enter_keys(table, self._keys.view())
         self._table = Growable(np.int32, table)
-
-    # ------------------------------------------------------------------ saving
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole state, by name."""
-        return {**self.view()._asdict(), "capacities": self._capacities.view()}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over a saved state, unchecked."""
-        self._table = Growable(np.int32, saved(arrays, "table", np.int32))
-        self._keys = Growable(np.uint64, saved(arrays, "keys", np.uint64))
-        self._starts = Growable(np.int64, saved(arrays, "starts", np.int64))
-        self._counts = Growable(np.int32, saved(arrays, "counts", np.int32))
-        self._capacities = Growable(np.int32, saved(arrays, "capacities", np.int32))
-        self._pool = Growable(np.int32, saved(arrays, "pool", np.int32))
-        self._levels = Growable(np.uint32, saved(arrays, "levels", np.uint32))
-        self._added = Growable(np.int32, np.zeros(len(self._keys)))
-        self._total = 0
-
-    def check(self, units: int) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
-        view, capacities = self.view(), self._capacities.view()
-        lists, size = self.lists, len(view.table)
-        lengths = {len(view.starts), len(view.counts), len(capacities), lists}
-        require(len(lengths) == 1, "the arrays of lists differ in length")
-        require(size >= _SMALLEST_TABLE and size & (size - 1) == 0, "'table' has an odd size")
-        require_range(view.table, EMPTY, lists, "table")
-        require(2 * int(np.count_nonzero(view.table == EMPTY)) >= size, "'table' is overfull")
-        require_range(view.starts, 0, len(view.pool) + 1, "starts")
-        require_range(view.counts, 0, len(view.pool) + 1, "counts")
-        require(bool((view.counts <= capacities).all()), "a list is longer than its room")
-        require(bool((view.starts + capacities <= len(view.pool)).all()), "a list reaches out of the pool")
-        require_range(view.keys >> np.uint64(32), 0, max(1, len(view.levels)), "keys")
-        require_range(view.pool, 0, max(1, units), "pool")
-        self._total = int(view.counts.sum(dtype=np.int64))
 
     # ------------------------------------------------------------------ trust
 

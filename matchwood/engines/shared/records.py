@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, require, require_offsets, require_range
 from matchwood.encoding import EncodedConjunctions
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, FLAG_BITS, SEVERAL, WIDTH, relabel_records
 from matchwood.engines.shared._store_kernels import count_pieces, unpack_all
-from matchwood.engines.shared.views import read_only, require, require_offsets, require_range
+from matchwood.engines.shared.views import read_only
 from matchwood.errors import InvalidArgument
 
 

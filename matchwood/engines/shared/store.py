@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Column, Growable, Number, Table, require
 from matchwood.encoding import EncodedConjunctions
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH
 from matchwood.engines.shared._store_kernels import EMPTY, TOMBSTONE, add_all, bury_all, enter_all, find_all, rehash
 from matchwood.engines.shared.records import attribute_count, check_records, relabel, renumber, side_intervals, unpacked
 from matchwood.engines.shared.units import UnitTable
-from matchwood.engines.shared.views import read_only, read_only_conjunctions, require, require_range, saved, saved_count
+from matchwood.engines.shared.views import read_only, read_only_conjunctions
 
 _SMALLEST_TABLE = 16
 
@@ -48,20 +47,31 @@ class ConjunctionStore(UnitTable):
     With `clauses` a unit may be a conjunction of clauses; engines that know plain ones only are not given such a store.
     """
 
-    def __init__(self, clauses: bool = False) -> None:
-        super().__init__()
-        self.clauses = clauses
-        self._start()
+    _offsets = Column(np.int64, initial=[0], length="_ends")
+    _records = Column(np.int32)
+    _intervals = Column(np.int32)
+    _hashes = Column(np.uint64, length="uses")
+    _table = Table(_SMALLEST_TABLE, below="count", low=TOMBSTONE)
+    _tombstones = Number(0)
+    _attributes = Number(0)
 
-    def _start(self) -> None:
-        self._offsets = Growable(np.int64, [0])
-        self._records = Growable(np.int32)
-        self._intervals = Growable(np.int32)
-        self._hashes = Growable(np.uint64)
-        self._table = Growable(np.int32, np.full(_SMALLEST_TABLE, EMPTY))
-        self._tombstones = 0
-        self._attributes = 0
-        self._sound = True
+    def __init__(self, clauses: bool = False) -> None:
+        self.clauses = clauses
+        self.start()
+
+    def start(self) -> None:
+        super().start()
+        self._tombstones = self._attributes = 0
+
+    def invariants(self) -> None:
+        super().invariants()
+        check_records(*self.view_as(Conjunctions), self._attributes, self.clauses)
+        found = int(np.count_nonzero(self._table.view() == TOMBSTONE))
+        require(self._tombstones == found, "tombstones are miscounted")
+
+    @property
+    def _ends(self) -> int:
+        return self.count + 1
 
     # ------------------------------------------------------------------ reading
 
@@ -83,7 +93,7 @@ class ConjunctionStore(UnitTable):
     def view(self) -> Conjunctions:
         """The arrays for kernels; a restored state is checked before it is handed out for the first time."""
         self.check()
-        return Conjunctions(self._offsets.view(), self._records.view(), self._intervals.view())
+        return self.view_as(Conjunctions)
 
     def encoded(self, units: NDArray[np.int32]) -> EncodedConjunctions:
         """The conjunctions of these units, as they were added; also of dead ones, until `compact`."""
@@ -174,8 +184,7 @@ class ConjunctionStore(UnitTable):
         """Give back the room of dead units; returns the new number of each old one, -1 for the dead."""
         remap, uses = self._compacted(), self.uses[self.alive]
         contents = self.encoded(self.live_units())
-        super().__init__()
-        self._start()
+        self.start()
         self.add(contents)
         self._uses.writable()[:] = uses
         return remap
@@ -184,53 +193,8 @@ class ConjunctionStore(UnitTable):
         """A store with the same units that shares nothing with this one: for whoever builds while this one changes."""
         copied = ConjunctionStore(self.clauses)
         copied.restore({name: array.copy() for name, array in self.arrays().items()}, self.header())
-        copied._sound = self._sound
+        copied.sound = self.sound
         return copied
-
-    # ------------------------------------------------------------------ saving
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The whole state, by name."""
-        return {
-            "offsets": self._offsets.view(),
-            "records": self._records.view(),
-            "intervals": self._intervals.view(),
-            "hashes": self._hashes.view(),
-            "uses": self._uses.view(),
-            "alive": self._alive.view(),
-            "table": self._table.view(),
-        }
-
-    def header(self) -> dict[str, Any]:
-        """What is small and not an array."""
-        return {"live": self._live, "tombstones": self._tombstones, "attributes": self._attributes}
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-        """Take over a saved state; what it says is checked before a kernel first reads it."""
-        uses, alive = saved(arrays, "uses", np.int32), saved(arrays, "alive", np.bool_)
-        super().__init__(uses, alive, saved_count(header, "live"))
-        self._offsets = Growable(np.int64, saved(arrays, "offsets", np.int64))
-        self._records = Growable(np.int32, saved(arrays, "records", np.int32))
-        self._intervals = Growable(np.int32, saved(arrays, "intervals", np.int32))
-        self._hashes = Growable(np.uint64, saved(arrays, "hashes", np.uint64))
-        self._table = Growable(np.int32, saved(arrays, "table", np.int32))
-        self._tombstones = saved_count(header, "tombstones")
-        self._attributes = saved_count(header, "attributes")
-        self._sound = False
-
-    def check(self) -> None:
-        """Refuse a restored state that could lead a kernel out of its arrays, or round in circles."""
-        if self._sound:
-            return
-        self._check_units(len(self._offsets) - 1, len(self._hashes))
-        records = (self._offsets.view(), self._records.view(), self._intervals.view())
-        check_records(*records, self._attributes, self.clauses)
-        table = self._table.view()
-        require(len(table) >= _SMALLEST_TABLE and len(table) & (len(table) - 1) == 0, "'table' has an odd size")
-        require_range(table, TOMBSTONE, self.count, "table")
-        require(2 * int(np.count_nonzero(table == EMPTY)) >= len(table), "'table' is overfull")
-        require(self._tombstones == int(np.count_nonzero(table == TOMBSTONE)), "tombstones are miscounted")
-        self._sound = True
 
     # ------------------------------------------------------------------ trust
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
-from matchwood.engines.shared.views import require
+from matchwood.core import Column, Number, State, require
 from matchwood.errors import InvalidArgument
 
 
-class UnitTable:
+class UnitTable(State):
     """Units numbered from 0 on, each with the number of its uses; a number is not given again before `compact`.
 
     A unit whose uses fall to none stays alive, and readable, until it is freed.
     """
 
-    def __init__(self, uses: Any = None, alive: Any = None, live: int = 0) -> None:
-        self._uses = Growable(np.int32, uses)
-        self._alive = Growable(np.bool_, alive)
-        self._live = live
+    _uses = Column(np.int32)
+    _alive = Column(np.bool_, length="uses")
+    _live = Number(0)
+
+    def start(self) -> None:
+        super().start()
+        self._live = 0
+
+    def invariants(self) -> None:
+        require(self._live == int(np.count_nonzero(self.alive)), "live units are miscounted")
 
     @property
     def count(self) -> int:
@@ -73,11 +76,6 @@ class UnitTable:
         """The numbers that units will have once the dead ones are gone; -1 for those."""
         remap = np.cumsum(self.alive, dtype=np.int32) - np.int32(1)
         return np.where(self.alive, remap, np.int32(-1))
-
-    def _check_units(self, *lengths: int) -> None:
-        """Refuse a restored table that does not fit the arrays beside it."""
-        require(all(length == self.count for length in (len(self._alive), *lengths)), "arrays differ in length")
-        require(self._live == int(np.count_nonzero(self.alive)), "live units are miscounted")
 
     def _audit_units(self) -> list[str]:
         problems = []
