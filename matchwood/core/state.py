@@ -14,7 +14,15 @@ def arrays_of(rooms: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
 
 
 def headers_of(rooms: Mapping[str, Any]) -> dict[str, Any]:
-    return {room: state.header() for room, state in rooms.items()}
+    """The headers of all rooms; that of `a.b` lies under `b` in what lies under `a`."""
+    found: dict[str, Any] = {}
+    for room, state in rooms.items():
+        *above, name = room.split(".")
+        inner = found
+        for each in above:
+            inner = inner.setdefault(each, {})
+        inner[name] = state.header()
+    return found
 
 
 def restore_rooms(rooms: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
@@ -22,4 +30,7 @@ def restore_rooms(rooms: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], 
     for room, state in rooms.items():
         prefix = f"{room}."
         own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-        state.restore(own, header[room])
+        found: Any = header
+        for each in room.split("."):
+            found = found[each]
+        state.restore(own, found)

@@ -167,7 +167,7 @@ class Structure(ABC):
 
         An engine that `ranks` answers by itself, and scores no more than it must.
         """
-        return contest.judge(self.match(events, first, workspace), self.takes, workspace)
+        return contest.judge(self.match(events, first, workspace), workspace)
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
