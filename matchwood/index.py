@@ -334,7 +334,7 @@ class Index(MutableMapping[Any, str]):
         A tree of more than `limit` nodes is an error: nobody could read it. A triangle is that of one `attribute`, by
         default the one that most rules constrain, with what an `event` excludes; more points than `limit` are shades.
         """
-        engine = getattr(self._matcher, "over", None)
+        engine = getattr(self._matcher, "engine", None)
         if self.engine != TRIANGLES and not isinstance(engine, BETree):
             return atree_drawing(self.nodes(), format or FORMATS[0], limit)
         with self._unchanged():

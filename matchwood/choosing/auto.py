@@ -1,17 +1,16 @@
 """`engine="auto"`: a compiled matcher that takes another engine over its conjunctions when that should be faster.
 
 From the rules alone, whenever they have doubled or are laid out anew anyway; and from the events, by trials beside
-(`trials.py`). Its store is one that every engine over conjunctions can take: rules that have too many of them go to
-the fall-back, as clauses where those are few. It keeps no bounds for ranking.
+(`trials.py`). Rules that have too many conjunctions go to the parts beside, as clauses where those are few. It keeps no
+bounds for ranking.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.choosing.choice import EngineChoice
@@ -19,12 +18,22 @@ from matchwood.choosing.clock import MatchingClock
 from matchwood.choosing.features import features_of
 from matchwood.choosing.model import shipped
 from matchwood.choosing.trial import Trial, match_all
-from matchwood.encoding import EncodedConjunctions, EncodedEvents, Encoder
-from matchwood.engines import Engine, Structure, Work, Workspace, engine_class, engine_names
+from matchwood.encoding import EncodedEvents, Encoder
+from matchwood.engines import (
+    ATree,
+    ConjunctionStore,
+    Engine,
+    KIndex,
+    Structure,
+    Work,
+    Workspace,
+    engine_class,
+    engine_names,
+)
 from matchwood.errors import InvalidArgument
 from matchwood.language import Expression
-from matchwood.logic import Bind, Form, clauses_of_form, dnf_of
-from matchwood.matching import EngineMatcher, Fallback, Normal, PreparedRule, SampleHistory
+from matchwood.logic import Bind, Clauses, Form, clauses_of_form, dnf_of
+from matchwood.matching import BesidePart, EngineMatcher, Group, Normal, Part, SampleHistory, StorePart, TreePart
 from matchwood.rules import RuleTable
 
 AUTO = "auto"
@@ -62,8 +71,6 @@ class AutoMatcher(EngineMatcher):
         able = [name for name in engines_for(options) if engine_class(name).takes == "conjunctions"]
         super().__init__(FIRST_ENGINE if FIRST_ENGINE in able else able[0], encoder, table, options, dnf_limit)
         self.setting, self._options = AUTO, dict(options)
-        self.fallback = Fallback(encoder.history)
-        self.forms = cast(Any, self.fallback)
         model = shipped()
         self.choice = EngineChoice(self.name, model, [name for name in able if name in model.engines])
         self.clock, self.trying = MatchingClock(), threading.Lock()
@@ -72,51 +79,59 @@ class AutoMatcher(EngineMatcher):
         self._epoch = self._looked_at = 0
         """`_epoch` grows when units, attributes or labels get other numbers: no trial from before can be taken over."""
 
-    # --------------------------------------------------------------- fall-back
+    # ------------------------------------------------------------------- parts
+
+    def _made_parts(self, chosen: type[Structure], options: Mapping[str, Any]) -> tuple[Part, ...]:
+        """A store that every engine over conjunctions can take; `kindex` over clauses; an A-Tree.
+
+        A rule in CNF of a dozen clauses is one unit of `kindex`, which looks at it when one of its clauses holds, where
+        its conjunctions would be thousands; the A-Tree evaluates the clauses that it shares with others.
+        """
+        self.table.tell_clauses_apart()
+        made: Any = chosen
+        conjunctions = StorePart("conjunctions", made(ConjunctionStore(), options), (list,), ("conjunctions", "engine"))
+        kindex = KIndex(ConjunctionStore(clauses=True))
+        clauses = BesidePart("clauses", kindex, (Clauses,), ("forms.store", "forms.clauses"))
+        return conjunctions, clauses, TreePart(ATree(), "forms.tree")
+
+    @property
+    def _conjunctions(self) -> ConjunctionStore:
+        """The store of the first part."""
+        store: ConjunctionStore = self.parts[0].store
+        return store
 
     def normal(self, expression: Expression, bind: Bind | None = None) -> Normal:
         found = dnf_of(expression, bind or self.encoder.bind, self.dnf_limit)
         return clauses_of_form(found, self.dnf_limit) if isinstance(found, Form) else found
 
-    def _store_clauses(
-        self, rows: NDArray[np.int32], encoded: EncodedConjunctions, prepared: Sequence[PreparedRule]
-    ) -> None:
-        self._apply_relabelling()
-        added = self.fallback.add_clauses(encoded)
-        if added.repeated is not None:
-            self.encoder.release(added.repeated)
-        self.table.link(rows, added.units, "forms")
-
-    def _drop_forms(self, forms: NDArray[np.int32]) -> None:
-        for released in self.fallback.free(self.fallback.drop(forms)):
-            self.encoder.release(released)
-
     # ---------------------------------------------------------------- by rules
 
-    def _index_units(self, units: NDArray[np.int32]) -> None:
-        if self.conjunctions.live >= max(LEAST_UNITS, GROWN * self._looked_at):
+    def _index(self, part: Part, added: Any, group: Group, encoded: Any) -> None:
+        grown = part is self.parts[0] and len(added.new_units)
+        if grown and self._conjunctions.live >= max(LEAST_UNITS, GROWN * self._looked_at):
             wanted = self._best_by_rules()
             if wanted != self.name:
                 self.adopt(self._built(wanted))
                 return
-        super()._index_units(units)
+        super()._index(part, added, group, encoded)
 
     def rebuild(self) -> None:
         self._epoch += 1
-        if self.conjunctions.live >= LEAST_UNITS:
+        if self._conjunctions.live >= LEAST_UNITS:
             wanted = self._best_by_rules()
             if wanted != self.name:
                 self.sample.clear()
                 self.adopt(self._built(wanted))
-                self.forms.rebuild()
+                for part in self.parts[1:]:
+                    part.engine.rebuild()
                 return
         super().rebuild()
 
     def _best_by_rules(self) -> str:
-        self._looked_at = self.conjunctions.live
+        self._looked_at = self._conjunctions.live
         self.clock.begin_anew()
         history = self.encoder.history if self.encoder.history.events else None
-        wanted = self.choice.best_by_rules(features_of(self.conjunctions, history))
+        wanted = self.choice.best_by_rules(features_of(self._conjunctions, history))
         if wanted == self.name:
             self.choice.keep_by_rules()
         else:
@@ -124,8 +139,8 @@ class AutoMatcher(EngineMatcher):
         return wanted
 
     def _built(self, name: str) -> Engine:
-        engine: Engine = engine_class(name)(self.conjunctions, self._options)
-        engine.history, engine.values = self.encoder.history, self.encoder.vocabulary
+        engine: Engine = engine_class(name)(self._conjunctions, self._options)
+        self._introduce(engine)
         engine.rebuild()
         return engine
 
@@ -133,21 +148,22 @@ class AutoMatcher(EngineMatcher):
         if not isinstance(built, Engine):
             super().adopt(built)
             return
-        built.history, built.values = self.encoder.history, self.encoder.vocabulary
-        self.over = self.engine = built
+        self._introduce(built)
+        self.parts[0].engine = built
         self.name, self._warm = built.name, False
 
     # --------------------------------------------------------------- by events
 
-    def note(self, engine: Structure, events: int, work: Work, seconds: float, scored: int = 0) -> None:
-        super().note(engine, events, work, seconds, scored)
-        if engine is self.over and self._warm:
+    def note(self, part: Part, events: int, work: Work, seconds: float, scored: int = 0) -> None:
+        super().note(part, events, work, seconds, scored)
+        first = part is self.parts[0]
+        if first and self._warm:
             self.clock.fold(events, work, seconds)
-        self._warm |= engine is self.over
+        self._warm |= first
 
     @property
     def reconsider_due(self) -> bool:
-        return (self.clock.due or self.watch.due) and self.conjunctions.live >= LEAST_UNITS
+        return (self.clock.due or self.watch.due) and self._conjunctions.live >= LEAST_UNITS
 
     def reconsider(self) -> None:
         """Lay the present engine out anew at once; trials do the same beside."""
@@ -161,14 +177,14 @@ class AutoMatcher(EngineMatcher):
         if sample.count < LEAST_SAMPLE:
             self.clock.look_at(self.clock.seconds)
             return None
-        plan = self.choice.plan(features_of(self.conjunctions, SampleHistory(sample), self.clock.hits()), again)
+        plan = self.choice.plan(features_of(self._conjunctions, SampleHistory(sample), self.clock.hits()), again)
         if plan is None:
             self.clock.look_later()
             return None
         if self.clock.seconds < plan.worth_it_at:
             self.clock.look_at(plan.worth_it_at)
             return None
-        return Trial(self.conjunctions.copy(), sample, plan.names, self._options, self._epoch)
+        return Trial(self._conjunctions.copy(), sample, plan.names, self._options, self._epoch)
 
     def match_now(self, trial: Trial, reading: Callable[[], Any]) -> Callable[[EncodedEvents, Workspace], None]:
         """Matching by the engine that is at work, a piece in each turn of a reader."""
@@ -191,7 +207,7 @@ class AutoMatcher(EngineMatcher):
             return None
         if not self.choice.judge(trial, best.name if best else None) or best is None:
             return None
-        trial.catch_up(best, self.conjunctions)
+        trial.catch_up(best, self._conjunctions)
         self.choice.take_by_trial(trial, best.name)
         return best
 
@@ -203,7 +219,7 @@ class AutoMatcher(EngineMatcher):
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         self.choice.restore(header["choice"])
         self._looked_at = int(header["choice"]["units"])
-        self.adopt(engine_class(self.choice.engine)(self.conjunctions, self._options))
+        self.adopt(engine_class(self.choice.engine)(self._conjunctions, self._options))
         super().restore(arrays, header)
 
     def stats(self) -> dict[str, Any]:

@@ -116,10 +116,21 @@ def arrays_of(rooms: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
 
 
 def headers_of(rooms: Mapping[str, Any]) -> dict[str, Any]:
-    return {room: state.header() for room, state in rooms.items()}
+    """The headers of all rooms; that of `a.b` lies under `b` in what lies under `a`."""
+    found: dict[str, Any] = {}
+    for room, state in rooms.items():
+        *above, name = room.split(".")
+        inner = found
+        for each in above:
+            inner = inner.setdefault(each, {})
+        inner[name] = state.header()
+    return found
 
 
 def restore_rooms(rooms: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
     """Give every room what was its own."""
     for room, state in rooms.items():
-        state.restore(arrays_in(arrays, f"{room}."), header[room])
+        found: Any = header
+        for each in room.split("."):
+            found = found[each]
+        state.restore(arrays_in(arrays, f"{room}."), found)

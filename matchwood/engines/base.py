@@ -170,7 +170,7 @@ class Structure(State, ABC):
 
         An engine that `ranks` answers by itself, and scores no more than it must.
         """
-        return contest.judge(self.match(events, first, workspace), self.takes, workspace)
+        return contest.judge(self.match(events, first, workspace), workspace)
 
     def header(self) -> dict[str, Any]:
         return {"options": self.settings, **super().header()} if self.shaped_by_options else super().header()

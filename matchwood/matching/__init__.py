@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from matchwood.matching.engine_matcher import EngineMatcher
     from matchwood.matching.entries import Items, RuleValues
     from matchwood.matching.event_sample import SampleHistory, taken
-    from matchwood.matching.fallback import Fallback
     from matchwood.matching.loading.batches import Batch
+    from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.load import load_rules, without_collecting
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
     from matchwood.matching.loading.report import Report
     from matchwood.matching.loading.sources import CHUNK_RULES, rule_chunks
     from matchwood.matching.matcher import Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher
+    from matchwood.matching.parts import BesidePart, Part, StorePart, TreePart, busy
     from matchwood.matching.ranked_events import EventContest, RankedEvents
     from matchwood.matching.recompiled import as_compiled
     from matchwood.matching.results import (
@@ -58,25 +59,30 @@ __all__ = [
     "MOST_THREADS",
     "ONLY_PART",
     "Batch",
+    "BesidePart",
     "EngineEvents",
     "EngineMatcher",
     "EventContest",
-    "Fallback",
+    "Group",
     "Items",
     "Matcher",
     "Normal",
     "OracleMatcher",
+    "Part",
     "Preparation",
     "PreparedRule",
     "RankedEvents",
     "Report",
     "RuleValues",
     "SampleHistory",
+    "StorePart",
+    "TreePart",
     "WorkCounters",
     "all_batches",
     "arrow_types",
     "as_compiled",
     "as_expression",
+    "busy",
     "checked_flag",
     "checked_limit",
     "checked_options",

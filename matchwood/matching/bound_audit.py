@@ -48,18 +48,18 @@ def _hold(matcher: EngineMatcher, chunk: Any, weights: list[dict[str, float]], e
     # It is made of a matcher.
     from matchwood.matching.ranked_events import EventContest
 
-    assert matcher.over is not None
-    assert matcher.bounds is not None
+    part = matcher.parts[0]
+    assert part.bounds is not None
     codes, first = read_only_events(chunk.encode().events), 0
     wanted = Wanted(1, GivenWeights(weights, ()))
     contest = EventContest(matcher, wanted, lambda: matcher.book.encode_chunk(chunk.given))
     while first < codes.count:
-        hits = matcher.over.match(codes, first, matcher.workspace)
-        labels = np.full(matcher.conjunctions.attributes, NULL_LABEL, np.int32)
+        hits = part.engine.match(codes, first, matcher.workspace)
+        labels = np.full(part.store.attributes, NULL_LABEL, np.int32)
         rows = np.full(len(excess), -1.0), np.empty(len(excess), np.int64), excess
         offsets = np.concatenate((np.full(first, hits.offsets[0]), hits.offsets))
         found = read_only(offsets, np.int64), read_only(hits.units, np.int32)
-        with contest.judging("conjunctions", matcher.workspace) as judging:
-            units = matcher.conjunctions.view(), matcher.bounds.view()
+        with contest.judging(part.kind, matcher.workspace) as judging:
+            units = part.store.view(), part.bounds.view()
             find_excess(*units, judging, codes, *found, labels, *rows)
         first += hits.count

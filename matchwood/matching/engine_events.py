@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import EncodedEvents, EventChunk
-from matchwood.engines import Hits, Structure
+from matchwood.engines import Hits
+from matchwood.matching.parts import Part, busy
 from matchwood.rules import RuleRows
 
 if TYPE_CHECKING:
@@ -64,28 +65,25 @@ class EngineEvents:
 
 
 class _HitsOfParts:
-    """The hits of some events from `first` on, as far as the output of both engines reaches."""
+    """The hits of some events from `first` on, as far as the output of all parts reaches."""
 
     def __init__(self, matcher: EngineMatcher, events: EncodedEvents, first: int) -> None:
         self._first = first
-        alone = matcher.over is None
-        self._conjunctions = None if matcher.over is None else _match(matcher, matcher.over, events, first)
-        self._forms = _match(matcher, matcher.forms, events, first) if alone or matcher.forms.live else None
-        hits = [each for each in (self._conjunctions, self._forms) if each is not None]
-        self._end = first + min(each.count for each in hits)
+        self._hits = {part.kind: _match(matcher, part, events, first) for part in busy(matcher.parts)}
+        self._end = first + min([each.count for each in self._hits.values()])
 
     def covers(self, first: int) -> bool:
         return self._first <= first < self._end
 
     def rows(self, matcher: EngineMatcher, first: int) -> RuleRows:
         """The rows of the events from `first` on; positions are those of the codes."""
-        return matcher.table.rows(self._conjunctions, self._forms, first, matcher.workspace)
+        return matcher.table.rows(self._hits, first, matcher.workspace)
 
 
-def _match(matcher: EngineMatcher, engine: Structure, events: EncodedEvents, first: int) -> Hits:
+def _match(matcher: EngineMatcher, part: Part, events: EncodedEvents, first: int) -> Hits:
     # Threads that share a core do not slow each other down by this clock, but asking it takes half a microsecond.
     clock = thread_time if events.count > 1 else perf_counter
     started = clock()
-    hits = engine.match(events, first, matcher.workspace)
-    matcher.note(engine, hits.count, hits.work, clock() - started)
+    hits: Hits = part.engine.match(events, first, matcher.workspace)
+    matcher.note(part, hits.count, hits.work, clock() - started)
     return hits

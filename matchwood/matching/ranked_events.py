@@ -1,10 +1,10 @@
-"""The best rules of events, by compiled engines: each engine finds its own, and the two lists are merged."""
+"""The best rules of events, by compiled engines: each part finds its own, and their lists are merged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial, reduce
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,9 @@ from matchwood.engines import (
 from matchwood.engines.shared._scoring_kernels import UNSCORABLE, rank
 from matchwood.errors import CorruptSnapshot
 from matchwood.matching.engine_events import EngineEvents
+from matchwood.matching.parts import Part, busy
 from matchwood.ranking import NO_WORK, ScorePrograms, Wanted, joined, merged, nothing_ranked
-from matchwood.rules import RuleRows
+from matchwood.rules import RuleRows, UnitKind
 
 if TYPE_CHECKING:
     from matchwood.matching.engine_matcher import EngineMatcher
@@ -37,7 +38,7 @@ _NO_NAMES = np.empty(0, np.int32)
 
 
 class EventContest:
-    """One call of `top` for some events, as `engines/shared/scoring.py` describes it.
+    """What scores rules in one call of `top` for some events; `of` a part, what its engine is asked.
 
     `encode`  the events in the codes that programs test
     `first`   the position of the first of them in all that were given, which weights are given by
@@ -62,22 +63,17 @@ class EventContest:
     def n(self) -> int:
         return self._wanted.n
 
-    def judge(self, hits: Hits, takes: str, workspace: Workspace) -> Ranked:
-        """The best of the rules that these units belong to, all of them scored."""
-        parts, first = [], hits.first
-        while first < hits.first + hits.count:
-            rows = self._rows(hits, takes, first, workspace)
-            with self.judging(takes, workspace, rows.rows) as judging:
-                parts.append(self._best(judging, rows))
-            first += rows.count
-        return joined(parts)._replace(work=hits.work)
+    def of(self, kind: UnitKind) -> PartQuery:
+        """The query for the engine whose units are of this kind."""
+        return PartQuery(self, kind)
 
-    def _rows(self, hits: Hits, takes: str, first: int, workspace: Workspace) -> RuleRows:
-        conjunctions, forms = (hits, None) if takes == "conjunctions" else (None, hits)
-        rows = self._matcher.table.rows(conjunctions, forms, first, workspace)
+    def rows(self, kind: UnitKind, hits: Hits, first: int, workspace: Workspace) -> RuleRows:
+        """The rules of hits that count."""
+        rows = self._matcher.table.rows({kind: hits}, first, workspace)
         return rows if self.dead is None else rows.without(self.dead)
 
-    def _best(self, judging: ScoringContext, rows: RuleRows) -> Ranked:
+    def best(self, judging: ScoringContext, rows: RuleRows) -> Ranked:
+        """The best of some rules, all of them scored."""
         counts = np.minimum(np.diff(rows.offsets), self.n)
         room, offsets = int(counts.sum()), np.zeros(rows.count + 1, np.int64)
         best, scores = np.empty(room, np.int32), np.empty(room, np.float64)
@@ -89,14 +85,14 @@ class EventContest:
 
     @contextmanager
     def judging(
-        self, takes: str, workspace: Workspace, rows: NDArray[np.int32] | None = None
+        self, kind: UnitKind, workspace: Workspace, rows: NDArray[np.int32] | None = None
     ) -> Iterator[ScoringContext]:
-        """What scoring reads, of these rows or of all rules."""
+        """What scoring reads, of these rows or of all rules; units of this kind lead to them."""
         book = self._matcher.book
         with book.reading(rows) as programs:
             self._follow(book)
             names = book.attribute_names() if rows is None else _NO_NAMES
-            links = self._matcher.table.reading("conjunctions" if takes == "conjunctions" else "forms")
+            links = self._matcher.table.reading(kind)
             scratch = _scratch(workspace, book.attributes, self._weights.shared, book.depth, book.slots)
             yield ScoringContext(programs, self._codes, self._weights, scratch, read_only(names, np.int32), *links)
 
@@ -107,6 +103,33 @@ class EventContest:
         if self._names != len(book.names):
             given = self._wanted.weights.arrays(self._first, self._codes.count, book.names)
             self._weights, self._names = _read_only_weights(given), len(book.names)
+
+
+class PartQuery:
+    """One call of `top` of one part's engine, as `engines/shared/scoring.py` describes it."""
+
+    def __init__(self, contest: EventContest, kind: UnitKind) -> None:
+        self._contest, self._kind = contest, kind
+
+    @property
+    def n(self) -> int:
+        return self._contest.n
+
+    def judge(self, hits: Hits, workspace: Workspace) -> Ranked:
+        """The best of the rules that these units belong to, all of them scored."""
+        pieces, first = [], hits.first
+        while first < hits.first + hits.count:
+            rows = self._contest.rows(self._kind, hits, first, workspace)
+            with self.judging(workspace, rows.rows) as judging:
+                pieces.append(self._contest.best(judging, rows))
+            first += rows.count
+        return joined(pieces)._replace(work=hits.work)
+
+    def judging(
+        self, workspace: Workspace, rows: NDArray[np.int32] | None = None
+    ) -> AbstractContextManager[ScoringContext]:
+        """What scoring reads, of these rows or of all rules."""
+        return self._contest.judging(self._kind, workspace, rows)
 
 
 def _read_only_weights(given: EventWeights) -> EventWeights:
@@ -169,20 +192,15 @@ class RankedEvents(EngineEvents):
 
 
 def _top(matcher: EngineMatcher, events: EncodedEvents, first: int, contest: EventContest) -> Ranked:
-    """Both engines' best rules, merged. A rule belongs to one of them, so that none can come twice."""
-    alone = matcher.over is None
-    found = [] if matcher.over is None else [_top_of(matcher, matcher.over, events, first, contest)]
-    if alone or matcher.forms.live:
-        found.append(_top_of(matcher, matcher.forms, events, first, contest))
-    return found[0] if len(found) == 1 else merged(found[0], found[1], contest.n)
+    """All parts' best rules, merged. A rule belongs to one of them, so that none can come twice."""
+    found = [_top_of(matcher, part, events, first, contest) for part in busy(matcher.parts)]
+    return reduce(lambda left, right: merged(left, right, contest.n), found)
 
 
-def _top_of(
-    matcher: EngineMatcher, engine: Structure, events: EncodedEvents, first: int, contest: EventContest
-) -> Ranked:
+def _top_of(matcher: EngineMatcher, part: Part, events: EncodedEvents, first: int, contest: EventContest) -> Ranked:
     # Of an engine that ranks by itself the best might all be dead: then all of its hits are looked at.
-    top = engine.top if contest.dead is None else partial(Structure.top, engine)
+    top = part.engine.top if contest.dead is None else partial(Structure.top, part.engine)
     started = perf_counter()
-    found = top(events, first, contest, matcher.workspace)
-    matcher.note(engine, found.count, found.work, perf_counter() - started, found.scored)
+    found: Ranked = top(events, first, contest.of(part.kind), matcher.workspace)
+    matcher.note(part, found.count, found.work, perf_counter() - started, found.scored)
     return found

@@ -8,8 +8,8 @@ from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
     from matchwood.rules.hits import ROOM, RuleRows
-    from matchwood.rules.table import RuleTable, UnitKind
+    from matchwood.rules.table import RuleTable, UnitKind, UnitsByKind
 
-__all__ = ["ROOM", "RuleRows", "RuleTable", "UnitKind"]
+__all__ = ["ROOM", "RuleRows", "RuleTable", "UnitKind", "UnitsByKind"]
 
 __getattr__ = exports(__name__)

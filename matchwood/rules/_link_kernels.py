@@ -51,7 +51,9 @@ def _node_of(row: Any, unit: Any, row_heads: Any, back: Any) -> Any:
 
 @kernel
 def link(rows: Any, units: Any, unit_heads: Any, row_heads: Any, chain: Any, back: Any, nodes: Any) -> Any:
-    """Add the links rows[i] - units[i]; returns the number of nodes afterwards, at most two more a link.
+    """Add the links rows[i] - units[i]; returns the number of nodes afterwards, at most three more a link.
+
+    These are its own, and those of the only links that its row and its unit had before.
 
     Returns NONE when a unit names a row that does not name the unit.
     """

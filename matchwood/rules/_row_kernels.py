@@ -179,42 +179,38 @@ def _walk_each(bits: Any, out: Any, filled: Any) -> Any:
 
 
 @kernel
-def collect(
-    count: Any,
-    rows: Any,
-    offsets: Any,
-    units: Any,
-    heads: Any,
-    chain: Any,
-    form_offsets: Any,
-    form_units: Any,
-    form_heads: Any,
-    form_chain: Any,
-    few: Any,
-    bits: Any,
-    summary: Any,
-    ends: Any,
-    out: Any,
-) -> Any:
+def _seen_of(event: Any, many: Any, rows: Any, sides: Any, few: Any, bits: Any, summary: Any) -> Any:
+    """Gather the rows of one event from all sides; returns how many, or DAMAGED."""
+    seen = np.int64(0)
+    for side in sides:
+        if seen != DAMAGED and len(side.offsets) > event + 1:
+            start, stop = side.offsets[event], side.offsets[event + 1]
+            if many:
+                more = _mark_all(side.units, start, stop, side.heads, side.chain, rows, bits)
+                seen = np.int64(DAMAGED) if more == DAMAGED else seen + more
+            else:
+                seen = np.int64(
+                    _gather(side.units, start, stop, side.heads, side.chain, rows, few, seen, bits, summary)
+                )
+    return seen
+
+
+@kernel
+def collect(count: Any, rows: Any, sides: Any, few: Any, bits: Any, summary: Any, ends: Any, out: Any) -> Any:
     """The rows of the events 0 … count - 1, as far as out has room; ends[i] is where those of event i end in out.
 
-    The offsets begin with the first event's. Returns how many events were covered, and the room that the
-    next one would have needed in out; (DAMAGED, 0) when a number leads outside.
+    The sides are always as many, some of them empty. Their offsets begin with the first event's. Returns how many
+    events were covered, and the room that the next one would have needed in out; (DAMAGED, 0) when a number leads
+    outside.
     """
     filled = np.int64(0)
     for event in range(count):
-        start, stop, form_first, form_end = offsets[event], offsets[event + 1], np.int64(0), np.int64(0)
-        if len(form_offsets) > event + 1:
-            form_first, form_end = form_offsets[event], form_offsets[event + 1]
-        many = _MANY * (stop - start + form_end - form_first) >= len(bits)
-        if many:
-            seen = _mark_all(units, start, stop, heads, chain, rows, bits)
-            more = _mark_all(form_units, form_first, form_end, form_heads, form_chain, rows, bits)
-            seen = np.int64(DAMAGED) if seen == DAMAGED or more == DAMAGED else seen + more
-        else:
-            seen = _gather(units, start, stop, heads, chain, rows, few, np.int64(0), bits, summary)
-            if seen != DAMAGED:
-                seen = _gather(form_units, form_first, form_end, form_heads, form_chain, rows, few, seen, bits, summary)
+        hits = np.int64(0)
+        for side in sides:
+            if len(side.offsets) > event + 1:
+                hits += side.offsets[event + 1] - side.offsets[event]
+        many = _MANY * hits >= len(bits)
+        seen = _seen_of(event, many, rows, sides, few, bits, summary)
         if seen == DAMAGED:
             return np.int64(DAMAGED), np.int64(0)
         if many:

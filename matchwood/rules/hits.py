@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isqrt
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,45 +55,51 @@ class _Scratch(NamedTuple):
     summary: NDArray[np.uint64]
 
 
-_Side: TypeAlias = NDArray[np.int64] | NDArray[np.int32]
+class _Side(NamedTuple):
+    """Hits of one kind from the first event on, and the links from its units to rows, as `links.py` describes them."""
+
+    offsets: NDArray[np.int64]
+    units: NDArray[np.int32]
+    heads: NDArray[np.int32]
+    chain: NDArray[np.int32]
+
+
+_SIDES = 3
+"""The kernel is given so many sides, some of them empty: for another number it would be compiled again."""
 _NO_OFFSETS, _NO_UNITS = np.empty(0, np.int64), np.empty(0, np.int32)
 for _shared in (_NO_OFFSETS, _NO_UNITS):
     _shared.flags.writeable = False
+_NO_SIDE = _Side(_NO_OFFSETS, _NO_UNITS, _NO_UNITS, _NO_UNITS)
 
 
 def rows_of_hits(
-    conjunctions: tuple[Hits, RuleLinks],
-    forms: tuple[Hits, RuleLinks] | None,
-    first: int,
-    rows: int,
-    workspace: Workspace,
-    room: int = ROOM,
+    found: Sequence[tuple[Hits, RuleLinks]], first: int, rows: int, workspace: Workspace, room: int = ROOM
 ) -> RuleRows:
     """The rules that have one of the units that matched, from event `first` on, as far as the output reaches."""
-    parts = [conjunctions] if forms is None else [conjunctions, forms]
-    stop = min(hits.first + hits.count for hits, _ in parts)
-    if first >= stop or any(first < hits.first for hits, _ in parts):
+    stop = min([hits.first + hits.count for hits, _ in found])
+    if first >= stop or first < max([hits.first for hits, _ in found]):
         raise IndexError(f"no hits for event {first} (they end at {stop})")
-    sides: list[_Side] = [array for part in parts for array in _side(*part, first)]
-    if forms is None:
-        sides += [_NO_OFFSETS, _NO_UNITS, _NO_UNITS, _NO_UNITS]
-    return _collected(first, stop - first, rows, sides, workspace, room)
+    sides = [_side(hits, links, first) for hits, links in found]
+    sides += [_NO_SIDE] * (_SIDES - len(sides))
+    return _collected(first, stop - first, rows, tuple(sides), workspace, room)
 
 
-def _side(hits: Hits, links: RuleLinks, first: int) -> list[_Side]:
+def _side(hits: Hits, links: RuleLinks, first: int) -> _Side:
     """Hits from event `first` on and the links of their units; read-only, or the kernel would be compiled twice."""
     offsets, units = hits.offsets[first - hits.first :], hits.units.view()
     offsets.flags.writeable = units.flags.writeable = False
-    return [offsets, units, *links.reading()]
+    return _Side(offsets, units, *links.reading())
 
 
-def _collected(first: int, count: int, rows: int, sides: list[_Side], workspace: Workspace, room: int) -> RuleRows:
+def _collected(
+    first: int, count: int, rows: int, sides: tuple[_Side, ...], workspace: Workspace, room: int
+) -> RuleRows:
     scratch = _scratch(rows, workspace)
     offsets = np.zeros(count + 1, np.int64)
     needed = room
     while True:
         out = workspace.array("rows.out", needed, np.int32)
-        arguments = (count, rows, *sides, *scratch, offsets[1:], out[: max(room, needed)])
+        arguments = (count, rows, sides, *scratch, offsets[1:], out[: max(room, needed)])
         done, needed = collect(*arguments)
         if done == DAMAGED:
             scratch.bits[:], scratch.summary[:] = 0, 0

@@ -26,7 +26,7 @@ from matchwood.rules import _link_kernels as kernels
 from matchwood.rules._link_kernels import NONE
 
 PIECE = 1 << 18
-"""Links made in one call: room for two nodes each is reserved before, and cut off after."""
+"""Links made in one call: room for three nodes each is reserved before, and cut off after."""
 
 _NAMES = ("unit_heads", "row_heads", "chain", "back")
 _FourArrays: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
@@ -83,7 +83,7 @@ class RuleLinks:
 
     def _link_piece(self, rows: NDArray[np.int32], units: NDArray[np.int32]) -> None:
         nodes = self.nodes
-        self._set_nodes(nodes + 2 * len(rows))
+        self._set_nodes(nodes + 3 * len(rows))
         linked = kernels.link(rows, units, *self._writing(), nodes)
         self._set_nodes(max(linked, nodes))
         if linked < nodes:

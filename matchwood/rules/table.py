@@ -25,7 +25,8 @@ from matchwood.rules.saved import part, prefixed, refuse_misfits, whole_numbers
 from matchwood.rules.strings import Strings, encode_many
 from matchwood.rules.weights import WeightColumns, constants_of, texts_of
 
-UnitKind: TypeAlias = Literal["conjunctions", "forms"]
+UnitKind: TypeAlias = Literal["conjunctions", "clauses", "forms"]
+UnitsByKind: TypeAlias = dict[UnitKind, NDArray[np.int32]]
 PIECE = 4096
 """Ids decoded at once when all are walked."""
 
@@ -45,7 +46,7 @@ class RuleTable:
         self._texts = ByteHeap()
         self._weights = WeightColumns()
         self._alive = Growable(np.uint8)
-        self._links: dict[str, RuleLinks] = {"conjunctions": RuleLinks(), "forms": RuleLinks()}
+        self._links: dict[UnitKind, RuleLinks] = {"conjunctions": RuleLinks(), "forms": RuleLinks()}
         self._changes = 0
         self._trusted = True
 
@@ -173,8 +174,8 @@ class RuleTable:
         """Give one live row another text and other weights; its links are the caller's to change."""
         self.replace_many([row], [text], [weight], [weights_json])
 
-    def remove_many(self, rows: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Remove distinct live rows; returns the conjunctions and the forms they were still linked with."""
+    def remove_many(self, rows: ArrayLike) -> UnitsByKind:
+        """Remove distinct live rows; returns the units they were still linked with."""
         self._before_change()
         chosen = self._live(rows)
         self._ids.remove_many(chosen)
@@ -184,8 +185,8 @@ class RuleTable:
         self._changes += 1
         return self.unlink_many(chosen)
 
-    def remove(self, row: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Remove one live row; returns the conjunctions and the forms it was still linked with."""
+    def remove(self, row: int) -> UnitsByKind:
+        """Remove one live row; returns the units it was still linked with."""
         return self.remove_many([row])
 
     def _live(self, rows: ArrayLike) -> NDArray[np.int32]:
@@ -212,18 +213,32 @@ class RuleTable:
             raise IndexError("a row holds no live rule")
         self._links[kind].link(linked, units)
 
-    def units(self, row: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The conjunctions and the forms of one row."""
-        return self._links["conjunctions"].units_of(row), self._links["forms"].units_of(row)
+    def tell_clauses_apart(self) -> None:
+        """Keep links of clauses, which snapshots may still have among those of forms.
 
-    def unlink(self, row: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Remove all links of one row; returns the conjunctions and the forms it had."""
+        Those numbered both in one row: forms have even numbers there, and clauses odd ones.
+        """
+        if "clauses" in self._links:
+            return
+        rows, units = self._links["forms"].pairs()
+        odd = units % 2 == 1
+        self._links["clauses"] = RuleLinks()
+        if len(rows):
+            self._links["clauses"].rebuild(rows[odd], units[odd] // 2)
+            self._links["forms"].rebuild(rows[~odd], units[~odd] // 2)
+
+    def units(self, row: int) -> UnitsByKind:
+        """The units of one row."""
+        return {kind: links.units_of(row) for kind, links in self._links.items()}
+
+    def unlink(self, row: int) -> UnitsByKind:
+        """Remove all links of one row; returns the units it had."""
         return self.unlink_many([row])
 
-    def unlink_many(self, rows: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Remove all links of these rows; returns the conjunctions and the forms they had, once a link."""
+    def unlink_many(self, rows: ArrayLike) -> UnitsByKind:
+        """Remove all links of these rows; returns the units they had, once a link."""
         self._before_change()
-        return self._links["conjunctions"].unlink(rows), self._links["forms"].unlink(rows)
+        return {kind: links.unlink(rows) for kind, links in self._links.items()}
 
     def pairs(self, kind: UnitKind) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """All links of a kind, as rows and units."""
@@ -237,22 +252,17 @@ class RuleTable:
         """What kernels follow from units to rows, as `links.py` describes: unit_heads and chain."""
         return self._links[kind].reading()
 
-    def rows(
-        self, conjunctions: Hits | None, forms: Hits | None, first: int, workspace: Workspace, room: int = ROOM
-    ) -> RuleRows:
-        """The rules of the events from `first` on, as far as both kinds of hits and the output reach.
+    def rows(self, found: Mapping[UnitKind, Hits], first: int, workspace: Workspace, room: int = ROOM) -> RuleRows:
+        """The rules of the events from `first` on, as far as the hits of all kinds and the output reach.
 
-        One of the two may be None. At most `room` rows come back, unless a single event has more.
+        At most `room` rows come back, unless a single event has more.
         """
-        both = ((conjunctions, self._links["conjunctions"]), (forms, self._links["forms"]))
-        given = [(hits, links) for hits, links in both if hits is not None]
-        return rows_of_hits(given[0], given[1] if len(given) > 1 else None, first, self.row_count, workspace, room)
+        linked = [(hits, self._links[kind]) for kind, hits in found.items()]
+        return rows_of_hits(linked, first, self.row_count, workspace, room)
 
     # Upkeep
 
-    def compact(
-        self, remap_conjunctions: NDArray[np.int32] | None = None, remap_forms: NDArray[np.int32] | None = None
-    ) -> NDArray[np.int32]:
+    def compact(self, remaps: Mapping[UnitKind, NDArray[np.int32]] | None = None) -> NDArray[np.int32]:
         """Drop holes and garbage, keep rule order, and name units as the maps (old number to new) say.
 
         Returns the new row of every old one, -1 for holes.
@@ -261,8 +271,8 @@ class RuleTable:
         kept = self.live_rows()
         moved = np.full(self.row_count, -1, np.int32)
         moved[kept] = np.arange(len(kept), dtype=np.int32)
-        remaps = {"conjunctions": remap_conjunctions, "forms": remap_forms}
-        pairs = {kind: _remapped(links, moved, remaps[kind]) for kind, links in self._links.items()}
+        named = remaps or {}
+        pairs = {kind: _remapped(links, moved, named.get(kind)) for kind, links in self._links.items()}
         for kind, (rows, units) in pairs.items():
             self._links[kind].rebuild(rows, units)
         for column in (self._ids, self._texts, self._weights):
@@ -282,7 +292,6 @@ class RuleTable:
         return {
             "rules": len(self),
             "holes": self.row_count - len(self),
-            "form_rules": self._links["forms"].linked_rows,
             "bytes_text": self.bytes_text,
             "bytes_ids": self._ids.nbytes,
             "bytes_links": sum(each.nbytes for each in links),
@@ -301,13 +310,18 @@ class RuleTable:
 
     def header(self) -> dict[str, Any]:
         """What is small and not an array, JSON-able."""
-        links = {kind: links.header() for kind, links in self._links.items()}
+        links: dict[str, Any] = {kind: links.header() for kind, links in self._links.items()}
         texts = {"garbage": self._texts.garbage}
         return {"ids": self._ids.header(), "texts": texts, "weights": self._weights.header(), **links}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Take over a saved state; arrays may be read-only maps of files. Looks at sizes only: see `check`."""
-        refuse_misfits(arrays, {**RuleTable().arrays(), **prefixed("weights.json", ByteHeap().arrays())})
+        known = {**RuleTable().arrays(), **prefixed("weights.json", ByteHeap().arrays())}
+        self._links.pop("clauses", None)
+        if "clauses" in header:
+            self._links["clauses"] = RuleLinks()
+            known |= prefixed("clauses", RuleLinks().arrays())
+        refuse_misfits(arrays, known)
         whole_numbers(header)
         try:
             self._ids.restore(part(arrays, "ids"), header["ids"])

@@ -21,7 +21,7 @@ from matchwood.engines.shared.views import read_only
 
 
 def forms_of(index: mw.Index) -> ATree:
-    return index._matcher.forms  # type: ignore[attr-defined, no-any-return]
+    return index._matcher.parts[-1].store  # type: ignore[attr-defined, no-any-return]
 
 
 def inserted(rules: Iterable[str], options: dict[str, Any] | None = None) -> mw.Index:

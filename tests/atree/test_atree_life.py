@@ -68,7 +68,7 @@ def test_ids_that_collide_do_not_mix_expressions_up(mask: int) -> None:
     """With two bits of an id left, or none, nodes are told apart by what they say."""
     rng = random.Random(f"mask {mask}")
     index, oracle = mw.Index("atree"), mw.Index("oracle")
-    index._matcher.forms.nodes.state[ID_MASK] = mask  # type: ignore[attr-defined]
+    index._matcher.parts[-1].store.nodes.state[ID_MASK] = mask  # type: ignore[attr-defined]
     for number in range(60):
         index[number] = oracle[number] = random_rule(rng)
         if number % 3 == 2:
@@ -161,7 +161,7 @@ class _History:
 def test_history_chooses_the_access_child() -> None:
     index = mw.Index("atree")
     index.insert_many({number: f"a = {number} and b > -1" for number in range(50)})
-    tree: ATree = index._matcher.forms  # type: ignore[attr-defined]
+    tree: ATree = index._matcher.parts[-1].store  # type: ignore[attr-defined]
     before = {node.access for node in index.nodes() if node.kind == "and"}
     tree.history = _History()
     index._matcher.rebuild()

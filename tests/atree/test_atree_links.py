@@ -17,7 +17,7 @@ from matchwood.errors import CorruptSnapshot
 
 
 def forms_of(index: mw.Index) -> ATree:
-    return index._matcher.forms  # type: ignore[attr-defined, no-any-return]
+    return index._matcher.parts[-1].store  # type: ignore[attr-defined, no-any-return]
 
 
 def shared_by_many(rules: int = 300) -> mw.Index:

@@ -52,7 +52,7 @@ def test_options_are_checked_and_saved(tmp_path: Any) -> None:
     with pytest.raises(InvalidArgument, match="has no option 'speed'"):
         mw.Index("atree", options={"speed": True})
     tree_of(["x = 1"], unique=False, on_demand=False).save(tmp_path)
-    settings = mw.open(tmp_path)._matcher.forms.settings  # type: ignore[attr-defined]
+    settings = mw.open(tmp_path)._matcher.parts[-1].store.settings  # type: ignore[attr-defined]
     assert settings == {**DEFAULTS, "unique": False, "on_demand": False}
 
 
@@ -160,7 +160,7 @@ def test_parities_are_sound_after_every_operation(seed: int, mask: int) -> None:
     """Also where ids collide, so that nodes are told apart by what they say."""
     rng = random.Random(seed)
     index, oracle = mw.Index("atree", options={"zero_suppression": False}), mw.Index("oracle")
-    index._matcher.forms.nodes.state[ID_MASK] = mask  # type: ignore[attr-defined]
+    index._matcher.parts[-1].store.nodes.state[ID_MASK] = mask  # type: ignore[attr-defined]
     for _ in range(150 if SOAK else 60):
         number = rng.randrange(20)
         if number in index and rng.random() < 0.5:
@@ -229,7 +229,7 @@ def test_a_node_that_very_many_adopt_has_room_for_them() -> None:
 
 def test_bytes_are_those_of_everything_that_is_kept() -> None:
     index = tree_of([random_rule(random.Random(number)) for number in range(60)])
-    tree, stats = index._matcher.forms, index.stats()  # type: ignore[attr-defined]
+    tree, stats = index._matcher.parts[-1].store, index.stats()  # type: ignore[attr-defined]
     saved = sum(array.nbytes for array in tree.arrays().values())
     links = sum(4 * len(tree.arrays()[name]) for name in ("children", "parents"))
     assert stats["bytes_index"] + tree.bytes_verify + tree.bytes_shared == saved + links

@@ -69,7 +69,7 @@ def test_expressions_are_read_once_and_are_what_each_index_makes_of_them() -> No
         insert_all(index, workload.rules_text())
         matcher = index._matcher
         assert isinstance(matcher, EngineMatcher)
-        assert (side.store.live, side.forms.live) == (matcher.conjunctions.live, matcher.forms.live)
+        assert (side.store.live, side.forms.live) == (matcher.parts[0].store.live, matcher.parts[-1].store.live)
     assert trees.plain.forms.live > 0 == trees.clauses.forms.live
     with pytest.raises(WrongAnswer, match="event 0 has"):
         trees.plain.check("scan", ATree(), trees.events, trees.expected)

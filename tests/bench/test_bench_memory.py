@@ -77,7 +77,7 @@ def test_an_a_tree_counts_its_table_ids_rooms_and_shares() -> None:
     index = Index("atree")
     index.insert_many(list(enumerate(abegen(rules=1_500, events=5, seed=3).rules_text())))
     matcher: Any = index._matcher
-    tree: ATree = matcher.forms
+    tree: ATree = matcher.parts[-1].store
     told, state = bytes_of(tree), sum(array.nbytes for array in tree.arrays().values())
     # In memory its pools have spare room, which is not counted.
     assert state / SPARE <= told["bytes"] <= found_bytes(tree) * SPARE, (told, state)

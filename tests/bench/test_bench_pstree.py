@@ -52,7 +52,7 @@ def test_codes_from_columns_are_those_from_texts(spaces: str) -> None:
     index = mw.Index(options={"spaces": spaces}, schema=dict.fromkeys(work.attributes, "int"))
     index.insert_many(list(enumerate(work.rules_text())))
     matcher: Any = index._matcher
-    own, texts = prepared.store, matcher.conjunctions
+    own, texts = prepared.store, matcher.parts[0].store
     assert (own.live, prepared.encoder.stats()["boundaries"]) == (texts.live, index.stats()["encoding"]["boundaries"])
     ours, theirs = own.encoded(np.arange(own.live)), texts.encoded(np.arange(texts.live))
     # Attributes have other numbers there, so that the constraints of a rule come in another order.

@@ -17,7 +17,7 @@ from matchwood.workloads.begen import begen
 
 def store_of(index: Index) -> ConjunctionStore:
     assert isinstance(index._matcher, EngineMatcher)
-    return index._matcher.conjunctions
+    return index._matcher.parts[0].store
 
 
 def events_of(index: Index, events: list[dict[str, int]]) -> EncodedEvents:

@@ -11,15 +11,17 @@ from auto_support import CHOOSABLE, change_mind, matcher_of, obey
 
 import matchwood as mw
 from matchwood.choosing import auto
+from matchwood.engines import ConjunctionStore
 from matchwood.errors import CorruptSnapshot
-from matchwood.matching.fallback import Fallback
 from matchwood.workloads.contracts import contracts
 
 LIMIT = 8
 
 
-def fallback_of(index: mw.Index) -> Fallback:
-    return matcher_of(index).fallback
+def live_of(index: mw.Index) -> tuple[int, int, int]:
+    """Units that are conjunctions, clauses and whole expressions."""
+    conjunctions, clauses, whole = (part.store.live for part in matcher_of(index).parts)
+    return conjunctions, clauses, whole
 
 
 def predicate(rng: random.Random) -> str:
@@ -57,13 +59,12 @@ def two(rng: random.Random, count: int) -> tuple[mw.Index, mw.Index]:
 
 def test_rules_are_conjunctions_clauses_or_whole() -> None:
     index, oracle = two(random.Random(1), 400)
-    fallback = fallback_of(index)
-    assert min(matcher_of(index).conjunctions.live, fallback.tree.live, fallback.store.live) > 50
-    assert not matcher_of(index).conjunctions.has_clauses()
+    assert min(live_of(index)) > 50
+    assert not matcher_of(index).parts[0].store.has_clauses()
     stats = index.stats()
     assert stats["fallback_rules"] > 200
     assert stats["health"]["fallback"]["rules"] == stats["fallback_rules"]
-    assert stats["units"] == matcher_of(index).conjunctions.live + fallback.tree.live + fallback.store.live
+    assert stats["units"] == sum(live_of(index))
     assert index.audit() == []
     asked = [event(random.Random(f"one {n}")) for n in range(60)]
     assert hits(index, asked) == hits(oracle, asked)
@@ -73,12 +74,12 @@ def test_rules_are_conjunctions_clauses_or_whole() -> None:
 def test_equal_clauses_are_one_unit_for_all_their_rules() -> None:
     index = mw.Index(dnf_limit=1)
     index.insert_many({"a": "(x = 1 or y = 2)", "b": "y = 2 or x = 1", "c": "x = 1 or y = 3"})
-    assert fallback_of(index).store.live == 2
+    assert live_of(index)[1] == 2
     assert index.match({"x": 1}) == ["a", "b", "c"]
     del index["a"]
-    assert (fallback_of(index).store.live, index.match({"x": 1})) == (2, ["b", "c"])
+    assert (live_of(index)[1], index.match({"x": 1})) == (2, ["b", "c"])
     del index["b"]
-    assert (fallback_of(index).store.live, index.match({"y": 2})) == (1, [])
+    assert (live_of(index)[1], index.match({"y": 2})) == (1, [])
 
 
 def test_a_life_with_changes_of_mind_snapshots_and_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,9 +105,9 @@ def test_a_life_with_changes_of_mind_snapshots_and_compaction(tmp_path: Path, mo
         change_mind(index)
         assert hits(index, asked) == wanted
         assert index.audit() == []
-    assert min(fallback_of(index).tree.live, fallback_of(index).store.live) > 10
+    assert min(live_of(index)[1:]) > 10
     index.clear()
-    assert (fallback_of(index).live, hits(index, [event(rng)])) == (0, [[], []])
+    assert (sum(live_of(index)), hits(index, [event(rng)])) == (0, [[], []])
 
 
 def test_what_was_deleted_and_comes_again_is_found_again() -> None:
@@ -124,8 +125,13 @@ def test_what_was_deleted_and_comes_again_is_found_again() -> None:
 
 def test_labels_that_run_out_are_rewritten_in_clauses_too(monkeypatch: pytest.MonkeyPatch) -> None:
     rewritten: list[int] = []
-    relabel = Fallback.relabel
-    monkeypatch.setattr(Fallback, "relabel", lambda self, *args: (relabel(self, *args), rewritten.append(args[0])))
+    relabel = ConjunctionStore.relabel
+
+    def noted(store: ConjunctionStore, attribute: int, old: Any, new: Any) -> None:
+        relabel(store, attribute, old, new)
+        rewritten.extend([attribute] * store.clauses)
+
+    monkeypatch.setattr(ConjunctionStore, "relabel", noted)
     index, oracle = mw.Index(dnf_limit=1), mw.Index("oracle")
     low, high = 0.0, 1.0
     for number in range(50):
@@ -134,7 +140,7 @@ def test_labels_that_run_out_are_rewritten_in_clauses_too(monkeypatch: pytest.Mo
         index[number] = oracle[number] = f"x < {middle!r} or y = {number % 5}"
     asked = [{"x": value, "y": y} for value in (low, high, (low + high) / 2, 0.1, 0.9) for y in (1, 7)]
     assert [index.match(each) for each in asked] == [oracle.match(each) for each in asked]
-    assert fallback_of(index).store.live == 50
+    assert live_of(index)[1] == 50
     assert rewritten
 
 
@@ -147,7 +153,7 @@ def test_ranking_finding_and_linting_see_rules_as_clauses() -> None:
     clauses = "(a1 = 1 or a2 = 2) and (a3 = 3 or a4 = 4 or a5 = 5) and (a6 = 6 or a7 = 7)"
     some = mw.Index(dnf_limit=LIMIT)
     some.insert_many({"one": clauses, "same": clauses, "other": "a1 = 1 or a3 = 3"})
-    assert fallback_of(some).store.live == 1
+    assert live_of(some)[1] == 1
     assert some.find("a1 = 1 and a3 = 3 and a7 = 7", "implied_by") == ["one", "same", "other"]
     assert any("same" in str(each) and "one" in str(each) for each in some.lint().to_pylist())
 
@@ -167,5 +173,5 @@ def test_contracts_in_cnf_need_no_tree() -> None:
     index, kindex = mw.Index(), mw.Index("kindex")
     for each in (index, kindex):
         each.insert_many(workload.rules_table())
-    assert fallback_of(index).tree.live == 0 < fallback_of(index).store.live
+    assert live_of(index)[2] == 0 < live_of(index)[1]
     assert hits(index, workload.events_dicts()) == hits(kindex, workload.events_dicts())

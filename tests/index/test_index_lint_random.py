@@ -82,8 +82,8 @@ def test_findings_are_true_and_none_of_conjunctions_is_missing(seed: int, limit:
 
 
 def is_single(index: mw.Index, number: int) -> bool:
-    conjunctions, forms = index._table.units(index._table.row_of(number))
-    return len(conjunctions) == 1 and not len(forms)
+    units = index._table.units(index._table.row_of(number))
+    return len(units["conjunctions"]) == sum(map(len, units.values())) == 1
 
 
 def check_others(number: int, found: dict[tuple[int, str], Any], tables: list[Any], rules: list[Expression]) -> None:

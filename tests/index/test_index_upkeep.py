@@ -173,7 +173,7 @@ def test_compaction_gives_room_back_and_changes_no_answer(engine: str) -> None:
         assert after["encoding"]["numbers"] == after["encoding"]["attributes"] + after["encoding"]["derived_attributes"]
         assert after["encoding"]["numbers"] < stats["encoding"]["numbers"] / 4
         assert after["bytes_verify"] < stats["bytes_verify"] / 4
-        stores = (index._matcher.conjunctions, index._matcher.forms)
+        stores = (index._matcher.parts[0].store, index._matcher.parts[-1].store)
         assert max(store.attributes for store in stores) == after["encoding"]["numbers"]
     index.insert_many({number: texts[number] for number in range(0, 400, 50) if number not in index})
     assert index.audit() == []
@@ -203,7 +203,7 @@ def test_many_deletions_compact_by_themselves(engine: str, monkeypatch: pytest.M
         assert index.match({"x": 95}) == [95]
     if engine != "oracle":
         assert index.stats()["holes"] < 60
-        assert index._matcher.conjunctions.count < 60
+        assert index._matcher.parts[0].store.count < 60
     assert list(index) == list(range(90, 100))
     assert index.audit() == []
 
@@ -217,8 +217,8 @@ def test_many_replacements_compact_by_themselves(engine: str, monkeypatch: pytes
         index.insert_many({"a": f"y = {number}", "c": f"x > {number}"}, on_duplicate="replace")
     assert index.match({"x": 99, "y": 99}) == ["a", "b"]
     if engine != "oracle":
-        assert index._matcher.conjunctions.count < 60
-        assert index._matcher.forms.count < 60
+        assert index._matcher.parts[0].store.count < 60
+        assert index._matcher.parts[-1].store.count < 60
         assert index.stats()["encoding"]["numbers"] < 60
     assert index.audit() == []
 

@@ -27,7 +27,7 @@ class Pruning(Scan):
     def top(self, events: EncodedEvents, first: int, contest: TopQuery, workspace: Workspace) -> Ranked:
         hits = self.match(events, first, workspace)
         offsets, rows, scores, scored = [0], [], [], 0
-        with contest.judging(self.takes, workspace) as judging:
+        with contest.judging(workspace) as judging:
             for place in range(hits.count):
                 units = hits.units[hits.offsets[place] : hits.offsets[place + 1]].tolist()
                 begin_event(judging, first + place)

@@ -59,7 +59,7 @@ def test_bounds_follow_changes(tmp_path: Path) -> None:
 def test_an_engine_is_told_when_bounds_of_its_units_rise() -> None:
     index = matchwood.Index(engine="pruning")
     index.insert_many([(1, "a = 1", {"weight": 2})])
-    engine = index._matcher.over  # type: ignore[attr-defined]
+    engine = index._matcher.engine  # type: ignore[attr-defined]
     index.insert_many([(2, "a = 1", {"weight": 1})])
     assert engine.weighed == 0
     index.insert_many([(3, "a = 1", {"weight": 3, "weights": {"a": 5}})])

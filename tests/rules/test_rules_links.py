@@ -148,6 +148,14 @@ def test_a_unit_whose_row_does_not_know_it_is_noticed() -> None:
         restored(links, unit_heads=heads).link([2], [5])
 
 
+def test_a_link_between_two_that_had_one_each_makes_three_nodes() -> None:
+    links = RuleLinks()
+    links.link([0, 1], [1, 0])
+    links.link([0], [0])
+    assert (links.nodes, sorted(links.rows_of(0).tolist()), sorted(links.units_of(0).tolist())) == (3, [0, 1], [0, 1])
+    assert (links.rows_of(1).tolist(), links.units_of(1).tolist(), links.audit("links")) == ([0], [0], [])
+
+
 def test_a_row_given_twice_is_unlinked_once() -> None:
     links = linked((0, 5), (1, 5), (1, 6))
     assert sorted(links.unlink([1, 1]).tolist()) == [5, 6]

@@ -13,7 +13,7 @@ import pytest
 
 from matchwood.engines.base import Hits, Work
 from matchwood.engines.shared.workspace import Workspace
-from matchwood.rules import RuleTable
+from matchwood.rules import RuleTable, UnitKind
 
 STEPS = 60 if numba.config.DISABLE_JIT else 250
 LETTERS = "aZ0 '\"\\é日\U0001f600\x00\n"
@@ -24,7 +24,7 @@ class Rule:
     text: str
     weight: float
     weights_json: str | None
-    units: dict[str, list[int]] = field(default_factory=lambda: {"conjunctions": [], "forms": []})
+    units: dict[UnitKind, list[int]] = field(default_factory=lambda: {"conjunctions": [], "forms": []})
 
 
 class Pair:
@@ -80,7 +80,8 @@ class Pair:
             del self.model[rule_id]
 
     def check_units(self, found: Any, ids: list[Any]) -> None:
-        for side, kind in zip(found, ("conjunctions", "forms"), strict=True):
+        assert list(found) == ["conjunctions", "forms"]
+        for kind, side in found.items():
             assert sorted(side.tolist()) == sorted(unit for each in ids for unit in self.model[each].units[kind])
 
     def reopen(self) -> None:
@@ -93,8 +94,9 @@ class Pair:
         self.table.restore(arrays, header)
 
     def compact(self) -> None:
-        renamed = {"conjunctions": self.random.sample(range(30), 30), "forms": self.random.sample(range(30), 30)}
-        self.table.compact(np.array(renamed["conjunctions"]), np.array(renamed["forms"]))
+        kinds: tuple[UnitKind, ...] = ("conjunctions", "forms")
+        renamed = {kind: self.random.sample(range(30), 30) for kind in kinds}
+        self.table.compact({kind: np.array(numbers) for kind, numbers in renamed.items()})
         for rule in self.model.values():
             rule.units = {kind: [renamed[kind][unit] for unit in units] for kind, units in rule.units.items()}
         assert self.table.row_count == len(self.model)
@@ -106,7 +108,7 @@ class Pair:
         for row, rule in zip(rows.tolist(), self.model.values(), strict=True):
             assert (table.text(row), table.weight(row)) == (rule.text, rule.weight)
             assert table.weights_json(row) == rule.weights_json
-            units = [sorted(side.tolist()) for side in table.units(row)]
+            units = [sorted(side.tolist()) for side in table.units(row).values()]
             assert units == [sorted(rule.units["conjunctions"]), sorted(rule.units["forms"])]
         assert table.texts(rows).to_pylist() == [rule.text for rule in self.model.values()]
         assert all(table.find(self.make_id(number)) == -1 for number in range(80, 90))
@@ -116,7 +118,7 @@ class Pair:
     def check_hits(self) -> None:
         chosen = {kind: self.used_units(kind) for kind in ("conjunctions", "forms")}
         hits = {kind: self.hits(units) for kind, units in chosen.items()}
-        answer = self.table.rows(hits["conjunctions"], hits["forms"], 0, self.workspace)
+        answer = self.table.rows(hits, 0, self.workspace)
         expected = [
             rule_id
             for rule_id, rule in self.model.items()
@@ -124,7 +126,7 @@ class Pair:
         ]
         assert self.table.id_list(answer.rows) == expected
 
-    def used_units(self, kind: str) -> list[int]:
+    def used_units(self, kind: UnitKind) -> list[int]:
         used = sorted({unit for rule in self.model.values() for unit in rule.units[kind]})
         return self.random.sample(used, self.random.randint(0, len(used)))
 

@@ -34,18 +34,12 @@ def expected(links: RuleLinks, events: list[list[int]]) -> list[list[int]]:
     return [sorted({row for unit in units for row in by_unit.get(unit, [])}) for units in events]
 
 
-def all_rows(
-    conjunctions: tuple[Hits, RuleLinks],
-    forms: tuple[Hits, RuleLinks] | None,
-    rows: int,
-    room: int,
-    workspace: Workspace,
-) -> tuple[list[list[int]], int]:
+def all_rows(hits: Hits, links: RuleLinks, rows: int, room: int, workspace: Workspace) -> tuple[list[list[int]], int]:
     """Every event's rows, call by call, and the number of calls."""
     answers: list[list[int]] = []
     calls = 0
-    while len(answers) < conjunctions[0].count:
-        answer = rows_of_hits(conjunctions, forms, len(answers), rows, workspace, room)
+    while len(answers) < hits.count:
+        answer = rows_of_hits([(hits, links)], len(answers), rows, workspace, room)
         assert answer.first == len(answers)
         assert answer.count >= 1
         assert len(answer.rows) <= room or np.count_nonzero(np.diff(answer.offsets)) == 1
@@ -74,7 +68,7 @@ def test_rows_are_sorted_and_distinct(tangled: tuple[RuleLinks, int], density: i
     sizes = np.minimum(generator.integers(0, density + 1, 7), units)
     events = [generator.choice(units, size=size, replace=False).tolist() for size in sizes]
     workspace = Workspace()
-    answers, calls = all_rows((hits_of(events), links), None, rows, room, workspace)
+    answers, calls = all_rows(hits_of(events), links, rows, room, workspace)
     assert answers == expected(links, events)
     assert calls == 1 or room < 1 << 20
     assert not workspace.array("rows.bits", 1, np.uint64).any()
@@ -86,7 +80,7 @@ def test_conjunctions_and_forms_of_one_rule_count_once() -> None:
     conjunctions.link([0, 1, 1, 3], [0, 1, 2, 0])
     forms.link([2, 1], [0, 1])
     by_conjunction, by_form = hits_of([[2, 1, 0], [], [1]]), hits_of([[1, 0], [0], []])
-    answer = rows_of_hits((by_conjunction, conjunctions), (by_form, forms), 0, 4, Workspace())
+    answer = rows_of_hits([(by_conjunction, conjunctions), (by_form, forms)], 0, 4, Workspace())
     assert lists(answer) == [[0, 1, 2, 3], [2], [1]]
 
 
@@ -94,13 +88,13 @@ def test_an_answer_ends_where_the_shorter_hits_end() -> None:
     links = RuleLinks()
     links.link([0, 1, 2], [0, 1, 2])
     conjunctions, forms = hits_of([[0], [1], [2], [0, 2]], first=10), hits_of([[1], [2], [0]], first=9)
-    answer = rows_of_hits((conjunctions, links), (forms, links), 10, 3, Workspace())
+    answer = rows_of_hits([(conjunctions, links), (forms, links)], 10, 3, Workspace())
     assert (answer.first, lists(answer)) == (10, [[0, 2], [0, 1]])
-    answer = rows_of_hits((conjunctions, links), (forms, links), 11, 3, Workspace())
+    answer = rows_of_hits([(conjunctions, links), (forms, links)], 11, 3, Workspace())
     assert (answer.first, lists(answer)) == (11, [[0, 1]])
     for outside in (9, 12):
         with pytest.raises(IndexError, match=f"no hits for event {outside}"):
-            rows_of_hits((conjunctions, links), (forms, links), outside, 3, Workspace())
+            rows_of_hits([(conjunctions, links), (forms, links)], outside, 3, Workspace())
 
 
 def test_many_ids_on_one_unit_stay_bounded() -> None:
@@ -110,7 +104,7 @@ def test_many_ids_on_one_unit_stay_bounded() -> None:
     hits, workspace = hits_of([[0]] * events), Workspace()
     covered, room = 0, rows * 3 + 7
     while covered < events:
-        answer = rows_of_hits((hits, links), None, covered, rows, workspace, room)
+        answer = rows_of_hits([(hits, links)], covered, rows, workspace, room)
         assert len(answer.rows) <= room
         assert np.array_equal(answer.rows[:rows], np.arange(rows))
         assert answer.count == min(3, events - covered)
@@ -121,7 +115,7 @@ def test_a_single_event_larger_than_the_room_is_answered() -> None:
     links = RuleLinks()
     links.link(np.arange(900), np.arange(900))
     events = [list(range(900)), [5], list(range(0, 900, 2))]
-    answers, calls = all_rows((hits_of(events), links), None, 900, 10, Workspace())
+    answers, calls = all_rows(hits_of(events), links, 900, 10, Workspace())
     assert answers == [sorted(units) for units in events]
     assert calls == 3
 
@@ -131,7 +125,7 @@ def test_one_workspace_serves_tables_of_all_sizes() -> None:
     for rows in (1_000, 5, 3_000, 64, 65):
         links = RuleLinks()
         links.link(np.arange(rows), np.arange(rows)[::-1])
-        answer = rows_of_hits((hits_of([list(range(rows))]), links), None, 0, rows, workspace)
+        answer = rows_of_hits([(hits_of([list(range(rows))]), links)], 0, rows, workspace)
         assert lists(answer) == [list(range(rows))]
 
 
@@ -156,8 +150,8 @@ def test_a_number_that_leads_outside_is_an_error_and_leaves_the_workspace_clean(
     damaged, workspace = RuleLinks(), Workspace()
     damaged.restore(arrays, {"garbage": 0})
     with pytest.raises(CorruptSnapshot, match="a rule that does not exist"):
-        rows_of_hits((hits_of([[1, 2], units]), damaged), None, 0, 602, workspace)
-    again = rows_of_hits((hits_of([list(range(300))]), links), None, 0, 602, workspace)
+        rows_of_hits([(hits_of([[1, 2], units]), damaged)], 0, 602, workspace)
+    again = rows_of_hits([(hits_of([list(range(300))]), links)], 0, 602, workspace)
     assert lists(again) == [[*range(300), 600, 601]]
 
 
@@ -174,7 +168,7 @@ def test_few_and_many_of_all_rows(density: float, room: int) -> None:
     expected = [_rows_of(units, rows, count) for units in events]
     found: list[list[int]] = []
     while len(found) < len(events):
-        found += lists(rows_of_hits((hits_of(events), links), None, len(found), count, Workspace(), room))
+        found += lists(rows_of_hits([(hits_of(events), links)], len(found), count, Workspace(), room))
     assert found == expected
 
 
@@ -189,7 +183,7 @@ def test_hits_may_be_read_only_or_not() -> None:
     hits = hits_of([[1, 0]])
     for array in (hits.offsets, hits.units):
         _freeze(array)
-    assert lists(rows_of_hits((hits, links), None, 0, 2, Workspace())) == [[0, 1]]
+    assert lists(rows_of_hits([(hits, links)], 0, 2, Workspace())) == [[0, 1]]
 
 
 def _freeze(array: NDArray[Any]) -> None:

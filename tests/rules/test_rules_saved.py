@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from matchwood.engines.base import Hits, Work
 from matchwood.engines.shared.workspace import Workspace
 from matchwood.errors import CorruptSnapshot, MatchwoodError
-from matchwood.rules import RuleTable
+from matchwood.rules import RuleTable, UnitKind
 
 MANY = 500 if numba.config.DISABLE_JIT else 50_000
 
@@ -48,12 +48,12 @@ def test_mapped_files_serve_as_arrays_and_never_change(tmp_path: Path) -> None:
     mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in table.arrays()}
     again = restored({name: array.view(np.ndarray) for name, array in mapped.items()}, table.header())
     hits = Hits(0, np.array([0, 1]), np.array([2], np.int32), Work(0, 0, 0))
-    assert again.id_list(again.rows(hits, None, 0, Workspace()).rows) == ["r4", "r5"]
+    assert again.id_list(again.rows({"conjunctions": hits}, 0, Workspace()).rows) == ["r4", "r5"]
     again.remove(4)
     again.replace_text(5, "changed")
     again.insert_many(["new"], ["text"])
     again.link([MANY], [2], "conjunctions")
-    assert again.id_list(again.rows(hits, None, 0, Workspace()).rows) == ["r5", "new"]
+    assert again.id_list(again.rows({"conjunctions": hits}, 0, Workspace()).rows) == ["r5", "new"]
     assert (again.text(5), again.text(MANY), again.find("r4"), len(again)) == ("changed", "text", -1, MANY)
     assert again.audit() == []
     again.compact()
@@ -123,7 +123,8 @@ def read_everything(table: RuleTable) -> None:
     workspace = Workspace()
     for unit in range(4):
         hits = Hits(0, np.array([0, 1]), np.array([unit], np.int32), Work(0, 0, 0))
-        rows = table.rows(hits, hits if unit == 0 else None, 0, workspace).rows
+        found: dict[UnitKind, Hits] = {"conjunctions": hits, "forms": hits} if unit == 0 else {"conjunctions": hits}
+        rows = table.rows(found, 0, workspace).rows
         table.ids(rows)
         table.id_list(rows)
         table.texts(rows)

@@ -12,9 +12,12 @@ import pytest
 from matchwood.engines.base import Hits, Work
 from matchwood.engines.shared.workspace import Workspace
 from matchwood.errors import InvalidArgument, UnknownRule
-from matchwood.rules import RuleTable
+from matchwood.rules import RuleTable, UnitKind
 
 MANY = 1_000 if numba.config.DISABLE_JIT else 200_000
+
+
+OF_EACH: dict[UnitKind, int] = {"conjunctions": 0, "clauses": 1, "forms": 0}
 
 
 def small() -> RuleTable:
@@ -26,8 +29,8 @@ def small() -> RuleTable:
 
 
 def units(table: RuleTable, row: int) -> tuple[list[int], list[int]]:
-    conjunctions, forms = table.units(row)
-    return sorted(conjunctions.tolist()), sorted(forms.tolist())
+    found = table.units(row)
+    return sorted(found["conjunctions"].tolist()), sorted(found["forms"].tolist())
 
 
 def test_a_table_tells_what_it_was_told() -> None:
@@ -42,7 +45,7 @@ def test_a_table_tells_what_it_was_told() -> None:
     assert table.ids(np.array([2, 0])).to_pylist() == table.id_list(np.array([2, 0])) == ["c", "a"]
     assert table.rows_of(["c", "nobody"]).tolist() == [2, -1]
     assert (table.row_of("b"), table.find("z"), table.id_type, table.id_kind) == (1, -1, pa.string(), str)
-    assert (table.stats()["form_rules"], table.stats()["rules"]) == (1, 3)
+    assert table.stats()["rules"] == 3
     assert table.checked_id(np.str_("new")) == "new"
     assert table.audit() == []
 
@@ -117,9 +120,9 @@ def test_rows_that_hold_no_rule_are_refused(rows: list[int]) -> None:
 def test_removal_hands_back_the_units_and_leaves_a_hole() -> None:
     table = small()
     table.replace_text(2, "z = 'long'")
-    conjunctions, forms = table.remove(2)
+    units = table.remove(2)
     assert table.stats()["garbage_text"] == len("z = 'long'")
-    assert (conjunctions.tolist(), forms.tolist()) == ([1], [0])
+    assert {kind: each.tolist() for kind, each in units.items()} == {"conjunctions": [1], "forms": [0]}
     assert (len(table), table.row_count, list(table), table.find("c")) == (2, 3, ["a", "b"], -1)
     assert table.insert_many(["c"], ["again"]).tolist() == [3]
     assert list(table) == ["a", "b", "c"]
@@ -128,8 +131,8 @@ def test_removal_hands_back_the_units_and_leaves_a_hole() -> None:
 
 def test_a_rule_that_was_unlinked_hands_back_nothing_more() -> None:
     table = small()
-    assert [side.tolist() for side in table.unlink(1)] == [[1], []]
-    assert [side.tolist() for side in table.remove(1)] == [[], []]
+    assert [side.tolist() for side in table.unlink(1).values()] == [[1], []]
+    assert [side.tolist() for side in table.remove(1).values()] == [[], []]
 
 
 def test_weights_as_json_cost_nothing_until_there_are_any() -> None:
@@ -148,7 +151,7 @@ def test_compaction_closes_the_holes_and_keeps_the_order() -> None:
     table.link([3, 3], [2, 4], "conjunctions")
     table.replace_text(0, "shorter")
     table.remove(1)
-    moved = table.compact(np.array([10, 11, 12, -1, 3]), np.array([6]))
+    moved = table.compact({"conjunctions": np.array([10, 11, 12, -1, 3]), "forms": np.array([6])})
     assert moved.tolist() == [0, -1, 1, 2]
     assert (list(table), table.row_count, len(table)) == (["a", "c", "d"], 3, 3)
     assert [table.text(row) for row in range(3)] == ["shorter", "", "d > 0"]
@@ -164,7 +167,7 @@ def test_compaction_closes_the_holes_and_keeps_the_order() -> None:
 def test_compaction_refuses_a_map_that_loses_units_in_use(remap: list[int]) -> None:
     table = small()
     with pytest.raises(IndexError, match="in use"):
-        table.compact(np.array(remap))
+        table.compact({"conjunctions": np.array(remap)})
     assert table.audit() == []
     assert [units(table, row) for row in range(3)] == [([0], []), ([1], []), ([1], [0])]
 
@@ -182,10 +185,34 @@ def test_hits_of_either_kind_become_rows() -> None:
     table = small()
     hits = Hits(0, np.array([0, 1, 2]), np.array([1, 0], np.int32), Work(0, 0, 0))
     forms = Hits(0, np.array([0, 0, 1]), np.array([0], np.int32), Work(0, 0, 0))
-    both = table.rows(hits, forms, 0, Workspace())
+    both = table.rows({"conjunctions": hits, "forms": forms}, 0, Workspace())
     assert (both.offsets.tolist(), both.rows.tolist()) == ([0, 2, 4], [1, 2, 0, 2])
-    assert table.rows(hits, None, 0, Workspace()).rows.tolist() == [1, 2, 0]
-    assert table.rows(None, forms, 0, Workspace()).rows.tolist() == [2]
+    assert table.rows({"conjunctions": hits}, 0, Workspace()).rows.tolist() == [1, 2, 0]
+    assert table.rows({"forms": forms}, 0, Workspace()).rows.tolist() == [2]
+
+
+def test_hits_of_three_kinds_become_rows() -> None:
+    table = small()
+    table.tell_clauses_apart()
+    table.link([0, 1], [0, 1], "clauses")
+    hits = {kind: np.array([unit], np.int32) for kind, unit in OF_EACH.items()}
+    found = {kind: Hits(0, np.array([0, 1]), units, Work(0, 0, 1)) for kind, units in hits.items()}
+    assert table.rows(found, 0, Workspace()).rows.tolist() == [0, 1, 2]
+    assert table.audit() == []
+
+
+def test_clauses_are_saved_apart_and_older_snapshots_are_parted() -> None:
+    table = small()
+    table.link([0, 1, 2], [3, 5, 4], "forms")
+    table.tell_clauses_apart()
+    assert [table.units(row)["clauses"].tolist() for row in range(3)] == [[1], [2], []]
+    assert [sorted(table.units(row)["forms"].tolist()) for row in range(3)] == [[], [], [0, 2]]
+    again = RuleTable()
+    again.restore(table.arrays(), table.header())
+    again.tell_clauses_apart()
+    again.check()
+    assert [units(again, row) for row in range(3)] == [units(table, row) for row in range(3)]
+    assert again.pairs("clauses")[1].tolist() == [1, 2]
 
 
 def test_many_rules_at_once() -> None:
@@ -195,7 +222,7 @@ def test_many_rules_at_once() -> None:
     table.link(rows, np.arange(MANY)[::-1], "conjunctions")
     assert table.texts(rows).equals(texts)
     gone = rows[::3]
-    conjunctions, _ = table.remove_many(gone)
+    conjunctions = table.remove_many(gone)["conjunctions"]
     assert np.array_equal(np.sort(conjunctions), np.sort(MANY - 1 - gone))
     moved = table.compact()
     kept = np.flatnonzero(moved >= 0)

@@ -149,11 +149,13 @@ def _beside_us(given: Given, size: GridScale) -> tuple[float, float]:
     """What the A-Tree, and the fall-back of `auto`, take for rules that have too many conjunctions: the same hits."""
     if given.forms is None or given.trees is None:
         return 0.0, 0.0
-    found = [_matched(each, given.events, 0.0, size).measured for each in (given.forms, given.trees.fallback)]
-    forms, fallback = (each for each in found if isinstance(each, MeasuredMatching))
-    if forms.events == fallback.events and forms.hits != fallback.hits:
-        raise WrongAnswer(f"the fall-back has {fallback.hits:,} hits, the A-Tree {forms.hits:,}")
-    return forms.match_us, fallback.match_us
+    engines = [given.forms, *given.trees.beside.engines()]
+    found = [_matched(each, given.events, 0.0, size).measured for each in engines]
+    forms, *beside = [each for each in found if isinstance(each, MeasuredMatching)]
+    hits = sum(each.hits for each in beside)
+    if all(each.events == forms.events for each in beside) and forms.hits != hits:
+        raise WrongAnswer(f"the parts beside have {hits:,} hits, the A-Tree {forms.hits:,}")
+    return forms.match_us, sum(each.match_us for each in beside)
 
 
 def _again(given: Given, times: dict[str, Timed], size: GridScale) -> dict[str, Timed]:

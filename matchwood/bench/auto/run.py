@@ -85,7 +85,7 @@ def _matcher(outcome: Outcome, model: Model) -> tuple[AutoMatcher, float]:
     given = outcome.given
     matcher = AutoMatcher(given.encoder, RuleTable(), {}, 256)
     matcher.choice._model = model
-    matcher.conjunctions = given.store
+    matcher.parts[0].store = given.store
     matcher.adopt(engine_class(matcher.name)(given.store))
     matcher.rebuild()
     started = thread_time()

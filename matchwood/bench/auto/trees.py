@@ -17,10 +17,10 @@ from matchwood.bench.frame.encoded_rules import add_cuts, timed_events
 from matchwood.bench.frame.measure import WrongAnswer
 from matchwood.bench.frame.setup import refuse_repeated_events
 from matchwood.encoding import EncodedConjunctions, EncodedEvents, EncodedForms, Encoder, Schema
-from matchwood.engines import ATree, ConjunctionStore, Structure, Workspace
+from matchwood.engines import ATree, ConjunctionStore, KIndex, Structure, Workspace
 from matchwood.language import parse
 from matchwood.logic import NEVER, Clauses, Conjunction, Form, clauses_of_form, dnf, form_of_rule, smaller_of_form
-from matchwood.matching import CHUNK_RULES, Fallback, without_collecting
+from matchwood.matching import CHUNK_RULES, without_collecting
 from matchwood.progress import Progress
 from matchwood.workloads import Workload
 from matchwood.workloads import hits as brute_force
@@ -86,9 +86,26 @@ def require_equal(name: str, event: int, found: Rows, wanted: Rows) -> None:
         raise WrongAnswer(f"{name}: event {event} has {len(wanted):,} hits, the engine finds {len(found):,} or others")
 
 
+class Beside:
+    """What `auto` has beside its conjunctions: `kindex` over clauses, and an A-Tree."""
+
+    def __init__(self) -> None:
+        self.clauses, self.tree = KIndex(ConjunctionStore(clauses=True)), ATree()
+
+    def add_clauses(self, encoded: EncodedConjunctions) -> None:
+        self.clauses.insert(self.clauses.store.add(encoded).new_units)
+        if self.clauses.merge_due:
+            self.clauses.adopt(self.clauses.merged())
+
+    def engines(self) -> list[Structure]:
+        """Those that hold anything."""
+        pairs = ((self.clauses, self.clauses.store.live), (self.tree, self.tree.live))
+        return [engine for engine, live in pairs if live]
+
+
 class EncodedTrees(NamedTuple):
     """A workload for all engines: `plain` for those over conjunctions, `clauses` for `kindex`, and `whole` for the
-    A-Tree, as the rules of each chunk and their forms; `fallback` has what `auto` takes beside its conjunctions.
+    A-Tree, as the rules of each chunk and their forms; `beside` has what `auto` takes beside its conjunctions.
     `expected` are the rules that match the first events."""
 
     encoder: Encoder
@@ -96,7 +113,7 @@ class EncodedTrees(NamedTuple):
     encode_us: float
     plain: Side
     clauses: Side
-    fallback: Fallback
+    beside: Beside
     whole: list[tuple[Rows, EncodedForms]]
     expected: list[Rows]
 
@@ -108,7 +125,7 @@ def encoded_trees(workload: Workload) -> EncodedTrees:
     assert workload.trees is not None
     add_cuts(encoder, workload, workload.trees.predicates)
     encode_us, events = timed_events(encoder, workload)
-    found = EncodedTrees(encoder, events, encode_us, Side(False), Side(True), Fallback(), [], [])
+    found = EncodedTrees(encoder, events, encode_us, Side(False), Side(True), Beside(), [], [])
     texts = workload.rules_table()["expression"]
     with Progress("reading", "rules", len(texts)) as progress:
         for first in range(0, len(texts), CHUNK_RULES):
@@ -131,7 +148,7 @@ def _take(trees: EncodedTrees, first: int, texts: Sequence[str]) -> None:
         other: Normals = {place: forms[place] if rows is None else rows for place, rows in expanded.items()}
         _add(encoder, (trees.plain, trees.clauses), first, same)
         _add(encoder, (trees.plain,), first, other)
-        _add_fallback(encoder, trees.fallback, [*same.values(), *other.values()])
+        _add_beside(encoder, trees.beside, [*same.values(), *other.values()])
         if clauses:
             trees.clauses.add_units(first + np.array(list(clauses)), encoder.encode_clauses(list(clauses.values())))
         possible = [place for place, form in enumerate(forms) if form != NEVER]
@@ -141,15 +158,15 @@ def _take(trees: EncodedTrees, first: int, texts: Sequence[str]) -> None:
         raise WrongAnswer("labels changed while rules were encoded")
 
 
-def _add_fallback(encoder: Encoder, fallback: Fallback, normals: Iterable[list[Conjunction] | Form]) -> None:
+def _add_beside(encoder: Encoder, beside: Beside, normals: Iterable[list[Conjunction] | Form]) -> None:
     """What `auto` makes of rules that have too many conjunctions."""
     over = [clauses_of_form(form, DNF_LIMIT) for form in normals if isinstance(form, Form)]
     clauses = [found.rows for found in over if isinstance(found, Clauses)]
     whole = [found for found in over if isinstance(found, Form)]
     if clauses:
-        fallback.add_clauses(encoder.encode_clauses(clauses))
+        beside.add_clauses(encoder.encode_clauses(clauses))
     if whole:
-        fallback.add(encoder.encode_forms(whole))
+        beside.tree.add(encoder.encode_forms(whole))
 
 
 def _add(encoder: Encoder, sides: Sequence[Side], first: int, normals: Normals) -> None:

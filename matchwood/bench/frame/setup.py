@@ -125,7 +125,8 @@ def check_with_brute_force(
     workspace = Workspace()
     expected = brute_force(workload, range(min(events, prepared.events.count)))
     for event, rules in enumerate(expected):
-        found = prepared.rules._table.rows(engine.match(prepared.events, event, workspace), None, event, workspace)
+        hits = engine.match(prepared.events, event, workspace)
+        found = prepared.rules._table.rows({"conjunctions": hits}, event, workspace)
         rows = found.rows[: found.offsets[1]]
         if not np.array_equal(rows, rules):
             raise WrongAnswer(

@@ -112,7 +112,7 @@ def _built(name: str, prepared: PreparedIndex) -> BuiltEngine:
     matcher = prepared.rules._matcher
     assert isinstance(matcher, EngineMatcher)
     kind, options = ENGINES[name]
-    engine = engine_class(kind)(matcher.conjunctions, options)
+    engine = engine_class(kind)(matcher.parts[0].store, options)
     return BuiltEngine(engine, timed(engine.rebuild)[0])
 
 

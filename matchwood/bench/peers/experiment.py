@@ -130,7 +130,7 @@ def _expected(name: str, prepared: PreparedIndex, own: range, rounds: Rounds, hi
 def _encoded(prepared: PreparedIndex, own: range) -> Row:
     """The engine alone, on events as codes: databases are given theirs as pairs of numbers, too."""
     matcher: Any = prepared.rules._matcher
-    found = measure_engine(matcher.over, taken(prepared.events, np.array(own)))
+    found = measure_engine(matcher.engine, taken(prepared.events, np.array(own)))
     hits = _expected(ENCODED, prepared, own, found.rounds, found.hits)
     row = _row(ENCODED, prepared.build_s, found.match_us, found.events, hits, len(prepared.rules))
     return {**row, **times(0.0, found.match_us), "cores": 1, **found.marks()}
@@ -139,7 +139,8 @@ def _encoded(prepared: PreparedIndex, own: range) -> Row:
 def _encoded_by_threads(prepared: PreparedIndex, own: range, threads: int) -> Row:
     """The same with a part of the events of each batch for each thread."""
     matcher: Any = prepared.rules._matcher
-    engine, events, scratch = matcher.over, taken(prepared.events, np.array(own)), [Workspace() for _ in range(threads)]
+    engine, events = matcher.engine, taken(prepared.events, np.array(own))
+    scratch = [Workspace() for _ in range(threads)]
     counts = list[int]()
 
     def part(edges: list[int], thread: int) -> int:

@@ -160,7 +160,7 @@ def top_of_runs(
     """The best rules of the events from `first` on, as many events as the output has room for."""
     if not 0 <= first <= events.count:
         raise InvalidArgument(f"the first event to match must be in 0 to {events.count} (got {first})")
-    with contest.judging("conjunctions", workspace) as judging:
+    with contest.judging(workspace) as judging:
         n = max(1, min(contest.n, len(judging.programs.starts)))
         count = min(events.count - first, max(1, _ROOM // n))
         best, scores = np.empty(count * n, np.int32), np.empty(count * n, np.float64)

@@ -136,10 +136,10 @@ class TopQuery(Protocol):
     def n(self) -> int:
         """How many rules an event gets at most."""
 
-    def judge(self, hits: Hits, takes: str, workspace: Workspace) -> Ranked:
+    def judge(self, hits: Hits, workspace: Workspace) -> Ranked:
         """The best of the rules that these units belong to, all of them scored."""
 
     def judging(
-        self, takes: str, workspace: Workspace, rows: NDArray[np.int32] | None = None
+        self, workspace: Workspace, rows: NDArray[np.int32] | None = None
     ) -> AbstractContextManager[ScoringContext]:
         """What scoring reads, for an engine that decides by itself what to score: of these rows, or of all rules."""

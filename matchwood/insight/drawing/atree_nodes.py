@@ -23,7 +23,7 @@ from matchwood.engines import KIND_NAMES, BareNode, NodeView, bare_nodes
 from matchwood.errors import InvalidArgument
 from matchwood.language import parse
 from matchwood.logic import Form, Leaf
-from matchwood.matching import EngineMatcher, Matcher
+from matchwood.matching import EngineMatcher, Matcher, TreePart
 from matchwood.rules import RuleTable
 
 _Said: TypeAlias = tuple[int, bool, tuple[int, ...]]
@@ -32,9 +32,10 @@ _Said: TypeAlias = tuple[int, bool, tuple[int, ...]]
 
 def tree_nodes(table: RuleTable, encoder: Encoder, matcher: Matcher) -> list[NodeView]:
     """All nodes by number; InvalidArgument unless the engine is `atree` and the tree is small."""
-    if not isinstance(matcher, EngineMatcher) or matcher.over is not None:
+    if not isinstance(matcher, EngineMatcher) or not isinstance(matcher.parts[0], TreePart):
         raise InvalidArgument(f"only the engine 'atree' has nodes to list (this index has {matcher.name!r})")
-    nodes, tree = bare_nodes(matcher.forms), matcher.forms
+    tree = matcher.parts[0].store
+    nodes = bare_nodes(tree)
     texts = _texts(table, encoder, matcher, nodes)
     uses = tree.uses.tolist()
     found = []
@@ -70,7 +71,7 @@ def _texts(
 
 
 def _said(matcher: EngineMatcher, leaves: list[int]) -> list[_Said]:
-    encoded = matcher.forms.nodes.encoded(np.array(leaves, np.int32))
+    encoded = matcher.parts[0].store.nodes.encoded(np.array(leaves, np.int32))
     pieces = encoded.pieces.tolist()
     said = []
     for place, attribute in enumerate(encoded.attributes.tolist()):

@@ -54,7 +54,7 @@ def triangle_picture(
         raise InvalidArgument(f"format must be {FORMAT} for the engine {ENGINE!r} (got {form!r:.80})")
     check_limit(limit)
     assert isinstance(matcher, EngineMatcher)
-    engine = matcher.over
+    engine = matcher.engine
     assert isinstance(engine, HEM)
     name = attribute if attribute is not None else _widest(encoder, engine)
     number = encoder.vocabulary.table.number(name)

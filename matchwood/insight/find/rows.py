@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import Encoder
+from matchwood.engines import ConjunctionStore
 from matchwood.errors import LimitExceeded
 from matchwood.insight.find import _kernels as kernels
 from matchwood.insight.find.joint import TooHard, jointly_covered, numbers_of
@@ -66,7 +67,7 @@ class _Search:
 
     def rows(self) -> Rows:
         sure, open_ = _WAYS[self._query.semantics](self)
-        with_forms = np.unique(self._table.pairs("forms")[0])
+        with_forms = self._matcher.rows_beside()
         plain = np.setdiff1d(sure, with_forms, assume_unique=True)
         return np.union1d(plain, self._decided(np.union1d(open_, with_forms))).astype(np.int32)
 
@@ -83,7 +84,7 @@ class _Search:
 
     def _judged(self, targets: Targets, needed: Verdicts, relation: int, alone: int) -> Verdicts:
         """For each conjunction in store whether it stands in a relation to one of the query's."""
-        store = self._matcher.conjunctions
+        store: ConjunctionStore = self._matcher.parts[0].store
         verdicts = np.empty(store.count, np.bool_)
         kernels.judge(*store.view(), store.alive, *targets[:6], needed, relation, alone, verdicts)
         return verdicts
@@ -139,7 +140,7 @@ class _Search:
 
     def _covered(self, units: NDArray[np.int32], numbers: dict[int, str]) -> Verdicts:
         """Of these units, those that several conjunctions of the query cover together."""
-        store = self._matcher.conjunctions
+        store: ConjunctionStore = self._matcher.parts[0].store
         found = np.zeros(store.count, np.bool_)
         try:
             found[units] = jointly_covered(store.encoded(units), numbers, self._query, self._encoder)

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from matchwood.core import places_in
 from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions, EncodedEvents, leaf_name, leaf_text
+from matchwood.engines import ConjunctionStore
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, WIDTH
 from matchwood.errors import CorruptSnapshot, MatchwoodError
 from matchwood.insight.drawing.atree_nodes import located
 from matchwood.language import parse
 from matchwood.logic import Clauses, Form, Leaf
-from matchwood.matching import EngineMatcher, SampleHistory
+from matchwood.matching import EngineMatcher, SampleHistory, StorePart, busy
 
 NAMED = 10
 """Rules, predicates and attributes that are named of each kind."""
@@ -52,14 +53,10 @@ def report(matcher: EngineMatcher) -> dict[str, Any]:
 
 def _always(matcher: EngineMatcher) -> dict[str, Any]:
     """Rules that every event looks at: no value leads to them."""
-    store = matcher.conjunctions
-    offsets, records, _ = store.view()
-    selective = np.concatenate(([0], np.cumsum(records[::WIDTH] & ACCEPTS_NULL == 0)))
-    units = np.flatnonzero(store.alive & (selective[offsets[1:]] == selective[offsets[:-1]])).astype(np.int32)
-    true = units[offsets[1:][units] == offsets[units]]
-    rows = _rows_of(matcher, units, "conjunctions")
-    everywhere = np.union1d(_rows_of(matcher, true, "conjunctions"), _rows_of(matcher, matcher.forms.always(), "forms"))
-    rows = np.union1d(rows, everywhere)
+    units, true = _never_led_to(_store_of(matcher))
+    whole = matcher.part("forms").store.always()
+    everywhere = np.union1d(_rows_of(matcher, true, "conjunctions"), _rows_of(matcher, whole, "forms"))
+    rows = np.union1d(_rows_of(matcher, units, "conjunctions"), everywhere)
     why = {
         "true of every event": len(everywhere),
         "NULL satisfies each of their predicates": len(rows) - len(everywhere),
@@ -67,8 +64,16 @@ def _always(matcher: EngineMatcher) -> dict[str, Any]:
     return {"rules": len(rows), "ids": matcher.table.id_list(rows[:NAMED]), "why": _some(why)}
 
 
+def _never_led_to(store: ConjunctionStore) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The units without a constraint that refuses NULL, and those of them without any constraint."""
+    offsets, records, _ = store.view()
+    selective = np.concatenate(([0], np.cumsum(records[::WIDTH] & ACCEPTS_NULL == 0)))
+    units = np.flatnonzero(store.alive & (selective[offsets[1:]] == selective[offsets[:-1]])).astype(np.int32)
+    return units, units[offsets[1:][units] == offsets[units]]
+
+
 def _fallback(matcher: EngineMatcher) -> dict[str, Any]:
-    rows = np.unique(matcher.table.pairs("forms")[0]) if matcher.over is not None else np.empty(0, np.int32)
+    rows = matcher.rows_beside()
     why = {f"more than {matcher.dnf_limit} conjunctions (dnf_limit)": len(rows)}
     return {"rules": len(rows), "ids": matcher.table.id_list(rows[:NAMED]), "why": _some(why)}
 
@@ -92,11 +97,9 @@ def _hits(matcher: EngineMatcher, sample: EncodedEvents) -> tuple[int, NDArray[n
     """How many events of the sample were matched, and how many of them hit each row."""
     hits, position, started = np.zeros(matcher.table.row_count, np.int64), 0, perf_counter()
     while position < sample.count and (position < AT_LEAST_EVENTS or perf_counter() - started < MOST_SECONDS):
-        part = EncodedEvents(sample.offsets[: min(position + AT_LEAST_EVENTS, sample.count) + 1], *sample[1:])
-        conjunctions = None if matcher.over is None else matcher.over.match(part, position, matcher.workspace)
-        whole = matcher.over is None or matcher.forms.live
-        forms = matcher.forms.match(part, position, matcher.workspace) if whole else None
-        found = matcher.table.rows(conjunctions, forms, position, matcher.workspace)
+        some = EncodedEvents(sample.offsets[: min(position + AT_LEAST_EVENTS, sample.count) + 1], *sample[1:])
+        units = {each.kind: each.engine.match(some, position, matcher.workspace) for each in busy(matcher.parts)}
+        found = matcher.table.rows(units, position, matcher.workspace)
         hits += np.bincount(found.rows, minlength=len(hits))
         position += found.count
     return position, hits
@@ -141,9 +144,10 @@ class _Constraints(NamedTuple):
 
     @classmethod
     def of(cls, matcher: EngineMatcher, history: SampleHistory) -> _Constraints:
-        live = matcher.conjunctions.live_units()
+        store = _store_of(matcher)
+        live = store.live_units()
         units = live[:: max(1, math.ceil(len(live) / MOST_UNITS))]
-        encoded = matcher.conjunctions.encoded(units)
+        encoded = store.encoded(units)
         _, first, counts = np.unique(_hashes(encoded), return_index=True, return_counts=True)
         scale = len(live) / max(1, len(units))
         return cls(units, encoded, first, counts, _shares(encoded, history)[first], scale, history.events)
@@ -183,6 +187,12 @@ class _Constraints(NamedTuple):
         ends = np.stack((self.encoded.low[pieces], self.encoded.high[pieces]), axis=1).ravel().tolist()
         attribute, null = int(self.encoded.attributes[constraint]), bool(self.encoded.accepts_null[constraint])
         return attribute, null, tuple(ends)
+
+
+def _store_of(matcher: EngineMatcher) -> ConjunctionStore:
+    """The store of the first part; an empty one where that is a tree."""
+    first = matcher.parts[0]
+    return first.store if isinstance(first, StorePart) else ConjunctionStore()
 
 
 def _shares(encoded: EncodedConjunctions, history: SampleHistory) -> NDArray[np.float64]:

@@ -41,7 +41,7 @@ def lint_rules(table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: 
     """
     id_type = table.id_type
     table, encoder, indexed = as_compiled(table, encoder, matcher, dnf_limit)
-    units = UnitsOfRows(table, indexed.conjunctions)
+    units = UnitsOfRows(table, indexed.parts)
     never, always = _searched(table, encoder, dnf_limit, units.rows_to_search())
     never, always = np.union1d(never, units.rows_without_any()), np.union1d(always, units.rows_of_empty_conjunction())
     implied = units.implied()

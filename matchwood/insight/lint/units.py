@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import EncodedConjunctions
-from matchwood.engines import ConjunctionStore
 from matchwood.insight.lint.containment import contained
+from matchwood.matching import Part
 from matchwood.rules import RuleTable
 
 Rows: TypeAlias = NDArray[np.int32]
@@ -25,17 +26,21 @@ class Implied(NamedTuple):
 
 
 class UnitsOfRows:
-    """The links of an index; forms are numbered after the conjunctions."""
+    """The links of an index; what is beside the conjunctions is numbered after them."""
 
-    def __init__(self, table: RuleTable, conjunctions: ConjunctionStore) -> None:
+    def __init__(self, table: RuleTable, parts: Sequence[Part]) -> None:
         self._live = table.live_rows()
-        rows, units = table.pairs("conjunctions")
-        form_rows, forms = table.pairs("forms")
-        self._distinct, places = np.unique(units, return_inverse=True)
-        self._encoded: EncodedConjunctions = conjunctions.encoded(self._distinct.astype(np.int32))
-        self._rows = np.concatenate([rows, form_rows])
-        self._places = np.concatenate([places.ravel(), forms + len(self._distinct)]).astype(np.int64)
-        """For each link its unit, as a position among the conjunctions in use, or beyond them for a form."""
+        first, *others = parts
+        linked, units = table.pairs(first.kind)
+        self._distinct, used = np.unique(units, return_inverse=True)
+        self._encoded: EncodedConjunctions = first.store.encoded(self._distinct.astype(np.int32))
+        rows, places, count = [linked], [used.ravel()], len(self._distinct)
+        for part in others:
+            linked, units = table.pairs(part.kind)
+            rows, places = [*rows, linked], [*places, units + np.int64(count)]
+            count += part.store.count
+        self._rows, self._places = np.concatenate(rows), np.concatenate(places).astype(np.int64)
+        """For each link its unit, as a position among the conjunctions in use, or beyond them for another part's."""
         self._count = np.bincount(self._rows, minlength=table.row_count)
 
     @property

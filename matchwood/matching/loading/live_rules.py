@@ -13,7 +13,7 @@ from matchwood.engines import UnitTable
 from matchwood.errors import CorruptSnapshot
 from matchwood.matching.loading.batches import Batch, columns
 from matchwood.matching.loading.preparation import PreparedRule, stored_uses
-from matchwood.rules import RuleTable, UnitKind
+from matchwood.rules import RuleTable, UnitKind, UnitsByKind
 
 Rows: TypeAlias = NDArray[np.int32]
 
@@ -37,8 +37,8 @@ def replace_rules(table: RuleTable, schema: Schema, rows: Rows, prepared: Sequen
     table.replace_many(rows, *columns(prepared))
 
 
-def remove_rules(table: RuleTable, schema: Schema, rows: Rows) -> tuple[Rows, Rows]:
-    """Take rows out of the table and of the count of types; returns the conjunctions and forms that they had."""
+def remove_rules(table: RuleTable, schema: Schema, rows: Rows) -> UnitsByKind:
+    """Take rows out of the table and of the count of types; returns the units that they had."""
     for row in rows.tolist():
         forget_types(schema, stored_uses(schema, table.text(row)))
     return table.remove_many(rows)

@@ -30,7 +30,7 @@ def measure_choices(prepared: PreparedTrees, size: TreeScale) -> list[TreeCell]:
 
 def _at_random(texts: list[str], met: pa.Table) -> Index:
     index = _by_estimate(texts, met)
-    _draw(matcher_of(index).forms)
+    _draw(matcher_of(index).engine)
     return index
 
 

@@ -29,19 +29,19 @@ def construction(index: Index, rules: Sequence[Expression], singles: int) -> dic
     rate of units is told in rules.
     """
     matcher = matcher_of(index)
-    if matcher.over is None:
+    if isinstance(matcher.engine, ATree):
         bulk_s, single_s = _tree_seconds(matcher, rules, singles)
     else:
-        bulk_s, single_s = _engine_seconds(matcher, matcher.over, singles)
-        single_s *= matcher.conjunctions.live / len(rules)
+        bulk_s, single_s = _engine_seconds(matcher.engine, singles)
+        single_s *= matcher.engine.store.live / len(rules)
     return {"rules_per_s_encoded": round(len(rules) / bulk_s), "rules_per_s_single": round(1 / single_s)}
 
 
-def _engine_seconds(matcher: EngineMatcher, engine: Engine, singles: int) -> tuple[float, float]:
+def _engine_seconds(engine: Engine, singles: int) -> tuple[float, float]:
     """Seconds for all conjunctions, and for one more."""
-    fresh = engine_class(engine.name)(matcher.conjunctions, engine.settings)
+    fresh = engine_class(engine.name)(engine.store, engine.settings)
     bulk_s, _ = timed(fresh.rebuild)
-    units = np.random.default_rng(3).permutation(matcher.conjunctions.live_units())[:singles]
+    units = np.random.default_rng(3).permutation(engine.store.live_units())[:singles]
     fresh.remove(np.sort(units))
     single_s, _ = timed(lambda: [fresh.insert(unit) for unit in units[:, None]])
     return bulk_s, single_s / len(units)
@@ -51,9 +51,9 @@ def _tree_seconds(matcher: EngineMatcher, rules: Sequence[Expression], singles: 
     """Seconds for all forms, and for one more."""
     forms = [form for form in map(matcher.normal, rules) if isinstance(form, Form)]
     singles = min(singles, len(forms) // 2)
-    encode = partial(matcher.encoder.encode_forms, shared=matcher.forms.settings["unique"])
+    encode = partial(matcher.encoder.encode_forms, shared=matcher.engine.settings["unique"])
     bulk, ones = encode(forms[:-singles]), [encode([form]) for form in forms[-singles:]]
-    tree = ATree(matcher.forms.settings)
+    tree = ATree(matcher.engine.settings)
     bulk_s, _ = timed(lambda: tree.add(bulk))
     single_s, _ = timed(lambda: [tree.add(one) for one in ones])
     for encoded in (bulk, *ones):

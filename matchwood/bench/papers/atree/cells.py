@@ -24,6 +24,7 @@ from matchwood.core import places_in
 from matchwood.engines import Structure
 from matchwood.index import Index
 from matchwood.language import Expression, parse
+from matchwood.matching import busy
 from matchwood.workloads import Workload
 from matchwood.workloads import hits as brute_force
 
@@ -84,10 +85,8 @@ def _check_with_brute_force(engine: str, prepared: PreparedTrees, hits: pa.Table
 
 
 def working(index: Index) -> list[Structure]:
-    """What looks at each event: the engine over conjunctions, and the A-Tree where it holds anything."""
-    matcher = matcher_of(index)
-    found: list[Structure] = [] if matcher.over is None else [matcher.over]
-    return [*found, matcher.forms] if matcher.forms.live else found
+    """What looks at each event: the first engine, and those beside it that hold anything."""
+    return [part.engine for part in busy(matcher_of(index).parts)]
 
 
 def matching_of(index: Index, table: pa.Table, seconds: float, spent_s: float = 0.0) -> tuple[dict[str, Any], pa.Table]:

@@ -65,7 +65,7 @@ def measure(rules: int) -> list[dict[str, Any]]:
 
 def _tree_deletions(index: Index, count: int) -> float:
     """Microseconds that the tree itself takes to free a unit; the index cannot be used afterwards."""
-    tree = matcher_of(index).forms
+    tree = matcher_of(index).engine
     units = np.random.default_rng(4).permutation(np.flatnonzero(tree.alive))[:count].astype(np.int32)[:, None]
     for unit in units:
         tree.drop(unit)

@@ -173,7 +173,7 @@ def _from_text(workload: Workload, form: str) -> BuiltContracts:
         check_with_oracle(index, workload, rules=50, events=3)
         return float(index.match_many(table).num_rows) / events.count
 
-    return BuiltContracts(matcher.conjunctions, matcher.over, events, encode_us, checked_hits, said)
+    return BuiltContracts(matcher.parts[0].store, matcher.engine, events, encode_us, checked_hits, said)
 
 
 def _from_codes(workload: Workload, form: str) -> BuiltContracts:

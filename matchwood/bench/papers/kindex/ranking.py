@@ -52,7 +52,7 @@ def _compared(
         raise WrongAnswer(f"{report.rejected.num_rows:,} rules were rejected: {report.rejected['error'][0]}")
     random = np.random.default_rng(11)
     weighed = {name: float(weight) for name, weight in zip(sorted(index.types()), random.random(10_000), strict=False)}
-    engine: Any = index._matcher.over  # type: ignore[attr-defined]
+    engine: Any = index._matcher.engine  # type: ignore[attr-defined]
     bounds = engine.bounds
     rows, answers = [], []
     for place, name in enumerate(ways := (f"{kind}, top 5", f"{kind}, match all and sort")):
@@ -103,7 +103,7 @@ def _scored(matcher: Any, events: EncodedEvents, contest: EventContest) -> int:
     """How many rules were scored to find the best of all events."""
     position = scored = 0
     while position < events.count:
-        found = matcher.over.top(events, position, contest, matcher.workspace)
+        found = matcher.engine.top(events, position, contest.of(matcher.parts[0].kind), matcher.workspace)
         position, scored = position + found.count, scored + found.scored
     return scored
 
