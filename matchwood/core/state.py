@@ -54,7 +54,8 @@ class State:
 
     def view_as(self, kind: type[Views]) -> Views:
         """The columns that a named tuple names, read-only."""
-        return kind(*(self.columns[name].view() for name in kind._fields))  # type: ignore[attr-defined]
+        columns = self.columns
+        return kind._make([columns[name].view() for name in kind._fields])  # type: ignore[attr-defined, no-any-return]
 
     @property
     def nbytes(self) -> int:
