@@ -21,7 +21,7 @@ from typing import Any, ClassVar, TypeVar
 from numpy.typing import NDArray
 
 from matchwood.core.arrays import Growable
-from matchwood.core.fields import Extent, Field, Part, arrays_in
+from matchwood.core.fields import Extent, Field, Part
 
 Views = TypeVar("Views", bound=tuple[Any, ...])
 
@@ -123,4 +123,6 @@ def headers_of(rooms: Mapping[str, Any]) -> dict[str, Any]:
 def restore_rooms(rooms: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
     """Give every room what was its own."""
     for room, state in rooms.items():
-        state.restore(arrays_in(arrays, f"{room}."), header[room])
+        prefix = f"{room}."
+        own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+        state.restore(own, header[room])
