@@ -21,7 +21,7 @@ from typing import Any, ClassVar, TypeVar
 from numpy.typing import NDArray
 
 from matchwood.core.arrays import Growable
-from matchwood.core.fields import Extent, Field, Part, arrays_in
+from matchwood.core.fields import Extent, Field, Part
 
 Views = TypeVar("Views", bound=tuple[Any, ...])
 
@@ -54,7 +54,8 @@ class State:
 
     def view_as(self, kind: type[Views]) -> Views:
         """The columns that a named tuple names, read-only."""
-        return kind(*(self.columns[name].view() for name in kind._fields))  # type: ignore[attr-defined]
+        columns = self.columns
+        return kind._make([columns[name].view() for name in kind._fields])  # type: ignore[attr-defined, no-any-return]
 
     @property
     def nbytes(self) -> int:
