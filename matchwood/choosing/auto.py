@@ -33,7 +33,17 @@ from matchwood.engines import (
 from matchwood.errors import InvalidArgument
 from matchwood.language import Expression
 from matchwood.logic import Bind, Clauses, Form, clauses_of_form, dnf_of
-from matchwood.matching import BesidePart, EngineMatcher, Group, Normal, Part, SampleHistory, StorePart, TreePart
+from matchwood.matching import (
+    FIRST_NAMES,
+    BesidePart,
+    EngineMatcher,
+    Group,
+    Normal,
+    Part,
+    SampleHistory,
+    StorePart,
+    TreePart,
+)
 from matchwood.rules import RuleTable
 
 AUTO = "auto"
@@ -89,7 +99,7 @@ class AutoMatcher(EngineMatcher):
         """
         self.table.tell_clauses_apart()
         made: Any = chosen
-        conjunctions = StorePart("conjunctions", made(ConjunctionStore(), options), (list,), ("conjunctions", "engine"))
+        conjunctions = StorePart("conjunctions", made(ConjunctionStore(), options), (list,), FIRST_NAMES)
         kindex = KIndex(ConjunctionStore(clauses=True))
         clauses = BesidePart("clauses", kindex, (Clauses,), ("forms.store", "forms.clauses"))
         return conjunctions, clauses, TreePart(ATree(), "forms.tree")

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, TypeVar
 from numpy.typing import NDArray
 
 from matchwood.core.arrays import Growable
-from matchwood.core.fields import Extent, Field, Part
+from matchwood.core.fields import Extent, Field, Part, arrays_in
 
 Views = TypeVar("Views", bound=tuple[Any, ...])
 

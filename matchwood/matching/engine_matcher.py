@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from matchwood.core import arrays_of, headers_of, restore_rooms
 from matchwood.encoding import EncodedEvents, Encoder
-from matchwood.engines import AS_PUBLISHED, ConjunctionStore, Ranked, Structure, Work, Workspace, engine_class
+from matchwood.engines import AS_PUBLISHED, Ranked, Structure, Work, Workspace, engine_class
 from matchwood.language import Expression
 from matchwood.logic import Bind
 from matchwood.matching.bound_audit import audit_bounds
@@ -236,8 +236,7 @@ class EngineMatcher:
     # ------------------------------------------------------------------ state
 
     def _rooms(self) -> dict[str, Any]:
-        # An A-Tree alone is saved with a store in which nothing is.
-        rooms: dict[str, Any] = {"conjunctions": ConjunctionStore()}
+        rooms: dict[str, Any] = {}
         for part in self.parts:
             rooms |= part.rooms()
         return rooms if self.parts[0].bounds is None else {**rooms, "book": self.book}

@@ -158,16 +158,19 @@ class BesidePart(StorePart):
 
 
 class TreePart(Part):
-    """An A-Tree of whole expressions, which is store and engine in one."""
+    """An A-Tree of whole expressions, which is store and engine in one.
+
+    One that stands `alone` is saved with a store of conjunctions in which nothing is.
+    """
 
     kind: UnitKind = "forms"
     takes: tuple[type, ...] = (Form,)
     store: ATree
     engine: ATree
 
-    def __init__(self, tree: ATree, saved_as: str = "forms") -> None:
+    def __init__(self, tree: ATree, saved_as: str = "forms", alone: bool = False) -> None:
         self.store = self.engine = tree
-        self._saved_as = saved_as
+        self._rooms = {**({FIRST_NAMES[0]: ConjunctionStore()} if alone else {}), saved_as: tree}
 
     def normal(self, expression: Expression, bind: Bind, limit: int) -> Normal:
         """The whole expression, or nothing if it is never true."""
@@ -192,14 +195,14 @@ class TreePart(Part):
         return self.store.free(gone) if len(gone) else None
 
     def rooms(self) -> dict[str, Any]:
-        return {self._saved_as: self.store}
+        return self._rooms
 
 
 def parts_of(chosen: type[Structure], options: Mapping[str, Any]) -> tuple[Part, ...]:
     """An engine over conjunctions, and an A-Tree for the rules that have too many; or an A-Tree alone."""
     made: Any = chosen
     if not issubclass(chosen, Engine):
-        return (TreePart(made(options)),)
+        return (TreePart(made(options), alone=True),)
     engine = made(ConjunctionStore(clauses=chosen.clauses), options)
     first = StorePart("conjunctions", engine, (Clauses, list) if chosen.clauses else (list,), FIRST_NAMES)
     if chosen.ranks:

@@ -121,7 +121,7 @@ def test_damaged_bounds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     index = matchwood.Index(engine="pruning")
     index.insert_many([(1, "x in (1, 5) and y > 2"), (2, "x = 1")])
     store = index._matcher.parts[0].store  # type: ignore[attr-defined]
-    sound: UnitBounds = index._matcher.bounds.view()  # type: ignore[attr-defined]
+    sound: UnitBounds = index._matcher.parts[0].bounds.view()  # type: ignore[attr-defined]
     wrong: list[UnitBounds] = [
         sound._replace(offsets=sound.offsets[::-1].copy()),
         sound._replace(offsets=np.array([0, 1, len(sound.pieces)])),

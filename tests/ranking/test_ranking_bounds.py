@@ -80,7 +80,7 @@ def test_an_audit_finds_bounds_that_are_too_low(direct: bool, monkeypatch: pytes
     index = mw.Index("kindex", options={"direct": direct})
     index.insert_many([(1, "a = 1 and b > 2"), (2, "a = 1", {"weight": 3.0}), (3, "b in (1, 7)")])
     assert index.audit() == []
-    index._matcher.bounds._constants.writable()[:] = 0.0  # type: ignore[attr-defined]
+    index._matcher.parts[0].bounds._constants.writable()[:] = 0.0  # type: ignore[attr-defined]
     (told,) = index.audit()
     assert told == "rule 2 scores 3 more than its bound"
 

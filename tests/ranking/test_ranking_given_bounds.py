@@ -71,11 +71,11 @@ def test_given_bounds_do_not_rise_and_the_best_stay_the_best(direct: bool, tmp_p
     given, computed = index_with(BOUNDS, direct=direct), mw.Index("kindex", options={"direct": direct})
     for index in (given, computed):
         index.insert_many(rules)
-    promised = [index._matcher.bounds.view().pieces.copy() for index in (given, computed)]
+    promised = [index._matcher.parts[0].bounds.view().pieces.copy() for index in (given, computed)]
     for index in (given, computed):
         index.insert_many([heavy])
-    assert (given._matcher.bounds.view().pieces == promised[0]).all()
-    assert (computed._matcher.bounds.view().pieces != promised[1]).any()
+    assert (given._matcher.parts[0].bounds.view().pieces == promised[0]).all()
+    assert (computed._matcher.parts[0].bounds.view().pieces != promised[1]).any()
     event, weights = {"age": 1, "state": "NY"}, {"age": 0.5}
     assert given.top(event, 4, weights) == computed.top(event, 4, weights)
     assert given.top(event, 1) == [(99, 6.0)]

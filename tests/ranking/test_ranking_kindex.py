@@ -180,5 +180,5 @@ def test_an_audit_finds_clusters_that_promise_too_little() -> None:
     index = mw.Index("kindex")
     index.insert_many([(n, f"a = {n}", {"weight": 2.0}) for n in range(5)])
     assert index.audit() == []
-    index._matcher.bounds._constants.writable()[3] = 9.0  # type: ignore[attr-defined]
+    index._matcher.parts[0].bounds._constants.writable()[3] = 9.0  # type: ignore[attr-defined]
     assert index.audit() == ["1 entries of clusters promise less than their units"]
