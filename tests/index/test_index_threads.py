@@ -206,8 +206,6 @@ def test_writers_take_turns(engine: str) -> None:
 
 def test_long_looks_do_not_hold_up_matching(monkeypatch: pytest.MonkeyPatch) -> None:
     """While a lint, a save or an audit runs and a writer waits for it, others go on matching."""
-    from matchwood.insight.lint import report as lint
-
     index = mw.Index()
     index["a"] = "x = 1"
     linting, go_on = threading.Event(), threading.Event()
@@ -217,7 +215,7 @@ def test_long_looks_do_not_hold_up_matching(monkeypatch: pytest.MonkeyPatch) -> 
         assert go_on.wait(30)
         return None
 
-    monkeypatch.setattr(lint, "lint", slow)
+    monkeypatch.setattr("matchwood.index.lint_rules", slow)
     threads = [threading.Thread(target=index.lint), threading.Thread(target=index.__setitem__, args=("b", "x = 1"))]
     threads[0].start()
     assert linting.wait(30)
