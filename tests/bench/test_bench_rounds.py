@@ -160,7 +160,7 @@ def _subclasses(kind: type) -> Iterator[type]:
 def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     """Every engine and rival tells what it is given, and `measure_rounds` when it measures."""
     watching = Watch()
-    for found in pkgutil.iter_modules(matchwood.bench.__path__, "matchwood.bench."):
+    for found in pkgutil.walk_packages(matchwood.bench.__path__, "matchwood.bench."):
         module = importlib.import_module(found.name)
         if hasattr(module, "measure_rounds"):
             monkeypatch.setattr(module, "measure_rounds", _measuring(watching, measure.measure_rounds))

@@ -14,7 +14,7 @@ import matchwood.spark
 from tests.documentation_support import run_page
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
-MODULES = [module.name for module in pkgutil.iter_modules(matchwood.spark.__path__, "matchwood.spark.")]
+MODULES = [module.name for module in pkgutil.walk_packages(matchwood.spark.__path__, "matchwood.spark.")]
 
 
 def test_the_guide_runs(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
