@@ -28,11 +28,11 @@ print(json.dumps(content(load(sys.argv[1], verify="full"))))
 SAVE = """
 import sys
 import numpy as np
-from matchwood.storage import Part, load, save
+from matchwood.storage import SavedPart, load, save
 path, who = sys.argv[1], int(sys.argv[2])
 for number in range(15):
     value = who * 100 + number
-    save(path, {"0": Part({"value": value}, {"it": np.full(100, value)})}, {"value": value})
+    save(path, {"0": SavedPart({"value": value}, {"it": np.full(100, value)})}, {"value": value})
     snapshot = load(path, verify="full")
     assert set(snapshot.parts["0"].arrays["it"]) == {snapshot.header["value"]}
 """
@@ -40,10 +40,10 @@ for number in range(15):
 WRITE_PART = """
 import json, pickle, sys
 import numpy as np
-from matchwood.storage import Part
+from matchwood.storage import SavedPart
 staging = pickle.load(sys.stdin.buffer)
 number = int(sys.argv[1])
-print(json.dumps(staging.write_part(str(number), Part({"number": number}, {"it": np.full(3, number)}))))
+print(json.dumps(staging.write_part(str(number), SavedPart({"number": number}, {"it": np.full(3, number)}))))
 """
 
 
