@@ -31,7 +31,7 @@ def checked_weights(options: Mapping[str, Any] | None) -> StatedWeights:
     """The weights in a rule's options; anything that is not finite and at least 0 is refused.
 
     >>> checked_weights({"weight": 2, "weights": {"state": {"NY": 4.0}, "age": 0.1}})
-    Weights(constant=2.0, by_attribute='{"age": 0.1, "state": {"NY": 4.0}}')
+    StatedWeights(constant=2.0, by_attribute='{"age": 0.1, "state": {"NY": 4.0}}')
     """
     if options is None:
         return _NONE

@@ -36,7 +36,7 @@ _NOWHERE = np.empty(0, np.int32)
 class RuleLinks:
     """A link given twice is kept twice, and handed back twice.
 
-    >>> links = Links()
+    >>> links = RuleLinks()
     >>> links.link([0, 1, 1], [5, 5, 6])
     >>> links.rows_of(5).tolist(), links.units_of(1).tolist()
     ([1, 0], [6, 5])

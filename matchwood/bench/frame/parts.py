@@ -45,7 +45,7 @@ def swept(usual: dict[str, float], sweeps: Iterable[str]) -> tuple[FigurePlace, 
     """The places of the workload with the usual settings: one in each sweep.
 
     >>> swept({"depth": 3, "alpha": 0.6}, ["depth"])
-    (Place(section='depth', x_name='depth', x=3),)
+    (FigurePlace(section='depth', x_name='depth', x=3),)
     """
     return tuple(FigurePlace(name, name, usual[name]) for name in sweeps if name in usual)
 
@@ -76,7 +76,7 @@ def run_parts(label: str, parts: Sequence[ExperimentPart], box_s: float) -> list
 def placed(row: Row, places: Sequence[FigurePlace]) -> Row:
     """A row with its place, unless it has one of its own; `also` has the others of a workload in several sweeps.
 
-    >>> placed({"engine": "scan"}, [Place("depth", "depth", 3)])
+    >>> placed({"engine": "scan"}, [FigurePlace("depth", "depth", 3)])
     {'engine': 'scan', 'section': 'depth', 'x_name': 'depth', 'x': 3}
     """
     if not places or "section" in row:

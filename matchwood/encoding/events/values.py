@@ -28,7 +28,7 @@ _SEQUENCES = (list, tuple, set, frozenset, np.ndarray, pa.Array)
 def read_element(kind: str, value: object, reading: ValueReading) -> Any:
     """The element that a value stands for, None for NULL; a Misfit if the attribute cannot hold it.
 
-    >>> utc = Reading(Zone("UTC"))
+    >>> utc = ValueReading(Zone("UTC"))
     >>> read_element("int", np.int8(5), utc), read_element("date", "1970-01-02", utc)
     (5, 1)
     """
