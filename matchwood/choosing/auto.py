@@ -38,8 +38,8 @@ from matchwood.matching import (
     BesidePart,
     EngineMatcher,
     Group,
+    MatcherPart,
     Normal,
-    Part,
     SampleHistory,
     StorePart,
     TreePart,
@@ -91,7 +91,7 @@ class AutoMatcher(EngineMatcher):
 
     # ------------------------------------------------------------------- parts
 
-    def _made_parts(self, chosen: type[Structure], options: Mapping[str, Any]) -> tuple[Part, ...]:
+    def _made_parts(self, chosen: type[Structure], options: Mapping[str, Any]) -> tuple[MatcherPart, ...]:
         """A store that every engine over conjunctions can take; `kindex` over clauses; an A-Tree.
 
         A rule in CNF of a dozen clauses is one unit of `kindex`, which looks at it when one of its clauses holds, where
@@ -116,7 +116,7 @@ class AutoMatcher(EngineMatcher):
 
     # ---------------------------------------------------------------- by rules
 
-    def _index(self, part: Part, added: Any, group: Group, encoded: Any) -> None:
+    def _index(self, part: MatcherPart, added: Any, group: Group, encoded: Any) -> None:
         grown = part is self.parts[0] and len(added.new_units)
         if grown and self._conjunctions.live >= max(LEAST_UNITS, GROWN * self._looked_at):
             wanted = self._best_by_rules()
@@ -164,7 +164,7 @@ class AutoMatcher(EngineMatcher):
 
     # --------------------------------------------------------------- by events
 
-    def note(self, part: Part, events: int, work: Work, seconds: float, scored: int = 0) -> None:
+    def note(self, part: MatcherPart, events: int, work: Work, seconds: float, scored: int = 0) -> None:
         super().note(part, events, work, seconds, scored)
         first = part is self.parts[0]
         if first and self._warm:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matchwood.matching.loading.sources import CHUNK_RULES, rule_chunks
     from matchwood.matching.matcher import Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher
-    from matchwood.matching.parts import FIRST_NAMES, BesidePart, Part, StorePart, TreePart, busy
+    from matchwood.matching.parts import FIRST_NAMES, BesidePart, MatcherPart, StorePart, TreePart, busy
     from matchwood.matching.ranked_events import EventContest, RankedEvents
     from matchwood.matching.recompiled import as_compiled
     from matchwood.matching.results import (
@@ -67,9 +67,9 @@ __all__ = [
     "Group",
     "Items",
     "Matcher",
+    "MatcherPart",
     "Normal",
     "OracleMatcher",
-    "Part",
     "Preparation",
     "PreparedRule",
     "RankedEvents",

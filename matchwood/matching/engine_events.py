@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding import EncodedEvents, EventChunk
 from matchwood.engines import Hits
-from matchwood.matching.parts import Part, busy
+from matchwood.matching.parts import MatcherPart, busy
 from matchwood.rules import RuleRows
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class _HitsOfParts:
         return matcher.table.rows(self._hits, first, matcher.workspace)
 
 
-def _match(matcher: EngineMatcher, part: Part, events: EncodedEvents, first: int) -> Hits:
+def _match(matcher: EngineMatcher, part: MatcherPart, events: EncodedEvents, first: int) -> Hits:
     # Threads that share a core do not slow each other down by this clock, but asking it takes half a microsecond.
     clock = thread_time if events.count > 1 else perf_counter
     started = clock()

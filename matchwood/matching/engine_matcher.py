@@ -21,7 +21,7 @@ from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.groups import Group, Incoming
 from matchwood.matching.loading.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import Normal, PreparedRule
-from matchwood.matching.parts import Part, parts_of
+from matchwood.matching.parts import MatcherPart, parts_of
 from matchwood.matching.ranked_events import RankedEvents, top_of_event
 from matchwood.matching.watch import Watch
 from matchwood.matching.work import WorkCounters
@@ -61,7 +61,7 @@ class EngineMatcher:
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
 
-    def _made_parts(self, chosen: type[Structure], options: Mapping[str, Any]) -> tuple[Part, ...]:
+    def _made_parts(self, chosen: type[Structure], options: Mapping[str, Any]) -> tuple[MatcherPart, ...]:
         return parts_of(chosen, options)
 
     def _introduce(self, engine: Structure) -> None:
@@ -73,7 +73,7 @@ class EngineMatcher:
         """The engine of the first part."""
         return self.parts[0].engine
 
-    def part(self, kind: UnitKind) -> Part:
+    def part(self, kind: UnitKind) -> MatcherPart:
         """The part whose units are of this kind."""
         return next(part for part in self.parts if part.kind == kind)
 
@@ -122,7 +122,7 @@ class EngineMatcher:
         if self.parts[0].bounds is not None:
             self.book.write(rules.rows, [rule.tree for rule in rules.prepared])
 
-    def _store_group(self, part: Part, group: Group) -> None:
+    def _store_group(self, part: MatcherPart, group: Group) -> None:
         encoded = group.encode(self.encoder)
         self._apply_relabelling()
         added = part.add(encoded)
@@ -132,7 +132,7 @@ class EngineMatcher:
         self.table.link(group.rows, added.units, part.kind)
         self._index(part, added, group, encoded)
 
-    def _index(self, part: Part, added: Any, group: Group, encoded: Any) -> None:
+    def _index(self, part: MatcherPart, added: Any, group: Group, encoded: Any) -> None:
         """Hand units that are new in a store to its engine."""
         part.index(added, group, encoded, self.encoder)
 
@@ -219,7 +219,7 @@ class EngineMatcher:
         self.encoder.history.observe(events)
         self.sample.observe(events)
 
-    def note(self, part: Part, events: int, work: Work, seconds: float, scored: int = 0) -> None:
+    def note(self, part: MatcherPart, events: int, work: Work, seconds: float, scored: int = 0) -> None:
         """Count what one call of a part's engine did, and the seconds that it took."""
         self.work.fold(events if part is self.parts[0] else 0, work, scored)
         if part.engine.uses_history:

@@ -28,7 +28,7 @@ FIRST_NAMES = ("conjunctions", "engine")
 """Under which the store and the engine of the first part are saved."""
 
 
-class Part(ABC):
+class MatcherPart(ABC):
     """One of the parts of a matcher.
 
     `kind`    what its units are, and the name of their links with rules
@@ -84,7 +84,7 @@ class Part(ABC):
         """What is saved, by the name of its arrays in a snapshot."""
 
 
-class StorePart(Part):
+class StorePart(MatcherPart):
     """A store of conjunctions, or of conjunctions of clauses, and an engine over it.
 
     `saved_as`  the names in a snapshot: of the store, and of the engine
@@ -157,7 +157,7 @@ class BesidePart(StorePart):
             self.engine.adopt(self.engine.merged())
 
 
-class TreePart(Part):
+class TreePart(MatcherPart):
     """An A-Tree of whole expressions, which is store and engine in one.
 
     One that stands `alone` is saved with a store of conjunctions in which nothing is.
@@ -198,7 +198,7 @@ class TreePart(Part):
         return self._rooms
 
 
-def parts_of(chosen: type[Structure], options: Mapping[str, Any]) -> tuple[Part, ...]:
+def parts_of(chosen: type[Structure], options: Mapping[str, Any]) -> tuple[MatcherPart, ...]:
     """An engine over conjunctions, and an A-Tree for the rules that have too many; or an A-Tree alone."""
     made: Any = chosen
     if not issubclass(chosen, Engine):
@@ -210,6 +210,6 @@ def parts_of(chosen: type[Structure], options: Mapping[str, Any]) -> tuple[Part,
     return first, TreePart(ATree())
 
 
-def busy(parts: Sequence[Part]) -> list[Part]:
+def busy(parts: Sequence[MatcherPart]) -> list[MatcherPart]:
     """The parts that an event is shown to: the first, and those of the others that hold anything."""
     return [parts[0], *(part for part in parts[1:] if part.store.live)]

@@ -27,7 +27,7 @@ from matchwood.engines import (
 from matchwood.engines.shared._scoring_kernels import UNSCORABLE, rank
 from matchwood.errors import CorruptSnapshot
 from matchwood.matching.engine_events import EngineEvents
-from matchwood.matching.parts import Part, busy
+from matchwood.matching.parts import MatcherPart, busy
 from matchwood.ranking import NO_WORK, ScorePrograms, Wanted, joined, merged, nothing_ranked
 from matchwood.rules import RuleRows, UnitKind
 
@@ -197,7 +197,9 @@ def _top(matcher: EngineMatcher, events: EncodedEvents, first: int, contest: Eve
     return reduce(lambda left, right: merged(left, right, contest.n), found)
 
 
-def _top_of(matcher: EngineMatcher, part: Part, events: EncodedEvents, first: int, contest: EventContest) -> Ranked:
+def _top_of(
+    matcher: EngineMatcher, part: MatcherPart, events: EncodedEvents, first: int, contest: EventContest
+) -> Ranked:
     # Of an engine that ranks by itself the best might all be dead: then all of its hits are looked at.
     top = part.engine.top if contest.dead is None else partial(Structure.top, part.engine)
     started = perf_counter()

@@ -14,7 +14,15 @@ from matchwood.encoding.attribute import Source, Target
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.events._assembly_kernels import pairs_of_matrix, pairs_of_triples, pairs_with_verdicts
 from matchwood.encoding.events.assembly import Assembly
-from matchwood.encoding.events.columns.parts import Column, ColumnPart, Misfits, labels_of, placed, repeated, without
+from matchwood.encoding.events.columns.parts import (
+    ColumnPart,
+    Misfits,
+    ValueColumn,
+    labels_of,
+    placed,
+    repeated,
+    without,
+)
 
 LABELS = st.integers(-1, 5)
 
@@ -127,7 +135,7 @@ def test_labels_of_parts() -> None:
 
 def test_rows_of_columns_can_be_moved_excluded_and_repeated() -> None:
     misfits = Misfits(np.array([1]), lambda position: f"misfit {position}")
-    column = Column([ColumnPart(np.array([5, 6]), np.array([0, 2]))], [misfits])
+    column = ValueColumn([ColumnPart(np.array([5, 6]), np.array([0, 2]))], [misfits])
     moved = placed(column, np.array([10, 11, 12]))
     assert moved.parts[0].rows is not None
     assert moved.parts[0].rows.tolist() == [10, 12]

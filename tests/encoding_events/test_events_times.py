@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwood.encoding.events.columns.arrow import read_array
-from matchwood.encoding.events.columns.parts import Column
+from matchwood.encoding.events.columns.parts import ValueColumn
 from matchwood.encoding.events.unwrapping import ValueReading
 from matchwood.encoding.events.values import read_element
 from matchwood.encoding.schema.timezones import Zone
@@ -23,7 +23,7 @@ ZONES = ["UTC", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "+0
 MOMENTS = st.datetimes(datetime.datetime(1880, 1, 1), datetime.datetime(2260, 1, 1))
 
 
-def elements(column: Column) -> list[Any]:
+def elements(column: ValueColumn) -> list[Any]:
     """The elements of a column that is one part without misfits."""
     assert column.misfits == []
     (part,) = column.parts

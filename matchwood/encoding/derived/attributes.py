@@ -31,7 +31,7 @@ from matchwood.encoding.derived.keys import read_key
 from matchwood.encoding.derived.lists import ListTable
 from matchwood.encoding.derived.patterns import PatternTable, TextColumn
 from matchwood.encoding.derived.recent import Recent
-from matchwood.encoding.derived.tables import ListColumn, Pairs, Table
+from matchwood.encoding.derived.tables import DerivedTable, ListColumn, Pairs
 from matchwood.encoding.spaces.key_columns import frozen
 from matchwood.errors import CorruptSnapshot
 
@@ -74,7 +74,7 @@ class DerivedSource:
         self._pending: list[int] | None = None
         """Attributes that are in no table yet; None stands for all initial ones."""
         self._lock = threading.Lock()
-        self._tables: list[Table] = []
+        self._tables: list[DerivedTable] = []
         self._kept, self._memo = Recent(), Recent()
         self._negatives: NDArray[np.int32] | None = None
 
@@ -142,7 +142,7 @@ class DerivedSource:
     def _waiting(self) -> list[int]:
         return self._initial.tolist() if self._pending is None else self._pending
 
-    def _prepared(self) -> list[Table]:
+    def _prepared(self) -> list[DerivedTable]:
         """The tables, with what was added since the last evaluation."""
         if self._pending != []:
             with self._lock:
@@ -163,7 +163,7 @@ class DerivedSource:
         while tables and 4 * len(attributes) >= len(tables[-1].attributes):
             older = tables.pop()
             attributes, tests = [*older.attributes.tolist(), *attributes], [*older.tests, *tests]
-        made: Table = (PatternTable if self.kind == "string" else ListTable)(attributes, tests)
+        made: DerivedTable = (PatternTable if self.kind == "string" else ListTable)(attributes, tests)
         self._tables = [*tables, made]
 
     def _kept_pairs(self, texts: pa.Array) -> Pairs:

@@ -20,7 +20,7 @@ class Pairs(NamedTuple):
     attributes: NDArray[np.int32]
 
 
-class Table(Protocol):
+class DerivedTable(Protocol):
     """Some derived attributes of one source, laid out for evaluation; never changed."""
 
     def __init__(self, attributes: Sequence[int], tests: Sequence[DerivedTest]) -> None: ...

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.events.columns.arrow import read_array
 from matchwood.encoding.events.columns.objects import read_objects
-from matchwood.encoding.events.columns.parts import Column, Misfits, Rows, placed, without
+from matchwood.encoding.events.columns.parts import Misfits, Rows, ValueColumn, placed, without
 from matchwood.encoding.events.containers import Container, Values, opened
 from matchwood.encoding.events.paths import Node, positions_below
 from matchwood.encoding.events.unwrapping import ValueReading
@@ -66,7 +66,7 @@ class Pieces:
                         self._opened.append((below, nulls, deeper.fixed))
                         stack.append((deeper.inside, below, _composed(piece.rows, deeper.rows), piece.route))
 
-    def columns(self, position: int, kind: str, reading: ValueReading, count: int) -> list[Column]:
+    def columns(self, position: int, kind: str, reading: ValueReading, count: int) -> list[ValueColumn]:
         """The attribute's values, one column a place; what stands in two places of a row is a misfit."""
         pieces = self.found[position]
         columns = [placed(_read(kind, piece.values, reading), piece.rows) for piece in pieces]
@@ -75,7 +75,7 @@ class Pieces:
         places = _places(pieces, count)
         doubled: Rows = np.flatnonzero(places > 1)
         conflict = Misfits(doubled, lambda row: _both(pieces, int(doubled[row])), GIVEN_ONCE)
-        return [*(without(column, places > 1) for column in columns), Column([], [conflict])]
+        return [*(without(column, places > 1) for column in columns), ValueColumn([], [conflict])]
 
     def whole(self, position: int) -> pa.Array | None:
         """The attribute's values if they stand in one place, an Arrow array of all rows."""
@@ -111,7 +111,7 @@ def _composed(outer: Rows | None, inner: Rows | None) -> Rows | None:
     return inner if outer is None else outer if inner is None else outer[inner]
 
 
-def _read(kind: str, values: Values, reading: ValueReading) -> Column:
+def _read(kind: str, values: Values, reading: ValueReading) -> ValueColumn:
     return read_objects(kind, values, reading) if isinstance(values, list) else read_array(kind, values, reading)
 
 

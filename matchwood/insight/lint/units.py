@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding import EncodedConjunctions
 from matchwood.insight.lint.containment import contained
-from matchwood.matching import Part
+from matchwood.matching import MatcherPart
 from matchwood.rules import RuleTable
 
 Rows: TypeAlias = NDArray[np.int32]
@@ -28,7 +28,7 @@ class Implied(NamedTuple):
 class UnitsOfRows:
     """The links of an index; what is beside the conjunctions is numbered after them."""
 
-    def __init__(self, table: RuleTable, parts: Sequence[Part]) -> None:
+    def __init__(self, table: RuleTable, parts: Sequence[MatcherPart]) -> None:
         self._live = table.live_rows()
         first, *others = parts
         linked, units = table.pairs(first.kind)

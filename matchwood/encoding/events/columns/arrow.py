@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from matchwood.encoding.events.columns.objects import read_objects
-from matchwood.encoding.events.columns.parts import EMPTY, Column, ColumnPart, Misfits, Rows, repeated
+from matchwood.encoding.events.columns.parts import EMPTY, ColumnPart, Misfits, Rows, ValueColumn, repeated
 from matchwood.encoding.events.columns.times import read_dates, read_midnights, read_moments
 from matchwood.encoding.events.columns.types import check_room, decoded, family, raw_values, run_lengths, valid_rows
 from matchwood.encoding.events.columns.validity import without_text
@@ -24,10 +24,10 @@ from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading, desc
 from matchwood.encoding.events.values import MAX_INT, read_element
 from matchwood.encoding.schema.types import KINDS
 
-Reader = Callable[[str, pa.Array, ValueReading], Column]
+Reader = Callable[[str, pa.Array, ValueReading], ValueColumn]
 
 
-def read_array(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def read_array(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """The column that an Arrow array stands for."""
     if array.null_count == len(array):
         return EMPTY
@@ -43,15 +43,15 @@ def read_array(kind: str, array: pa.Array, reading: ValueReading) -> Column:
     return _READERS.get((kind, family(plain.type)), other)(kind, plain, reading)
 
 
-def _unread(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def _unread(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """Only which values are NULL matters."""
-    return Column([ColumnPart(np.zeros(len(array), np.int64), valid=valid_rows(array))], [])
+    return ValueColumn([ColumnPart(np.zeros(len(array), np.int64), valid=valid_rows(array))], [])
 
 
-def _misfitting(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def _misfitting(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """No value fits; they are described when someone asks."""
     rows = np.flatnonzero(array.is_valid())
-    return Column([], [Misfits(rows, lambda position: _got(kind, array[int(rows[position])], reading))])
+    return ValueColumn([], [Misfits(rows, lambda position: _got(kind, array[int(rows[position])], reading))])
 
 
 def _got(kind: str, scalar: pa.Scalar, reading: ValueReading) -> str:
@@ -67,18 +67,18 @@ def _got(kind: str, scalar: pa.Scalar, reading: ValueReading) -> str:
     return describe(value, f" from Arrow type {scalar.type}")
 
 
-def _through_python(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def _through_python(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """Each distinct value is read as a Python one."""
     encoded = array.dictionary_encode()
     return repeated(read_objects(kind, encoded.dictionary.to_pylist(), reading), _index_codes(encoded.indices))
 
 
-def _every_value(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def _every_value(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """Types that Arrow cannot look for distinct values in, such as unions."""
     return read_objects(kind, array.to_pylist(), reading)
 
 
-def _read_dictionary(kind: str, array: pa.DictionaryArray, reading: ValueReading) -> Column:
+def _read_dictionary(kind: str, array: pa.DictionaryArray, reading: ValueReading) -> ValueColumn:
     """The distinct values that occur are read, then repeated; a dictionary may hold many that do not occur."""
     codes, values = _index_codes(array.indices), array.dictionary
     if len(values) > len(codes):
@@ -95,19 +95,21 @@ def _index_codes(indices: pa.Array) -> NDArray[np.int64]:
     return codes if valid is None else np.where(valid, codes, -1)
 
 
-def _bits(kind: str, array: pa.Array, reading: ValueReading) -> Column:
-    return Column([ColumnPart(raw_values(array.cast(pa.uint8())).astype(np.int64), valid=valid_rows(array))], [])
+def _bits(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
+    return ValueColumn([ColumnPart(raw_values(array.cast(pa.uint8())).astype(np.int64), valid=valid_rows(array))], [])
 
 
-def _integers(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def _integers(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     values, valid = raw_values(array), valid_rows(array)
-    column = Column([ColumnPart(values.astype(np.int64, copy=False), valid=valid)], [])
+    column = ValueColumn([ColumnPart(values.astype(np.int64, copy=False), valid=valid)], [])
     if values.dtype != np.uint64:
         return column
     return _refusing(kind, column, array, values > np.uint64(MAX_INT), reading)
 
 
-def _refusing(kind: str, column: Column, array: pa.Array, refused: NDArray[np.bool_], reading: ValueReading) -> Column:
+def _refusing(
+    kind: str, column: ValueColumn, array: pa.Array, refused: NDArray[np.bool_], reading: ValueReading
+) -> ValueColumn:
     """The one-part column with some of its values taken out as misfits."""
     part = column.parts[0]
     if part.valid is not None:
@@ -117,14 +119,14 @@ def _refusing(kind: str, column: Column, array: pa.Array, refused: NDArray[np.bo
     rows: Rows = np.flatnonzero(refused)
     kept = ~refused if part.valid is None else part.valid & ~refused
     misfits = Misfits(rows, lambda position: _got(kind, array[int(rows[position])], reading))
-    return Column([part._replace(valid=kept)], [misfits])
+    return ValueColumn([part._replace(valid=kept)], [misfits])
 
 
-def _floats(kind: str, array: pa.Array, reading: ValueReading) -> Column:
-    return Column([ColumnPart(raw_values(array).astype(np.float64, copy=False), valid=valid_rows(array))], [])
+def _floats(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
+    return ValueColumn([ColumnPart(raw_values(array).astype(np.float64, copy=False), valid=valid_rows(array))], [])
 
 
-def _whole_floats(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def _whole_floats(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """In pandas a column of integers with a missing one has become doubles; elsewhere doubles are not integers."""
     if not reading.nan_is_null:
         return _misfitting(kind, array, reading)
@@ -132,26 +134,26 @@ def _whole_floats(kind: str, array: pa.Array, reading: ValueReading) -> Column:
     values: NDArray[Any] = np.asarray(part.elements)
     whole = (np.trunc(values) == values) & (values >= -(2.0**63)) & (values < 2.0**63)
     integers = np.where(whole, values, 0.0).astype(np.int64)
-    return _refusing(kind, Column([part._replace(elements=integers)], []), array, ~whole, reading)
+    return _refusing(kind, ValueColumn([part._replace(elements=integers)], []), array, ~whole, reading)
 
 
-def _strings(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def _strings(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     encoded = array.dictionary_encode()
     codes = _index_codes(encoded.indices)
     try:
         encoded.dictionary.validate(full=True)
     except pa.ArrowInvalid:
         return repeated(_texts_among_bytes(encoded.dictionary.cast(pa.binary())), codes)
-    return Column([ColumnPart(encoded.dictionary, codes=codes)], [])
+    return ValueColumn([ColumnPart(encoded.dictionary, codes=codes)], [])
 
 
-def _texts_among_bytes(values: pa.Array) -> Column:
+def _texts_among_bytes(values: pa.Array) -> ValueColumn:
     """Arrow does not look whether strings are UTF-8; those that are not are misfits."""
     texts = [_decoded_text(value) for value in values.to_pylist()]
     wrong = np.array([row for row, text in enumerate(texts) if text is None], np.int64)
     right = np.array([row for row, text in enumerate(texts) if text is not None], np.int64)
     part = ColumnPart(pa.array([text for text in texts if text is not None], pa.large_string()), right)
-    return Column([part], [Misfits(wrong, lambda position: "bytes that are not UTF-8")])
+    return ValueColumn([part], [Misfits(wrong, lambda position: "bytes that are not UTF-8")])
 
 
 def _decoded_text(value: bytes) -> str | None:
@@ -161,7 +163,7 @@ def _decoded_text(value: bytes) -> str | None:
         return None
 
 
-def _lists(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def _lists(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """Lists whose elements have another type are read as Python values. Those of NULL lists are not in `flatten`."""
     check_room(array, np.ones(len(array)), array.get_total_buffer_size())
     elements = decoded(array.flatten())
@@ -176,10 +178,10 @@ def _lists(kind: str, array: pa.Array, reading: ValueReading) -> Column:
     np.cumsum(raw_values(lengths), out=offsets[1:])
     cast = elements.cast(pa.int64() if kind == "list<int>" else pa.string())
     rows = None if array.null_count == 0 else np.flatnonzero(array.is_valid())
-    return Column([ColumnPart(pa.ListArray.from_arrays(pa.array(offsets), cast), rows)], [])
+    return ValueColumn([ColumnPart(pa.ListArray.from_arrays(pa.array(offsets), cast), rows)], [])
 
 
-def _lists_among_bytes(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def _lists_among_bytes(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """Elements that are not UTF-8 stay bytes, which fit no list: their rows are misfits, the others are read."""
     rows = array.view(without_text(array.type)).to_pylist()
     texts = [row if row is None else [_text_or_bytes(element) for element in row] for row in rows]

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from matchwood.encoding.events.columns.parts import EMPTY, Column, ColumnPart, Misfits, Rows, placed
+from matchwood.encoding.events.columns.parts import EMPTY, ColumnPart, Misfits, Rows, ValueColumn, placed
 from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading
 from matchwood.encoding.events.values import read_element
 from matchwood.encoding.schema.timezones import days_of
@@ -37,7 +37,7 @@ _QUICK_TYPES: dict[str, frozenset[type]] = {
 _ELEMENT_TYPES = {"list<int>": frozenset((int, type(None))), "list<string>": frozenset((str, type(None)))}
 
 
-def read_objects(kind: str, values: list[Any], reading: ValueReading) -> Column:
+def read_objects(kind: str, values: list[Any], reading: ValueReading) -> ValueColumn:
     """The column that a list of Python values stands for; None is NULL."""
     types = set(map(type, values))
     rows: Rows | None = None
@@ -50,7 +50,7 @@ def read_objects(kind: str, values: list[Any], reading: ValueReading) -> Column:
     if types <= _QUICK_TYPES[kind] and not (reading.nan_is_null and float in types):
         parts = _convert(kind, values, types)
         if parts is not None:
-            return placed(Column(parts, []), rows)
+            return placed(ValueColumn(parts, []), rows)
     return placed(_one_by_one(kind, values, reading), rows)
 
 
@@ -118,7 +118,7 @@ _CONVERTERS: dict[str, Converter] = {
 }
 
 
-def _one_by_one(kind: str, values: list[Any], reading: ValueReading) -> Column:
+def _one_by_one(kind: str, values: list[Any], reading: ValueReading) -> ValueColumn:
     elements: list[Any] = []
     fitting: list[int] = []
     misfits: list[tuple[int, str]] = []
@@ -131,8 +131,8 @@ def _one_by_one(kind: str, values: list[Any], reading: ValueReading) -> Column:
             if element is not None:
                 elements.append(element)
                 fitting.append(position)
-    parts = placed(Column(_element_parts(kind, elements), []), np.array(fitting, np.int64)).parts
-    return Column(parts, [_misfits(misfits)] if misfits else [])
+    parts = placed(ValueColumn(_element_parts(kind, elements), []), np.array(fitting, np.int64)).parts
+    return ValueColumn(parts, [_misfits(misfits)] if misfits else [])
 
 
 def _element_parts(kind: str, elements: list[Any]) -> list[ColumnPart]:

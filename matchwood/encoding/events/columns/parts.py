@@ -1,7 +1,7 @@
 """What a column of an attribute's values is read into: elements to look up, and the values that do not fit.
 
 The readers (`arrow.py` for Arrow, `objects.py` for Python values) turn each column into a
-`Column`; rows are positions in the column until `placed` moves them to the chunk's.
+`ValueColumn`; rows are positions in the column until `placed` moves them to the chunk's.
 """
 
 from __future__ import annotations
@@ -41,28 +41,28 @@ class Misfits(NamedTuple):
     expected: str | None = None
 
 
-class Column(NamedTuple):
+class ValueColumn(NamedTuple):
     """All values of an attribute that stand in one column; no row is in two parts."""
 
     parts: list[ColumnPart]
     misfits: list[Misfits]
 
 
-EMPTY = Column([], [])
+EMPTY = ValueColumn([], [])
 
 
-def placed(column: Column, rows: Rows | None) -> Column:
+def placed(column: ValueColumn, rows: Rows | None) -> ValueColumn:
     """The column with its rows moved: the value at position i belongs to rows[i]."""
     if rows is None:
         return column
     parts = [part._replace(rows=rows if part.rows is None else rows[part.rows]) for part in column.parts]
-    return Column(parts, [misfits._replace(rows=rows[misfits.rows]) for misfits in column.misfits])
+    return ValueColumn(parts, [misfits._replace(rows=rows[misfits.rows]) for misfits in column.misfits])
 
 
-def without(column: Column, excluded: NDArray[np.bool_]) -> Column:
+def without(column: ValueColumn, excluded: NDArray[np.bool_]) -> ValueColumn:
     """The column without the rows that are excluded."""
     parts = [_part_without(part, excluded) for part in column.parts]
-    return Column(parts, [_misfits_without(misfits, excluded) for misfits in column.misfits])
+    return ValueColumn(parts, [_misfits_without(misfits, excluded) for misfits in column.misfits])
 
 
 def _part_without(part: ColumnPart, excluded: NDArray[np.bool_]) -> ColumnPart:
@@ -79,10 +79,10 @@ def _misfits_without(misfits: Misfits, excluded: NDArray[np.bool_]) -> Misfits:
     return misfits._replace(rows=misfits.rows[kept], got=lambda position: misfits.got(int(kept[position])))
 
 
-def repeated(distinct: Column, codes: NDArray[np.int64]) -> Column:
+def repeated(distinct: ValueColumn, codes: NDArray[np.int64]) -> ValueColumn:
     """The column in which row i has the value that `distinct` has in row codes[i]; NULL for -1."""
     parts = [_repeated_part(part, codes) for part in distinct.parts]
-    return Column(parts, [_repeated_misfits(misfits, codes) for misfits in distinct.misfits])
+    return ValueColumn(parts, [_repeated_misfits(misfits, codes) for misfits in distinct.misfits])
 
 
 def _repeated_part(part: ColumnPart, codes: NDArray[np.int64]) -> ColumnPart:

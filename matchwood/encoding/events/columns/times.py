@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.encoding.events.columns.parts import Column, ColumnPart, Misfits
+from matchwood.encoding.events.columns.parts import ColumnPart, Misfits, ValueColumn
 from matchwood.encoding.events.columns.types import raw_values, valid_rows
 from matchwood.encoding.events.unwrapping import ValueReading
 from matchwood.encoding.events.values import MAX_INT
@@ -26,8 +26,8 @@ _LARGEST_LOCAL = MAX_INT - MICROSECONDS_A_DAY
 """Local times up to here can be moved to UTC without leaving 64 bits."""
 
 
-def read_dates(kind: str, array: pa.Array, reading: ValueReading) -> Column:
-    return Column([ColumnPart(_days(array), valid=valid_rows(array))], [])
+def read_dates(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
+    return ValueColumn([ColumnPart(_days(array), valid=valid_rows(array))], [])
 
 
 def _days(array: pa.Array) -> NDArray[np.int64]:
@@ -37,14 +37,14 @@ def _days(array: pa.Array) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def read_midnights(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def read_midnights(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """Each date as the moment at which it begins in the index's zone."""
     days = _days(array)
     fits = np.abs(days) <= _LARGEST_LOCAL // MICROSECONDS_A_DAY
     return _fitting(array, fits, lambda held: reading.zone.midnights(np.where(held, days, 0)))
 
 
-def read_moments(kind: str, array: pa.Array, reading: ValueReading) -> Column:
+def read_moments(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     values = raw_values(array)
     micros, fits = _scaled(values, array.type.unit)
     if array.type.tz is not None:
@@ -61,15 +61,15 @@ def _scaled(values: NDArray[np.int64], unit: str) -> tuple[NDArray[np.int64], ND
     return micros, micros // _MICROSECONDS[unit] == values
 
 
-def _fitting(array: pa.Array, fits: NDArray[np.bool_], convert: Convert) -> Column:
+def _fitting(array: pa.Array, fits: NDArray[np.bool_], convert: Convert) -> ValueColumn:
     """What fits, converted (`convert` is told which rows count), and the rest as misfits."""
     valid = valid_rows(array)
     held = fits if valid is None else fits & valid
     part = ColumnPart(convert(held), valid=None if held.all() else held)
     rows = np.flatnonzero(~fits if valid is None else ~fits & valid)
     if not len(rows):
-        return Column([part], [])
-    return Column([part], [Misfits(rows, lambda position: _beyond(array[int(rows[position])]))])
+        return ValueColumn([part], [])
+    return ValueColumn([part], [Misfits(rows, lambda position: _beyond(array[int(rows[position])]))])
 
 
 def _beyond(scalar: pa.Scalar) -> str:
