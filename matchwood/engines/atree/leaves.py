@@ -30,7 +30,7 @@ class Nulls(NamedTuple):
     chain: NDArray[np.int32]
 
 
-class ByAttribute(NamedTuple):
+class LeavesByAttribute(NamedTuple):
     """All leaves of attribute a: members[offsets[a] : offsets[a + 1]]; and those that NULL does not leave unknown."""
 
     offsets: NDArray[np.int64]
@@ -51,7 +51,7 @@ class LeafLists(State):
 
     def start(self) -> None:
         super().start()
-        self._by_attribute: ByAttribute | None = None
+        self._by_attribute: LeavesByAttribute | None = None
 
     @property
     def _links(self) -> int:
@@ -83,7 +83,7 @@ class LeafLists(State):
         )  # fmt: skip
         self._attributes.resize(count)
 
-    def by_attribute(self, nodes: TreeNodes, attributes: int) -> ByAttribute:
+    def by_attribute(self, nodes: TreeNodes, attributes: int) -> LeavesByAttribute:
         """What matching without zero suppression reads, made when it is first asked for."""
         if self._by_attribute is None:
             leaves = nodes.leaves()
@@ -93,7 +93,7 @@ class LeafLists(State):
             offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=attributes))])
             definite = leaves[fields[:, KIND] & KIND_MASK != PREDICATE]
             made = (offsets.astype(np.int64), leaves[order], definite)
-            self._by_attribute = ByAttribute(*(read_only(array, array.dtype) for array in made))
+            self._by_attribute = LeavesByAttribute(*(read_only(array, array.dtype) for array in made))
         return self._by_attribute
 
     # ------------------------------------------------------------------ trust
