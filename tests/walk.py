@@ -40,8 +40,10 @@ class Walk(NamedTuple):
 
 
 def traced(title: str, action: Callable[[], Any]) -> Walk:
-    """What an action enters; it has run before, so that nothing is imported or compiled on the way."""
-    action()
+    """What an action enters; it has run before, twice since the first may do what others do not (insert what is then
+    replaced), so that nothing is imported or compiled on the way."""
+    for _ in range(2):
+        action()
     files: list[str] = []
     rooms: list[str] = []
     names: dict[str, str | None] = {}
