@@ -1,4 +1,4 @@
-""""""
+"""Experiments that check their own answers: the papers' figures, peers, rivals, and the report."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matchwood.bench.frame.measure import WrongAnswer
     from matchwood.bench.registry import EXPERIMENTS, SCALES, experiment, merged
     from matchwood.bench.report.charts import bar_chart
+    from matchwood.bench.report.docs_tables import page_with_figures, write_pages
     from matchwood.bench.report.figures import FIGURES, PAPERS
     from matchwood.bench.report.page import read_result, write_report
     from matchwood.bench.report.tables import filled_columns, text_table, transposed
@@ -24,9 +25,11 @@ __all__ = [
     "experiment",
     "filled_columns",
     "merged",
+    "page_with_figures",
     "read_result",
     "text_table",
     "transposed",
+    "write_pages",
     "write_report",
 ]
 

@@ -1,4 +1,4 @@
-"""`matchwood bench list | run NAME | report`: experiments, their figures, and one page to look at."""
+"""`matchwood bench list | run NAME | report | pages`: experiments, their figures, and pages that show them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,16 @@ from matchwood.bench import (
     read_result,
     text_table,
     transposed,
+    write_pages,
     write_report,
 )
 from matchwood.commands.calls import WrongCall, count
 
 RESULTS = Path("bench-results")
+DOCS = Path("docs")
+KEPT_RESULTS = DOCS / "figures"
+"""The results whose figures stand on the pages, under version control."""
+
 ALL = "all"
 _WIDEST = 7
 """Rows with more figures than this are printed as columns."""
@@ -49,6 +54,10 @@ def add_arguments(commands: Any) -> None:
     report = actions.add_parser("report", help="one HTML page of all results")
     report.add_argument("-o", "--output", type=Path, default=RESULTS / "report.html", metavar="FILE")
     report.set_defaults(run=run_report)
+    pages = actions.add_parser("pages", help="write the tables of figures on documentation pages anew")
+    pages.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help=f"Markdown files (default: all of {DOCS})")
+    pages.add_argument("--results", type=Path, default=KEPT_RESULTS, metavar="DIR", help="(default: %(default)s)")
+    pages.set_defaults(run=run_pages)
     for name, known in EXPERIMENTS.items():
         shortcut = actions.add_parser(name, help=known.title)
         shortcut.set_defaults(name=name)
@@ -127,4 +136,11 @@ def _main_figures(row: dict[str, Any]) -> dict[str, Any]:
 def run_report(arguments: argparse.Namespace) -> int:
     found = write_report(RESULTS, arguments.output)
     print(f"{found} experiment{'' if found == 1 else 's'} in {arguments.output}")
+    return 0
+
+
+def run_pages(arguments: argparse.Namespace) -> int:
+    pages = arguments.pages or sorted(DOCS.glob("*.md"))
+    changed = write_pages(pages, arguments.results)
+    print("\n".join([*map(str, changed), f"{len(changed)} of {len(pages)} pages changed"]))
     return 0

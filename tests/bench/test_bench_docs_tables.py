@@ -1,0 +1,96 @@
+"""Tables of figures on pages are written by a command, and show what the kept results say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from matchwood.bench import page_with_figures
+from matchwood.commands.cli import main
+from matchwood.errors import InvalidArgument
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+ROWS = [
+    {"engine": "scan", "workload": "uniform", "rules": 100, "us_per_event": 75.91, "bytes_index": 1200},
+    {"engine": "scan", "workload": "zipf", "rules": 100, "us_per_event": 99.4, "bytes_index": 1200},
+    {"engine": "betree, as published", "workload": "uniform", "rules": 100, "us_per_event": 72.2, "bytes_index": None},
+]
+PAGE = """Before.
+
+<!-- figures betree
+{asked}
+-->
+old
+<!-- end of figures -->
+After.
+"""
+
+
+def _page(results: Path, asked: str) -> str:
+    result = {"experiment": "betree", "scale": "quick", "rows": ROWS, "runs": []}
+    (results / "betree.json").write_text(json.dumps(result), encoding="utf-8")
+    return page_with_figures(PAGE.format(asked=asked), results)
+
+
+def _table(page: str) -> list[str]:
+    return [line for line in page.splitlines() if line.startswith("|")]
+
+
+def test_a_flat_table_divides_and_leaves_empty_what_is_not_there(tmp_path: Path) -> None:
+    asked = "where: workload = uniform\nrows: engine\nshow: us_per_event as µs, bytes_index / rules as bytes a rule"
+    page = _page(tmp_path, asked)
+    assert _table(page) == [
+        "| engine | µs | bytes a rule |",
+        "| --- | --- | --- |",
+        "| scan | 75.9 | 12 |",
+        "| betree, as published | 72.2 |  |",
+    ]
+    assert page.startswith("Before.")
+    assert page.endswith("After.\n")
+    assert "old" not in page
+    assert "`matchwood bench run betree --scale quick`." in page
+
+
+def test_values_of_a_field_become_columns(tmp_path: Path) -> None:
+    page = _page(tmp_path, "rows: engine\nacross: workload\nshow: us_per_event as µs")
+    assert _table(page) == [
+        "| engine | uniform: µs | zipf: µs |",
+        "| --- | --- | --- |",
+        "| scan | 75.9 | 99.4 |",
+        "| betree, as published | 72.2 |  |",
+    ]
+
+
+def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
+    page = _page(tmp_path, "where: engine = *published\nrows: engine\nshow: us_per_event")
+    assert page_with_figures(page, tmp_path) == page
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("columns: engine", "write one of where, rows, across, show and a colon"),
+        ("where: engine = nobody\nrows: engine\nshow: us_per_event", "no row of the result is asked for"),
+    ],
+)
+def test_a_table_that_cannot_be_written_says_why(tmp_path: Path, asked: str, said: str) -> None:
+    with pytest.raises(InvalidArgument, match=said):
+        _page(tmp_path, asked)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_pages_show_the_kept_results(path: Path) -> None:
+    page = path.read_text(encoding="utf-8")
+    assert page_with_figures(page, ROOT / "docs" / "figures") == page, "run `matchwood bench pages`"
+
+
+def test_the_command_writes_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(_page(tmp_path, "rows: engine\nshow: us_per_event").replace("75.9", "1.0"), encoding="utf-8")
+    assert main(["bench", "pages", str(page), "--results", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"{page}\n1 of 1 pages changed\n"
+    assert "75.9" in page.read_text(encoding="utf-8")
