@@ -138,8 +138,8 @@ def _settings(scale: str) -> Iterator[tuple[str, FigurePlace, dict[str, Any]]]:
 
 
 def with_published() -> list[str]:
-    """The engines over conjunctions that are not as their papers have them unless asked for it."""
-    return [name for name in engine_names("conjunctions") if engine_class(name).published]
+    """The engines that the paper measures and that are not as published unless asked for it."""
+    return [name for name in engine_names("conjunctions") if name + AS_PAPER in PAPER_US]
 
 
 def variants() -> dict[str, tuple[str, dict[str, Any], bool]]:
