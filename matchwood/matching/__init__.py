@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matchwood.matching.engine_matcher import EngineMatcher
     from matchwood.matching.entries import Items, RuleValues
     from matchwood.matching.event_sample import SampleHistory, taken
+    from matchwood.matching.event_scoring import EventContest
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.load import load_rules, without_collecting
@@ -21,18 +22,9 @@ if TYPE_CHECKING:
     from matchwood.matching.matcher import Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher
     from matchwood.matching.parts import FIRST_NAMES, BesidePart, MatcherPart, StorePart, TreePart, busy
-    from matchwood.matching.ranked_events import EventContest, RankedEvents
     from matchwood.matching.recompiled import as_compiled
-    from matchwood.matching.results import (
-        all_batches,
-        hits_schema,
-        ranked_batch,
-        ranked_batches,
-        ranks_of,
-        ranks_schema,
-        ranks_schema_of,
-        record_batches,
-    )
+    from matchwood.matching.request import ALL_RULES, BestRules, Request, ranks_of
+    from matchwood.matching.results import Told, all_batches, record_batches
     from matchwood.matching.saving import (
         INDEX_KIND,
         ONLY_PART,
@@ -54,6 +46,7 @@ if TYPE_CHECKING:
     from matchwood.matching.work import WorkCounters
 
 __all__ = [
+    "ALL_RULES",
     "CHUNK_RULES",
     "FIRST_NAMES",
     "INDEX_KIND",
@@ -61,6 +54,7 @@ __all__ = [
     "ONLY_PART",
     "Batch",
     "BesidePart",
+    "BestRules",
     "EngineEvents",
     "EngineMatcher",
     "EventContest",
@@ -72,11 +66,12 @@ __all__ = [
     "OracleMatcher",
     "Preparation",
     "PreparedRule",
-    "RankedEvents",
     "Report",
+    "Request",
     "RuleValues",
     "SampleHistory",
     "StorePart",
+    "Told",
     "TreePart",
     "WorkCounters",
     "all_batches",
@@ -91,16 +86,11 @@ __all__ = [
     "checked_text",
     "checked_threads",
     "half_done",
-    "hits_schema",
     "in_order",
     "index_part",
     "index_settings",
     "load_rules",
-    "ranked_batch",
-    "ranked_batches",
     "ranks_of",
-    "ranks_schema",
-    "ranks_schema_of",
     "record_batches",
     "restore_part",
     "rule_chunks",

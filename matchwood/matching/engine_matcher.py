@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from matchwood.core import arrays_of, headers_of, restore_rooms
 from matchwood.encoding import EncodedEvents, Encoder
-from matchwood.engines import AS_PUBLISHED, Ranked, Structure, Work, Workspace, engine_class
+from matchwood.engines import AS_PUBLISHED, Structure, Work, Workspace, engine_class
 from matchwood.language import Expression
 from matchwood.logic import Bind
 from matchwood.matching.bound_audit import audit_bounds
@@ -22,11 +22,11 @@ from matchwood.matching.loading.groups import Group, Incoming
 from matchwood.matching.loading.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import Normal, PreparedRule
 from matchwood.matching.parts import MatcherPart, parts_of
-from matchwood.matching.ranked_events import RankedEvents, top_of_event
+from matchwood.matching.request import Request
 from matchwood.matching.watch import Watch
 from matchwood.matching.work import WorkCounters
-from matchwood.ranking import RuleWeights, ScorePrograms, Wanted
-from matchwood.rules import RuleTable, UnitKind, UnitsByKind
+from matchwood.ranking import RuleWeights, ScorePrograms
+from matchwood.rules import RuleRows, RuleTable, UnitKind, UnitsByKind
 
 WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
 """What is dead is cleared away by itself when it is more than this share of all, and not just a few."""
@@ -200,19 +200,12 @@ class EngineMatcher:
 
     # --------------------------------------------------------------- matching
 
-    def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
-        return rows_of_event(self, event)
+    def rows_of(self, event: Mapping[str, Any], request: Request) -> RuleRows:
+        return rows_of_event(self, event, request)
 
-    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[EngineEvents]:
+    def ask(self, events: Any, request: Request, missing: str, threads: int = 1) -> Iterator[EngineEvents]:
         chunks = self.encoder.event_chunks(events, missing=missing, threads=threads)
-        return (EngineEvents(self, chunk) for chunk in chunks)
-
-    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
-        return top_of_event(self, event, wanted)
-
-    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[RankedEvents]:
-        chunks = self.encoder.event_chunks(events, missing=missing, threads=threads)
-        return (RankedEvents(self, chunk, wanted) for chunk in chunks)
+        return (EngineEvents(self, chunk, request) for chunk in chunks)
 
     def observe(self, events: EncodedEvents) -> None:
         """Remember what events are like."""
