@@ -271,7 +271,7 @@ class Index(MutableMapping[Any, str]):
     def _best(self, n: int, weights: Any) -> BestRules:
         with self._lock.reading():
             given = GivenWeights(weights, self._encoder.schema.names())
-            self._matcher.work.pass_over(sum(given.unknown().values()))
+            self._matcher.ledger.work.pass_over(sum(given.unknown().values()))
         return BestRules(checked_rank(n), given)
 
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from matchwood.matching.engine_events import EngineEvents
     from matchwood.matching.engine_matcher import EngineMatcher
     from matchwood.matching.entries import Items, RuleValues
-    from matchwood.matching.event_sample import SampleHistory, taken
     from matchwood.matching.event_scoring import EventContest
+    from matchwood.matching.ledger.counters import WorkCounters
+    from matchwood.matching.ledger.ledger import Ledger
+    from matchwood.matching.ledger.sample import SampleHistory, taken
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.load import load_rules, without_collecting
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
         taken_spaces,
     )
     from matchwood.matching.threads import MOST_THREADS, checked_threads, in_order, usable_cores
-    from matchwood.matching.work import WorkCounters
 
 __all__ = [
     "ALL_RULES",
@@ -60,6 +61,7 @@ __all__ = [
     "EventContest",
     "Group",
     "Items",
+    "Ledger",
     "Matcher",
     "MatcherPart",
     "Normal",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from matchwood.encoding import EncodedEvents, EventChunk
-from matchwood.matching.parts import MatcherPart, busy
+from matchwood.matching.ledger.ledger import EngineCall
+from matchwood.matching.parts import busy
 from matchwood.matching.request import Dead, PartFound, Question, Request
-from matchwood.rules import RuleRows
+from matchwood.rules import RuleRows, UnitKind
 
 if TYPE_CHECKING:
     from matchwood.matching.engine_matcher import EngineMatcher
@@ -24,9 +25,7 @@ def rows_of_event(matcher: EngineMatcher, event: Mapping[str, Any], request: Req
     """What is asked for of one event."""
     codes = matcher.encoder.encode_event(event)
     question = request.question(matcher, partial(matcher.book.encode_event, event))
-    found = _FoundByParts(matcher, question, codes, 0)
-    matcher.observe(codes)
-    return found.rows(0)
+    return _FoundByParts(matcher, question, codes, 0).rows(0)
 
 
 class EngineEvents:
@@ -63,7 +62,6 @@ class EngineEvents:
         self._generation, self._found = self._matcher.generation, None
         scoring = self._chunk.first_row, self._dead
         self._question = self._request.question(self._matcher, self._score_codes, *scoring)
-        self._matcher.observe(self._codes)
 
     def _score_codes(self) -> EncodedEvents:
         return self._matcher.book.encode_chunk(self._chunk.given)
@@ -74,8 +72,15 @@ class _FoundByParts:
 
     def __init__(self, matcher: EngineMatcher, question: Question, events: EncodedEvents, first: int) -> None:
         self._matcher, self._question, self._first = matcher, question, first
-        self._found = {part.kind: _ask(matcher, part, question, events, first) for part in busy(matcher.parts)}
-        self._end = first + min([each.count for each in self._found.values()])
+        # Threads that share a core do not slow each other down by this clock, but asking it takes half a microsecond.
+        clock = thread_time if len(events.offsets) > 2 else perf_counter
+        self._found, calls = dict[UnitKind, PartFound](), list[EngineCall]()
+        for part in busy(matcher.parts):
+            started = clock()
+            found = self._found[part.kind] = question.ask(part, events, first, matcher.workspace)
+            calls.append(EngineCall(part.engine, found, clock() - started))
+        matcher.ledger.note(events, first, calls)
+        self._end = first + min([call.found.count for call in calls])
 
     def covers(self, first: int) -> bool:
         return self._first <= first < self._end
@@ -83,12 +88,3 @@ class _FoundByParts:
     def rows(self, first: int) -> RuleRows:
         """The rows of the events from `first` on; positions are those of the codes."""
         return self._question.rows(self._found, first, self._matcher.workspace)
-
-
-def _ask(matcher: EngineMatcher, part: MatcherPart, question: Question, events: EncodedEvents, first: int) -> PartFound:
-    # Threads that share a core do not slow each other down by this clock, but asking it takes half a microsecond.
-    clock = thread_time if events.count > 1 else perf_counter
-    started = clock()
-    found = question.ask(part, events, first, matcher.workspace)
-    matcher.note(part, found.count, found.work, clock() - started, found.scored)
-    return found

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from matchwood.language import Expression
 from matchwood.logic import Bind
+from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.preparation import Normal, PreparedRule
 from matchwood.matching.request import Request
-from matchwood.matching.work import WorkCounters
 from matchwood.ranking import RuleWeights
 from matchwood.rules import RuleRows
 
@@ -39,8 +39,8 @@ class Matcher(Protocol):
     """What the index was made with: the same, or `auto`."""
     given: RuleWeights | None
     """Bounds that no rule may weigh more than."""
-    work: WorkCounters
-    """What all calls did."""
+    ledger: Ledger
+    """What is remembered of past events."""
 
     @property
     def reconsider_due(self) -> bool:

@@ -16,11 +16,11 @@ from matchwood.errors import EventError, InvalidArgument
 from matchwood.language import Expression, parse
 from matchwood.logic import Bind, Conjunction, Form, dnf_of
 from matchwood.matching.event_rows import RowChunk, row_chunks
+from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.live_rules import insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import PreparedRule
 from matchwood.matching.request import Request
-from matchwood.matching.work import WorkCounters
 from matchwood.ranking import RuleWeights
 from matchwood.rules import ROOM, RuleRows, RuleTable
 from matchwood.semantics import evaluate, score
@@ -40,7 +40,7 @@ class OracleMatcher:
             raise InvalidArgument(f"engine 'oracle' has no option {unknown[0]!r} (its options: {AS_PUBLISHED})")
         self._as_published = asked(options, self.name)
         self.encoder, self.table = encoder, table
-        self.work = WorkCounters()
+        self.ledger = Ledger(encoder.history)
         self._trees: dict[int, Expression] = {}
         self._dnf_limit = dnf_limit
 
@@ -91,7 +91,7 @@ class OracleMatcher:
         types, timezone = self.encoder.schema.types(), self.encoder.timezone
         rows = [row for row, tree in sorted(self._trees.items()) if evaluate(tree, event, types, timezone) is True]
         work = Work(len(self._trees), len(self._trees), len(rows))
-        self.work.fold(1, work, len(rows) if request.ranks else 0)
+        self.ledger.work.fold(1, work, len(rows) if request.ranks else 0)
         return request.chosen(rows, partial(self._score, event, types), position)
 
     def _score(
@@ -118,7 +118,7 @@ class OracleMatcher:
             "bytes_index": 0,
             "bytes_shared": 0,
             "bytes_scoring": 0,
-            "matching": self.work.as_dict(),
+            "matching": self.ledger.work.as_dict(),
         }
 
     def check(self) -> None:
