@@ -34,13 +34,17 @@ from matchwood.insight import (
     triangle_picture,
 )
 from matchwood.matching import (
+    ALL_RULES,
     ONLY_PART,
     Batch,
+    BestRules,
     Items,
     Matcher,
     Preparation,
     Report,
+    Request,
     RuleValues,
+    Told,
     all_batches,
     arrow_types,
     checked_flag,
@@ -50,17 +54,14 @@ from matchwood.matching import (
     checked_text,
     checked_threads,
     half_done,
-    hits_schema,
     load_rules,
-    ranked_batches,
-    ranks_schema,
     record_batches,
     restore_part,
     save_index,
     stored_uses,
     taken_spaces,
 )
-from matchwood.ranking import GivenWeights, Wanted, check_one
+from matchwood.ranking import GivenWeights, check_one
 from matchwood.rules import RuleTable
 from matchwood.storage import Snapshot
 
@@ -205,8 +206,11 @@ class Index(MutableMapping[Any, str]):
             raise InvalidArgument(
                 f"match takes one event as a dict (got {type(event).__name__}); match_many takes lists and tables"
             )
+        return self._told_of(event, ALL_RULES)
+
+    def _told_of(self, event: Mapping[str, Any], request: Request) -> list[Any]:
         with self._lock.reading():
-            found = self._table.id_list(self._matcher.rows_of(event))
+            found = request.listed(self._table, self._matcher.rows_of(event, request))
         self._reconsider_if_due()
         return found
 
@@ -216,10 +220,12 @@ class Index(MutableMapping[Any, str]):
         `missing`  `null` takes a column that rules name and events lack for NULL, `error` refuses such events
         `threads`  how many threads match, each a part of the events; None for one a core. The answer is the same
         """
-        threads = checked_threads(threads)
+        return self._told_of_many(events, ALL_RULES, missing, checked_threads(threads))
+
+    def _told_of_many(self, events: Any, request: Request, missing: str, threads: int) -> pa.Table:
         with self._lock.reading():
-            schema, asked = hits_schema(self._table), self._matcher.ask(events, missing, threads)
-            found = pa.Table.from_batches(all_batches(self._table, schema, asked, threads), schema=schema)
+            told, asked = Told.by(self._table, request), self._matcher.ask(events, request, missing, threads)
+            found = pa.Table.from_batches(all_batches(told, asked, threads), schema=told.schema)
         self._reconsider_if_due()
         return found
 
@@ -231,9 +237,9 @@ class Index(MutableMapping[Any, str]):
         """
         threads = checked_threads(threads)
         with self._lock.reading():
-            schema, asked = hits_schema(self._table), self._matcher.ask(events, missing, threads)
-        batches = record_batches(self._table, schema, asked, self._matching, threads)
-        return pa.RecordBatchReader.from_batches(schema, batches)
+            told, asked = Told.by(self._table, ALL_RULES), self._matcher.ask(events, ALL_RULES, missing, threads)
+        batches = record_batches(told, asked, self._matching, threads)
+        return pa.RecordBatchReader.from_batches(told.schema, batches)
 
     def top(
         self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
@@ -248,11 +254,7 @@ class Index(MutableMapping[Any, str]):
         [('b', 3.5), ('a', 0.5)]
         """
         check_one(event, weights)
-        with self._lock.reading():
-            found = self._matcher.top_of(event, self._wanted(n, weights))
-            best = list(zip(self._table.id_list(found.rows), found.scores.tolist(), strict=True))
-        self._reconsider_if_due()
-        return best
+        return self._told_of(event, self._best(n, weights))
 
     def top_many(
         self, events: Any, n: int = 5, weights: Any = None, missing: str = "null", threads: int | None = 1
@@ -264,18 +266,13 @@ class Index(MutableMapping[Any, str]):
         `missing`  as in `match_many`, and so `threads`
         """
         threads = checked_threads(threads)
-        with self._lock.reading():
-            wanted, schema = self._wanted(n, weights), ranks_schema(self._table)
-            asked = self._matcher.ask_top(events, missing, wanted, threads)
-            batches = ranked_batches(self._table, schema, asked, wanted, threads)
-            found = pa.Table.from_batches(batches, schema=schema)
-        self._reconsider_if_due()
-        return found
+        return self._told_of_many(events, self._best(n, weights), missing, threads)
 
-    def _wanted(self, n: int, weights: Any) -> Wanted:
-        given = GivenWeights(weights, self._encoder.schema.names())
-        self._matcher.work.pass_over(sum(given.unknown().values()))
-        return Wanted(checked_rank(n), given)
+    def _best(self, n: int, weights: Any) -> BestRules:
+        with self._lock.reading():
+            given = GivenWeights(weights, self._encoder.schema.names())
+            self._matcher.ledger.work.pass_over(sum(given.unknown().values()))
+        return BestRules(checked_rank(n), given)
 
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         """Why a rule is true, false or unknown for an event: `print` it, or read `.decided_by`."""

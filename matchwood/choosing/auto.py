@@ -14,7 +14,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from matchwood.choosing.choice import EngineChoice
-from matchwood.choosing.clock import MatchingClock
 from matchwood.choosing.features import features_of
 from matchwood.choosing.model import shipped
 from matchwood.choosing.trial import Trial, match_all
@@ -25,7 +24,6 @@ from matchwood.engines import (
     Engine,
     KIndex,
     Structure,
-    Work,
     Workspace,
     engine_class,
     engine_names,
@@ -83,9 +81,7 @@ class AutoMatcher(EngineMatcher):
         self.setting, self._options = AUTO, dict(options)
         model = shipped()
         self.choice = EngineChoice(self.name, model, [name for name in able if name in model.engines])
-        self.clock, self.trying = MatchingClock(), threading.Lock()
-        self._warm = False
-        """Whether the engine at work has matched before: the first call may have to load or compile its kernels."""
+        self.trying = threading.Lock()
         self._epoch = self._looked_at = 0
         """`_epoch` grows when units, attributes or labels get other numbers: no trial from before can be taken over."""
 
@@ -130,7 +126,7 @@ class AutoMatcher(EngineMatcher):
         if self._conjunctions.live >= LEAST_UNITS:
             wanted = self._best_by_rules()
             if wanted != self.name:
-                self.sample.clear()
+                self.ledger.forget_codes()
                 self.adopt(self._built(wanted))
                 for part in self.parts[1:]:
                     part.engine.rebuild()
@@ -139,7 +135,7 @@ class AutoMatcher(EngineMatcher):
 
     def _best_by_rules(self) -> str:
         self._looked_at = self._conjunctions.live
-        self.clock.begin_anew()
+        self.ledger.clock.begin_anew()
         history = self.encoder.history if self.encoder.history.events else None
         wanted = self.choice.best_by_rules(features_of(self._conjunctions, history))
         if wanted == self.name:
@@ -160,39 +156,34 @@ class AutoMatcher(EngineMatcher):
             return
         self._introduce(built)
         self.parts[0].engine = built
-        self.name, self._warm = built.name, False
+        self.name = built.name
+        self.ledger.begin_engine()
 
     # --------------------------------------------------------------- by events
 
-    def note(self, part: MatcherPart, events: int, work: Work, seconds: float, scored: int = 0) -> None:
-        super().note(part, events, work, seconds, scored)
-        first = part is self.parts[0]
-        if first and self._warm:
-            self.clock.fold(events, work, seconds)
-        self._warm |= first
-
     @property
     def reconsider_due(self) -> bool:
-        return (self.clock.due or self.watch.due) and self._conjunctions.live >= LEAST_UNITS
+        ledger = self.ledger
+        return (ledger.clock.due or ledger.watch.due) and self._conjunctions.live >= LEAST_UNITS
 
     def reconsider(self) -> None:
         """Lay the present engine out anew at once; trials do the same beside."""
         super().reconsider()
-        self.clock.look_later()
+        self.ledger.clock.look_later()
 
     def begin_trial(self) -> Trial | None:
         """A trial of what may be better, if that is worth its price by now. The caller is the only writer."""
-        again, sample = self.watch.due, self.sample.frozen()
-        self.watch.settle()
+        again, sample = self.ledger.watch.due, self.ledger.sample.frozen()
+        self.ledger.watch.settle()
         if sample.count < LEAST_SAMPLE:
-            self.clock.look_at(self.clock.seconds)
+            self.ledger.clock.look_at(self.ledger.clock.seconds)
             return None
-        plan = self.choice.plan(features_of(self._conjunctions, SampleHistory(sample), self.clock.hits()), again)
+        plan = self.choice.plan(features_of(self._conjunctions, SampleHistory(sample), self.ledger.clock.hits()), again)
         if plan is None:
-            self.clock.look_later()
+            self.ledger.clock.look_later()
             return None
-        if self.clock.seconds < plan.worth_it_at:
-            self.clock.look_at(plan.worth_it_at)
+        if self.ledger.clock.seconds < plan.worth_it_at:
+            self.ledger.clock.look_at(plan.worth_it_at)
             return None
         return Trial(self._conjunctions.copy(), sample, plan.names, self._options, self._epoch)
 
@@ -211,9 +202,9 @@ class AutoMatcher(EngineMatcher):
 
         The caller is the only writer.
         """
-        self.clock.look_later()
+        self.ledger.clock.look_later()
         if trial.epoch != self._epoch:
-            self.clock.begin_anew()
+            self.ledger.clock.begin_anew()
             return None
         if not self.choice.judge(trial, best.name if best else None) or best is None:
             return None

@@ -28,7 +28,7 @@ def _run(index: Index, matcher: AutoMatcher) -> None:
     except (MatchwoodError, MemoryError) as error:
         # Nobody waits for a trial; whoever matches or changes the index next meets the same error, if it is one.
         matcher.choice.why += f"; a trial failed ({error!r:.200})"
-        matcher.clock.look_later()
+        matcher.ledger.clock.look_later()
     finally:
         matcher.trying.release()
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from matchwood.encoding.events.paths import Edge, Node, key_trie, positions_below
     from matchwood.encoding.events.plan import ROWS, Pace, event_plan
     from matchwood.encoding.events.sources import Chunk, chunks, row_count
+    from matchwood.encoding.events.statistics import EventStatistics
     from matchwood.encoding.rules.binding import Binder
     from matchwood.encoding.rules.flattening import LeafRows
     from matchwood.encoding.rules.known_predicates import KnownPredicates
@@ -85,6 +86,7 @@ __all__ = [
     "EncodedForms",
     "Encoder",
     "EventChunk",
+    "EventStatistics",
     "KnownPredicates",
     "LeafRows",
     "Node",

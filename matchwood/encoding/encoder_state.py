@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.attribute_table import DERIVED, AttributeTable, decoded, encoded
+from matchwood.encoding.events.counted_statistics import CountedStatistics
 from matchwood.encoding.schema.declared import Declared
 from matchwood.encoding.schema.inferred import Schema
 from matchwood.encoding.schema.types import KINDS, TYPES
@@ -48,11 +49,12 @@ def header(encoder: Encoder) -> dict[str, Any]:
 def arrays(encoder: Encoder) -> dict[str, NDArray[Any]]:
     """Attributes, their spaces, the sources of derived ones, and the uses that the schema counts."""
     vocabulary = encoder.vocabulary
+    # Events that still wait are counted as well, but aside: saving changes nothing.
+    statistics = CountedStatistics(vocabulary)
     named = {
         "attributes": vocabulary.table.arrays(),
-        # Events that still wait are counted beside the spaces now.
-        "history": vocabulary.history.arrays(),
-        "spaces": vocabulary.spaces.arrays(),
+        "history": statistics.arrays(),
+        "spaces": vocabulary.spaces.arrays(statistics.aside),
         "sources": _names([(source.name, source.kind) for source in vocabulary.derived]),
         "uses": {
             **_names(list(encoder.schema.counts())),

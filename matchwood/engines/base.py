@@ -52,6 +52,11 @@ class Hits(NamedTuple):
     def count(self) -> int:  # type: ignore[override]
         return len(self.offsets) - 1
 
+    @property
+    def scored(self) -> int:
+        """How many rules were scored to find them."""
+        return 0
+
 
 class EventShares(Protocol):
     """What is known of the events that were matched before."""

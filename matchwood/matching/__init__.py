@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from matchwood.matching.engine_events import EngineEvents
     from matchwood.matching.engine_matcher import EngineMatcher
     from matchwood.matching.entries import Items, RuleValues
-    from matchwood.matching.event_sample import SampleHistory, taken
+    from matchwood.matching.event_scoring import EventContest
+    from matchwood.matching.ledger.counters import WorkCounters
+    from matchwood.matching.ledger.ledger import Ledger
+    from matchwood.matching.ledger.sample import SampleHistory, taken
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.load import load_rules, without_collecting
@@ -21,18 +24,9 @@ if TYPE_CHECKING:
     from matchwood.matching.matcher import Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher
     from matchwood.matching.parts import FIRST_NAMES, BesidePart, MatcherPart, StorePart, TreePart, busy
-    from matchwood.matching.ranked_events import EventContest, RankedEvents
     from matchwood.matching.recompiled import as_compiled
-    from matchwood.matching.results import (
-        all_batches,
-        hits_schema,
-        ranked_batch,
-        ranked_batches,
-        ranks_of,
-        ranks_schema,
-        ranks_schema_of,
-        record_batches,
-    )
+    from matchwood.matching.request import ALL_RULES, BestRules, Request, ranks_of
+    from matchwood.matching.results import Told, all_batches, record_batches
     from matchwood.matching.saving import (
         INDEX_KIND,
         ONLY_PART,
@@ -51,9 +45,9 @@ if TYPE_CHECKING:
         taken_spaces,
     )
     from matchwood.matching.threads import MOST_THREADS, checked_threads, in_order, usable_cores
-    from matchwood.matching.work import WorkCounters
 
 __all__ = [
+    "ALL_RULES",
     "CHUNK_RULES",
     "FIRST_NAMES",
     "INDEX_KIND",
@@ -61,22 +55,25 @@ __all__ = [
     "ONLY_PART",
     "Batch",
     "BesidePart",
+    "BestRules",
     "EngineEvents",
     "EngineMatcher",
     "EventContest",
     "Group",
     "Items",
+    "Ledger",
     "Matcher",
     "MatcherPart",
     "Normal",
     "OracleMatcher",
     "Preparation",
     "PreparedRule",
-    "RankedEvents",
     "Report",
+    "Request",
     "RuleValues",
     "SampleHistory",
     "StorePart",
+    "Told",
     "TreePart",
     "WorkCounters",
     "all_batches",
@@ -91,16 +88,11 @@ __all__ = [
     "checked_text",
     "checked_threads",
     "half_done",
-    "hits_schema",
     "in_order",
     "index_part",
     "index_settings",
     "load_rules",
-    "ranked_batch",
-    "ranked_batches",
     "ranks_of",
-    "ranks_schema",
-    "ranks_schema_of",
     "record_batches",
     "restore_part",
     "rule_chunks",

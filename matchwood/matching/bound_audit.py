@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding import NULL_LABEL, event_chunks
 from matchwood.engines import read_only, read_only_events
-from matchwood.ranking import GivenWeights, Wanted, tree_of, witness
+from matchwood.ranking import GivenWeights, tree_of, witness
 from matchwood.ranking._excess_kernels import find_excess
 
 if TYPE_CHECKING:
@@ -46,13 +46,14 @@ def _events(matcher: EngineMatcher, rng: random.Random) -> list[dict[str, Any]]:
 def _hold(matcher: EngineMatcher, chunk: Any, weights: list[dict[str, float]], excess: NDArray[np.float64]) -> None:
     """Match and score the events of a chunk, piece by piece as the output has room."""
     # It is made of a matcher.
-    from matchwood.matching.ranked_events import EventContest
+    from matchwood.matching.event_scoring import EventContest
+    from matchwood.matching.request import BestRules
 
     part = matcher.parts[0]
     assert part.bounds is not None
     codes, first = read_only_events(chunk.encode().events), 0
-    wanted = Wanted(1, GivenWeights(weights, ()))
-    contest = EventContest(matcher, wanted, lambda: matcher.book.encode_chunk(chunk.given))
+    request = BestRules(1, GivenWeights(weights, ()))
+    contest = EventContest(matcher, request, lambda: matcher.book.encode_chunk(chunk.given))
     while first < codes.count:
         hits = part.engine.match(codes, first, matcher.workspace)
         labels = np.full(part.store.attributes, NULL_LABEL, np.int32)

@@ -1,18 +1,19 @@
-"""Events through the compiled engines: codes to hits, hits to rows, in pieces that fit into the output buffers."""
+"""Events through the compiled engines: codes to what parts find, and that to rows, in pieces that fit the output."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from matchwood.encoding import EncodedEvents, EventChunk
-from matchwood.engines import Hits
-from matchwood.matching.parts import MatcherPart, busy
-from matchwood.rules import RuleRows
+from matchwood.matching.ledger.ledger import EngineCall
+from matchwood.matching.parts import busy
+from matchwood.matching.request import Dead, PartFound, Question, Request
+from matchwood.rules import RuleRows, UnitKind
 
 if TYPE_CHECKING:
     from matchwood.matching.engine_matcher import EngineMatcher
@@ -20,70 +21,70 @@ if TYPE_CHECKING:
 _NO_EVENTS = np.zeros(1, np.int64)
 
 
-def rows_of_event(matcher: EngineMatcher, event: Mapping[str, Any]) -> NDArray[np.int32]:
-    """The rows of the rules that are true of one event."""
+def rows_of_event(matcher: EngineMatcher, event: Mapping[str, Any], request: Request) -> RuleRows:
+    """What is asked for of one event."""
     codes = matcher.encoder.encode_event(event)
-    hits = _HitsOfParts(matcher, codes, 0)
-    matcher.observe(codes)
-    return hits.rows(matcher, 0).rows
+    question = request.question(matcher, partial(matcher.book.encode_event, event))
+    return _FoundByParts(matcher, question, codes, 0).rows(0)
 
 
 class EngineEvents:
-    """A chunk of events that is matched piece by piece.
+    """A chunk of events that a request is answered for, piece by piece.
 
     Codes are those of one generation of the rules. When the rules change between two pieces, boundaries may have
     come, gone or got other labels, so the chunk is encoded again, and the next piece is matched by the new rules.
     """
 
-    def __init__(self, matcher: EngineMatcher, chunk: EventChunk) -> None:
+    def __init__(self, matcher: EngineMatcher, chunk: EventChunk, request: Request, dead: Dead = None) -> None:
         self.size = chunk.size
-        self._matcher, self._chunk = matcher, chunk
+        self._matcher, self._chunk, self._request, self._dead = matcher, chunk, request, dead
         self._generation = -1
         self._codes: EncodedEvents
+        self._question: Question
         self.errors: list[tuple[int, str]] = []
         """Row and message of each value that does not fit, once rows were asked for, if the chunk collects them."""
-        self._found: _HitsOfParts | None = None
+        self._found: _FoundByParts | None = None
 
-    def _is_stale(self) -> bool:
-        return self._generation != self._matcher.generation
+    def rows(self, first: int) -> RuleRows:
+        """The rows for its events from `first` on, as far as the output reaches; positions are those of the input."""
+        if self._generation != self._matcher.generation:
+            self._encode()
+        if not self.size:
+            return RuleRows(self._chunk.first_row, _NO_EVENTS, np.empty(0, np.int32))
+        if self._found is None or not self._found.covers(first):
+            self._found = _FoundByParts(self._matcher, self._question, self._codes, first)
+        found = self._found.rows(first)
+        return found._replace(first=self._chunk.first_row + found.first)
 
     def _encode(self) -> None:
         batch = self._chunk.encode()
         self._codes, self.errors = batch.events, batch.errors
         self._generation, self._found = self._matcher.generation, None
-        self._matcher.observe(self._codes)
+        scoring = self._chunk.first_row, self._dead
+        self._question = self._request.question(self._matcher, self._score_codes, *scoring)
 
-    def rows(self, first: int) -> RuleRows:
-        if self._is_stale():
-            self._encode()
-        if not self.size:
-            return RuleRows(self._chunk.first_row, _NO_EVENTS, np.empty(0, np.int32))
-        if self._found is None or not self._found.covers(first):
-            self._found = _HitsOfParts(self._matcher, self._codes, first)
-        found = self._found.rows(self._matcher, first)
-        return found._replace(first=self._chunk.first_row + found.first)
+    def _score_codes(self) -> EncodedEvents:
+        return self._matcher.book.encode_chunk(self._chunk.given)
 
 
-class _HitsOfParts:
-    """The hits of some events from `first` on, as far as the output of all parts reaches."""
+class _FoundByParts:
+    """What the parts found for events from `first` on, as far as the output of all of them reaches."""
 
-    def __init__(self, matcher: EngineMatcher, events: EncodedEvents, first: int) -> None:
-        self._first = first
-        self._hits = {part.kind: _match(matcher, part, events, first) for part in busy(matcher.parts)}
-        self._end = first + min([each.count for each in self._hits.values()])
+    def __init__(self, matcher: EngineMatcher, question: Question, events: EncodedEvents, first: int) -> None:
+        self._matcher, self._question, self._first = matcher, question, first
+        # Threads that share a core do not slow each other down by this clock, but asking it takes half a microsecond.
+        clock = thread_time if len(events.offsets) > 2 else perf_counter
+        self._found, calls = dict[UnitKind, PartFound](), list[EngineCall]()
+        for part in busy(matcher.parts):
+            started = clock()
+            found = self._found[part.kind] = question.ask(part, events, first, matcher.workspace)
+            calls.append(EngineCall(part.engine, found, clock() - started))
+        matcher.ledger.note(events, first, calls)
+        self._end = first + min([call.found.count for call in calls])
 
     def covers(self, first: int) -> bool:
         return self._first <= first < self._end
 
-    def rows(self, matcher: EngineMatcher, first: int) -> RuleRows:
+    def rows(self, first: int) -> RuleRows:
         """The rows of the events from `first` on; positions are those of the codes."""
-        return matcher.table.rows(self._hits, first, matcher.workspace)
-
-
-def _match(matcher: EngineMatcher, part: MatcherPart, events: EncodedEvents, first: int) -> Hits:
-    # Threads that share a core do not slow each other down by this clock, but asking it takes half a microsecond.
-    clock = thread_time if events.count > 1 else perf_counter
-    started = clock()
-    hits: Hits = part.engine.match(events, first, matcher.workspace)
-    matcher.note(part, hits.count, hits.work, clock() - started)
-    return hits
+        return self._question.rows(self._found, first, self._matcher.workspace)

@@ -10,23 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import arrays_of, headers_of, restore_rooms
-from matchwood.encoding import EncodedEvents, Encoder
-from matchwood.engines import AS_PUBLISHED, Ranked, Structure, Work, Workspace, engine_class
+from matchwood.encoding import Encoder
+from matchwood.engines import AS_PUBLISHED, Structure, Workspace, engine_class
 from matchwood.language import Expression
 from matchwood.logic import Bind
 from matchwood.matching.bound_audit import audit_bounds
 from matchwood.matching.engine_events import EngineEvents, rows_of_event
-from matchwood.matching.event_sample import EventSample
+from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.groups import Group, Incoming
 from matchwood.matching.loading.live_rules import check_links, insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import Normal, PreparedRule
 from matchwood.matching.parts import MatcherPart, parts_of
-from matchwood.matching.ranked_events import RankedEvents, top_of_event
-from matchwood.matching.watch import Watch
-from matchwood.matching.work import WorkCounters
-from matchwood.ranking import RuleWeights, ScorePrograms, Wanted
-from matchwood.rules import RuleTable, UnitKind, UnitsByKind
+from matchwood.matching.request import Request
+from matchwood.ranking import RuleWeights, ScorePrograms
+from matchwood.rules import RuleRows, RuleTable, UnitKind, UnitsByKind
 
 WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
 """What is dead is cleared away by itself when it is more than this share of all, and not just a few."""
@@ -54,7 +52,7 @@ class EngineMatcher:
         for part in self.parts:
             self._introduce(part.engine)
         encoder.vocabulary.tells_false = not self.parts[-1].engine.settings["zero_suppression"]
-        self.work, self.watch, self.sample = WorkCounters(), Watch(), EventSample()
+        self.ledger = Ledger(encoder.history)
         self.book = ScorePrograms(encoder, table)
         self.given: RuleWeights | None = self.parts[0].given
         self.generation = 0
@@ -153,7 +151,7 @@ class EngineMatcher:
                 self.encoder.release(released)
 
     def rebuild(self) -> None:
-        self.sample.clear()
+        self.ledger.forget_codes()
         for part in self.parts:
             part.engine.rebuild()
 
@@ -169,11 +167,11 @@ class EngineMatcher:
 
     @property
     def reconsider_due(self) -> bool:
-        return self.watch.due
+        return self.ledger.watch.due
 
     def reconsider(self) -> None:
         self.engine.reconsider()
-        self.watch.settle()
+        self.ledger.watch.settle()
 
     def _compact_if_wasteful(self) -> None:
         rows = (self.table.row_count - len(self.table), self.table.row_count)
@@ -200,30 +198,12 @@ class EngineMatcher:
 
     # --------------------------------------------------------------- matching
 
-    def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
-        return rows_of_event(self, event)
+    def rows_of(self, event: Mapping[str, Any], request: Request) -> RuleRows:
+        return rows_of_event(self, event, request)
 
-    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[EngineEvents]:
+    def ask(self, events: Any, request: Request, missing: str, threads: int = 1) -> Iterator[EngineEvents]:
         chunks = self.encoder.event_chunks(events, missing=missing, threads=threads)
-        return (EngineEvents(self, chunk) for chunk in chunks)
-
-    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
-        return top_of_event(self, event, wanted)
-
-    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[RankedEvents]:
-        chunks = self.encoder.event_chunks(events, missing=missing, threads=threads)
-        return (RankedEvents(self, chunk, wanted) for chunk in chunks)
-
-    def observe(self, events: EncodedEvents) -> None:
-        """Remember what events are like."""
-        self.encoder.history.observe(events)
-        self.sample.observe(events)
-
-    def note(self, part: MatcherPart, events: int, work: Work, seconds: float, scored: int = 0) -> None:
-        """Count what one call of a part's engine did, and the seconds that it took."""
-        self.work.fold(events if part is self.parts[0] else 0, work, scored)
-        if part.engine.uses_history:
-            self.watch.fold(events, work)
+        return (EngineEvents(self, chunk, request) for chunk in chunks)
 
     @property
     def workspace(self) -> Workspace:
@@ -263,7 +243,7 @@ class EngineMatcher:
             "bytes_index": own["bytes_index"] + sum(each["bytes_index"] for each in others),
             "bytes_shared": sum(store.bytes_shared for store in stores),
             "bytes_scoring": self.book.nbytes,
-            "matching": self.work.as_dict(),
+            "matching": self.ledger.work.as_dict(),
         }
 
     def check(self) -> None:

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.engines import Ranked
 from matchwood.language import Expression
 from matchwood.logic import Bind
+from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.preparation import Normal, PreparedRule
-from matchwood.matching.work import WorkCounters
-from matchwood.ranking import RuleWeights, Wanted
+from matchwood.matching.request import Request
+from matchwood.ranking import RuleWeights
 from matchwood.rules import RuleRows
 
 
@@ -25,15 +25,6 @@ class EventsAsked(Protocol):
 
     def rows(self, first: int) -> RuleRows:
         """The rows for its events from `first` on, as far as the output reaches; positions are those of the input."""
-
-
-class EventsRanked(Protocol):
-    """Some of the events whose best rules are wanted. The rules may change between two calls."""
-
-    size: int
-
-    def ranked(self, first: int) -> Ranked:
-        """The best rules of its events from `first` on, as far as the output reaches; positions as in the input."""
 
 
 class Matcher(Protocol):
@@ -48,8 +39,8 @@ class Matcher(Protocol):
     """What the index was made with: the same, or `auto`."""
     given: RuleWeights | None
     """Bounds that no rule may weigh more than."""
-    work: WorkCounters
-    """What all calls did."""
+    ledger: Ledger
+    """What is remembered of past events."""
 
     @property
     def reconsider_due(self) -> bool:
@@ -96,20 +87,14 @@ class Matcher(Protocol):
     def adopt(self, built: Any) -> None:
         """Put what `merged` returned in the place of what there was, at once."""
 
-    def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
-        """The rows of the rules that are true of one event, in rule order."""
+    def rows_of(self, event: Mapping[str, Any], request: Request) -> RuleRows:
+        """What is asked for of one event."""
 
-    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[EventsAsked]:
+    def ask(self, events: Any, request: Request, missing: str, threads: int = 1) -> Iterator[EventsAsked]:
         """Many events, in parts of bounded size, enough of them for so many threads.
 
         Needs no lock: the next part may wait for the events' source.
         """
-
-    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
-        """The best rules of one event."""
-
-    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[EventsRanked]:
-        """The best rules of many events, as `ask`."""
 
     def stats(self) -> dict[str, Any]:
         """Counts and bytes of the engine and the stores."""

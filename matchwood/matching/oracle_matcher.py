@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import Encoder
-from matchwood.engines import AS_PUBLISHED, Ranked, Work, asked
+from matchwood.engines import AS_PUBLISHED, Work, asked
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.language import Expression, parse
 from matchwood.logic import Bind, Conjunction, Form, dnf_of
 from matchwood.matching.event_rows import RowChunk, row_chunks
+from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.live_rules import insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import PreparedRule
-from matchwood.matching.work import WorkCounters
-from matchwood.ranking import NO_WORK, RuleWeights, Wanted, joined, nothing_ranked
+from matchwood.matching.request import Request
+from matchwood.ranking import RuleWeights
 from matchwood.rules import ROOM, RuleRows, RuleTable
 from matchwood.semantics import evaluate, score
 
@@ -38,7 +40,7 @@ class OracleMatcher:
             raise InvalidArgument(f"engine 'oracle' has no option {unknown[0]!r} (its options: {AS_PUBLISHED})")
         self._as_published = asked(options, self.name)
         self.encoder, self.table = encoder, table
-        self.work = WorkCounters()
+        self.ledger = Ledger(encoder.history)
         self._trees: dict[int, Expression] = {}
         self._dnf_limit = dnf_limit
 
@@ -85,35 +87,26 @@ class OracleMatcher:
         moved = self.table.compact()
         self._trees = {int(moved[row]): tree for row, tree in self._trees.items() if moved[row] >= 0}
 
-    def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
+    def rows_of(self, event: Mapping[str, Any], request: Request, position: int = 0) -> RuleRows:
         types, timezone = self.encoder.schema.types(), self.encoder.timezone
         rows = [row for row, tree in sorted(self._trees.items()) if evaluate(tree, event, types, timezone) is True]
-        self.work.fold(1, Work(len(self._trees), len(self._trees), len(rows)))
-        return np.array(rows, dtype=np.int32)
+        work = Work(len(self._trees), len(self._trees), len(rows))
+        self.ledger.work.fold(1, work, len(rows) if request.ranks else 0)
+        return request.chosen(rows, partial(self._score, event, types), position)
 
-    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[OracleEvents]:
-        return (OracleEvents(self, chunk) for chunk in row_chunks(events, missing))
+    def _score(
+        self, event: Mapping[str, Any], types: Mapping[str, str], row: int, weights: Mapping[str, float]
+    ) -> float:
+        own = json.loads(self.table.weights_json(row) or "{}")
+        scored = score(self._trees[row], event, own, weights, types, self.encoder.timezone)
+        return (scored or 0.0) + self.table.weight(row)
+
+    def ask(self, events: Any, request: Request, missing: str, threads: int = 1) -> Iterator[OracleEvents]:
+        return (OracleEvents(self, chunk, request) for chunk in row_chunks(events, missing))
 
     def trees(self) -> Iterator[tuple[int, Expression]]:
         """Every live rule's row and tree, in rule order."""
         return iter(sorted(self._trees.items()))
-
-    def top_of(self, event: Mapping[str, Any], wanted: Wanted, position: int = 0) -> Ranked:
-        rows = self.rows_of(event).tolist()
-        weights, types, timezone = wanted.weights.of(position), self.encoder.schema.types(), self.encoder.timezone
-        found = []
-        for row in rows:
-            own = json.loads(self.table.weights_json(row) or "{}")
-            scored = score(self._trees[row], event, own, weights, types, timezone)
-            found.append((-((scored or 0.0) + self.table.weight(row)), row))
-        best = sorted(found)[: wanted.n]
-        self.work.fold(0, NO_WORK, len(rows))
-        scores = np.array([-negative + 0.0 for negative, _ in best], np.float64)
-        ends = np.array([0, len(best)], np.int64)
-        return Ranked(position, ends, np.array([row for _, row in best], np.int32), scores, NO_WORK, len(rows))
-
-    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[OracleRanked]:
-        return (OracleRanked(self, chunk, wanted) for chunk in row_chunks(events, missing))
 
     def stats(self) -> dict[str, Any]:
         return {
@@ -125,7 +118,7 @@ class OracleMatcher:
             "bytes_index": 0,
             "bytes_shared": 0,
             "bytes_scoring": 0,
-            "matching": self.work.as_dict(),
+            "matching": self.ledger.work.as_dict(),
         }
 
     def check(self) -> None:
@@ -149,42 +142,23 @@ class OracleMatcher:
 class OracleEvents:
     """A chunk of events, evaluated as it is asked for."""
 
-    def __init__(self, matcher: OracleMatcher, chunk: RowChunk) -> None:
+    def __init__(self, matcher: OracleMatcher, chunk: RowChunk, request: Request) -> None:
         self.size = chunk.size
-        self._matcher, self._chunk = matcher, chunk
-
-    def _events(self, first: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        names = {name for name, _ in self._matcher.encoder.schema.counts()}
-        return enumerate(self._chunk.events(names)[first:], self._chunk.first + first)
+        self._matcher, self._chunk, self._request = matcher, chunk, request
 
     def rows(self, first: int) -> RuleRows:
-        found: list[NDArray[np.int32]] = []
-        room = ROOM
-        for position, event in self._events(first):
-            found.append(_told(position, self._matcher.rows_of, event))
-            room -= len(found[-1])
+        names = {name for name, _ in self._matcher.encoder.schema.counts()}
+        found, room = list[RuleRows](), ROOM
+        for position, event in enumerate(self._chunk.events(names)[first:], self._chunk.first + first):
+            found.append(self._told(position, event))
+            room -= len(found[-1].rows)
             if room <= 0:
                 break
-        offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
-        return RuleRows(self._chunk.first + first, offsets, np.concatenate([np.empty(0, np.int32), *found]))
+        return RuleRows.joined(self._chunk.first + first, found)
 
-
-class OracleRanked(OracleEvents):
-    """A chunk of events and the best rules of each."""
-
-    def __init__(self, matcher: OracleMatcher, chunk: RowChunk, wanted: Wanted) -> None:
-        super().__init__(matcher, chunk)
-        self._wanted = wanted
-
-    def ranked(self, first: int) -> Ranked:
-        events = self._events(first)
-        parts = [_told(position, self._matcher.top_of, event, self._wanted, position) for position, event in events]
-        return joined(parts) if parts else nothing_ranked(self._chunk.first + first)
-
-
-def _told(position: int, answer: Callable[..., Any], event: Mapping[str, Any], *asked: Any) -> Any:
-    """An answer, or an EventError that says which event it is."""
-    try:
-        return answer(event, *asked)
-    except EventError as error:
-        raise EventError(error.what, where=f"event {position}", got=error.got, expected=error.expected) from None
+    def _told(self, position: int, event: Mapping[str, Any]) -> RuleRows:
+        """The answer to one event, or an EventError that says which it is."""
+        try:
+            return self._matcher.rows_of(event, self._request, position)
+        except EventError as error:
+            raise EventError(error.what, where=f"event {position}", got=error.got, expected=error.expected) from None

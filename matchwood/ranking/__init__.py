@@ -8,8 +8,8 @@ from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
     from matchwood.ranking.bounds import Row, RowBounds, clause_bounds, row_bounds
-    from matchwood.ranking.event_weights import GivenWeights, Wanted, check_one
-    from matchwood.ranking.ranked import NO_WORK, joined, merged, nothing_ranked
+    from matchwood.ranking.event_weights import GivenWeights, check_one
+    from matchwood.ranking.ranked import NO_WORK, joined, merged
     from matchwood.ranking.rule_weights import RuleWeights, check_values
     from matchwood.ranking.score_programs import ScorePrograms, tree_of
     from matchwood.ranking.weight_caps import check_bounds
@@ -24,7 +24,6 @@ __all__ = [
     "RuleWeights",
     "ScorePrograms",
     "StatedWeights",
-    "Wanted",
     "check_bounds",
     "check_one",
     "check_values",
@@ -33,7 +32,6 @@ __all__ = [
     "given_bounds",
     "joined",
     "merged",
-    "nothing_ranked",
     "row_bounds",
     "tree_of",
     "witness",

@@ -18,13 +18,6 @@ from matchwood.ranking.weights import checked_number
 _MAP = pa.map_(pa.string(), pa.float64())
 
 
-class Wanted(NamedTuple):
-    """What `top` was asked for: how many rules, and by which weights of events."""
-
-    n: int
-    weights: GivenWeights
-
-
 def check_one(event: Any, weights: Any) -> None:
     """Refuse to rank anything but one event, with one mapping of weights if any."""
     if not isinstance(event, Mapping):

@@ -28,11 +28,6 @@ def _lists(ranked: Ranked) -> RankedLists:
     )
 
 
-def nothing_ranked(first: int) -> Ranked:
-    """The best rules of no events."""
-    return Ranked(first, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float64), NO_WORK, 0)
-
-
 def joined(parts: Sequence[Ranked]) -> Ranked:
     """Lists of events that follow each other."""
     if len(parts) == 1:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
-    from matchwood.rules.hits import ROOM, RuleRows
+    from matchwood.rules.hits import ROOM, RuleRows, event_positions
     from matchwood.rules.table import RuleTable, UnitKind, UnitsByKind
 
-__all__ = ["ROOM", "RuleRows", "RuleTable", "UnitKind", "UnitsByKind"]
+__all__ = ["ROOM", "RuleRows", "RuleTable", "UnitKind", "UnitsByKind", "event_positions"]
 
 __getattr__ = exports(__name__)

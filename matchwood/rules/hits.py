@@ -24,21 +24,18 @@ class RuleRows(NamedTuple):
     """The rules of the events first : first + count; the i-th has rows[offsets[i] : offsets[i + 1]], ascending.
 
     A call may cover fewer events than the hits do, when its output is full; it covers at least one.
+
+    `scores`  of the rows, where the best of the rules are wanted, which then come first
     """
 
     first: int
     offsets: NDArray[np.int64]
     rows: NDArray[np.int32]
+    scores: NDArray[np.float64] | None = None
 
     @property
     def count(self) -> int:  # type: ignore[override]
         return len(self.offsets) - 1
-
-    def events(self) -> NDArray[np.int64]:
-        """The event of each row."""
-        found = pooled(len(self.rows), np.int64)
-        repeat_positions(self.first, read_only(self.offsets, np.int64), found)
-        return found
 
     def without(self, dead: NDArray[np.bool_]) -> RuleRows:
         """The same without the rows that are dead."""
@@ -47,6 +44,22 @@ class RuleRows(NamedTuple):
         kept = ~dead[self.rows]
         before = np.concatenate(([0], np.cumsum(kept)))
         return RuleRows(self.first, before[self.offsets], self.rows[kept])
+
+    @classmethod
+    def joined(cls, first: int, pieces: Sequence[RuleRows], most: int | None = None) -> RuleRows:
+        """Those of events that follow each other, from the event `first` on; of the first `most` of them, if given."""
+        counts = np.concatenate([np.empty(0, np.int64), *(np.diff(piece.offsets) for piece in pieces)])[:most]
+        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        rows = np.concatenate([np.empty(0, np.int32), *(piece.rows for piece in pieces)])[: offsets[-1]]
+        scores = [piece.scores for piece in pieces if piece.scores is not None]
+        return cls(first, offsets, rows, np.concatenate(scores)[: offsets[-1]] if scores else None)
+
+
+def event_positions(first: int, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The event of each row: the i-th from `first` on has offsets[i] : offsets[i + 1]."""
+    found = pooled(int(offsets[-1]), np.int64)
+    repeat_positions(first, read_only(offsets, np.int64), found)
+    return found
 
 
 class _Scratch(NamedTuple):

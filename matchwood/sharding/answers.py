@@ -12,9 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.encoding import AskingEncoder, Chunk, EventChunk, Pace, chunks, row_count
-from matchwood.matching import EngineEvents, RankedEvents, in_order
-from matchwood.ranking import Wanted
-from matchwood.sharding.merging import Found, best_in_order, ids_in_order
+from matchwood.matching import ALL_RULES, EngineEvents, Request, in_order
+from matchwood.rules import RuleRows
+from matchwood.sharding.merging import Found, merged
 from matchwood.sharding.shard import Shard
 
 Part = TypeVar("Part")
@@ -34,24 +34,23 @@ class Answered(NamedTuple):
 
 
 def answers_of_one(
-    shard: Shard, events: Any, missing: str, on_error: str, wanted: Wanted | None = None, threads: int = 1
+    shard: Shard, events: Any, missing: str, on_error: str, request: Request = ALL_RULES, threads: int = 1
 ) -> Iterator[Answered]:
     """The answers of a single shard, whose own order of rules is kept."""
     parts = shard.matcher.encoder.event_chunks(events, missing, on_error, threads)
-    return _flat(parts, lambda chunk: _of_one(shard, chunk, wanted), threads)
+    return _flat(parts, lambda chunk: _of_one(shard, chunk, request), threads)
 
 
-def _of_one(shard: Shard, chunk: EventChunk, wanted: Wanted | None) -> Iterator[Answered]:
-    asked = _asked(shard, chunk, wanted)
+def _of_one(shard: Shard, chunk: EventChunk, request: Request) -> Iterator[Answered]:
+    asked = EngineEvents(shard.matcher, chunk, request, shard.dead)
     first = 0
     if not chunk.size:
         chunk.check()
     while first < chunk.size:
-        found = _piece(shard, asked, first)
-        count = len(found.offsets) - 1
-        told = _told(asked.errors, chunk.first_row + first, count)
+        found = asked.rows(first)
+        told = _told(asked.errors, chunk.first_row + first, found.count)
         yield Answered(found.offsets, shard.table.ids(found.rows), told, found.scores)
-        first += count
+        first += found.count
 
 
 def _flat(parts: Iterator[Part], answer: Callable[[Part], Iterator[Answered]], threads: int) -> Iterator[Answered]:
@@ -74,7 +73,7 @@ class Walk:
         self._attributes, self._timezone = attributes, timezone
 
     def answers(
-        self, events: Any, missing: str, on_error: str, wanted: Wanted | None = None, threads: int = 1
+        self, events: Any, missing: str, on_error: str, request: Request = ALL_RULES, threads: int = 1
     ) -> Iterator[Answered]:
         asking = AskingEncoder(self._attributes, self._timezone)
         check = partial(EventChunk, asking, pace=Pace(asking), missing=missing, on_error=on_error)
@@ -83,10 +82,10 @@ class Walk:
         opened = iter(list(self._shards()) if threads > 1 else self._shards())
         pace = Pace(next(opened).matcher.encoder, threads, row_count(events))
         parts = chunks(events, pace, presence=missing == "error")
-        return _flat(parts, lambda chunk: self._of_chunk(chunk, pace, check if checks else None, wanted), threads)
+        return _flat(parts, lambda chunk: self._of_chunk(chunk, pace, check if checks else None, request), threads)
 
     def _of_chunk(
-        self, chunk: Chunk, pace: Pace, check: Callable[[Chunk], EventChunk] | None, wanted: Wanted | None
+        self, chunk: Chunk, pace: Pace, check: Callable[[Chunk], EventChunk] | None, request: Request
     ) -> Iterator[Answered]:
         told = [] if check is None else check(chunk).encode().errors
         first, asked = 0, dict[str, EngineEvents]()
@@ -96,57 +95,25 @@ class Walk:
                 events = asked.get(shard.name)
                 if events is None:
                     part = EventChunk(shard.matcher.encoder, chunk, pace, "null", "null")
-                    events = _asked(shard, part, wanted)
+                    events = EngineEvents(shard.matcher, part, request, shard.dead)
                 if self._keep:
                     asked[shard.name] = events
                 # As far as the first shard's output reaches; the others follow.
-                reach = len(found[0].offsets) - 1 if found else None
-                found.append(_found(shard, events, first, reach))
-            count = len(found[0].offsets) - 1
-            errors = _told(told, chunk.first_row + first, count)
-            yield _merged(found, errors, wanted)
+                found.append(Found(shard, _found(events, first, found[0].answer.count if found else None)))
+            count = found[0].answer.count
+            offsets, ids, scores = merged(found, request)
+            yield Answered(offsets, ids, _told(told, chunk.first_row + first, count), scores)
             first += count
 
 
-def _merged(found: list[Found], errors: list[tuple[int, str]], wanted: Wanted | None) -> Answered:
-    if wanted is None:
-        return Answered(*ids_in_order(found), errors)
-    offsets, ids, scores = best_in_order(found, wanted.n)
-    return Answered(offsets, ids, errors, scores)
-
-
-def _asked(shard: Shard, chunk: EventChunk, wanted: Wanted | None) -> EngineEvents:
-    if wanted is None:
-        return EngineEvents(shard.matcher, chunk)
-    return RankedEvents(shard.matcher, chunk, wanted, shard.dead)
-
-
-def _piece(shard: Shard, events: EngineEvents, first: int) -> Found:
-    """What a shard finds for events from `first` on, in one turn."""
-    if isinstance(events, RankedEvents):
-        ranked = events.ranked(first)
-        return Found(shard, ranked.offsets, ranked.rows, ranked.scores)
-    rows = events.rows(first)
-    rows = rows if shard.dead is None else rows.without(shard.dead)
-    return Found(shard, rows.offsets, rows.rows)
-
-
-def _found(shard: Shard, events: EngineEvents, first: int, reach: int | None) -> Found:
+def _found(events: EngineEvents, first: int, reach: int | None) -> RuleRows:
     """The rows of a number of events, which may take several turns; without `reach`, those of one turn."""
-    pieces = [_piece(shard, events, first)]
-    count = len(pieces[0].offsets) - 1
+    pieces = [events.rows(first)]
+    count = pieces[0].count
     while reach is not None and count < reach:
-        pieces.append(_piece(shard, events, first + count))
-        count += len(pieces[-1].offsets) - 1
-    counts = np.concatenate([np.diff(piece.offsets) for piece in pieces])[:reach]
-    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    scores = [piece.scores for piece in pieces if piece.scores is not None]
-    return Found(
-        shard,
-        offsets,
-        np.concatenate([piece.rows for piece in pieces])[: offsets[-1]],
-        np.concatenate(scores)[: offsets[-1]] if scores else None,
-    )
+        pieces.append(events.rows(first + count))
+        count += pieces[-1].count
+    return RuleRows.joined(pieces[0].first, pieces, reach)
 
 
 def _told(errors: list[tuple[int, str]], start: int, count: int) -> list[tuple[int, str]]:

@@ -9,44 +9,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from matchwood.matching import Request
+from matchwood.rules import RuleRows, event_positions
 from matchwood.sharding.shard import Shard
 
 
 class Found(NamedTuple):
-    """What one shard found for some events: the i-th has rows[offsets[i] : offsets[i + 1]], none of them dead.
-
-    `scores`  of the best rows, where those are wanted
-    """
+    """What one shard found for some events; none of the rows is dead."""
 
     shard: Shard
-    offsets: NDArray[np.int64]
-    rows: NDArray[np.int32]
-    scores: NDArray[np.float64] | None = None
+    answer: RuleRows
 
 
-def ids_in_order(parts: list[Found]) -> tuple[NDArray[np.int64], pa.Array]:
-    """Offsets and ids; each event's ids ascend.
+def merged(parts: list[Found], request: Request) -> tuple[NDArray[np.int64], pa.Array, NDArray[np.float64] | None]:
+    """Offsets, ids and, of the best, scores, in the order that the request has for them; ties by id.
 
     Only the distinct ids are compared with each other: hits are many, and sorting text is slow.
     """
-    counts = np.sum([np.diff(part.offsets) for part in parts], axis=0)
-    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     ids, by_id, ranks, events = _placed(parts)
-    # One integer for both: sorting by two keys takes three times as long.
-    keys = np.sort(events * max(len(ids), 1) + ranks)
-    return offsets, ids.take(pa.array(by_id[keys % max(len(ids), 1)]))
-
-
-def best_in_order(parts: list[Found], n: int) -> tuple[NDArray[np.int64], pa.Array, NDArray[np.float64]]:
-    """Offsets, ids and scores of the best `n` rows of each event, from the best `n` of each shard; ties by id."""
-    ids, by_id, ranks, events = _placed(parts)
-    scores = np.concatenate([np.empty(0) if part.scores is None else part.scores for part in parts])
-    order = np.lexsort((ranks, -scores, events))
-    found = np.bincount(events, minlength=len(parts[0].offsets) - 1)
-    within = np.arange(len(order)) - np.repeat(np.cumsum(found) - found, found)
-    kept = order[within < n]
-    offsets = np.concatenate(([0], np.cumsum(np.minimum(found, n)))).astype(np.int64)
-    return offsets, ids.take(pa.array(by_id[ranks[kept]])), scores[kept]
+    scores = np.concatenate([np.empty(0), *(part.answer.scores for part in parts if part.answer.scores is not None)])
+    found = request.ordered(parts[0].answer.count, events, ranks, scores)
+    return found.offsets, ids.take(pa.array(by_id[found.places])), found.scores
 
 
 def _placed(parts: list[Found]) -> tuple[pa.Array, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -58,11 +41,11 @@ def _placed(parts: list[Found]) -> tuple[pa.Array, NDArray[np.int64], NDArray[np
     rank[by_id] = np.arange(len(ids))
     starts = np.cumsum([0, *(len(ids) for ids, _ in every)])
     ranks = np.concatenate([rank[places + start] for (_, places), start in zip(every, starts, strict=False)])
-    events = [np.repeat(np.arange(len(part.offsets) - 1), np.diff(part.offsets)) for part in parts]
+    events = [event_positions(0, part.answer.offsets) for part in parts]
     return ids, by_id, ranks, np.concatenate(events)
 
 
 def _distinct(part: Found) -> tuple[pa.Array, NDArray[np.int64]]:
     """The ids of the distinct rows, and the place among them of each row."""
-    rows, places = np.unique(part.rows, return_inverse=True)
+    rows, places = np.unique(part.answer.rows, return_inverse=True)
     return part.shard.table.ids(rows), places

@@ -10,16 +10,13 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from matchwood import storage
 from matchwood.core import ReadersWriterLock
 from matchwood.index import Index, index_from
 from matchwood.insight import Explanation, explain_text, query_of
-from matchwood.matching import checked_flag, checked_threads, ranked_batch, ranks_schema_of
-from matchwood.ranking import check_one
+from matchwood.matching import ALL_RULES, BestRules, Request, checked_flag, checked_threads
 from matchwood.sharding.answers import Answered
 from matchwood.sharding.layout import KIND
 from matchwood.sharding.shards import ShardSet, check_kind
@@ -119,42 +116,26 @@ class ShardedIndex(Index):
 
     # --------------------------------------------------------------- matching
 
-    def match(self, event: Mapping[str, Any]) -> list[Any]:
-        if self._is_gathered or not isinstance(event, Mapping):
-            return super().match(event)
-        return [rule_id for answered in self._shards.answers([event]) for rule_id in answered.ids.to_pylist()]
-
-    def match_many(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.Table:
+    def _told_of(self, event: Mapping[str, Any], request: Request) -> list[Any]:
         if self._is_gathered:
-            return super().match_many(events, missing, threads)
-        return pa.Table.from_batches(self._batches(events, missing, threads), schema=self._hits_schema())
+            return super()._told_of(event, request)
+        return [told for answered in self._shards.answers([event], request=request) for told in _listed(answered)]
+
+    def _told_of_many(self, events: Any, request: Request, missing: str, threads: int) -> pa.Table:
+        if self._is_gathered:
+            return super()._told_of_many(events, request, missing, threads)
+        schema = request.schema(self._shards.id_type)
+        return pa.Table.from_batches(self._batches(events, request, schema, missing, threads), schema=schema)
 
     def match_batches(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.RecordBatchReader:
         if self._is_gathered:
             return super().match_batches(events, missing, threads)
-        return pa.RecordBatchReader.from_batches(self._hits_schema(), self._batches(events, missing, threads))
+        schema = ALL_RULES.schema(self._shards.id_type)
+        batches = self._batches(events, ALL_RULES, schema, missing, checked_threads(threads))
+        return pa.RecordBatchReader.from_batches(schema, batches)
 
-    def top(
-        self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
-    ) -> list[tuple[Any, float]]:
-        if self._is_gathered:
-            return super().top(event, n, weights)
-        check_one(event, weights)
-        answered = list(self._shards.answers([event], wanted=self._shards.wanted(n, weights)))
-        return [pair for each in answered for pair in zip(each.ids.to_pylist(), _scores(each).tolist(), strict=True)]
-
-    def top_many(
-        self, events: Any, n: int = 5, weights: Any = None, missing: str = "null", threads: int | None = 1
-    ) -> pa.Table:
-        if self._is_gathered:
-            return super().top_many(events, n, weights, missing, threads)
-        wanted, schema = self._shards.wanted(n, weights), ranks_schema_of(self._shards.id_type)
-        batches, first = [], 0
-        for each in self._shards.answers(events, missing, wanted=wanted, threads=checked_threads(threads)):
-            batches.append(ranked_batch(schema, first, each.offsets, each.ids, _scores(each)))
-            first += len(each.offsets) - 1
-        wanted.weights.check_all_used(first)
-        return pa.Table.from_batches(batches, schema=schema)
+    def _best(self, n: int, weights: Any) -> BestRules:
+        return super()._best(n, weights) if self._is_gathered else self._shards.best(n, weights)
 
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         if self._is_gathered:
@@ -169,30 +150,27 @@ class ShardedIndex(Index):
         ids: list[Any] = pa.concat_arrays(found).sort().to_pylist()
         return ids
 
-    def _hits_schema(self) -> pa.Schema:
-        return pa.schema([pa.field("event", pa.int64(), False), pa.field("rule", self._shards.id_type, False)])
-
-    def _batches(self, events: Any, missing: str, threads: int | None) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self, events: Any, request: Request, schema: pa.Schema, missing: str, threads: int
+    ) -> Iterator[pa.RecordBatch]:
         """What is wrong with the call shows at once, and not when the first batch is asked for."""
-        return self._numbered(self._shards.answers(events, missing, threads=checked_threads(threads)))
-
-    def _numbered(self, answers: Iterator[Answered]) -> Iterator[pa.RecordBatch]:
-        first = 0
-        for answered in answers:
-            if len(answered.ids):
-                yield pa.record_batch([_positions(answered, first), answered.ids], schema=self._hits_schema())
-            first += len(answered.offsets) - 1
+        return _numbered(self._shards.answers(events, missing, request=request, threads=threads), request, schema)
 
 
-def _scores(answered: Answered) -> NDArray[np.float64]:
-    assert answered.scores is not None
-    return answered.scores
+def _numbered(answers: Iterator[Answered], request: Request, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """A record batch for each answer that has hits; events are numbered from 0 on."""
+    first = 0
+    for answered in answers:
+        if len(answered.ids):
+            yield request.batch(schema, first, answered.offsets, answered.ids, answered.scores)
+        first += len(answered.offsets) - 1
+    request.check_events(first)
 
 
-def _positions(answered: Answered, first: int) -> pa.Array:
-    """The row position of the event of each hit."""
-    counts = np.diff(answered.offsets)
-    return pa.array(np.repeat(np.arange(first, first + len(counts), dtype=np.int64), counts))
+def _listed(answered: Answered) -> list[Any]:
+    """Ids, or ids and scores."""
+    ids: list[Any] = answered.ids.to_pylist()
+    return ids if answered.scores is None else list(zip(ids, answered.scores.tolist(), strict=True))
 
 
 def _added(every: list[dict[str, Any]]) -> dict[str, Any]:

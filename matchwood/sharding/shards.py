@@ -14,8 +14,17 @@ from matchwood import storage
 from matchwood.encoding import Schema, Use, columns_needed
 from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
 from matchwood.index import Index, index_from
-from matchwood.matching import INDEX_KIND, ONLY_PART, WorkCounters, checked_rank, stored_uses
-from matchwood.ranking import GivenWeights, Wanted
+from matchwood.matching import (
+    ALL_RULES,
+    INDEX_KIND,
+    ONLY_PART,
+    BestRules,
+    Request,
+    WorkCounters,
+    checked_rank,
+    stored_uses,
+)
+from matchwood.ranking import GivenWeights
 from matchwood.sharding.answers import Answered, Walk, answers_of_one
 from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, ShardLayout, read_layout
 from matchwood.sharding.shard import Shard
@@ -116,20 +125,20 @@ class ShardSet:
 
     # --------------------------------------------------------------- matching
 
-    def wanted(self, n: int, weights: Any) -> Wanted:
-        """What to rank by, checked; weights of attributes that no rule of any shard has are passed over."""
+    def best(self, n: int, weights: Any) -> BestRules:
+        """The request for the best rules; weights of attributes that no rule of any shard has are passed over."""
         declared = next(self.shards)._encoder.schema.declared.types
         names = {*declared, *(name for name, _ in self.layout.uses)}
         given = GivenWeights(weights, names)
         self.work.pass_over(sum(given.unknown().values()))
-        return Wanted(checked_rank(n), given)
+        return BestRules(checked_rank(n), given)
 
     def answers(
         self,
         events: Any,
         missing: str = "null",
         on_error: str = "raise",
-        wanted: Wanted | None = None,
+        request: Request = ALL_RULES,
         threads: int = 1,
     ) -> Iterator[Answered]:
         """The rules of events of any kind that `Index.match_many` takes, in pieces of bounded size.
@@ -137,13 +146,13 @@ class ShardSet:
         `missing`   `null`, or `error` to refuse events without an attribute that rules name
         `on_error`  a value that does not fit is an EventError with `raise`; it counts as missing with `null`, and
                     with `report`, which also tells of it
-        `wanted`    the best rules alone, and their scores
+        `request`   all rules, or the best and their scores
         `threads`   how many threads match, for a set whose shards stay open
         """
         if len(self.layout.shards) == 1:
-            return answers_of_one(self.shard(self.layout.bases[0]), events, missing, on_error, wanted, threads)
+            return answers_of_one(self.shard(self.layout.bases[0]), events, missing, on_error, request, threads)
         walk = Walk(self.walk, self.attributes, self.timezone, self._keep)
-        return walk.answers(events, missing, on_error, wanted, threads)
+        return walk.answers(events, missing, on_error, request, threads)
 
     def match_lists(self, events: Any, missing: str = "null", on_error: str = "raise") -> pa.ListArray:
         """For each event the ids of the rules that are true of it, in rule order."""

@@ -11,7 +11,7 @@ from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import ConjunctionStore
 from matchwood.index import Index
 from matchwood.matching.engine_matcher import EngineMatcher
-from matchwood.matching.event_sample import MOST_EVENTS, EventSample, SampleHistory, joined, taken
+from matchwood.matching.ledger.sample import MOST_EVENTS, EventSample, SampleHistory, joined, taken
 from matchwood.workloads.begen import begen
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from matchwood.bench.frame.encoded_rules import Encoded, encoded
 from matchwood.choosing import trial as trials
-from matchwood.choosing.clock import FIRST_LOOK, LATER, SLOWER, WINDOW, MatchingClock
 from matchwood.choosing.trial import PIECE, MeasuredTrial, Stopwatch, Trial, match_all
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import Engine, Work, Workspace, engine_class, engine_names
+from matchwood.matching.ledger.clock import FIRST_LOOK, LATER, SLOWER, WINDOW, MatchingClock
 from matchwood.workloads.begen import begen
 
 NONE = Work(0, 0, 0)
@@ -95,14 +95,14 @@ def test_engines_are_compared_over_the_events_that_both_have_seen() -> None:
 
 def test_a_clock_is_due_after_a_while_and_later_again() -> None:
     clock = MatchingClock()
-    clock.fold(100, Work(0, 0, 300), FIRST_LOOK / 2)
+    clock.fold(100, 300, FIRST_LOOK / 2)
     assert (clock.due, clock.hits()) == (False, 3.0)
-    clock.fold(100, NONE, FIRST_LOOK / 2)
+    clock.fold(100, 0, FIRST_LOOK / 2)
     assert (clock.due, clock.hits()) == (True, 1.5)
     clock.look_later()
-    clock.fold(1, NONE, FIRST_LOOK / 2)
+    clock.fold(1, 0, FIRST_LOOK / 2)
     assert not clock.due
-    clock.fold(1, NONE, LATER * FIRST_LOOK)
+    clock.fold(1, 0, LATER * FIRST_LOOK)
     assert clock.due
     clock.begin_anew()
     assert (clock.due, clock.hits()) == (False, None)
@@ -112,7 +112,7 @@ def test_events_that_take_longer_than_usual_are_a_reason_to_look() -> None:
     clock = MatchingClock()
     clock.look_at(1e9)
     for _ in range(5):
-        clock.fold(1_000, NONE, WINDOW)
+        clock.fold(1_000, 0, WINDOW)
     assert not clock.due
-    clock.fold(1_000, NONE, WINDOW * SLOWER * 1.01)
+    clock.fold(1_000, 0, WINDOW * SLOWER * 1.01)
     assert clock.due

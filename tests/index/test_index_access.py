@@ -10,8 +10,8 @@ import pytest
 
 import matchwood
 from matchwood.engines.base import Work
-from matchwood.matching import watch
-from matchwood.matching.watch import Watch
+from matchwood.matching.ledger import counters
+from matchwood.matching.ledger.counters import Watch
 
 ENGINES = ["pstbloom", "psthash"]
 EMPTY_SHARE = 1.05
@@ -36,7 +36,7 @@ def candidates_of(index: matchwood.Index, given: list[dict[str, Any]]) -> int:
 
 @pytest.fixture
 def short_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "WINDOW", 500)
+    monkeypatch.setattr(counters, "WINDOW", 500)
 
 
 @pytest.mark.usefixtures("short_window")
@@ -136,7 +136,7 @@ def test_the_history_is_part_of_a_snapshot(tmp_path: Path) -> None:
 
 
 def test_a_watch_waits_longer_after_a_choice_that_did_not_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "WINDOW", 10)
+    monkeypatch.setattr(counters, "WINDOW", 10)
     wasteful, fine, few = Work(2_000, 0, 10), Work(100, 0, 10), Work(90, 0, 0)
     watched = Watch()
     watched.fold(9, wasteful)

@@ -12,9 +12,10 @@ import pytest
 from auto_support import CHOOSABLE, change_mind, choice_of, event, events, finish, hits, matcher_of, obey, rule
 
 import matchwood as mw
-from matchwood.choosing import auto, clock, trials
+from matchwood.choosing import auto, trials
 from matchwood.choosing.trial import Trial
 from matchwood.errors import CorruptSnapshot, InvalidArgument, LimitExceeded
+from matchwood.matching.ledger import clock
 from matchwood.workloads.ads import ads
 from matchwood.workloads.begen import begen
 from matchwood.workloads.hem import hem
@@ -37,7 +38,7 @@ def test_a_small_index_begins_with_the_first_engine_and_never_thinks_about_it() 
     index, oracle = two(rng, 300)
     told = choice_of(index)
     assert (index.engine, told["engine"], told["source"]) == (auto.FIRST_ENGINE, auto.FIRST_ENGINE, "default")
-    matcher_of(index).clock.fold(1_000_000, auto.Work(0, 0, 0), 3_600)
+    matcher_of(index).ledger.clock.fold(1_000_000, 0, 3_600)
     asked = events(rng, 80)
     assert hits(index, asked) == hits(oracle, asked)
     assert not matcher_of(index).trying.locked()
@@ -119,7 +120,7 @@ def test_a_trial_waits_until_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     matcher = matcher_of(index)
     assert matcher.begin_trial() is None
     assert not matcher.reconsider_due
-    matcher.clock.fold(0, auto.Work(0, 0, 0), 3_600)
+    matcher.ledger.clock.fold(0, 0, 3_600)
     assert matcher.reconsider_due
     trial = matcher.begin_trial()
     assert trial is not None
@@ -327,7 +328,7 @@ def test_an_index_that_is_only_read_is_never_tried(tmp_path: Path, monkeypatch: 
     for each in (opened, index):
         each.match_many(events(rng, 100))
         each.match_many(events(rng, 100))
-        matcher_of(each).clock.fold(1, auto.Work(0, 0, 0), 3_600)
+        matcher_of(each).ledger.clock.fold(1, 0, 3_600)
         each.match(event(rng))
     assert [given[0] for given in began] == [index]
 

@@ -17,7 +17,7 @@ from matchwood.bench.auto.cells import Outcome
 from matchwood.bench.auto.plan import AMORTISED, GridScale
 from matchwood.bench.frame.measure import measure_engine
 from matchwood.choosing import LEAST_UNITS, AutoMatcher, Model, features_of, match_all
-from matchwood.engines import Work, engine_class
+from matchwood.engines import engine_class
 from matchwood.matching import taken
 from matchwood.rules import RuleTable
 
@@ -42,15 +42,14 @@ def fare(outcome: Outcome, model: Model, size: GridScale) -> Fared:
     """Let an index choose by the rules, see events, and change its mind, until so many events have passed."""
     matcher, beside = _matcher(outcome, model)
     first, given = matcher.name, outcome.given
-    matcher.sample.observe(given.seen)
-    given.encoder.history.observe(given.seen)
+    matcher.ledger.note(given.seen, 0, ())
     us, events, total = _us_now(matcher, outcome, size), 0.0, 0.0
     while events < AMORTISED:
-        wait = max(0.0, matcher.clock._look_at - matcher.clock.seconds) + 1e-9
+        wait = max(0.0, matcher.ledger.clock._look_at - matcher.ledger.clock.seconds) + 1e-9
         passed = min(AMORTISED - events, wait * 1e6 / max(1e-3, us))
         if given.store.live < LEAST_UNITS:
             passed = AMORTISED - events
-        matcher.clock.fold(int(passed) + 1, Work(0, 0, int(outcome.hits * (passed + 1))), passed * us / 1e6)
+        matcher.ledger.clock.fold(int(passed) + 1, int(outcome.hits * (passed + 1)), passed * us / 1e6)
         events, total = events + passed, total + passed * us / 1e6
         if events < AMORTISED:
             seconds, changed = _look(matcher)

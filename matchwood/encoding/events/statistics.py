@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -52,12 +53,17 @@ class Counted(Protocol):
     def fade(self, factor: float) -> None: ...
 
 
-class _Beside:
+class CountersBeside:
     """The counters of an attribute that has no boundaries."""
 
     def __init__(self, weights: NDArray[np.float32] | None = None) -> None:
         saved = None if weights is None else {"labels": _BESIDE[1:], "observed": weights}
         self.counters = EventCounters(saved)
+
+    def copy(self) -> CountersBeside:
+        other = CountersBeside()
+        other.counters = self.counters.copy()
+        return other
 
     def observe(self, labels: NDArray[np.int32]) -> None:
         self.counters.observe(labels, _BESIDE)
@@ -84,7 +90,7 @@ class EventStatistics:
         self._counted = 0.0
         self._since = Growable(np.float64)
         """By attribute: how many events had been counted when it was first asked for; nan for those never."""
-        self._beside: dict[int, _Beside] = {}
+        self._beside: dict[int, CountersBeside] = {}
 
     @property
     def events(self) -> int:
@@ -135,13 +141,15 @@ class EventStatistics:
 
     def _counters(self, number: int) -> Counted:
         spaces = self._vocabulary.spaces.get(number)
-        return self._beside.setdefault(number, _Beside()) if spaces is None else spaces
+        return self._beside.setdefault(number, CountersBeside()) if spaces is None else spaces
+
+    def _all_counters(self) -> Iterator[Counted]:
+        return (spaces for _, spaces in self._vocabulary.spaces)
 
     def _fade(self, factor: float) -> None:
         self._counted *= factor
         self._since.writable()[:] *= factor
-        counted: list[Counted] = [spaces for _, spaces in self._vocabulary.spaces]
-        for each in (*counted, *self._beside.values()):
+        for each in (*self._all_counters(), *self._beside.values()):
             each.fade(factor)
 
     # ----------------------------------------------------------------- asking
@@ -200,10 +208,16 @@ class EventStatistics:
 
     # ------------------------------------------------------------------ state
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """What is not beside the spaces."""
+    def share_with(self, other: EventStatistics) -> None:
+        """Let other statistics of these attributes go on from here; of the spaces they need counters of their own."""
         with self._lock:
-            self._count()
+            other._waiting, other._waiting_events = list(self._waiting), self._waiting_events
+            other._counted, other._since = self._counted, Growable(np.float64, np.array(self._since.view()))
+            other._beside = {number: held.copy() for number, held in self._beside.items()}
+            other._count()
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What is not beside the spaces, of events that are counted."""
         numbers = sorted(self._beside)
         held = [self._beside[number].weights() for number in numbers]
         return {
@@ -222,7 +236,7 @@ class EventStatistics:
             raise ValueError("the history of events is not complete")
         self._counted = float(events[0])
         self._since = Growable(np.float64, saved["since"])
-        self._beside = {number: _Beside(own) for number, own in zip(numbers.tolist(), weights, strict=True)}
+        self._beside = {number: CountersBeside(own) for number, own in zip(numbers.tolist(), weights, strict=True)}
 
 
 def _sampled(events: EncodedEvents, wanted: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

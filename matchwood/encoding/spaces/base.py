@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.encoding.spaces.event_counters import CountedAside
 from matchwood.encoding.spaces.lookups import Lookup
 from matchwood.errors import InvalidArgument
 
@@ -76,10 +77,13 @@ class Spaces(Protocol):
     def fade(self, factor: float) -> None:
         """Make what was observed so far count less."""
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def counted_aside(self) -> CountedAside:
+        """The counted events as they are, to count on without changing these."""
+
+    def arrays(self, counted: CountedAside | None = None) -> dict[str, NDArray[Any]]:
         """The whole state: `labels` and `counts` of the boundaries, and their keys.
 
-        Beside them `observed`, the events counted for each space; empty if there were none.
+        Beside them `observed`, the events counted for each space, or those `counted` aside; empty if there were none.
         """
 
     def stats(self) -> dict[str, int]:

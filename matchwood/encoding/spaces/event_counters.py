@@ -47,6 +47,12 @@ class EventCounters:
             self._saved = None
         return self._counts
 
+    def copy(self) -> EventCounters:
+        """Counters that go on by themselves."""
+        other = EventCounters()
+        other._counts = self._current()
+        return other
+
     def observe(self, observed: NDArray[np.int32], labels: NDArray[np.int32]) -> None:
         """Count labels, given those of all spaces as they are now; a label without a space counts for the one below."""
         places = np.maximum(places_in(labels, observed, "right") - 1, 0)
@@ -84,6 +90,25 @@ class EventCounters:
         """None while nothing was counted."""
         spaces = len(self._counts.weights)
         return 16 * spaces if spaces > 1 else 0
+
+
+class CountedAside:
+    """The event counters of spaces as they are, to be counted on without touching them; `arrays` may save these."""
+
+    def __init__(self, counters: EventCounters, labels: NDArray[np.int32]) -> None:
+        self._counters, self._labels = counters, labels
+
+    def observe(self, labels: NDArray[np.int32]) -> None:
+        self._counters.observe(labels, self._labels)
+
+    def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
+        return self._counters.between(low, high)
+
+    def fade(self, factor: float) -> None:
+        self._counters.fade(factor)
+
+    def array(self) -> NDArray[np.float32]:
+        return self._counters.array(self._labels)
 
 
 class _SpaceCounts(NamedTuple):

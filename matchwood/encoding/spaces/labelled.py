@@ -14,7 +14,7 @@ from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.spaces import labels as labelling
 from matchwood.encoding.spaces.base import Relabelling
 from matchwood.encoding.spaces.boundaries import Boundaries
-from matchwood.encoding.spaces.event_counters import EventCounters, check_sizes
+from matchwood.encoding.spaces.event_counters import CountedAside, EventCounters, check_sizes
 from matchwood.encoding.spaces.key_columns import KeyColumn
 from matchwood.encoding.spaces.lookups import Lookup
 from matchwood.encoding.spaces.number_keys import IntegerKeys, NumberKeys
@@ -146,6 +146,9 @@ class LabelledSpaces(ABC):
 
     def fade(self, factor: float) -> None:
         self._events.fade(factor)
+
+    def counted_aside(self) -> CountedAside:
+        return CountedAside(self._events.copy(), self._space_labels())
 
     @abstractmethod
     def _space_labels(self) -> NDArray[np.int32]:

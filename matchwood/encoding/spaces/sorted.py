@@ -22,6 +22,7 @@ from matchwood.encoding.spaces import labelled as labelled_spaces
 from matchwood.encoding.spaces import labels as labelling
 from matchwood.encoding.spaces.base import Strings
 from matchwood.encoding.spaces.boundaries import Boundaries
+from matchwood.encoding.spaces.event_counters import CountedAside
 from matchwood.encoding.spaces.key_columns import KeyColumn, frozen
 from matchwood.encoding.spaces.labelled import LabelledSpaces
 from matchwood.encoding.spaces.lookups import Lookup, lookup_of
@@ -294,9 +295,8 @@ class SortedSpaces(LabelledSpaces):
 
     # ------------------------------------------------------------------ state
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        main = self._held()
-        observed = self._events.array(self._space_labels())
+    def arrays(self, counted: CountedAside | None = None) -> dict[str, NDArray[Any]]:
+        main, observed = self._held(), (counted or self.counted_aside()).array()
         return {**main.keys.arrays(), "labels": main.labels, "counts": main.counts, "observed": observed}
 
     def stats(self) -> dict[str, int]:

@@ -14,12 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.spaces.base import Spaces, spaces_class
+from matchwood.encoding.spaces.event_counters import CountedAside
 
 FAMILIES = {"string": "strings", "number": "numbers", "double": "numbers"}
 """Kinds whose spaces have the same arrays; all others are integers."""
 
 
 Check: TypeAlias = Callable[[Mapping[str, NDArray[Any]], Mapping[str, NDArray[np.int64]]], None]
+
+
+_AS_THEY_ARE: Mapping[int, CountedAside] = {}
 
 
 class _Saved:
@@ -129,12 +133,12 @@ class SpaceTable:
         self._spaces = {int(numbers[number]): spaces for number, spaces in self if numbers[number] >= 0}
         self._saved, self._places, self.kind_of = {}, np.empty(0, np.int32), kind_of
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All spaces, family by family."""
+    def arrays(self, counted: Mapping[int, CountedAside] = _AS_THEY_ARE) -> dict[str, NDArray[Any]]:
+        """All spaces, family by family; with the event counters of some as they were `counted` aside."""
         families: dict[str, list[tuple[int, Mapping[str, NDArray[Any]]]]] = {}
         for number in self.numbers():
             made = self._spaces.get(number)
-            held = self._saved_arrays(number) if made is None else made.arrays()
+            held = self._saved_arrays(number) if made is None else made.arrays(counted.get(number))
             families.setdefault(_family(self.kind_of(number)), []).append((number, held))
         packed: dict[str, NDArray[Any]] = {}
         for family, members in families.items():

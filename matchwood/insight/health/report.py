@@ -36,7 +36,7 @@ AT_LEAST_EVENTS = 16
 
 def report(matcher: EngineMatcher) -> dict[str, Any]:
     """The health of an index, as plain data."""
-    sample = matcher.sample.frozen()
+    sample = matcher.ledger.sample.frozen()
     counted = _Constraints.of(matcher, SampleHistory(sample))
     events, hits = _hits(matcher, sample)
     return {

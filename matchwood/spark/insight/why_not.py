@@ -21,7 +21,7 @@ from matchwood.encoding import TYPES
 from matchwood.index import Index
 from matchwood.insight import FALSE, NULL, TRUE, FlatTree, reasons, tally, verdicts_of
 from matchwood.language import parse
-from matchwood.matching import EngineEvents, EngineMatcher
+from matchwood.matching import ALL_RULES, EngineEvents, EngineMatcher
 from matchwood.spark.insight.rule_texts import RuleTexts, rule_texts
 from matchwood.spark.match.event_columns import by_position, column_named, columns_of
 
@@ -131,7 +131,7 @@ def _verdicts(index: Index, events: pa.RecordBatch, predicates: int) -> NDArray[
     found, matcher = np.zeros((2 * predicates, events.num_rows), dtype=bool), index._matcher
     assert isinstance(matcher, EngineMatcher)
     for chunk in index._encoder.event_chunks(events, "null", "null"):
-        asked, first = EngineEvents(matcher, chunk), 0
+        asked, first = EngineEvents(matcher, chunk, ALL_RULES), 0
         while first < chunk.size:
             rows = asked.rows(first)
             owners = rows.first + np.repeat(np.arange(rows.count), np.diff(rows.offsets))

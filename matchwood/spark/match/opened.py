@@ -13,7 +13,7 @@ from typing import Any
 from matchwood import storage
 from matchwood.encoding import AskingEncoder
 from matchwood.errors import InvalidArgument
-from matchwood.ranking import Wanted
+from matchwood.matching import ALL_RULES, BestRules, Request
 from matchwood.sharding import Answered, Shard, answers_of_one, open_shards
 
 KEPT = 2
@@ -36,20 +36,20 @@ class OpenedIndex:
         self._held: tuple[int, Shard] | None = None
 
     def answer(
-        self, events: Any, missing: str, on_error: str, shard: int | None = None, wanted: Wanted | None = None
+        self, events: Any, missing: str, on_error: str, shard: int | None = None, request: Request = ALL_RULES
     ) -> Iterator[Answered]:
         """The rules of events, in pieces; those of one shard alone if it is given, by its position.
 
         What is missing or does not fit is then found once for all shards, where the first one answers.
         """
         if shard is None:
-            return self._set.answers(events, missing, on_error, wanted)
+            return self._set.answers(events, missing, on_error, request)
         told = self._told(events, missing, on_error) if shard == 0 else []
-        return _with_errors(answers_of_one(self._only(shard), events, "null", "null", wanted), told)
+        return _with_errors(answers_of_one(self._only(shard), events, "null", "null", request), told)
 
-    def wanted(self, n: int, weights: Any) -> Wanted:
-        """What to rank by; weights of attributes that no rule has are passed over."""
-        return self._set.wanted(n, weights)
+    def best(self, n: int, weights: Any) -> BestRules:
+        """The request for the best rules; weights of attributes that no rule has are passed over."""
+        return self._set.best(n, weights)
 
     def asked(self, ranks: bool) -> dict[str, str]:
         """The names that events are asked for. A score may ask for more than matching does: `a = 1 or true` for a."""

@@ -90,7 +90,7 @@ def _ranking(
     if options.top is None:
         return (None, None, False), []
     if not isinstance(options.weights, str):
-        _tell_unknown(index.wanted(options.top, options.weights).weights.unknown(), index.asked(True))
+        _tell_unknown(index.best(options.top, options.weights).weights.unknown(), index.asked(True))
         weights = {name: float(weight) for name, weight in (options.weights or {}).items()}
         return (int(options.top), weights, False), []
     position = position_of(schema.names, options.weights, "weights")

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from matchwood.errors import EventError
-from matchwood.matching import ranks_of
+from matchwood.matching import ALL_RULES, Request, ranks_of
 from matchwood.sharding import Answered
 from matchwood.spark.match.event_forms import Read, read_json, read_maps
 from matchwood.spark.match.layout import Layout, table_of
@@ -84,16 +84,16 @@ def _runs(arguments: Sequence[pa.Array]) -> Iterator[tuple[int, list[pa.Array]]]
 
 
 def _answered(task: Task, index: OpenedIndex, arguments: Sequence[pa.Array], shard: int | None) -> Iterator[pa.Array]:
-    wanted = None
+    request: Request = ALL_RULES
     if task.top is not None:
-        wanted = index.wanted(task.top, arguments[-1] if task.weighs else task.weights)
+        request = index.best(task.top, arguments[-1] if task.weighs else task.weights)
         arguments = arguments[: len(arguments) - task.weighs]
-    read = _read(task, arguments, index.asked(wanted is not None))
-    found, report = found_type(task.output, index.id_type, wanted is not None), task.on_error == "report"
+    read = _read(task, arguments, index.asked(request.ranks))
+    found, report = found_type(task.output, index.id_type, request.ranks), task.on_error == "report"
     told = _by_row(read.errors) if report else {}
     on_error = "raise" if task.on_error == "fail" else task.on_error
     first = 0
-    for piece in index.answer(read.events, task.missing, on_error, shard, wanted):
+    for piece in index.answer(read.events, task.missing, on_error, shard, request):
         count = len(piece.offsets) - 1
         fields = [_found(piece, found)]
         if report:

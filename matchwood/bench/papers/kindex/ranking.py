@@ -83,13 +83,13 @@ class Ranking(NamedTuple):
 def _measured(index: Index, table: pa.Table, weighed: dict[str, float]) -> Ranking:
     """Rank each event once; encoding what programs test of it is a part of ranking, and finding its spaces is not."""
     matcher: Any = index._matcher
-    wanted, encoding, scores = index._wanted(TOP, weighed), list[float](), list[int]()
+    request, encoding, scores = index._best(TOP, weighed), list[float](), list[int]()
 
     def rank(first: int, stop: int) -> float:
         spent = 0.0
         for chunk in index._encoder.event_chunks(table.slice(first, stop - first)):
             encode_s, encoded = timed(chunk.encode)
-            contest = EventContest(matcher, wanted, partial(matcher.book.encode_chunk, chunk.given), chunk.first_row)
+            contest = EventContest(matcher, request, partial(matcher.book.encode_chunk, chunk.given), chunk.first_row)
             seconds, scored = timed(partial(_scored, matcher, encoded.events, contest))
             encoding.append(encode_s)
             scores.append(scored)

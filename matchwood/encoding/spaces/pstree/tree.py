@@ -26,6 +26,7 @@ from matchwood.encoding.spaces import labelled as labelled_spaces
 from matchwood.encoding.spaces import labels as labelling
 from matchwood.encoding.spaces.base import Strings
 from matchwood.encoding.spaces.boundaries import Boundaries
+from matchwood.encoding.spaces.event_counters import CountedAside
 from matchwood.encoding.spaces.key_columns import KeyColumn, frozen
 from matchwood.encoding.spaces.labelled import LabelledSpaces
 from matchwood.encoding.spaces.number_keys import IntegerKeys
@@ -251,9 +252,8 @@ class PSTree(LabelledSpaces):
         keys = column_of(self.kind, heads, rests, strings)
         return Boundaries(keys, leaves[:, LABEL], leaves[:, COUNT], leaves[:, RECENT] != 0)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        held = self._held()
-        observed = self._events.array(self._space_labels())
+    def arrays(self, counted: CountedAside | None = None) -> dict[str, NDArray[Any]]:
+        held, observed = self._held(), (counted or self.counted_aside()).array()
         labels, counts = np.ascontiguousarray(held.labels), np.ascontiguousarray(held.counts)
         return {**held.keys.arrays(), "labels": labels, "counts": counts, "observed": observed}
 

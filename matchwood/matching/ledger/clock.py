@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 
-from matchwood.engines import Work
-
 FIRST_LOOK = 0.2
 """Seconds of matching before anybody thinks about it at all: looking takes some 20 ms."""
 
@@ -31,12 +29,12 @@ class MatchingClock:
         self._window_seconds, self._window_events = 0.0, 0
         self._usual: float | None = None
 
-    def fold(self, events: int, work: Work, seconds: float) -> None:
+    def fold(self, events: int, matched: int, seconds: float) -> None:
         """Add what one call did."""
         with self._lock:
             self.seconds += seconds
             self._events += events
-            self._matched += work.matched
+            self._matched += matched
             self._window_seconds += seconds
             self._window_events += events
             if self._window_seconds >= WINDOW:

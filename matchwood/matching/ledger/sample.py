@@ -32,9 +32,12 @@ class EventSample:
     def observe(self, events: EncodedEvents) -> None:
         """Keep some of these events."""
         self._calls += 1
-        if not events.count or (self.events >= MOST_EVENTS and self._calls % SKIPPED):
+        if self.events >= MOST_EVENTS and self._calls % SKIPPED:
             return
-        part = taken(events, np.linspace(0, events.count - 1, min(events.count, MOST_A_CALL)).astype(np.int64))
+        count = events.count
+        if not count:
+            return
+        part = taken(events, np.linspace(0, count - 1, min(count, MOST_A_CALL)).astype(np.int64))
         with self._lock:
             self._parts.append(part)
             self.events += part.count

@@ -1,17 +1,15 @@
-"""The best rules of events, by compiled engines: each part finds its own, and their lists are merged."""
+"""What scores rules for the engines, in one call of `top`: programs, and events and weights in their terms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial, reduce
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import NULL_LABEL, EncodedEvents, EventChunk
+from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines import (
     AHEAD,
     EventWeights,
@@ -19,20 +17,18 @@ from matchwood.engines import (
     Ranked,
     ScoreScratch,
     ScoringContext,
-    Structure,
     Workspace,
     read_only,
     read_only_events,
 )
 from matchwood.engines.shared._scoring_kernels import UNSCORABLE, rank
 from matchwood.errors import CorruptSnapshot
-from matchwood.matching.engine_events import EngineEvents
-from matchwood.matching.parts import MatcherPart, busy
-from matchwood.ranking import NO_WORK, ScorePrograms, Wanted, joined, merged, nothing_ranked
+from matchwood.ranking import NO_WORK, ScorePrograms, joined
 from matchwood.rules import RuleRows, UnitKind
 
 if TYPE_CHECKING:
     from matchwood.matching.engine_matcher import EngineMatcher
+    from matchwood.matching.request import BestRules
 
 _NO_NAMES = np.empty(0, np.int32)
 
@@ -48,12 +44,12 @@ class EventContest:
     def __init__(
         self,
         matcher: EngineMatcher,
-        wanted: Wanted,
+        request: BestRules,
         encode: Callable[[], EncodedEvents],
         first: int = 0,
         dead: NDArray[np.bool_] | None = None,
     ) -> None:
-        self._matcher, self._wanted, self._encode, self._first = matcher, wanted, encode, first
+        self._matcher, self._request, self._encode, self._first = matcher, request, encode, first
         self.dead = dead
         self._version = self._names = -1
         self._codes: EncodedEvents
@@ -61,7 +57,7 @@ class EventContest:
 
     @property
     def n(self) -> int:
-        return self._wanted.n
+        return self._request.n
 
     def of(self, kind: UnitKind) -> PartQuery:
         """The query for the engine whose units are of this kind."""
@@ -101,7 +97,7 @@ class EventContest:
         if self._version != book.version:
             self._codes, self._version = read_only_events(self._encode()), book.version
         if self._names != len(book.names):
-            given = self._wanted.weights.arrays(self._first, self._codes.count, book.names)
+            given = self._request.weights.arrays(self._first, self._codes.count, book.names)
             self._weights, self._names = _read_only_weights(given), len(book.names)
 
 
@@ -154,55 +150,3 @@ def _scratch(
         workspace.array("score.row", 1, np.int32),
         workspace.array("score.found", AHEAD, np.float64),
     )
-
-
-def top_of_event(matcher: EngineMatcher, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
-    """The best rules of one event."""
-    codes = matcher.encoder.encode_event(event)
-    contest = EventContest(matcher, wanted, lambda: matcher.book.encode_event(event))
-    found = _top(matcher, codes, 0, contest)
-    matcher.observe(codes)
-    return found
-
-
-class RankedEvents(EngineEvents):
-    """A chunk of events whose best rules are found piece by piece."""
-
-    def __init__(
-        self, matcher: EngineMatcher, chunk: EventChunk, wanted: Wanted, dead: NDArray[np.bool_] | None = None
-    ) -> None:
-        super().__init__(matcher, chunk)
-        self._wanted, self._dead = wanted, dead
-        self._contest: EventContest
-
-    def ranked(self, first: int) -> Ranked:
-        """The best rules of its events from `first` on, as far as the output reaches; positions as in the input."""
-        if self._is_stale():
-            self._encode()
-            self._contest = EventContest(
-                self._matcher, self._wanted, self._score_codes, self._chunk.first_row, self._dead
-            )
-        if not self.size:
-            return nothing_ranked(self._chunk.first_row)
-        found = _top(self._matcher, self._codes, first, self._contest)
-        return found._replace(first=self._chunk.first_row + found.first)
-
-    def _score_codes(self) -> EncodedEvents:
-        return self._matcher.book.encode_chunk(self._chunk.given)
-
-
-def _top(matcher: EngineMatcher, events: EncodedEvents, first: int, contest: EventContest) -> Ranked:
-    """All parts' best rules, merged. A rule belongs to one of them, so that none can come twice."""
-    found = [_top_of(matcher, part, events, first, contest) for part in busy(matcher.parts)]
-    return reduce(lambda left, right: merged(left, right, contest.n), found)
-
-
-def _top_of(
-    matcher: EngineMatcher, part: MatcherPart, events: EncodedEvents, first: int, contest: EventContest
-) -> Ranked:
-    # Of an engine that ranks by itself the best might all be dead: then all of its hits are looked at.
-    top = part.engine.top if contest.dead is None else partial(Structure.top, part.engine)
-    started = perf_counter()
-    found: Ranked = top(events, first, contest.of(part.kind), matcher.workspace)
-    matcher.note(part, found.count, found.work, perf_counter() - started, found.scored)
-    return found

@@ -1,0 +1,73 @@
+"""The ledger of a matcher: all that is remembered of past events, and the one place where a batch of them is noted.
+
+    statistics  what events were like, by space (`encoding/events/statistics.py`): engines lay rules out by it; saved
+    sample      a few hundred of the last events as codes: trials run on them, and `stats()["health"]` counts hits
+    work        what all calls did: `stats()["matching"]`
+    watch       whether an engine looks at too much for what it finds, and should `reconsider`
+    clock       what the first part's engine has cost, against what a trial of others would
+
+They differ in how long they remember: the statistics fade, and follow attributes and labels; the sample is dropped when
+codes mean something else; the work only grows. Saving reads the statistics, and changes none of the five.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from matchwood.encoding import EncodedEvents
+from matchwood.engines import Structure
+from matchwood.matching.ledger.clock import MatchingClock
+from matchwood.matching.ledger.counters import Watch, WorkCounters
+from matchwood.matching.ledger.sample import EventSample
+
+if TYPE_CHECKING:
+    from matchwood.encoding import EventStatistics
+    from matchwood.matching.request import PartFound
+
+
+class EngineCall(NamedTuple):
+    """What the engine of a part found for some events, and the seconds that it took."""
+
+    engine: Structure
+    found: PartFound
+    seconds: float
+
+
+class Ledger:
+    """Past events; several threads may note theirs at once."""
+
+    def __init__(self, statistics: EventStatistics) -> None:
+        self.statistics, self.sample = statistics, EventSample()
+        self.work, self.watch, self.clock = WorkCounters(), Watch(), MatchingClock()
+        self._warm = False
+        """Whether the engine at work has matched before: the first call may have to load or compile its kernels."""
+
+    def note(self, events: EncodedEvents, first: int, calls: Sequence[EngineCall]) -> None:
+        """Note what the engines of all parts, the first part's first, did for the events from `first` on.
+
+        A chunk that is matched in several pieces is remembered with the first of them.
+        """
+        if not first:
+            self.statistics.observe(events)
+            self.sample.observe(events)
+        for number, (engine, found, seconds) in enumerate(calls):
+            count, work = found.count, found.work
+            self.work.fold(0 if number else count, work, found.scored)
+            if engine.uses_history:
+                self.watch.fold(count, work)
+            if not number:
+                self._time(count, work.matched, seconds)
+
+    def _time(self, events: int, matched: int, seconds: float) -> None:
+        if self._warm:
+            self.clock.fold(events, matched, seconds)
+        self._warm = True
+
+    def begin_engine(self) -> None:
+        """Another engine is at work from now on."""
+        self._warm = False
+
+    def forget_codes(self) -> None:
+        """Codes mean something else now. The statistics follow them by themselves."""
+        self.sample.clear()
