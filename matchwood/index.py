@@ -125,14 +125,24 @@ class Index(MutableMapping[Any, str]):
                 else:
                     self._matcher.insert(Batch.of([rule_id], [prepared]))
 
-    def insert_many(self, rules: Any, on_error: str = "collect", on_duplicate: str = "error") -> Report:
+    def insert_many(
+        self,
+        rules: Any,
+        on_error: str = "collect",
+        on_duplicate: str = "error",
+        max_rejected: float | None = None,
+    ) -> Report:
         """Insert many rules: (id, expression[, options]) tuples, a mapping, or a table.
 
         `on_error`      `collect` lists bad rules in the report, `raise` inserts nothing if there is one
         `on_duplicate`  `error` treats an id that exists as a bad rule, `replace` replaces the rule
+        `max_rejected`  how many rules may be bad before nothing is inserted (LimitExceeded): a number (an int) or a
+                        share (a float); if not given, a tenth, and ten in a small batch
+
+        An attribute that neither the schema nor earlier rules give a type has the one that most of these rules ask for.
         """
         with self._changing():
-            return load_rules(self, rules, on_error, on_duplicate)
+            return load_rules(self, rules, on_error, on_duplicate, max_rejected)
 
     def __delitem__(self, rule_id: Any) -> None:
         with self._changing():

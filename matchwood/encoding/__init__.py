@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
     from matchwood.encoding.rules.plain_rules import PlainReader, PlainRules
     from matchwood.encoding.schema.declared import Declared, read_schema
-    from matchwood.encoding.schema.inferred import Schema, Use
+    from matchwood.encoding.schema.events_schema import types_of_events
+    from matchwood.encoding.schema.inferred import Schema, Settled, Use, as_in
     from matchwood.encoding.schema.requirements import requirement
     from matchwood.encoding.schema.timezones import Zone
     from matchwood.encoding.schema.types import KINDS, TYPES
@@ -92,10 +93,12 @@ __all__ = [
     "PlainReader",
     "PlainRules",
     "Schema",
+    "Settled",
     "Spaces",
     "Strings",
     "Use",
     "Zone",
+    "as_in",
     "check_column",
     "chunks",
     "columns_needed",
@@ -122,6 +125,7 @@ __all__ = [
     "spaces_class",
     "strings_of",
     "truths_of",
+    "types_of_events",
 ]
 
 __getattr__ = exports(__name__)

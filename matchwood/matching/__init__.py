@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from matchwood.matching.event_sample import SampleHistory, taken
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.groups import Group
-    from matchwood.matching.loading.load import load_rules, without_collecting
+    from matchwood.matching.loading.limits import RejectLimit
+    from matchwood.matching.loading.load import load_rules
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
-    from matchwood.matching.loading.report import Report
-    from matchwood.matching.loading.sources import CHUNK_RULES, rule_chunks
+    from matchwood.matching.loading.rehearsal import without_collecting
+    from matchwood.matching.loading.report import Report, in_words
+    from matchwood.matching.loading.sources import CHUNK_RULES, RuleSource, rule_chunks
+    from matchwood.matching.loading.votes import Voters, Votes
     from matchwood.matching.matcher import Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher
     from matchwood.matching.parts import FIRST_NAMES, BesidePart, MatcherPart, StorePart, TreePart, busy
@@ -73,11 +76,15 @@ __all__ = [
     "Preparation",
     "PreparedRule",
     "RankedEvents",
+    "RejectLimit",
     "Report",
+    "RuleSource",
     "RuleValues",
     "SampleHistory",
     "StorePart",
     "TreePart",
+    "Voters",
+    "Votes",
     "WorkCounters",
     "all_batches",
     "arrow_types",
@@ -93,6 +100,7 @@ __all__ = [
     "half_done",
     "hits_schema",
     "in_order",
+    "in_words",
     "index_part",
     "index_settings",
     "load_rules",
