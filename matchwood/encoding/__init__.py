@@ -26,15 +26,27 @@ if TYPE_CHECKING:
     from matchwood.encoding.derived.attributes import TRUE_LABEL
     from matchwood.encoding.derived.keys import FALSE, PATTERNS, TRUE, DerivedTest, is_derived, list_test, read_key
     from matchwood.encoding.encoder import AskingEncoder, Encoder
+    from matchwood.encoding.events.columns.fitting import always_fits, can_fit
     from matchwood.encoding.events.columns.text_scalars import INTEGER, NUMBER, numbers_of, truths_of
+    from matchwood.encoding.events.columns.text_values import Values, values_of_text
     from matchwood.encoding.events.columns.validity import check_column
     from matchwood.encoding.events.containers import opened
     from matchwood.encoding.events.entry import EventChunk, columns_needed, event_chunks
     from matchwood.encoding.events.frames import is_frame
     from matchwood.encoding.events.missing import near_misses
     from matchwood.encoding.events.paths import Edge, Node, key_trie, positions_below
+    from matchwood.encoding.events.pieces import IN_LISTS
     from matchwood.encoding.events.plan import ROWS, Pace, event_plan
+    from matchwood.encoding.events.settings import EventSettings, saved_settings
     from matchwood.encoding.events.sources import Chunk, chunks, row_count
+    from matchwood.encoding.events.strictness import (
+        QUIET,
+        STRICT,
+        Complaint,
+        MisfitCounter,
+        Strictness,
+        checked_on_error,
+    )
     from matchwood.encoding.rules.binding import Binder
     from matchwood.encoding.rules.flattening import LeafRows
     from matchwood.encoding.rules.known_predicates import KnownPredicates
@@ -58,6 +70,7 @@ __all__ = [
     "DERIVED",
     "FALSE",
     "INTEGER",
+    "IN_LISTS",
     "KINDS",
     "LEAF",
     "LEVELS",
@@ -67,7 +80,9 @@ __all__ = [
     "OR",
     "PATTERNS",
     "PREDICATE",
+    "QUIET",
     "ROWS",
+    "STRICT",
     "STRING",
     "TOP_LABEL",
     "TRUE",
@@ -78,6 +93,7 @@ __all__ = [
     "AskingEncoder",
     "Binder",
     "Chunk",
+    "Complaint",
     "Declared",
     "DerivedTest",
     "Edge",
@@ -86,8 +102,10 @@ __all__ = [
     "EncodedForms",
     "Encoder",
     "EventChunk",
+    "EventSettings",
     "KnownPredicates",
     "LeafRows",
+    "MisfitCounter",
     "Node",
     "Pace",
     "PlainReader",
@@ -95,11 +113,16 @@ __all__ = [
     "Schema",
     "Settled",
     "Spaces",
+    "Strictness",
     "Strings",
     "Use",
+    "Values",
     "Zone",
+    "always_fits",
     "as_in",
+    "can_fit",
     "check_column",
+    "checked_on_error",
     "chunks",
     "columns_needed",
     "compare",
@@ -122,10 +145,12 @@ __all__ = [
     "read_schema",
     "requirement",
     "row_count",
+    "saved_settings",
     "spaces_class",
     "strings_of",
     "truths_of",
     "types_of_events",
+    "values_of_text",
 ]
 
 __getattr__ = exports(__name__)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matchwood.matching.event_sample import SampleHistory, taken
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.groups import Group
-    from matchwood.matching.loading.limits import RejectLimit
+    from matchwood.matching.loading.limits import USUAL, RejectLimit
     from matchwood.matching.loading.load import load_rules
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
     from matchwood.matching.loading.rehearsal import without_collecting
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ranks_schema,
         ranks_schema_of,
         record_batches,
+        with_errors,
     )
     from matchwood.matching.saving import (
         INDEX_KIND,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         checked_options,
         checked_rank,
         checked_text,
+        strictness_of_one,
         taken_spaces,
     )
     from matchwood.matching.threads import MOST_THREADS, checked_threads, in_order, usable_cores
@@ -62,6 +64,7 @@ __all__ = [
     "INDEX_KIND",
     "MOST_THREADS",
     "ONLY_PART",
+    "USUAL",
     "Batch",
     "BesidePart",
     "EngineEvents",
@@ -114,9 +117,11 @@ __all__ = [
     "rule_chunks",
     "save_index",
     "stored_uses",
+    "strictness_of_one",
     "taken",
     "taken_spaces",
     "usable_cores",
+    "with_errors",
     "without_collecting",
 ]
 

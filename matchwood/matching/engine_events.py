@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import EncodedEvents, EventChunk
+from matchwood.encoding import STRICT, EncodedEvents, EventChunk, Strictness
 from matchwood.engines import Hits
 from matchwood.matching.parts import MatcherPart, busy
 from matchwood.rules import RuleRows
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 _NO_EVENTS = np.zeros(1, np.int64)
 
 
-def rows_of_event(matcher: EngineMatcher, event: Mapping[str, Any]) -> NDArray[np.int32]:
+def rows_of_event(
+    matcher: EngineMatcher, event: Mapping[str, Any], strictness: Strictness = STRICT
+) -> NDArray[np.int32]:
     """The rows of the rules that are true of one event."""
-    codes = matcher.encoder.encode_event(event)
+    codes = matcher.encoder.encode_event(event, strictness)
     hits = _HitsOfParts(matcher, codes, 0)
     matcher.observe(codes)
     return hits.rows(matcher, 0).rows

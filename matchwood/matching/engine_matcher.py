@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import arrays_of, headers_of, restore_rooms
-from matchwood.encoding import EncodedEvents, Encoder
+from matchwood.encoding import STRICT, EncodedEvents, Encoder, Strictness
 from matchwood.engines import AS_PUBLISHED, Ranked, Structure, Work, Workspace, engine_class
 from matchwood.language import Expression
 from matchwood.logic import Bind
@@ -200,18 +200,18 @@ class EngineMatcher:
 
     # --------------------------------------------------------------- matching
 
-    def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
-        return rows_of_event(self, event)
+    def rows_of(self, event: Mapping[str, Any], strictness: Strictness = STRICT) -> NDArray[np.int32]:
+        return rows_of_event(self, event, strictness)
 
-    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[EngineEvents]:
-        chunks = self.encoder.event_chunks(events, missing=missing, threads=threads)
+    def ask(self, events: Any, strictness: Strictness, threads: int = 1) -> Iterator[EngineEvents]:
+        chunks = self.encoder.chunks_of(events, strictness, threads)
         return (EngineEvents(self, chunk) for chunk in chunks)
 
-    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
-        return top_of_event(self, event, wanted)
+    def top_of(self, event: Mapping[str, Any], wanted: Wanted, strictness: Strictness = STRICT) -> Ranked:
+        return top_of_event(self, event, wanted, strictness)
 
-    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[RankedEvents]:
-        chunks = self.encoder.event_chunks(events, missing=missing, threads=threads)
+    def ask_top(self, events: Any, strictness: Strictness, wanted: Wanted, threads: int = 1) -> Iterator[RankedEvents]:
+        chunks = self.encoder.chunks_of(events, strictness, threads)
         return (RankedEvents(self, chunk, wanted) for chunk in chunks)
 
     def observe(self, events: EncodedEvents) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.encoding import STRICT, Strictness
 from matchwood.engines import Ranked
 from matchwood.language import Expression
 from matchwood.logic import Bind
@@ -96,19 +97,19 @@ class Matcher(Protocol):
     def adopt(self, built: Any) -> None:
         """Put what `merged` returned in the place of what there was, at once."""
 
-    def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
+    def rows_of(self, event: Mapping[str, Any], strictness: Strictness = STRICT) -> NDArray[np.int32]:
         """The rows of the rules that are true of one event, in rule order."""
 
-    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[EventsAsked]:
+    def ask(self, events: Any, strictness: Strictness, threads: int = 1) -> Iterator[EventsAsked]:
         """Many events, in parts of bounded size, enough of them for so many threads.
 
         Needs no lock: the next part may wait for the events' source.
         """
 
-    def top_of(self, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
+    def top_of(self, event: Mapping[str, Any], wanted: Wanted, strictness: Strictness = STRICT) -> Ranked:
         """The best rules of one event."""
 
-    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[EventsRanked]:
+    def ask_top(self, events: Any, strictness: Strictness, wanted: Wanted, threads: int = 1) -> Iterator[EventsRanked]:
         """The best rules of many events, as `ask`."""
 
     def stats(self) -> dict[str, Any]:

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import Encoder
+from matchwood.encoding import STRICT, Encoder, Strictness
 from matchwood.engines import AS_PUBLISHED, Ranked, Work, asked
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.language import Expression, parse
 from matchwood.logic import Bind, Conjunction, Form, dnf_of
-from matchwood.matching.event_rows import RowChunk, row_chunks
+from matchwood.matching.event_rows import RowChunk, check_row, row_chunks
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.live_rules import insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import PreparedRule
 from matchwood.matching.work import WorkCounters
 from matchwood.ranking import NO_WORK, RuleWeights, Wanted, joined, nothing_ranked
 from matchwood.rules import ROOM, RuleRows, RuleTable
-from matchwood.semantics import evaluate, score
+from matchwood.semantics import ReadEvent, evaluate, score
 
 
 class OracleMatcher:
@@ -85,20 +85,45 @@ class OracleMatcher:
         moved = self.table.compact()
         self._trees = {int(moved[row]): tree for row, tree in self._trees.items() if moved[row] >= 0}
 
-    def rows_of(self, event: Mapping[str, Any]) -> NDArray[np.int32]:
+    def rows_of(self, event: Mapping[str, Any], strictness: Strictness = STRICT) -> NDArray[np.int32]:
         types, timezone = self.encoder.schema.types(), self.encoder.timezone
+        event = self.read(event, strictness)
         rows = [row for row, tree in sorted(self._trees.items()) if evaluate(tree, event, types, timezone) is True]
         self.work.fold(1, Work(len(self._trees), len(self._trees), len(rows)))
         return np.array(rows, dtype=np.int32)
 
-    def ask(self, events: Any, missing: str, threads: int = 1) -> Iterator[OracleEvents]:
-        return (OracleEvents(self, chunk) for chunk in row_chunks(events, missing))
+    def read(self, event: Mapping[str, Any], strictness: Strictness, position: int = 0) -> Mapping[str, Any]:
+        """An event as this index reads it: with what NaN means, what is converted, and what does not fit left out."""
+        if isinstance(event, ReadEvent):
+            return event
+        settings, schema = self.encoder.event_settings, self.encoder.schema
+        names = {name for name, _ in schema.counts()}
+        if strictness.missing == "error":
+            check_row(event, position, sorted(names))
+        nan_is_null = settings.nan_is_null(from_pandas=False)
+        read = ReadEvent(event, schema.types(), self.encoder.timezone, nan_is_null, settings.coerce)
+        if strictness.on_error != "raise":
+            misfits = read.leave_out(names, f"event {position}")
+            self.encoder.misfits.add(dict.fromkeys(misfits, 1) if strictness.counted else {})
+            if strictness.told is not None:
+                strictness.told.extend((position, str(error)) for error in misfits.values())
+        return read
+
+    def ask(self, events: Any, strictness: Strictness, threads: int = 1) -> Iterator[OracleEvents]:
+        return (OracleEvents(self, chunk, strictness) for chunk in self._chunks(events, strictness))
+
+    def _chunks(self, events: Any, strictness: Strictness) -> Iterator[RowChunk]:
+        keeps_nan = not self.encoder.event_settings.nan_is_null(from_pandas=True)
+        return row_chunks(events, strictness.missing, keeps_nan)
 
     def trees(self) -> Iterator[tuple[int, Expression]]:
         """Every live rule's row and tree, in rule order."""
         return iter(sorted(self._trees.items()))
 
-    def top_of(self, event: Mapping[str, Any], wanted: Wanted, position: int = 0) -> Ranked:
+    def top_of(
+        self, event: Mapping[str, Any], wanted: Wanted, strictness: Strictness = STRICT, position: int = 0
+    ) -> Ranked:
+        event = self.read(event, strictness, position)
         rows = self.rows_of(event).tolist()
         weights, types, timezone = wanted.weights.of(position), self.encoder.schema.types(), self.encoder.timezone
         found = []
@@ -112,8 +137,8 @@ class OracleMatcher:
         ends = np.array([0, len(best)], np.int64)
         return Ranked(position, ends, np.array([row for _, row in best], np.int32), scores, NO_WORK, len(rows))
 
-    def ask_top(self, events: Any, missing: str, wanted: Wanted, threads: int = 1) -> Iterator[OracleRanked]:
-        return (OracleRanked(self, chunk, wanted) for chunk in row_chunks(events, missing))
+    def ask_top(self, events: Any, strictness: Strictness, wanted: Wanted, threads: int = 1) -> Iterator[OracleRanked]:
+        return (OracleRanked(self, chunk, strictness, wanted) for chunk in self._chunks(events, strictness))
 
     def stats(self) -> dict[str, Any]:
         return {
@@ -149,9 +174,11 @@ class OracleMatcher:
 class OracleEvents:
     """A chunk of events, evaluated as it is asked for."""
 
-    def __init__(self, matcher: OracleMatcher, chunk: RowChunk) -> None:
+    def __init__(self, matcher: OracleMatcher, chunk: RowChunk, strictness: Strictness) -> None:
         self.size = chunk.size
         self._matcher, self._chunk = matcher, chunk
+        # Whether something is missing was found for the chunk.
+        self._strictness = strictness._replace(missing="null")
 
     def _events(self, first: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
         names = {name for name, _ in self._matcher.encoder.schema.counts()}
@@ -161,24 +188,28 @@ class OracleEvents:
         found: list[NDArray[np.int32]] = []
         room = ROOM
         for position, event in self._events(first):
-            found.append(_told(position, self._matcher.rows_of, event))
+            found.append(_told(position, self._rows_of, event, position))
             room -= len(found[-1])
             if room <= 0:
                 break
         offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
         return RuleRows(self._chunk.first + first, offsets, np.concatenate([np.empty(0, np.int32), *found]))
 
+    def _rows_of(self, event: Mapping[str, Any], position: int) -> NDArray[np.int32]:
+        return self._matcher.rows_of(self._matcher.read(event, self._strictness, position))
+
 
 class OracleRanked(OracleEvents):
     """A chunk of events and the best rules of each."""
 
-    def __init__(self, matcher: OracleMatcher, chunk: RowChunk, wanted: Wanted) -> None:
-        super().__init__(matcher, chunk)
+    def __init__(self, matcher: OracleMatcher, chunk: RowChunk, strictness: Strictness, wanted: Wanted) -> None:
+        super().__init__(matcher, chunk, strictness)
         self._wanted = wanted
 
     def ranked(self, first: int) -> Ranked:
         events = self._events(first)
-        parts = [_told(position, self._matcher.top_of, event, self._wanted, position) for position, event in events]
+        asked = (self._wanted, self._strictness)
+        parts = [_told(position, self._matcher.top_of, event, *asked, position) for position, event in events]
         return joined(parts) if parts else nothing_ranked(self._chunk.first + first)
 
 
@@ -187,4 +218,6 @@ def _told(position: int, answer: Callable[..., Any], event: Mapping[str, Any], *
     try:
         return answer(event, *asked)
     except EventError as error:
-        raise EventError(error.what, where=f"event {position}", got=error.got, expected=error.expected) from None
+        raise EventError(
+            error.what, where=f"event {position}", got=error.got, expected=error.expected, hint=error.hint
+        ) from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import NULL_LABEL, EncodedEvents, EventChunk
+from matchwood.encoding import NULL_LABEL, STRICT, EncodedEvents, EventChunk, Strictness
 from matchwood.engines import (
     AHEAD,
     EventWeights,
@@ -156,9 +156,11 @@ def _scratch(
     )
 
 
-def top_of_event(matcher: EngineMatcher, event: Mapping[str, Any], wanted: Wanted) -> Ranked:
+def top_of_event(
+    matcher: EngineMatcher, event: Mapping[str, Any], wanted: Wanted, strictness: Strictness = STRICT
+) -> Ranked:
     """The best rules of one event."""
-    codes = matcher.encoder.encode_event(event)
+    codes = matcher.encoder.encode_event(event, strictness)
     contest = EventContest(matcher, wanted, lambda: matcher.book.encode_event(event))
     found = _top(matcher, codes, 0, contest)
     matcher.observe(codes)

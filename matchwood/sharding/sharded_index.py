@@ -16,9 +16,17 @@ from numpy.typing import NDArray
 
 from matchwood import storage
 from matchwood.core import ReadersWriterLock
+from matchwood.encoding import Strictness
 from matchwood.index import Index, index_from
 from matchwood.insight import Explanation, explain_text, query_of
-from matchwood.matching import checked_flag, checked_threads, ranked_batch, ranks_schema_of
+from matchwood.matching import (
+    checked_flag,
+    checked_threads,
+    ranked_batch,
+    ranks_schema_of,
+    strictness_of_one,
+    with_errors,
+)
 from matchwood.ranking import check_one
 from matchwood.sharding.answers import Answered
 from matchwood.sharding.layout import KIND
@@ -110,7 +118,7 @@ class ShardedIndex(Index):
         options = list(apart["options"].values())
         if all(each == options[0] for each in options):
             apart["options"] = options[0]
-        shared = {"matching": self._shards.work.as_dict()}
+        shared = {"matching": self._shards.work.as_dict(), "misfits": self._shards.misfits.as_dict()}
         return {**_added([*every, shared]), **apart, "rules": len(self), "shards": len(every)}
 
     def _by_shard(self, every: list[dict[str, Any]], key: str) -> dict[str, Any]:
@@ -119,47 +127,69 @@ class ShardedIndex(Index):
 
     # --------------------------------------------------------------- matching
 
-    def match(self, event: Mapping[str, Any]) -> list[Any]:
+    def match(self, event: Mapping[str, Any], on_error: str = "raise", missing: str = "null") -> list[Any]:
         if self._is_gathered or not isinstance(event, Mapping):
-            return super().match(event)
-        return [rule_id for answered in self._shards.answers([event]) for rule_id in answered.ids.to_pylist()]
+            return super().match(event, on_error, missing)
+        answers = self._shards.answers([event], strictness_of_one(missing, on_error))
+        return [rule_id for answered in answers for rule_id in answered.ids.to_pylist()]
 
-    def match_many(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.Table:
+    def match_many(
+        self, events: Any, missing: str = "null", threads: int | None = 1, on_error: str = "raise"
+    ) -> pa.Table:
         if self._is_gathered:
-            return super().match_many(events, missing, threads)
-        return pa.Table.from_batches(self._batches(events, missing, threads), schema=self._hits_schema())
+            return super().match_many(events, missing, threads, on_error)
+        strictness = Strictness.of(missing, on_error)
+        found = pa.Table.from_batches(self._batches(events, strictness, threads), schema=self._hits_schema())
+        return found if strictness.told is None else with_errors(found, strictness.told)
 
-    def match_batches(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.RecordBatchReader:
+    def match_batches(
+        self, events: Any, missing: str = "null", threads: int | None = 1, on_error: str = "raise"
+    ) -> pa.RecordBatchReader:
         if self._is_gathered:
-            return super().match_batches(events, missing, threads)
-        return pa.RecordBatchReader.from_batches(self._hits_schema(), self._batches(events, missing, threads))
+            return super().match_batches(events, missing, threads, on_error)
+        batches = self._batches(events, strictness_of_one(missing, on_error), threads)
+        return pa.RecordBatchReader.from_batches(self._hits_schema(), batches)
 
     def top(
-        self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
+        self,
+        event: Mapping[str, Any],
+        n: int = 5,
+        weights: Mapping[str, float] | None = None,
+        on_error: str = "raise",
+        missing: str = "null",
     ) -> list[tuple[Any, float]]:
         if self._is_gathered:
-            return super().top(event, n, weights)
+            return super().top(event, n, weights, on_error, missing)
         check_one(event, weights)
-        answered = list(self._shards.answers([event], wanted=self._shards.wanted(n, weights)))
+        strictness = strictness_of_one(missing, on_error)
+        answered = list(self._shards.answers([event], strictness, wanted=self._shards.wanted(n, weights)))
         return [pair for each in answered for pair in zip(each.ids.to_pylist(), _scores(each).tolist(), strict=True)]
 
     def top_many(
-        self, events: Any, n: int = 5, weights: Any = None, missing: str = "null", threads: int | None = 1
+        self,
+        events: Any,
+        n: int = 5,
+        weights: Any = None,
+        missing: str = "null",
+        threads: int | None = 1,
+        on_error: str = "raise",
     ) -> pa.Table:
         if self._is_gathered:
-            return super().top_many(events, n, weights, missing, threads)
+            return super().top_many(events, n, weights, missing, threads, on_error)
+        strictness = Strictness.of(missing, on_error)
         wanted, schema = self._shards.wanted(n, weights), ranks_schema_of(self._shards.id_type)
         batches, first = [], 0
-        for each in self._shards.answers(events, missing, wanted=wanted, threads=checked_threads(threads)):
+        for each in self._shards.answers(events, strictness, wanted, checked_threads(threads)):
             batches.append(ranked_batch(schema, first, each.offsets, each.ids, _scores(each)))
             first += len(each.offsets) - 1
         wanted.weights.check_all_used(first)
-        return pa.Table.from_batches(batches, schema=schema)
+        found = pa.Table.from_batches(batches, schema=schema)
+        return found if strictness.told is None else with_errors(found, strictness.told)
 
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         if self._is_gathered:
             return super().explain(event, rule_id)
-        return explain_text(self[rule_id], event, self.types(), self._shards.timezone)
+        return explain_text(self[rule_id], event, self.types(), self._shards.timezone, self._shards.event_settings)
 
     def find(self, expression: Any, semantics: str = "stabbing_subscription") -> list[Any]:
         if self._is_gathered:
@@ -172,9 +202,9 @@ class ShardedIndex(Index):
     def _hits_schema(self) -> pa.Schema:
         return pa.schema([pa.field("event", pa.int64(), False), pa.field("rule", self._shards.id_type, False)])
 
-    def _batches(self, events: Any, missing: str, threads: int | None) -> Iterator[pa.RecordBatch]:
+    def _batches(self, events: Any, strictness: Strictness, threads: int | None) -> Iterator[pa.RecordBatch]:
         """What is wrong with the call shows at once, and not when the first batch is asked for."""
-        return self._numbered(self._shards.answers(events, missing, threads=checked_threads(threads)))
+        return self._numbered(self._shards.answers(events, strictness, threads=checked_threads(threads)))
 
     def _numbered(self, answers: Iterator[Answered]) -> Iterator[pa.RecordBatch]:
         first = 0
@@ -214,11 +244,19 @@ def gathered(shards: ShardSet) -> Index:
     encoder = next(iter(shards.shards))._encoder
     settings = shards.settings
     options = {**settings["options"], "spaces": encoder.vocabulary.spaces.name}
-    whole = Index(settings["engine"], options=options, dnf_limit=settings["dnf_limit"], timezone=shards.timezone)
+    whole = Index(
+        settings["engine"],
+        options=options,
+        dnf_limit=settings["dnf_limit"],
+        timezone=shards.timezone,
+        nan=encoder.event_settings.nan,
+        coerce=encoder.event_settings.coerce,
+    )
     whole._encoder.schema.declared = encoder.schema.declared
     whole._encoder.schema.strict = encoder.schema.strict
     rules = pa.Table.from_batches(shards.rules())
     whole.insert_many(rules.sort_by("id") if len(rules) else rules, on_error="raise")
+    whole._encoder.misfits = shards.misfits
     return whole
 
 

@@ -13,7 +13,8 @@ from matchwood.matching.loading import sources
 MISTYPED = ("first", "age = '18'")
 GOOD = [(f"r{number}", f"age >= {number}") for number in range(40)]
 TOLD = (
-    "rule 'first': 'age' must be number, as in rule 'r0' and 39 other rules (got a comparison with a string: age = '18')"
+    "rule 'first': 'age' must be number, as in rule 'r0' and 39 other rules "
+    "(got a comparison with a string: age = '18')"
 )
 
 
@@ -65,11 +66,20 @@ def test_declared_types_and_live_rules_are_not_voted_on() -> None:
 
 
 def test_a_refused_rule_has_no_vote_elsewhere() -> None:
-    rules = [(1, "x = 1"), (2, "x = 'a' and y = 'a'"), (3, "x = 'b' and y = 'b'"), (4, "x = 2"), (5, "x = 3"), (6, "y = 5")]
+    rules = [
+        (1, "x = 1"),
+        (2, "x = 'a' and y = 'a'"),
+        (3, "x = 'b' and y = 'b'"),
+        (4, "x = 2"),
+        (5, "x = 3"),
+        (6, "y = 5"),
+    ]
     index = mw.Index()
     report = index.insert_many(rules)
     assert list(index) == [1, 4, 5, 6]
-    assert all("'x' must be number, as in rule 1 and 2 other rules" in told for told in report.rejected["error"].to_pylist())
+    assert all(
+        "'x' must be number, as in rule 1 and 2 other rules" in told for told in report.rejected["error"].to_pylist()
+    )
 
 
 BROKEN = [(f"b{number}", "age >") for number in range(20)]

@@ -188,7 +188,14 @@ def test_one_mistyped_rule_evicts_nobody(spark: Any, path: str, shards: int) -> 
 
 def test_the_events_decide_types(spark: Any, path: str) -> None:
     events = spark.createDataFrame([], "age string, photo binary, geo struct<zip: int>")
-    rules = [(0, "age = '18'"), (1, "age >= 1"), (2, "age >= 2"), (3, "geo.zip = 'a'"), (4, "geo.zip = 5"), (5, "x = 1")]
+    rules = [
+        (0, "age = '18'"),
+        (1, "age >= 1"),
+        (2, "age >= 2"),
+        (3, "geo.zip = 'a'"),
+        (4, "geo.zip = 5"),
+        (5, "x = 1"),
+    ]
     for given in (events, events.schema):
         report = mws.build(frame(spark, rules), path, events=given)
         assert dict(mw.open(path).items()) == {0: "age = '18'", 4: "geo.zip = 5", 5: "x = 1"}
@@ -202,7 +209,9 @@ def test_the_events_decide_types(spark: Any, path: str) -> None:
 def test_beyond_the_limit_nothing_is_published(spark: Any, path: str) -> None:
     mws.build(frame(spark, sound_rules(5)), path)
     rules = [*sound_rules(20), *((number, "age >") for number in range(1000, 1011))]
-    with pytest.raises(LimitExceeded, match=r"nothing was published: 11 of 31 rules were rejected[\s\S]*max_rejected=11"):
+    with pytest.raises(
+        LimitExceeded, match=r"nothing was published: 11 of 31 rules were rejected[\s\S]*max_rejected=11"
+    ):
         mws.build(frame(spark, rules), path)
     with pytest.raises(LimitExceeded, match="2 of 22 rules"):
         mws.build(frame(spark, rules[:22]), path, max_rejected=1)

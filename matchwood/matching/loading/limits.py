@@ -63,3 +63,7 @@ class RejectLimit(NamedTuple):
             f"{how}{shown}{more}\nmend them, or raise the limit to have the others {done}: "
             f"max_rejected={rejected} for so many rules, max_rejected=1.0 for any"
         )
+
+
+USUAL = RejectLimit.of(None)
+"""Where none is given."""

@@ -22,7 +22,7 @@ ROUNDS = 20
 class Voters(NamedTuple):
     """How many rules ask the same of their attributes, and the first of them."""
 
-    count: int
+    votes: int
     first: Any
 
 
@@ -102,28 +102,28 @@ class Votes:
 
 def _put(ballots: Ballots, uses: tuple[Use, ...], voters: Voters) -> None:
     held = ballots.get(uses)
-    ballots[uses] = voters if held is None else Voters(held.count + voters.count, held.first)
+    ballots[uses] = voters if held is None else Voters(held.votes + voters.votes, held.first)
 
 
 def _counted(ballots: Ballots, chosen: Mapping[str, str]) -> dict[Use, Voters]:
     """The votes for each use. A rule that is against what was chosen votes on that alone, and only if it is one."""
     counted: dict[Use, Voters] = {}
-    for uses, (count, first) in ballots.items():
+    for uses, (votes, first) in ballots.items():
         against = {name for name, kind in uses if chosen.get(name, kind) != kind}
         for use in uses if len(against) < 2 else ():
             if not against or use[0] in against:
                 held = counted.get(use, Voters(0, first))
-                counted[use] = Voters(held.count + count, held.first)
+                counted[use] = Voters(held.votes + votes, held.first)
     return counted
 
 
 def _majority(counted: Mapping[Use, Voters]) -> dict[str, str]:
     best: dict[str, Use] = {}
     for use, voters in counted.items():
-        if use[0] not in best or voters.count > counted[best[use[0]]].count:
+        if use[0] not in best or voters.votes > counted[best[use[0]]].votes:
             best[use[0]] = use
-    return {name: kind for name, kind in best.values()}
+    return dict(best.values())
 
 
 def _told(use: Use, voters: Voters) -> Settled:
-    return Settled(use[1], as_in(f"rule {voters.first!r}", voters.count))
+    return Settled(use[1], as_in(f"rule {voters.first!r}", voters.votes))

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from matchwood import storage
-from matchwood.encoding import read_schema, types_of_events
+from matchwood.encoding import EventSettings, read_schema, types_of_events
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.index import Index
 from matchwood.matching import (
     ONLY_PART,
+    USUAL,
     RejectLimit,
     checked_flag,
     checked_options,
@@ -51,6 +52,8 @@ def build(
     on_error: str = "quarantine",
     on_duplicate: str = "error",
     order: str | None = None,
+    nan: str | None = None,
+    coerce: Mapping[str, str] | None = None,
     events: Any = None,
     max_rejected: float | None = None,
     allow_empty: bool = False,
@@ -59,15 +62,15 @@ def build(
 
     `id`, `expression`   columns with the ids (integers or text) and the rules (text or JSON)
     `weight`, `weights`  columns with constant weights, and with weights by attribute or value (JSON, map or struct)
-    `engine`, `options`, `schema`  as for `Index`; the time zone is the session's
+    `engine`, `options`, `schema`, `nan`, `coerce`  as for `Index`; the time zone is the session's
     `shards`             how many; `auto` makes one until it would not fit a worker
     `on_error`           `quarantine` keeps rejected rules as a table (see `rejects`), `fail` then publishes nothing
     `on_duplicate`       an id that comes twice fails the build, or with `last` the rule with the highest `order` counts
     `order`              the column that `on_duplicate="last"` goes by
-    `events`             the events that will be matched, or their schema: attributes that `schema` does not declare have
-                         the types of its columns; those that it does not have either, the ones that most rules ask for
-    `max_rejected`       how many rules may be rejected before nothing is published (LimitExceeded): a number (an int) or
-                         a share (a float); if not given, a tenth, and ten of a small table
+    `events`             the events that will be matched, or their schema: attributes that `schema` does not declare
+                         have the types of its columns; where it has none either, those that most rules ask for
+    `max_rejected`       how many rules may be rejected before nothing is published (LimitExceeded): a number (an int)
+                         or a share (a float); if not given, a tenth, and ten of a small table
     `allow_empty`        publish a version without any rule: an empty table, or one whose rules were all rejected
 
     Rules may be in any order: rule order is the order of ids.
@@ -76,7 +79,8 @@ def build(
     check_choices(on_error, on_duplicate, order)
     plain = plain_rules(rules, RuleColumns(id, expression, weight, weights, order))
     limit, allow_empty = RejectLimit.of(max_rejected), checked_flag("allow_empty", allow_empty)
-    settings = replace(_settings(rules, engine, options, schema), settled=types_of_events(events))
+    reading = EventSettings.of(nan, coerce)
+    settings = replace(_settings(rules, engine, options, schema, reading), settled=types_of_events(events))
     count = checked_shards(shards) or shards_for(plain)
     job = Job(plain, settings, count, on_duplicate == "last", on_error, limit, allow_empty)
     with storage.begin(path) as staging:
@@ -103,10 +107,14 @@ def checked_shards(shards: int | str) -> int | None:
     return shards
 
 
-def _settings(rules: DataFrame, engine: str, options: Mapping[str, Any] | None, schema: Any) -> BuildSettings:
+def _settings(
+    rules: DataFrame, engine: str, options: Mapping[str, Any] | None, schema: Any, reading: EventSettings
+) -> BuildSettings:
     """The settings, tried on an index of the driver's own, so that a slip costs no job."""
     zone = rules.sparkSession.conf.get("spark.sql.session.timeZone")
-    settings = BuildSettings(checked_text("engine", engine), checked_options(options), read_schema(schema), str(zone))
+    declared = reading.declare(read_schema(schema))
+    named = checked_text("engine", engine), checked_options(options)
+    settings = BuildSettings(*named, declared, str(zone), **reading._asdict())
     settings.index()
     return settings
 
@@ -120,7 +128,7 @@ class Job:
     shards: int
     keeps_last: bool = False
     on_error: str = "quarantine"
-    limit: RejectLimit = RejectLimit.of(None)
+    limit: RejectLimit = USUAL
     allow_empty: bool = False
 
     def publish(

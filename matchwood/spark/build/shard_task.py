@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from matchwood import storage
-from matchwood.encoding import Declared, Settled
+from matchwood.encoding import Declared, Settled, saved_settings
 from matchwood.errors import TypeConflict
 from matchwood.index import Index
 from matchwood.matching import ONLY_PART, Report, in_words, index_part
@@ -37,6 +37,8 @@ class BuildSettings:
     dnf_limit: int = 256
     strict: bool = False
     settled: Mapping[str, Settled] = field(default_factory=dict)
+    nan: str | None = None
+    coerce: Mapping[str, str] = field(default_factory=dict)
 
     def index(self) -> Index:
         """An empty index."""
@@ -44,7 +46,14 @@ class BuildSettings:
 
     def index_of(self, kind: type[Made]) -> Made:
         """An empty index of a class of its own."""
-        made = kind(self.engine, options=self.options, timezone=self.timezone, dnf_limit=self.dnf_limit)
+        made = kind(
+            self.engine,
+            options=self.options,
+            timezone=self.timezone,
+            dnf_limit=self.dnf_limit,
+            nan=self.nan,
+            coerce=self.coerce,
+        )
         schema = made._encoder.schema
         schema.declared, schema.strict, schema.settled = self.declared, self.strict, dict(self.settled)
         return made
@@ -126,6 +135,7 @@ def settings_of(snapshot: storage.Snapshot, part: str) -> BuildSettings:
         timezone=encoder["timezone"],
         dnf_limit=header["dnf_limit"],
         strict=encoder["strict_schema"],
+        **saved_settings(encoder)._asdict(),
     )
 
 

@@ -68,7 +68,7 @@ class VotesTask:
             {
                 "uses": pa.array([json.dumps(uses) for uses in ballots], pa.string()),
                 "id": pa.array([voters.first for voters in ballots.values()], ID_TYPES[self.id_type]),
-                "votes": pa.array([voters.count for voters in ballots.values()], pa.int64()),
+                "votes": pa.array([voters.votes for voters in ballots.values()], pa.int64()),
             }
         )
 
