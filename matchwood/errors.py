@@ -65,16 +65,19 @@ class InvalidArgument(MatchwoodError, ValueError):
 class _ValueMisfit(MatchwoodError, TypeError):
     """What does not fit, where it stands, what was got, and what was expected."""
 
-    def __init__(self, what: str, *, where: str, got: str, expected: str) -> None:
-        self.what, self.where, self.got, self.expected = what, where, got, expected
-        super().__init__(f"{where}: {what!r} must be {expected} (got {got})")
+    def __init__(self, what: str, *, where: str, got: str, expected: str, hint: str | None = None) -> None:
+        self.what, self.where, self.got, self.expected, self.hint = what, where, got, expected, hint
+        advice = f": {hint}" if hint else ""
+        super().__init__(f"{where}: {what!r} must be {expected} (got {got}){advice}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_misfit, (type(self), self.what, self.where, self.got, self.expected)
+        return _rebuild_misfit, (type(self), self.what, self.where, self.got, self.expected, self.hint)
 
 
-def _rebuild_misfit(kind: type[_ValueMisfit], what: str, where: str, got: str, expected: str) -> _ValueMisfit:
-    return kind(what, where=where, got=got, expected=expected)
+def _rebuild_misfit(
+    kind: type[_ValueMisfit], what: str, where: str, got: str, expected: str, hint: str | None = None
+) -> _ValueMisfit:
+    return kind(what, where=where, got=got, expected=expected, hint=hint)
 
 
 class TypeConflict(_ValueMisfit):

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from matchwood.choosing import AutoMatcher, begin_trial, matcher_for
 from matchwood.core import ReadersWriterLock
-from matchwood.encoding import Encoder, Schema
+from matchwood.encoding import Encoder, EventSettings, Schema, Strictness
 from matchwood.engines import BETree, NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
 from matchwood.insight import ENGINE as TRIANGLES
@@ -59,7 +59,9 @@ from matchwood.matching import (
     restore_part,
     save_index,
     stored_uses,
+    strictness_of_one,
     taken_spaces,
+    with_errors,
 )
 from matchwood.ranking import GivenWeights, check_one
 from matchwood.rules import RuleTable
@@ -85,6 +87,11 @@ class Index(MutableMapping[Any, str]):
     `dnf_limit`      a rule with more conjunctions than this is matched as a whole, by the fall-back
     `timezone`       where dates begin and naive timestamps are read
     `strict_schema`  refuse attributes that the schema does not declare
+    `nan`            what NaN in events is: `value`, as in SQL (equal to itself, above all numbers), or `null`; the same
+                     for dicts, Arrow, pandas and Spark. If not given, a value, but in pandas, where it marks what is
+                     missing, NULL
+    `coerce`         values to convert, by attribute: `{"age": "int", "ts": "timestamp[ms]"}` reads numbers in text and
+                     counts since 1970; such an attribute has that type
     """
 
     def __init__(
@@ -95,11 +102,15 @@ class Index(MutableMapping[Any, str]):
         dnf_limit: int = 256,
         timezone: str = "UTC",
         strict_schema: bool = False,
+        nan: str | None = None,
+        coerce: Mapping[str, str] | None = None,
     ) -> None:
         self._dnf_limit, self._options = checked_limit(dnf_limit), checked_options(options)
         spaces = taken_spaces(checked_text("engine", engine), self._options)
         types = Schema(schema, strict=checked_flag("strict_schema", strict_schema))
-        self._encoder = Encoder(types, timezone=checked_text("timezone", timezone), spaces=spaces)
+        settings = EventSettings.of(nan, coerce)
+        types.declared = settings.declare(types.declared)
+        self._encoder = Encoder(types, checked_text("timezone", timezone), spaces, settings)
         self._table = RuleTable()
         self._matcher: Matcher = matcher_for(engine, self._encoder, self._table, self._options, self._dnf_limit)
         self._read_only, self._opened, self._checked = False, False, True
@@ -126,14 +137,24 @@ class Index(MutableMapping[Any, str]):
                 else:
                     self._matcher.insert(Batch.of([rule_id], [prepared]))
 
-    def insert_many(self, rules: Any, on_error: str = "collect", on_duplicate: str = "error") -> Report:
+    def insert_many(
+        self,
+        rules: Any,
+        on_error: str = "collect",
+        on_duplicate: str = "error",
+        max_rejected: float | None = None,
+    ) -> Report:
         """Insert many rules: (id, expression[, options]) tuples, a mapping, or a table.
 
         `on_error`      `collect` lists bad rules in the report, `raise` inserts nothing if there is one
         `on_duplicate`  `error` treats an id that exists as a bad rule, `replace` replaces the rule
+        `max_rejected`  how many rules may be bad before nothing is inserted (LimitExceeded): a number (an int) or a
+                        share (a float); if not given, a tenth, and ten in a small batch
+
+        An attribute that neither the schema nor earlier rules give a type has the one that most of these rules ask for.
         """
         with self._changing():
-            return load_rules(self, rules, on_error, on_duplicate)
+            return load_rules(self, rules, on_error, on_duplicate, max_rejected)
 
     def __delitem__(self, rule_id: Any) -> None:
         with self._changing():
@@ -200,53 +221,71 @@ class Index(MutableMapping[Any, str]):
 
     # --------------------------------------------------------------- matching
 
-    def match(self, event: Mapping[str, Any]) -> list[Any]:
-        """The ids of the rules that are true of one event, in rule order."""
+    def match(self, event: Mapping[str, Any], on_error: str = "raise", missing: str = "null") -> list[Any]:
+        """The ids of the rules that are true of one event, in rule order.
+
+        `on_error`  a value that does not fit its attribute: `raise` (or `fail`) an EventError, or take it for `null`
+        `missing`   an attribute that rules name and the event lacks: `null`, or an `error`
+        """
+        strictness = strictness_of_one(missing, on_error)
         if not isinstance(event, Mapping):
             raise InvalidArgument(
                 f"match takes one event as a dict (got {type(event).__name__}); match_many takes lists and tables"
             )
-        return self._told_of(event, ALL_RULES)
+        return self._told_of(event, ALL_RULES, strictness)
 
-    def _told_of(self, event: Mapping[str, Any], request: Request) -> list[Any]:
+    def _told_of(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
         with self._lock.reading():
-            found = request.listed(self._table, self._matcher.rows_of(event, request))
+            found = request.listed(self._table, self._matcher.rows_of(event, request, strictness))
         self._reconsider_if_due()
         return found
 
-    def match_many(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.Table:
+    def match_many(
+        self, events: Any, missing: str = "null", threads: int | None = 1, on_error: str = "raise"
+    ) -> pa.Table:
         """A table (event: int64 row position, rule) for many events, by event and then rule order.
 
-        `missing`  `null` takes a column that rules name and events lack for NULL, `error` refuses such events
-        `threads`  how many threads match, each a part of the events; None for one a core. The answer is the same
+        `missing`   `null` takes a column that rules name and events lack for NULL, `error` refuses such events
+        `threads`   how many threads match, each a part of the events; None for one a core. The answer is the same
+        `on_error`  as in `match`; `report` takes values that do not fit for NULL and adds a column `match_error`, with
+                    a row without rule for an event that has an error but no hit
         """
-        return self._told_of_many(events, ALL_RULES, missing, checked_threads(threads))
+        return self._told_of_many(events, ALL_RULES, Strictness.of(missing, on_error), checked_threads(threads))
 
-    def _told_of_many(self, events: Any, request: Request, missing: str, threads: int) -> pa.Table:
+    def _told_of_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
         with self._lock.reading():
-            told, asked = Told.by(self._table, request), self._matcher.ask(events, request, missing, threads)
+            told, asked = Told.by(self._table, request), self._matcher.ask(events, request, strictness, threads)
             found = pa.Table.from_batches(all_batches(told, asked, threads), schema=told.schema)
         self._reconsider_if_due()
-        return found
+        return found if strictness.told is None else with_errors(found, strictness.told)
 
-    def match_batches(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.RecordBatchReader:
+    def match_batches(
+        self, events: Any, missing: str = "null", threads: int | None = 1, on_error: str = "raise"
+    ) -> pa.RecordBatchReader:
         """What `match_many` returns, batch by batch in bounded memory.
 
         Each batch is the answer of one moment; rules changed between two batches show in the later one. With several
         threads, parts of the events are matched at the same moment, before the first of their batches is returned.
+        `on_error` is `raise` or `null`.
         """
-        threads = checked_threads(threads)
+        threads, strictness = checked_threads(threads), strictness_of_one(missing, on_error)
         with self._lock.reading():
-            told, asked = Told.by(self._table, ALL_RULES), self._matcher.ask(events, ALL_RULES, missing, threads)
+            told, asked = Told.by(self._table, ALL_RULES), self._matcher.ask(events, ALL_RULES, strictness, threads)
         batches = record_batches(told, asked, self._matching, threads)
         return pa.RecordBatchReader.from_batches(told.schema, batches)
 
     def top(
-        self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
+        self,
+        event: Mapping[str, Any],
+        n: int = 5,
+        weights: Mapping[str, float] | None = None,
+        on_error: str = "raise",
+        missing: str = "null",
     ) -> list[tuple[Any, float]]:
         """The `n` best of the rules that are true of one event, as (id, score), best first, ties in rule order.
 
-        `weights`  what the event weighs, by attribute; 1 where nothing is given
+        `weights`   what the event weighs, by attribute; 1 where nothing is given
+        `on_error`  as in `match`, and so `missing`
 
         >>> index = Index()
         >>> report = index.insert_many([("a", "age > 18"), ("b", "age > 18 and vip", {"weights": {"vip": 3}})])
@@ -254,19 +293,25 @@ class Index(MutableMapping[Any, str]):
         [('b', 3.5), ('a', 0.5)]
         """
         check_one(event, weights)
-        return self._told_of(event, self._best(n, weights))
+        return self._told_of(event, self._best(n, weights), strictness_of_one(missing, on_error))
 
     def top_many(
-        self, events: Any, n: int = 5, weights: Any = None, missing: str = "null", threads: int | None = 1
+        self,
+        events: Any,
+        n: int = 5,
+        weights: Any = None,
+        missing: str = "null",
+        threads: int | None = 1,
+        on_error: str = "raise",
     ) -> pa.Table:
         """A table (event, rank from 1, rule, score) with the `n` best rules of each of many events.
 
         `weights`  what events weigh: a mapping by attribute for all of them; or one for each event, as a list of
                    mappings or an Arrow array of structs or maps
-        `missing`  as in `match_many`, and so `threads`
+        `missing`  as in `match_many`, and so `threads` and `on_error`
         """
-        threads = checked_threads(threads)
-        return self._told_of_many(events, self._best(n, weights), missing, threads)
+        threads, strictness = checked_threads(threads), Strictness.of(missing, on_error)
+        return self._told_of_many(events, self._best(n, weights), strictness, threads)
 
     def _best(self, n: int, weights: Any) -> BestRules:
         with self._lock.reading():
@@ -278,7 +323,7 @@ class Index(MutableMapping[Any, str]):
         """Why a rule is true, false or unknown for an event: `print` it, or read `.decided_by`."""
         with self._lock.reading():
             text, types = self._table.text(self._table.row_of(rule_id)), self._encoder.schema.types()
-        return explain_text(text, event, types, self._encoder.timezone)
+        return explain_text(text, event, types, self._encoder.timezone, self._encoder.event_settings)
 
     # ---------------------------------------------------------------- insight
 

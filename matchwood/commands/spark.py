@@ -75,7 +75,9 @@ def _add_match(steps: Any) -> None:
     match.add_argument("--index-version", type=count, metavar="N", help="a version of the index (default: current)")
     match.add_argument("--key", metavar="COLUMN", help="a column whose values are distinct, for 'partitioned'")
     match.add_argument("--event", metavar="COLUMN", help="the struct, map or JSON column that holds the event")
-    match.add_argument("--on-error", choices=("fail", "null", "report"), default="null", help="values that do not fit")
+    match.add_argument(
+        "--on-error", choices=("raise", "fail", "null", "report"), default="raise", help="values that do not fit"
+    )
     match.add_argument("--missing", choices=("null", "error"), default="null", help="attributes that no column has")
     match.add_argument("--prefix", default="", help="put before the names of added columns")
 

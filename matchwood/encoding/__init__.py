@@ -26,23 +26,36 @@ if TYPE_CHECKING:
     from matchwood.encoding.derived.attributes import TRUE_LABEL
     from matchwood.encoding.derived.keys import FALSE, PATTERNS, TRUE, DerivedTest, is_derived, list_test, read_key
     from matchwood.encoding.encoder import AskingEncoder, Encoder
+    from matchwood.encoding.events.columns.fitting import always_fits, can_fit
     from matchwood.encoding.events.columns.text_scalars import INTEGER, NUMBER, numbers_of, truths_of
+    from matchwood.encoding.events.columns.text_values import Values, values_of_text
     from matchwood.encoding.events.columns.validity import check_column
     from matchwood.encoding.events.containers import opened
     from matchwood.encoding.events.entry import EventChunk, columns_needed, event_chunks
     from matchwood.encoding.events.frames import is_frame
     from matchwood.encoding.events.missing import near_misses
     from matchwood.encoding.events.paths import Edge, Node, key_trie, positions_below
+    from matchwood.encoding.events.pieces import IN_LISTS
     from matchwood.encoding.events.plan import ROWS, Pace, event_plan
+    from matchwood.encoding.events.settings import EventSettings, saved_settings
     from matchwood.encoding.events.sources import Chunk, chunks, row_count
     from matchwood.encoding.events.statistics import EventStatistics
+    from matchwood.encoding.events.strictness import (
+        QUIET,
+        STRICT,
+        Complaint,
+        MisfitCounter,
+        Strictness,
+        checked_on_error,
+    )
     from matchwood.encoding.rules.binding import Binder
     from matchwood.encoding.rules.flattening import LeafRows
     from matchwood.encoding.rules.known_predicates import KnownPredicates
     from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
     from matchwood.encoding.rules.plain_rules import PlainReader, PlainRules
     from matchwood.encoding.schema.declared import Declared, read_schema
-    from matchwood.encoding.schema.inferred import Schema, Use
+    from matchwood.encoding.schema.events_schema import types_of_events
+    from matchwood.encoding.schema.inferred import Schema, Settled, Use, as_in
     from matchwood.encoding.schema.requirements import requirement
     from matchwood.encoding.schema.timezones import Zone
     from matchwood.encoding.schema.types import KINDS, TYPES
@@ -58,6 +71,7 @@ __all__ = [
     "DERIVED",
     "FALSE",
     "INTEGER",
+    "IN_LISTS",
     "KINDS",
     "LEAF",
     "LEVELS",
@@ -67,7 +81,9 @@ __all__ = [
     "OR",
     "PATTERNS",
     "PREDICATE",
+    "QUIET",
     "ROWS",
+    "STRICT",
     "STRING",
     "TOP_LABEL",
     "TRUE",
@@ -78,6 +94,7 @@ __all__ = [
     "AskingEncoder",
     "Binder",
     "Chunk",
+    "Complaint",
     "Declared",
     "DerivedTest",
     "Edge",
@@ -86,19 +103,28 @@ __all__ = [
     "EncodedForms",
     "Encoder",
     "EventChunk",
+    "EventSettings",
     "EventStatistics",
     "KnownPredicates",
     "LeafRows",
+    "MisfitCounter",
     "Node",
     "Pace",
     "PlainReader",
     "PlainRules",
     "Schema",
+    "Settled",
     "Spaces",
+    "Strictness",
     "Strings",
     "Use",
+    "Values",
     "Zone",
+    "always_fits",
+    "as_in",
+    "can_fit",
     "check_column",
+    "checked_on_error",
     "chunks",
     "columns_needed",
     "compare",
@@ -121,9 +147,12 @@ __all__ = [
     "read_schema",
     "requirement",
     "row_count",
+    "saved_settings",
     "spaces_class",
     "strings_of",
     "truths_of",
+    "types_of_events",
+    "values_of_text",
 ]
 
 __getattr__ = exports(__name__)

@@ -21,7 +21,9 @@ from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, Encoded
 from matchwood.encoding.derived.attributes import DerivedSource
 from matchwood.encoding.derived.keys import is_derived
 from matchwood.encoding.events import entry as events
+from matchwood.encoding.events.settings import EventSettings
 from matchwood.encoding.events.statistics import EventStatistics
+from matchwood.encoding.events.strictness import STRICT, MisfitCounter, Strictness
 from matchwood.encoding.rules.binding import Binder
 from matchwood.encoding.rules.flattening import Flat, LeafRows, assemble, flatten
 from matchwood.encoding.rules.forms import joined
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from matchwood.encoding.events.plan import EventPlan
 
 
+DEFAULT_SETTINGS = EventSettings()
+
+
 class Encoder:
     """Integers for rules and events.
 
@@ -49,7 +54,14 @@ class Encoder:
     True
     """
 
-    def __init__(self, schema: Schema | None = None, timezone: str = "UTC", spaces: str = "sorted") -> None:
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        timezone: str = "UTC",
+        spaces: str = "sorted",
+        event_settings: EventSettings = DEFAULT_SETTINGS,
+    ) -> None:
+        self.event_settings, self.misfits = event_settings, MisfitCounter()
         self.schema = Schema() if schema is None else schema
         self.zone = Zone(timezone)
         self.vocabulary = Vocabulary(spaces)
@@ -203,9 +215,9 @@ class Encoder:
         names = {name for _, name in self.vocabulary.live_direct()}
         return sorted(names | {source.name for source in self.vocabulary.derived if len(source)})
 
-    def encode_event(self, event: Mapping[str, Any]) -> EncodedEvents:
+    def encode_event(self, event: Mapping[str, Any], strictness: Strictness = STRICT) -> EncodedEvents:
         """One event's codes."""
-        return events.encode_event(self, event)
+        return events.encode_event(self, event, strictness)
 
     def event_batches(
         self, given: Any, missing: str = "null", on_error: str = "raise"
@@ -218,6 +230,10 @@ class Encoder:
     ) -> Iterator[events.EventChunk]:
         """Many events in chunks of bounded size; each is encoded when asked, and again when the rules have changed."""
         return events.event_chunks(self, given, missing, on_error, threads)
+
+    def chunks_of(self, given: Any, strictness: Strictness, threads: int = 1) -> Iterator[events.EventChunk]:
+        """The same, as strict as that."""
+        return events.chunks_of(self, given, strictness, threads)
 
     # ------------------------------------------------------------------ state
 
@@ -254,8 +270,10 @@ class AskingEncoder(Encoder):
     [[(0, "event 0: 'age' must be int (got 'x', a str)")]]
     """
 
-    def __init__(self, types: Mapping[str, str], timezone: str) -> None:
-        super().__init__(timezone=timezone)
+    def __init__(
+        self, types: Mapping[str, str], timezone: str, event_settings: EventSettings = DEFAULT_SETTINGS
+    ) -> None:
+        super().__init__(timezone=timezone, event_settings=event_settings)
         self._asked = [Source(name, kind, (), None) for name, kind in types.items()]
 
     def sources(self) -> list[Source]:

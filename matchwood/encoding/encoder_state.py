@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.attribute_table import DERIVED, AttributeTable, decoded, encoded
 from matchwood.encoding.events.counted_statistics import CountedStatistics
+from matchwood.encoding.events.settings import saved_settings
 from matchwood.encoding.schema.declared import Declared
 from matchwood.encoding.schema.inferred import Schema
 from matchwood.encoding.schema.types import KINDS, TYPES
@@ -43,6 +44,7 @@ def header(encoder: Encoder) -> dict[str, Any]:
         "types": declared.types,
         "maps": declared.maps,
         "structs": sorted(declared.structs),
+        **encoder.event_settings.header(),
     }
 
 
@@ -82,7 +84,8 @@ def restored(
     if settings["format"] != FORMAT:
         raise ValueError(f"the encoding's format is {settings['format']!r}, this version reads {FORMAT}")
     _check_arrays(saved)
-    encoder = cls(schema or _schema(saved, settings), settings["timezone"], settings["spaces"])
+    own = schema or _schema(saved, settings)
+    encoder = cls(own, settings["timezone"], settings["spaces"], saved_settings(settings))
     table, sources = AttributeTable(_part(saved, "attributes")), _pairs(_part(saved, "sources"))
     encoder.vocabulary.restore(table, _part(saved, "spaces"), sources)
     encoder.history.restore(_part(saved, "history"))

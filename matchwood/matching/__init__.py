@@ -17,16 +17,19 @@ if TYPE_CHECKING:
     from matchwood.matching.ledger.sample import SampleHistory, taken
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.groups import Group
-    from matchwood.matching.loading.load import load_rules, without_collecting
+    from matchwood.matching.loading.limits import USUAL, RejectLimit
+    from matchwood.matching.loading.load import load_rules
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
-    from matchwood.matching.loading.report import Report
-    from matchwood.matching.loading.sources import CHUNK_RULES, rule_chunks
+    from matchwood.matching.loading.rehearsal import without_collecting
+    from matchwood.matching.loading.report import Report, in_words
+    from matchwood.matching.loading.sources import CHUNK_RULES, RuleSource, rule_chunks
+    from matchwood.matching.loading.votes import Voters, Votes
     from matchwood.matching.matcher import Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher
     from matchwood.matching.parts import FIRST_NAMES, BesidePart, MatcherPart, StorePart, TreePart, busy
     from matchwood.matching.recompiled import as_compiled
     from matchwood.matching.request import ALL_RULES, BestRules, Request, ranks_of
-    from matchwood.matching.results import Told, all_batches, record_batches
+    from matchwood.matching.results import Told, all_batches, record_batches, with_errors
     from matchwood.matching.saving import (
         INDEX_KIND,
         ONLY_PART,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
         checked_options,
         checked_rank,
         checked_text,
+        strictness_of_one,
         taken_spaces,
     )
     from matchwood.matching.threads import MOST_THREADS, checked_threads, in_order, usable_cores
@@ -53,6 +57,7 @@ __all__ = [
     "INDEX_KIND",
     "MOST_THREADS",
     "ONLY_PART",
+    "USUAL",
     "Batch",
     "BesidePart",
     "BestRules",
@@ -68,13 +73,17 @@ __all__ = [
     "OracleMatcher",
     "Preparation",
     "PreparedRule",
+    "RejectLimit",
     "Report",
     "Request",
+    "RuleSource",
     "RuleValues",
     "SampleHistory",
     "StorePart",
     "Told",
     "TreePart",
+    "Voters",
+    "Votes",
     "WorkCounters",
     "all_batches",
     "arrow_types",
@@ -89,6 +98,7 @@ __all__ = [
     "checked_threads",
     "half_done",
     "in_order",
+    "in_words",
     "index_part",
     "index_settings",
     "load_rules",
@@ -98,9 +108,11 @@ __all__ = [
     "rule_chunks",
     "save_index",
     "stored_uses",
+    "strictness_of_one",
     "taken",
     "taken_spaces",
     "usable_cores",
+    "with_errors",
     "without_collecting",
 ]
 

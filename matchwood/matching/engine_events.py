@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matchwood.encoding import EncodedEvents, EventChunk
+from matchwood.encoding import STRICT, EncodedEvents, EventChunk, Strictness
 from matchwood.matching.ledger.ledger import EngineCall
 from matchwood.matching.parts import busy
 from matchwood.matching.request import Dead, PartFound, Question, Request
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 _NO_EVENTS = np.zeros(1, np.int64)
 
 
-def rows_of_event(matcher: EngineMatcher, event: Mapping[str, Any], request: Request) -> RuleRows:
+def rows_of_event(
+    matcher: EngineMatcher, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT
+) -> RuleRows:
     """What is asked for of one event."""
-    codes = matcher.encoder.encode_event(event)
+    codes = matcher.encoder.encode_event(event, strictness)
     question = request.question(matcher, partial(matcher.book.encode_event, event))
     return _FoundByParts(matcher, question, codes, 0).rows(0)
 

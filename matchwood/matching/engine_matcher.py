@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import arrays_of, headers_of, restore_rooms
-from matchwood.encoding import Encoder
+from matchwood.encoding import STRICT, Encoder, Strictness
 from matchwood.engines import AS_PUBLISHED, Structure, Workspace, engine_class
 from matchwood.language import Expression
 from matchwood.logic import Bind
@@ -198,11 +198,13 @@ class EngineMatcher:
 
     # --------------------------------------------------------------- matching
 
-    def rows_of(self, event: Mapping[str, Any], request: Request) -> RuleRows:
-        return rows_of_event(self, event, request)
+    def rows_of(self, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT) -> RuleRows:
+        return rows_of_event(self, event, request, strictness)
 
-    def ask(self, events: Any, request: Request, missing: str, threads: int = 1) -> Iterator[EngineEvents]:
-        chunks = self.encoder.event_chunks(events, missing=missing, threads=threads)
+    def ask(
+        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1
+    ) -> Iterator[EngineEvents]:
+        chunks = self.encoder.chunks_of(events, strictness, threads)
         return (EngineEvents(self, chunk, request) for chunk in chunks)
 
     @property

@@ -32,16 +32,16 @@ class RowChunk(NamedTuple):
         named = sorted(names)
         rows = self.read(named)
         for position, event in enumerate(rows, self.first):
-            _check(event, position, named if self.missing == "error" else [])
+            check_row(event, position, named if self.missing == "error" else [])
         return rows
 
 
-def row_chunks(events: Any, missing: str) -> Iterator[RowChunk]:
-    """Events of any kind in chunks, read when they are asked for."""
+def row_chunks(events: Any, missing: str, keeps_nan: bool = False) -> Iterator[RowChunk]:
+    """Events of any kind in chunks, read when they are asked for; NaN in pandas is NULL unless it is kept."""
     if missing not in MISSING:
         raise InvalidArgument(f"missing must be one of {', '.join(map(repr, MISSING))} (got {missing!r:.80})")
     if is_frame(events, "pandas"):
-        return _frame_chunks(events, missing)
+        return _frame_chunks(events, missing, keeps_nan)
     tables = _tables(events)
     return _list_chunks(iter(_rows(events)), missing) if tables is None else _table_chunks(tables, missing)
 
@@ -57,16 +57,16 @@ def _as_given(rows: list[Any], names: list[str]) -> list[Any]:
     return rows
 
 
-def _frame_chunks(frame: Any, missing: str) -> Iterator[RowChunk]:
+def _frame_chunks(frame: Any, missing: str, keeps_nan: bool) -> Iterator[RowChunk]:
     for first in range(0, len(frame), ROWS_AT_ONCE):
         part = frame.iloc[first : first + ROWS_AT_ONCE]
-        yield RowChunk(first, len(part), partial(_frame_rows, part), missing)
+        yield RowChunk(first, len(part), partial(_frame_rows, part, keeps_nan), missing)
 
 
-def _frame_rows(frame: Any, names: list[str]) -> list[Any]:
+def _frame_rows(frame: Any, keeps_nan: bool, names: list[str]) -> list[Any]:
     """Rows of a DataFrame; a column only matters if a rule names it, or something within it."""
     tops = _tops(names)
-    columns = {name: _cells(frame[name]) for name in frame.columns if name in tops}
+    columns = {name: _cells(frame[name], keeps_nan) for name in frame.columns if name in tops}
     return _as_rows(columns, len(frame))
 
 
@@ -82,13 +82,16 @@ def _as_rows(columns: Mapping[str, list[Any]], count: int) -> list[Any]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _cells(column: Any) -> list[Any]:
+def _cells(column: Any, keeps_nan: bool) -> list[Any]:
     """The values of a column, None for whatever pandas takes as missing.
 
     One missing value turns a column of integers into floats, so whole numbers count as the integers they may have been.
     """
     absent = column.isna().tolist()
-    return [None if missing else _cell(value) for value, missing in zip(column.tolist(), absent, strict=True)]
+    cells = zip(column.tolist(), absent, strict=True)
+    if keeps_nan:
+        return [value if isinstance(value, float) else None if missing else value for value, missing in cells]
+    return [None if missing else _cell(value) for value, missing in cells]
 
 
 def _cell(value: Any) -> Any:
@@ -100,7 +103,8 @@ def _cell(value: Any) -> Any:
     return int(value) if value.is_integer() and abs(value) < 2**63 else value
 
 
-def _check(event: Any, position: int, wanted: list[str]) -> None:
+def check_row(event: Any, position: int, wanted: list[str]) -> None:
+    """EventError for what is no mapping, or lacks a name that is wanted."""
     where = f"event {position}"
     if not isinstance(event, Mapping):
         got = f"{event!r:.80}, a {type(event).__name__}"

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.encoding import STRICT, Strictness
 from matchwood.language import Expression
 from matchwood.logic import Bind
 from matchwood.matching.ledger.ledger import Ledger
@@ -87,10 +88,12 @@ class Matcher(Protocol):
     def adopt(self, built: Any) -> None:
         """Put what `merged` returned in the place of what there was, at once."""
 
-    def rows_of(self, event: Mapping[str, Any], request: Request) -> RuleRows:
+    def rows_of(self, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT) -> RuleRows:
         """What is asked for of one event."""
 
-    def ask(self, events: Any, request: Request, missing: str, threads: int = 1) -> Iterator[EventsAsked]:
+    def ask(
+        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1
+    ) -> Iterator[EventsAsked]:
         """Many events, in parts of bounded size, enough of them for so many threads.
 
         Needs no lock: the next part may wait for the events' source.

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import Encoder
+from matchwood.encoding import STRICT, Encoder, Strictness
 from matchwood.engines import AS_PUBLISHED, Work, asked
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.language import Expression, parse
 from matchwood.logic import Bind, Conjunction, Form, dnf_of
-from matchwood.matching.event_rows import RowChunk, row_chunks
+from matchwood.matching.event_rows import RowChunk, check_row, row_chunks
 from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.live_rules import insert_rules, remove_rules, replace_rules
@@ -23,7 +23,7 @@ from matchwood.matching.loading.preparation import PreparedRule
 from matchwood.matching.request import Request
 from matchwood.ranking import RuleWeights
 from matchwood.rules import ROOM, RuleRows, RuleTable
-from matchwood.semantics import evaluate, score
+from matchwood.semantics import ReadEvent, evaluate, score
 
 
 class OracleMatcher:
@@ -87,8 +87,11 @@ class OracleMatcher:
         moved = self.table.compact()
         self._trees = {int(moved[row]): tree for row, tree in self._trees.items() if moved[row] >= 0}
 
-    def rows_of(self, event: Mapping[str, Any], request: Request, position: int = 0) -> RuleRows:
+    def rows_of(
+        self, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT, position: int = 0
+    ) -> RuleRows:
         types, timezone = self.encoder.schema.types(), self.encoder.timezone
+        event = self._read(event, strictness, position)
         rows = [row for row, tree in sorted(self._trees.items()) if evaluate(tree, event, types, timezone) is True]
         work = Work(len(self._trees), len(self._trees), len(rows))
         self.ledger.work.fold(1, work, len(rows) if request.ranks else 0)
@@ -101,8 +104,27 @@ class OracleMatcher:
         scored = score(self._trees[row], event, own, weights, types, self.encoder.timezone)
         return (scored or 0.0) + self.table.weight(row)
 
-    def ask(self, events: Any, request: Request, missing: str, threads: int = 1) -> Iterator[OracleEvents]:
-        return (OracleEvents(self, chunk, request) for chunk in row_chunks(events, missing))
+    def _read(self, event: Mapping[str, Any], strictness: Strictness, position: int) -> Mapping[str, Any]:
+        """An event as this index reads it: with what NaN means, what is converted, and what does not fit left out."""
+        settings, schema = self.encoder.event_settings, self.encoder.schema
+        names = {name for name, _ in schema.counts()}
+        if strictness.missing == "error":
+            check_row(event, position, sorted(names))
+        nan_is_null = settings.nan_is_null(from_pandas=False)
+        read = ReadEvent(event, schema.types(), self.encoder.timezone, nan_is_null, settings.coerce)
+        if strictness.on_error != "raise":
+            misfits = read.leave_out(names, f"event {position}")
+            self.encoder.misfits.add(dict.fromkeys(misfits, 1) if strictness.counted else {})
+            if strictness.told is not None:
+                strictness.told.extend((position, str(error)) for error in misfits.values())
+        return read
+
+    def ask(
+        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1
+    ) -> Iterator[OracleEvents]:
+        keeps_nan = not self.encoder.event_settings.nan_is_null(from_pandas=True)
+        chunks = row_chunks(events, strictness.missing, keeps_nan)
+        return (OracleEvents(self, chunk, request, strictness) for chunk in chunks)
 
     def trees(self) -> Iterator[tuple[int, Expression]]:
         """Every live rule's row and tree, in rule order."""
@@ -142,9 +164,11 @@ class OracleMatcher:
 class OracleEvents:
     """A chunk of events, evaluated as it is asked for."""
 
-    def __init__(self, matcher: OracleMatcher, chunk: RowChunk, request: Request) -> None:
+    def __init__(self, matcher: OracleMatcher, chunk: RowChunk, request: Request, strictness: Strictness) -> None:
         self.size = chunk.size
         self._matcher, self._chunk, self._request = matcher, chunk, request
+        # Whether something is missing was found for the chunk.
+        self._strictness = strictness._replace(missing="null")
 
     def rows(self, first: int) -> RuleRows:
         names = {name for name, _ in self._matcher.encoder.schema.counts()}
@@ -159,6 +183,8 @@ class OracleEvents:
     def _told(self, position: int, event: Mapping[str, Any]) -> RuleRows:
         """The answer to one event, or an EventError that says which it is."""
         try:
-            return self._matcher.rows_of(event, self._request, position)
+            return self._matcher.rows_of(event, self._request, self._strictness, position)
         except EventError as error:
-            raise EventError(error.what, where=f"event {position}", got=error.got, expected=error.expected) from None
+            raise EventError(
+                error.what, where=f"event {position}", got=error.got, expected=error.expected, hint=error.hint
+            ) from None

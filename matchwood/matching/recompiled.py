@@ -21,7 +21,8 @@ def as_compiled(
         return table, encoder, matcher
     declared = encoder.schema.copy()
     declared.restore({})
-    own_table, own_encoder = RuleTable(), Encoder(declared, encoder.timezone)
+    own_table, own_encoder = RuleTable(), Encoder(declared, encoder.timezone, event_settings=encoder.event_settings)
+    own_encoder.misfits = encoder.misfits
     own = EngineMatcher("scan", own_encoder, own_table, {}, dnf_limit)
     prepare = Preparation(own_encoder, own.normal).prepare
     live = table.live_rows()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from matchwood.errors import MatchwoodError
 from matchwood.matching.matcher import EventsAsked
 from matchwood.matching.request import Request
 from matchwood.matching.threads import in_order, in_turns
 from matchwood.rules import RuleRows, RuleTable
+
+ERROR_COLUMN = "match_error"
 
 Turn: TypeAlias = Callable[[], AbstractContextManager[Any]]
 
@@ -85,3 +89,22 @@ def _batches(told: Told, turn: Turn, events: EventsAsked) -> Iterator[pa.RecordB
             yield batch
         first += rows.count
         done = first >= events.size
+
+
+def with_errors(found: pa.Table, told: Sequence[tuple[int, str]]) -> pa.Table:
+    """The same with a column `match_error`; an event that has an error and no hit has a row without rule."""
+    texts: dict[int, list[str]] = {}
+    for row, message in sorted(told, key=lambda each: each[0]):
+        texts.setdefault(row, []).append(message.split(": ", 1)[-1])
+    rows = pa.array(list(texts), pa.int64())
+    messages = pa.array(["; ".join(each) for each in texts.values()], pa.string())
+    schema = pa.schema([field.with_nullable(True) for field in found.schema]).append(
+        pa.field(ERROR_COLUMN, pa.string())
+    )
+    own = messages.take(pc.index_in(found["event"], rows).combine_chunks())
+    hits = pa.table([*found.columns, own], schema=schema)
+    alone = pc.invert(pc.is_in(rows, found["event"].combine_chunks()))
+    added = {"event": rows.filter(alone), ERROR_COLUMN: messages.filter(alone)}
+    more = [added[field.name] if field.name in added else pa.nulls(len(added["event"]), field.type) for field in schema]
+    every = pa.concat_tables([hits, pa.table(more, schema=schema)])
+    return every.take(pa.array(np.argsort(every["event"].to_numpy(), kind="stable")))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from matchwood.encoding import Strictness
 from matchwood.engines import AS_PUBLISHED, asked, published_spaces
 from matchwood.errors import InvalidArgument
 
@@ -46,6 +47,17 @@ def taken_spaces(engine: str, options: dict[str, Any]) -> str:
             f"leave out {AS_PUBLISHED!r} or 'spaces'"
         )
     return spaces
+
+
+def strictness_of_one(missing: Any, on_error: Any) -> Strictness:
+    """How strict a call with one event is: there is no table that could tell of errors."""
+    strictness = Strictness.of(missing, on_error)
+    if strictness.on_error == "report":
+        raise InvalidArgument(
+            "on_error='report' adds a column to tables: give the event to match_many or top_many, or take 'raise' or "
+            "'null' (index.stats()['misfits'] counts what did not fit)"
+        )
+    return strictness
 
 
 def checked_text(name: str, value: Any) -> str:

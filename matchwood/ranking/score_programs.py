@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from matchwood.core import Growable, ReadersWriterLock
 from matchwood.encoding import (
+    QUIET,
     Chunk,
     EncodedConjunctions,
     EncodedEvents,
     Encoder,
     EventChunk,
     Pace,
-    event_chunks,
     event_plan,
     is_derived,
     read_key,
@@ -65,7 +65,8 @@ class ScorePrograms:
         self._start()
 
     def _start(self) -> None:
-        self._encoder = Encoder(self._index_encoder.schema, self._index_encoder.timezone)
+        own = self._index_encoder
+        self._encoder = Encoder(own.schema, own.timezone, event_settings=own.event_settings)
         self._starts, self._code = Growable(np.int64), Growable(np.int32)
         self._weights = Growable(np.float64)
         self._names: dict[str, int] = {}
@@ -259,15 +260,14 @@ class ScorePrograms:
             return self._encoder.encode_event(event)
         except EventError:
             # A predicate that matching has no use for may still score: a value that does not fit it counts as missing.
-            (chunk,) = event_chunks(self._encoder, [event], on_error="null")
-            return chunk.encode().events
+            return self._encoder.encode_event(event, QUIET)
 
     def encode_chunk(self, given: Chunk) -> EncodedEvents:
         """The codes of a chunk of events; the caller is reading."""
         if not self.attributes:
             return _untested(given.size)
         self._agree()
-        return EventChunk(self._encoder, given, Pace(self._encoder), "null", "null").encode().events
+        return EventChunk(self._encoder, given, Pace(self._encoder), QUIET).encode().events
 
     def _agree(self) -> None:
         """Read values as the index does: programs of rules that are gone may ask for other types."""

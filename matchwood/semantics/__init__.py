@@ -8,9 +8,10 @@ from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
     from matchwood.semantics.evaluation import evaluate, evaluate_predicate
+    from matchwood.semantics.reading import ReadEvent
     from matchwood.semantics.scores import score
     from matchwood.semantics.values import look_up
 
-__all__ = ["evaluate", "evaluate_predicate", "look_up", "score"]
+__all__ = ["ReadEvent", "evaluate", "evaluate_predicate", "look_up", "score"]
 
 __getattr__ = exports(__name__)

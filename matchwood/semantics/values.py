@@ -40,6 +40,14 @@ _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d\d))?(?::?(\d\d))?"
 _ANY_TIME = (datetime.date, datetime.datetime)
 
 
+class Reader(Mapping[str, Any]):
+    """An event that knows by itself how its attributes are read."""
+
+    def read(self, attribute: str) -> Any:
+        """The value of an attribute, None for NULL."""
+        raise NotImplementedError
+
+
 def look_up(event: Mapping[str, Any], attribute: str) -> Any:
     """The value under a name: a key, or a path through nested mappings; None when there is none.
 
@@ -48,6 +56,8 @@ def look_up(event: Mapping[str, Any], attribute: str) -> Any:
     >>> look_up({"a": {"b": 1}}, "a.b"), look_up({"a.b": 2}, "a.b"), look_up({"a": {"b": 1}}, "`a.b`")
     (1, 2, None)
     """
+    if isinstance(event, Reader):
+        return event.read(attribute)
     parts = split_path(attribute)
     found = []
     stack: list[tuple[Mapping[str, Any], int]] = [(event, 0)]
@@ -60,9 +70,17 @@ def look_up(event: Mapping[str, Any], attribute: str) -> Any:
                 found.append(level[key])
             elif isinstance(level[key], Mapping):
                 stack.append((level[key], stop))
+            elif _holds_mapping(level[key]):
+                raise EventError(attribute, where="event", got="a list of structs", expected="a field of a struct")
     if len(found) > 1:
         raise EventError(attribute, where="event", got="a field of that path and a key with dots", expected="only one")
     return plain(found[0]) if found else None
+
+
+def _holds_mapping(value: Any) -> bool:
+    if isinstance(value, list | tuple) or hasattr(value, "dtype"):
+        return any(isinstance(each, Mapping) for each in (value if getattr(value, "ndim", 1) else ()))
+    return False
 
 
 def _keys(parts: tuple[str, ...], start: int) -> Iterator[tuple[int, str]]:

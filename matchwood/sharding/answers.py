@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.encoding import AskingEncoder, Chunk, EventChunk, Pace, chunks, row_count
+from matchwood.encoding import QUIET, AskingEncoder, Chunk, EventChunk, Pace, Strictness, chunks, row_count
 from matchwood.matching import ALL_RULES, EngineEvents, Request, in_order
 from matchwood.rules import RuleRows
 from matchwood.sharding.merging import Found, merged
@@ -34,10 +34,10 @@ class Answered(NamedTuple):
 
 
 def answers_of_one(
-    shard: Shard, events: Any, missing: str, on_error: str, request: Request = ALL_RULES, threads: int = 1
+    shard: Shard, events: Any, strictness: Strictness, request: Request = ALL_RULES, threads: int = 1
 ) -> Iterator[Answered]:
     """The answers of a single shard, whose own order of rules is kept."""
-    parts = shard.matcher.encoder.event_chunks(events, missing, on_error, threads)
+    parts = shard.matcher.encoder.chunks_of(events, strictness, threads)
     return _flat(parts, lambda chunk: _of_one(shard, chunk, request), threads)
 
 
@@ -66,35 +66,31 @@ class Walk:
     What is missing or does not fit is found once for all shards, by an encoder that asks for everything.
     """
 
-    def __init__(
-        self, shards: Callable[[], Iterable[Shard]], attributes: Mapping[str, str], timezone: str, keep: bool
-    ) -> None:
-        self._shards, self._keep = shards, keep
-        self._attributes, self._timezone = attributes, timezone
+    def __init__(self, shards: Callable[[], Iterable[Shard]], asking: AskingEncoder, keep: bool) -> None:
+        self._shards, self._keep, self._asking = shards, keep, asking
 
     def answers(
-        self, events: Any, missing: str, on_error: str, request: Request = ALL_RULES, threads: int = 1
+        self, events: Any, strictness: Strictness, request: Request = ALL_RULES, threads: int = 1
     ) -> Iterator[Answered]:
-        asking = AskingEncoder(self._attributes, self._timezone)
-        check = partial(EventChunk, asking, pace=Pace(asking), missing=missing, on_error=on_error)
-        checks = missing == "error" or on_error != "null"
+        check = partial(EventChunk, self._asking, pace=Pace(self._asking), strictness=strictness)
         # Several threads must not open the same shard each for itself.
         opened = iter(list(self._shards()) if threads > 1 else self._shards())
         pace = Pace(next(opened).matcher.encoder, threads, row_count(events))
-        parts = chunks(events, pace, presence=missing == "error")
-        return _flat(parts, lambda chunk: self._of_chunk(chunk, pace, check if checks else None, request), threads)
+        keeps_nan = not self._asking.event_settings.nan_is_null(from_pandas=True)
+        parts = chunks(events, pace, presence=strictness.missing == "error", keeps_nan=keeps_nan)
+        return _flat(parts, lambda chunk: self._of_chunk(chunk, pace, check, request), threads)
 
     def _of_chunk(
-        self, chunk: Chunk, pace: Pace, check: Callable[[Chunk], EventChunk] | None, request: Request
+        self, chunk: Chunk, pace: Pace, check: Callable[[Chunk], EventChunk], request: Request
     ) -> Iterator[Answered]:
-        told = [] if check is None else check(chunk).encode().errors
+        told = check(chunk).encode().errors
         first, asked = 0, dict[str, EngineEvents]()
         while first < chunk.size:
             found: list[Found] = []
             for shard in self._shards():
                 events = asked.get(shard.name)
                 if events is None:
-                    part = EventChunk(shard.matcher.encoder, chunk, pace, "null", "null")
+                    part = EventChunk(shard.matcher.encoder, chunk, pace, QUIET)
                     events = EngineEvents(shard.matcher, part, request, shard.dead)
                 if self._keep:
                     asked[shard.name] = events

@@ -14,9 +14,18 @@ import pyarrow as pa
 
 from matchwood import storage
 from matchwood.core import ReadersWriterLock
+from matchwood.encoding import Strictness
 from matchwood.index import Index, index_from
 from matchwood.insight import Explanation, explain_text, query_of
-from matchwood.matching import ALL_RULES, BestRules, Request, checked_flag, checked_threads
+from matchwood.matching import (
+    ALL_RULES,
+    BestRules,
+    Request,
+    checked_flag,
+    checked_threads,
+    strictness_of_one,
+    with_errors,
+)
 from matchwood.sharding.answers import Answered
 from matchwood.sharding.layout import KIND
 from matchwood.sharding.shards import ShardSet, check_kind
@@ -107,7 +116,7 @@ class ShardedIndex(Index):
         options = list(apart["options"].values())
         if all(each == options[0] for each in options):
             apart["options"] = options[0]
-        shared = {"matching": self._shards.work.as_dict()}
+        shared = {"matching": self._shards.work.as_dict(), "misfits": self._shards.misfits.as_dict()}
         return {**_added([*every, shared]), **apart, "rules": len(self), "shards": len(every)}
 
     def _by_shard(self, every: list[dict[str, Any]], key: str) -> dict[str, Any]:
@@ -116,22 +125,26 @@ class ShardedIndex(Index):
 
     # --------------------------------------------------------------- matching
 
-    def _told_of(self, event: Mapping[str, Any], request: Request) -> list[Any]:
+    def _told_of(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
         if self._is_gathered:
-            return super()._told_of(event, request)
-        return [told for answered in self._shards.answers([event], request=request) for told in _listed(answered)]
+            return super()._told_of(event, request, strictness)
+        answers = self._shards.answers([event], strictness, request)
+        return [told for answered in answers for told in _listed(answered)]
 
-    def _told_of_many(self, events: Any, request: Request, missing: str, threads: int) -> pa.Table:
+    def _told_of_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
         if self._is_gathered:
-            return super()._told_of_many(events, request, missing, threads)
+            return super()._told_of_many(events, request, strictness, threads)
         schema = request.schema(self._shards.id_type)
-        return pa.Table.from_batches(self._batches(events, request, schema, missing, threads), schema=schema)
+        found = pa.Table.from_batches(self._batches(events, request, schema, strictness, threads), schema=schema)
+        return found if strictness.told is None else with_errors(found, strictness.told)
 
-    def match_batches(self, events: Any, missing: str = "null", threads: int | None = 1) -> pa.RecordBatchReader:
+    def match_batches(
+        self, events: Any, missing: str = "null", threads: int | None = 1, on_error: str = "raise"
+    ) -> pa.RecordBatchReader:
         if self._is_gathered:
-            return super().match_batches(events, missing, threads)
-        schema = ALL_RULES.schema(self._shards.id_type)
-        batches = self._batches(events, ALL_RULES, schema, missing, checked_threads(threads))
+            return super().match_batches(events, missing, threads, on_error)
+        schema, strictness = ALL_RULES.schema(self._shards.id_type), strictness_of_one(missing, on_error)
+        batches = self._batches(events, ALL_RULES, schema, strictness, checked_threads(threads))
         return pa.RecordBatchReader.from_batches(schema, batches)
 
     def _best(self, n: int, weights: Any) -> BestRules:
@@ -140,7 +153,7 @@ class ShardedIndex(Index):
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         if self._is_gathered:
             return super().explain(event, rule_id)
-        return explain_text(self[rule_id], event, self.types(), self._shards.timezone)
+        return explain_text(self[rule_id], event, self.types(), self._shards.timezone, self._shards.event_settings)
 
     def find(self, expression: Any, semantics: str = "stabbing_subscription") -> list[Any]:
         if self._is_gathered:
@@ -151,10 +164,10 @@ class ShardedIndex(Index):
         return ids
 
     def _batches(
-        self, events: Any, request: Request, schema: pa.Schema, missing: str, threads: int
+        self, events: Any, request: Request, schema: pa.Schema, strictness: Strictness, threads: int
     ) -> Iterator[pa.RecordBatch]:
         """What is wrong with the call shows at once, and not when the first batch is asked for."""
-        return _numbered(self._shards.answers(events, missing, request=request, threads=threads), request, schema)
+        return _numbered(self._shards.answers(events, strictness, request, threads), request, schema)
 
 
 def _numbered(answers: Iterator[Answered], request: Request, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -192,11 +205,19 @@ def gathered(shards: ShardSet) -> Index:
     encoder = next(iter(shards.shards))._encoder
     settings = shards.settings
     options = {**settings["options"], "spaces": encoder.vocabulary.spaces.name}
-    whole = Index(settings["engine"], options=options, dnf_limit=settings["dnf_limit"], timezone=shards.timezone)
+    whole = Index(
+        settings["engine"],
+        options=options,
+        dnf_limit=settings["dnf_limit"],
+        timezone=shards.timezone,
+        nan=encoder.event_settings.nan,
+        coerce=encoder.event_settings.coerce,
+    )
     whole._encoder.schema.declared = encoder.schema.declared
     whole._encoder.schema.strict = encoder.schema.strict
     rules = pa.Table.from_batches(shards.rules())
     whole.insert_many(rules.sort_by("id") if len(rules) else rules, on_error="raise")
+    whole._encoder.misfits = shards.misfits
     return whole
 
 

@@ -11,7 +11,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood import storage
-from matchwood.encoding import Schema, Use, columns_needed
+from matchwood.encoding import (
+    STRICT,
+    AskingEncoder,
+    MisfitCounter,
+    Schema,
+    Strictness,
+    Use,
+    columns_needed,
+    saved_settings,
+)
 from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
 from matchwood.index import Index, index_from
 from matchwood.matching import (
@@ -55,6 +64,9 @@ class ShardSet:
         self.timezone = self.layout.timezone
         self.work = WorkCounters()
         """What is counted for all shards at once: weights of events that were passed over."""
+        self.misfits = MisfitCounter()
+        """Likewise values that did not fit."""
+        self.event_settings = saved_settings(snapshot.header_of(self.layout.bases[0])["encoder"])
         self.bytes = sum(snapshot.sizes.get(name, 0) for name in self.layout.shards)
 
     def _layout_of_one(self) -> ShardLayout:
@@ -136,28 +148,30 @@ class ShardSet:
     def answers(
         self,
         events: Any,
-        missing: str = "null",
-        on_error: str = "raise",
+        strictness: Strictness = STRICT,
         request: Request = ALL_RULES,
         threads: int = 1,
     ) -> Iterator[Answered]:
         """The rules of events of any kind that `Index.match_many` takes, in pieces of bounded size.
 
-        `missing`   `null`, or `error` to refuse events without an attribute that rules name
-        `on_error`  a value that does not fit is an EventError with `raise`; it counts as missing with `null`, and
-                    with `report`, which also tells of it
-        `request`   all rules, or the best and their scores
-        `threads`   how many threads match, for a set whose shards stay open
+        `strictness`  what happens to values that are missing or do not fit
+        `request`     all rules, or the best and their scores
+        `threads`     how many threads match, for a set whose shards stay open
         """
         if len(self.layout.shards) == 1:
-            return answers_of_one(self.shard(self.layout.bases[0]), events, missing, on_error, request, threads)
-        walk = Walk(self.walk, self.attributes, self.timezone, self._keep)
-        return walk.answers(events, missing, on_error, request, threads)
+            return answers_of_one(self.shard(self.layout.bases[0]), events, strictness, request, threads)
+        return Walk(self.walk, self.asking(), self._keep).answers(events, strictness, request, threads)
+
+    def asking(self) -> AskingEncoder:
+        """What finds once for all shards what is missing or does not fit."""
+        asking = AskingEncoder(self.attributes, self.timezone, self.event_settings)
+        asking.misfits = self.misfits
+        return asking
 
     def match_lists(self, events: Any, missing: str = "null", on_error: str = "raise") -> pa.ListArray:
         """For each event the ids of the rules that are true of it, in rule order."""
         counts, ids = [np.zeros(1, np.int64)], [pa.array([], self.id_type)]
-        for answered in self.answers(events, missing, on_error):
+        for answered in self.answers(events, Strictness.of(missing, on_error)):
             counts.append(np.diff(answered.offsets))
             ids.append(answered.ids)
         offsets = np.cumsum(np.concatenate(counts))

@@ -217,7 +217,7 @@ BAD_RULES: list[tuple[str, Any, str]] = [
 def test_bad_rules_are_reported_and_the_others_inserted(engine: str) -> None:
     index = mw.Index(engine=engine)
     rules = [("good", "x = 1"), *((rule_id, text) for rule_id, text, _ in BAD_RULES), ("last", "x = 2")]
-    report = index.insert_many(rules)
+    report = index.insert_many(rules, max_rejected=1.0)
     assert report.inserted == len(index) == 2
     assert report.rejected.column_names == REJECT_COLUMNS
     assert report.rejected.schema.types == [pa.string()] * 3 + [pa.int64()] * 2

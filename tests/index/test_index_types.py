@@ -132,7 +132,7 @@ def test_many_conflicts_search_for_a_witness_once(monkeypatch: pytest.MonkeyPatc
     index = mw.Index()
     index.insert_many([("a", "x = 1"), ("b", "x = 2")])
     del index["a"]
-    report = index.insert_many([(f"r{number}", f"x = 't{number}'") for number in range(500)])
+    report = index.insert_many([(f"r{number}", f"x = 't{number}'") for number in range(500)], max_rejected=1.0)
     assert report.rejected.num_rows == 500
     assert all("rule 'b'" in error for error in report.rejected["error"].to_pylist())
     assert len(searches) == 1

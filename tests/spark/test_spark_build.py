@@ -10,7 +10,7 @@ from build_support import EVENTS, embedded, frame, same_answers, sound_rules
 
 import matchwood as mw
 from matchwood import spark as mws
-from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError
 from matchwood.sharding import ShardedIndex, open_shards
 
 BAD = [(1001, "age >"), (1002, None), (1003, "city rlike '('"), (1004, "age > 5 and age = 'x'")]
@@ -141,7 +141,9 @@ def test_the_time_zone_is_the_sessions(spark: Any, path: str) -> None:
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_no_rules(spark: Any, path: str, shards: int) -> None:
-    report = mws.build(frame(spark, []), path, shards=shards)
+    with pytest.raises(MatchwoodError, match=r"nothing was published: the table has no rules \(allow_empty=True"):
+        mws.build(frame(spark, []), path, shards=shards)
+    report = mws.build(frame(spark, []), path, shards=shards, allow_empty=True)
     assert (report.rules, report.shards) == (0, 1)
     assert mw.open(path).match(EVENTS[0]) == []
 
@@ -171,3 +173,52 @@ def test_a_null_id_is_rejected(spark: Any, path: str) -> None:
     mws.build(frame(spark, [(None, "vip"), (None, "age = 1"), (1, "vip")]), path)
     assert list(mw.open(path)) == [1]
     assert [row["id"] for row in mws.rejects(spark, path).collect()] == [None, None]
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_one_mistyped_rule_evicts_nobody(spark: Any, path: str, shards: int) -> None:
+    rules = [(0, "age = '18'"), *((number, f"age >= {number}") for number in range(1, 31))]
+    report = mws.build(frame(spark, rules), path, shards=shards)
+    assert (report.rules, report.rejected) == (30, 1)
+    errors = [row["error"] for row in mws.rejects(spark, path).collect()]
+    assert errors == [
+        "rule 0: 'age' must be number, as in rule 1 and 29 other rules (got a comparison with a string: age = '18')"
+    ]
+
+
+def test_the_events_decide_types(spark: Any, path: str) -> None:
+    events = spark.createDataFrame([], "age string, photo binary, geo struct<zip: int>")
+    rules = [
+        (0, "age = '18'"),
+        (1, "age >= 1"),
+        (2, "age >= 2"),
+        (3, "geo.zip = 'a'"),
+        (4, "geo.zip = 5"),
+        (5, "x = 1"),
+    ]
+    for given in (events, events.schema):
+        report = mws.build(frame(spark, rules), path, events=given)
+        assert dict(mw.open(path).items()) == {0: "age = '18'", 4: "geo.zip = 5", 5: "x = 1"}
+        errors = {row["id"]: row["error"] for row in mws.rejects(spark, path, report.version).collect()}
+        assert "'age' must be string, as in the events' column (string)" in errors[1]
+        assert "'geo.zip' must be number, as in the events' column (int)" in errors[3]
+    with pytest.raises(InvalidArgument, match="events must be a DataFrame, or a schema"):
+        mws.build(frame(spark, rules), path, events=5)
+
+
+def test_beyond_the_limit_nothing_is_published(spark: Any, path: str) -> None:
+    mws.build(frame(spark, sound_rules(5)), path)
+    rules = [*sound_rules(20), *((number, "age >") for number in range(1000, 1011))]
+    with pytest.raises(
+        LimitExceeded, match=r"nothing was published: 11 of 31 rules were rejected[\s\S]*max_rejected=11"
+    ):
+        mws.build(frame(spark, rules), path)
+    with pytest.raises(LimitExceeded, match="2 of 22 rules"):
+        mws.build(frame(spark, rules[:22]), path, max_rejected=1)
+    with pytest.raises(LimitExceeded, match="2 of 22 rules"):
+        mws.update(frame(spark, rules[:22]), path, max_rejected=0.05)
+    with pytest.raises(MatchwoodError, match=r"all 2 rules were rejected \(allow_empty=True"):
+        mws.build(frame(spark, rules[-2:]), path)
+    assert [info.version for info in mws.versions(path)] == [1]
+    assert mws.build(frame(spark, rules), path, max_rejected=0.5).rules == 20
+    assert mws.build(frame(spark, rules[-2:]), path, allow_empty=True).rules == 0

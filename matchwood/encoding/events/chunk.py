@@ -17,6 +17,7 @@ from matchwood.encoding.events.pieces import Pieces
 from matchwood.encoding.events.plan import EventPlan
 from matchwood.encoding.events.single import events_of_pairs, packed_pairs, sorted_pairs
 from matchwood.encoding.events.sources import Chunk
+from matchwood.encoding.events.strictness import STRICT, Strictness
 
 FEW_VALUES = 48
 """A column costs some 40 µs before its first value, a value alone less than 1: below that many, columns do not pay."""
@@ -37,11 +38,11 @@ class EncodedBatch(NamedTuple):
     misfits: int
 
 
-def encode_chunk(plan: EventPlan, chunk: Chunk, missing: str, on_error: str) -> tuple[EncodedBatch, int]:
+def encode_chunk(plan: EventPlan, chunk: Chunk, strictness: Strictness) -> tuple[EncodedBatch, int]:
     """The chunk's codes, and how many labels were held for them at once."""
-    if chunk.mappings is None or missing == "error" or not _few_values(chunk.mappings, plan):
-        return _by_columns(plan, chunk, missing, on_error)
-    batch = _one_by_one(plan, chunk.mappings, chunk.first_row, on_error)
+    if chunk.mappings is None or strictness.missing == "error" or not _few_values(chunk.mappings, plan):
+        return _by_columns(plan, chunk, strictness)
+    batch = _one_by_one(plan, chunk.mappings, chunk.first_row, strictness)
     return batch, len(batch.events.labels)
 
 
@@ -49,30 +50,37 @@ def _few_values(events: Sequence[Mapping[Any, Any]], plan: EventPlan) -> bool:
     return sum(map(len, events)) < FEW_VALUES * len(plan.sources)
 
 
-def encode_mapping(plan: EventPlan, event: Mapping[Any, Any], row: int = 0, on_error: str = "raise") -> EncodedBatch:
+def encode_mapping(
+    plan: EventPlan, event: Mapping[Any, Any], row: int = 0, strictness: Strictness = STRICT
+) -> EncodedBatch:
     """One event that is not a plain one, or does not fit."""
-    return _by_columns(plan, Chunk(row, 1, MappingContainer([event]), [event]), "null", on_error)[0]
+    return _by_columns(plan, Chunk(row, 1, MappingContainer([event]), [event]), strictness)[0]
 
 
-def _by_columns(plan: EventPlan, chunk: Chunk, missing: str, on_error: str) -> tuple[EncodedBatch, int]:
-    plain = PlainColumns(chunk.size)
+def _by_columns(plan: EventPlan, chunk: Chunk, strictness: Strictness) -> tuple[EncodedBatch, int]:
+    missing, on_error = strictness.missing, strictness.on_error
+    readings = plan.of_pandas if chunk.from_pandas else plan.readings
+    plain = PlainColumns(chunk.size, bool(readings) and readings[0].nan_is_null)
     pieces = Pieces(chunk.rows if missing == "error" else _without_plain(plan, chunk, plain), plan.trie)
     if missing == "error":
         check_present([source.name for source in plan.sources], pieces, chunk)
-    reading = plan.reading._replace(nan_is_null=chunk.nan_is_null)
     assembly, faults = Assembly(chunk.size, plain), Faults(chunk.first_row, [])
-    for position in sorted(pieces.found):
+    for position in sorted({*pieces.found, *pieces.in_lists}):
         source = plan.sources[position]
         whole = pieces.whole(position)
         if whole is not None and plain.add_array(source, whole):
             continue
-        for column in pieces.columns(position, source.kind, reading, chunk.size):
+        for column in pieces.columns(position, source.kind, readings[position], chunk.size):
             faults.misfits.extend((source, misfits) for misfits in column.misfits)
             for part in column.parts:
                 assembly.add(source, part)
     if on_error == "raise" and (error := faults.first()) is not None:
         raise error
+    if strictness.counted and faults.misfits:
+        plan.misfits.add(faults.counts())
     errors = faults.report() if on_error == "report" else []
+    if strictness.told is not None:
+        strictness.told.extend(errors)
     batch = EncodedBatch(chunk.first_row, assembly.finish(), errors, faults.total)
     return batch, max(assembly.held, len(batch.events.labels))
 
@@ -89,13 +97,15 @@ def _without_plain(plan: EventPlan, chunk: Chunk, plain: PlainColumns) -> Contai
     return chunk.table.some(layout.others)
 
 
-def _one_by_one(plan: EventPlan, events: Sequence[Mapping[Any, Any]], first_row: int, on_error: str) -> EncodedBatch:
+def _one_by_one(
+    plan: EventPlan, events: Sequence[Mapping[Any, Any]], first_row: int, strictness: Strictness
+) -> EncodedBatch:
     pairs: list[int] = []
     offsets, errors, misfits = np.zeros(len(events) + 1, np.int64), [], 0
     for row, event in enumerate(events):
         held = sorted_pairs(plan, event)
         if held is None:
-            looked_at = encode_mapping(plan, event, first_row + row, on_error)
+            looked_at = encode_mapping(plan, event, first_row + row, strictness)
             held = packed_pairs(looked_at.events)
             errors += looked_at.errors
             misfits += looked_at.misfits

@@ -60,6 +60,26 @@ def opened(values: Values) -> OpenedContainer | None:
     return _OPENERS[kind](array) if kind in _OPENERS else None
 
 
+def holds_struct(value: Any) -> bool:
+    """Whether a Python value is a list with a mapping in it."""
+    return isinstance(value, list | tuple | np.ndarray) and any(isinstance(each, Mapping) for each in value)
+
+
+def rows_of_lists(values: Values) -> Rows:
+    """The rows in which a list of structs or maps stands."""
+    if isinstance(values, list):
+        return np.array([row for row, value in enumerate(values) if holds_struct(value)], np.int64)
+    array = decoded(values)
+    kind = family(array.type)
+    if kind == "union":
+        return rows_of_lists(array.to_pylist())
+    if kind != "list" or family(array.type.value_type) not in _OPENERS:
+        return _NO_ROWS
+    lists = array.cast(pa.large_list(array.type.value_field))
+    held = np.asarray(pc.list_parent_indices(lists).to_numpy())[np.asarray(lists.flatten().is_valid())]
+    return np.unique(held).astype(np.int64)
+
+
 def _opened_struct(array: pa.StructArray) -> OpenedContainer:
     valid = valid_rows(array)
     if valid is None:

@@ -17,16 +17,14 @@ from matchwood.encoding.events.chunk import EncodedBatch, encode_chunk, encode_m
 from matchwood.encoding.events.plan import Pace, event_plan
 from matchwood.encoding.events.single import encode_plain
 from matchwood.encoding.events.sources import Chunk, chunks, row_count
+from matchwood.encoding.events.strictness import STRICT, Strictness
 from matchwood.encoding.events.unwrapping import describe
-from matchwood.errors import EventError, InvalidArgument
+from matchwood.errors import EventError
 
 if TYPE_CHECKING:
     from matchwood.encoding.encoder import Encoder
 
-__all__ = ["EncodedBatch", "EventChunk", "columns_needed", "encode_event", "event_batches", "event_chunks"]
-
-MISSING = ("null", "error")
-ON_ERROR = ("raise", "null", "report")
+__all__ = ["EncodedBatch", "EventChunk", "chunks_of", "columns_needed", "encode_event", "event_batches", "event_chunks"]
 
 
 def event_batches(
@@ -51,16 +49,15 @@ def event_chunks(
 
     Taking the next chunk may wait for the events' source, and reads nothing of the encoder.
     """
-    _check_choice("missing", missing, MISSING)
-    _check_choice("on_error", on_error, ON_ERROR)
+    return chunks_of(encoder, events, Strictness.of(missing, on_error), threads)
+
+
+def chunks_of(encoder: Encoder, events: Any, strictness: Strictness, threads: int = 1) -> Iterator[EventChunk]:
+    """The same, as strict as that."""
     pace = Pace(encoder, threads, row_count(events))
-    parts = chunks(events, pace, presence=missing == "error")
-    return (EventChunk(encoder, part, pace, missing, on_error) for part in parts)
-
-
-def _check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
-    if given not in choices:
-        raise InvalidArgument(f"{name} must be one of {', '.join(map(repr, choices))} (got {given!r:.80})")
+    keeps_nan = not encoder.event_settings.nan_is_null(from_pandas=True)
+    parts = chunks(events, pace, presence=strictness.missing == "error", keeps_nan=keeps_nan)
+    return (EventChunk(encoder, part, pace, strictness) for part in parts)
 
 
 class EventChunk(NamedTuple):
@@ -69,8 +66,7 @@ class EventChunk(NamedTuple):
     encoder: Encoder
     given: Chunk
     pace: Pace
-    missing: str
-    on_error: str
+    strictness: Strictness = STRICT
 
     @property
     def first_row(self) -> int:
@@ -83,7 +79,7 @@ class EventChunk(NamedTuple):
 
     def encode(self) -> EncodedBatch:
         """The codes by the rules as they are now."""
-        batch, labels = encode_chunk(event_plan(self.encoder), self.given, self.missing, self.on_error)
+        batch, labels = encode_chunk(event_plan(self.encoder), self.given, self.strictness)
         self.pace.note(self.size, labels)
         return batch
 
@@ -93,13 +89,13 @@ class EventChunk(NamedTuple):
         return False
 
 
-def encode_event(encoder: Encoder, event: Mapping[str, Any]) -> EncodedEvents:
-    """One event's codes; an EventError if a value does not fit."""
+def encode_event(encoder: Encoder, event: Mapping[str, Any], strictness: Strictness = STRICT) -> EncodedEvents:
+    """One event's codes."""
     plan = event_plan(encoder)
     if not isinstance(event, Mapping):
         raise EventError("event", where="event 0", got=describe(event), expected="a dict or another mapping")
-    events = encode_plain(plan, event)
-    return encode_mapping(plan, event).events if events is None else events
+    events = encode_plain(plan, event) if strictness.missing == "null" else None
+    return encode_mapping(plan, event, strictness=strictness).events if events is None else events
 
 
 def columns_needed(encoder: Encoder) -> list[str]:

@@ -9,6 +9,8 @@ import numpy as np
 
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.events.columns.parts import Misfits
+from matchwood.encoding.events.hints import hint_for
+from matchwood.encoding.events.strictness import Complaint
 from matchwood.errors import EventError
 
 
@@ -21,6 +23,13 @@ class Faults(NamedTuple):
     @property
     def total(self) -> int:
         return sum(len(misfits.rows) for _, misfits in self.misfits)
+
+    def counts(self) -> dict[str, int]:
+        """How many values did not fit, by attribute."""
+        counts: dict[str, int] = {}
+        for source, misfits in self.misfits:
+            counts[source.name] = counts.get(source.name, 0) + len(misfits.rows)
+        return counts
 
     def first(self) -> EventError | None:
         """The error of the first row that has one, of its first attribute."""
@@ -37,9 +46,11 @@ class Faults(NamedTuple):
     def _messages(self) -> Iterator[tuple[int, str]]:
         for source, misfits in self.misfits:
             for position, row in enumerate(misfits.rows.tolist()):
-                yield self.first_row + row, str(self._error(source, misfits, position))
+                yield self.first_row + row, Complaint(str(self._error(source, misfits, position)), source.name)
 
     def _error(self, source: Source, misfits: Misfits, position: int) -> EventError:
         where = f"event {self.first_row + int(misfits.rows[position])}"
         expected = misfits.expected or source.kind
-        return EventError(source.name, where=where, got=misfits.got(position), expected=expected)
+        got = misfits.got(position)
+        hint = None if misfits.expected else hint_for(source.name, source.kind, got)
+        return EventError(source.name, where=where, got=got, expected=expected, hint=hint)

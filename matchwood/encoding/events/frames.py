@@ -1,7 +1,8 @@
 """DataFrames of pandas and polars, one column at a time; neither library is imported here.
 
 Columns whose type says what they hold become Arrow arrays. Columns of objects, in which anything may stand, and
-those that Arrow has no type for, become lists of Python values. In pandas, NaN, NaT and NA are NULL.
+those that Arrow has no type for, become lists of Python values. In pandas, NaN, NaT and NA are NULL;
+an index made with nan="value" keeps NaN.
 """
 
 from __future__ import annotations
@@ -21,26 +22,30 @@ def is_frame(events: Any, library: str) -> bool:
 
 
 class PandasRows:
-    """Some rows of a DataFrame of pandas."""
+    """Some rows of a DataFrame of pandas; NaN is NULL unless it is kept."""
 
-    def __init__(self, frame: Any, start: int, size: int) -> None:
-        self._frame = frame.iloc[start : start + size]
+    def __init__(self, frame: Any, start: int, size: int, keeps_nan: bool = False) -> None:
+        self._frame, self._keeps_nan = frame.iloc[start : start + size], keeps_nan
 
     def column(self, position: int) -> pa.Array | list[Any]:
         series = self._frame.iloc[:, position]
         if series.dtype == object:
-            return _objects(series)
+            return _objects(series, self._keeps_nan)
         try:
-            array = pa.array(series, from_pandas=True)
+            array = pa.array(series, from_pandas=not (self._keeps_nan and series.dtype.kind == "f"))
         except (pa.ArrowException, TypeError, ValueError):
-            return _objects(series)
-        return _without_nan(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array)
+            return _objects(series, self._keeps_nan)
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        return array if self._keeps_nan else _without_nan(array)
 
 
-def _objects(series: Any) -> list[Any]:
+def _objects(series: Any, keeps_nan: bool) -> list[Any]:
     """Python values, None for all that pandas takes to be missing (which a list or dict never is)."""
     values, missing = series.tolist(), series.isna().tolist()
-    return [None if absent else value for value, absent in zip(values, missing, strict=True)]
+    return [
+        None if absent and not (keeps_nan and isinstance(value, float)) else value
+        for value, absent in zip(values, missing, strict=True)
+    ]
 
 
 def _without_nan(array: pa.Array) -> pa.Array:

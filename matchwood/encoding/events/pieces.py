@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from matchwood.encoding.events.columns.arrow import read_array
 from matchwood.encoding.events.columns.objects import read_objects
 from matchwood.encoding.events.columns.parts import Misfits, Rows, ValueColumn, placed, without
-from matchwood.encoding.events.containers import Container, Values, opened
-from matchwood.encoding.events.paths import Node, positions_below
+from matchwood.encoding.events.containers import Container, Values, opened, rows_of_lists
+from matchwood.encoding.events.paths import Edge, Node, positions_below
 from matchwood.encoding.events.unwrapping import ValueReading
 from matchwood.language import join_path
 
 GIVEN_ONCE = "given only once"
+IN_LISTS = (
+    "a field of a struct; a list is tested by 'one of', 'all of' and 'none of': give the field as a list of its own"
+)
+"""What is said of a path that leads into a list of structs."""
 
 
 class Route(NamedTuple):
@@ -47,6 +51,8 @@ class Pieces:
 
     def __init__(self, container: Container, trie: Node) -> None:
         self.found: dict[int, list[Piece]] = {}
+        self.in_lists: dict[int, list[Misfits]] = {}
+        """Rows in which an attribute would stand within a list of structs."""
         self._opened: list[tuple[Node, Rows, bool]] = []
         self._visited: list[tuple[Route | None, Container]] = []
         self._walk(container, trie)
@@ -60,17 +66,30 @@ class Pieces:
                 edge, piece = node[key], Piece(values, _composed(outer, rows), Route(route, key))
                 for position in edge.here:
                     self.found.setdefault(position, []).append(piece)
+                if edge.below:
+                    self._note_lists(edge, piece)
                 if edge.below and (deeper := opened(values)) is not None:
                     nulls = deeper.null_rows if piece.rows is None else piece.rows[deeper.null_rows]
                     for below in edge.below:
                         self._opened.append((below, nulls, deeper.fixed))
                         stack.append((deeper.inside, below, _composed(piece.rows, deeper.rows), piece.route))
 
+    def _note_lists(self, edge: Edge, piece: Piece) -> None:
+        rows = rows_of_lists(piece.values)
+        if not len(rows):
+            return
+        rows = rows if piece.rows is None else piece.rows[rows]
+        got = f"a list of structs under {join_path(tuple(piece.route.keys()))!r}"
+        for below in edge.below:
+            for position in positions_below(below):
+                self.in_lists.setdefault(position, []).append(Misfits(rows, lambda _: got, IN_LISTS))
+
     def columns(self, position: int, kind: str, reading: ValueReading, count: int) -> list[ValueColumn]:
         """The attribute's values, one column a place; what stands in two places of a row is a misfit."""
-        pieces = self.found[position]
+        pieces = self.found.get(position, [])
         columns = [placed(_read(kind, piece.values, reading), piece.rows) for piece in pieces]
-        if len(pieces) == 1:
+        columns += [ValueColumn([], self.in_lists[position])] if position in self.in_lists else []
+        if len(pieces) < 2:
             return columns
         places = _places(pieces, count)
         doubled: Rows = np.flatnonzero(places > 1)
@@ -79,8 +98,10 @@ class Pieces:
 
     def whole(self, position: int) -> pa.Array | None:
         """The attribute's values if they stand in one place, an Arrow array of all rows."""
-        (values, rows, _), *others = self.found[position]
-        return values if rows is None and not others and isinstance(values, pa.Array) else None
+        pieces = self.found.get(position, [])
+        if len(pieces) != 1 or position in self.in_lists or pieces[0].rows is not None:
+            return None
+        return pieces[0].values if isinstance(pieces[0].values, pa.Array) else None
 
     def names(self) -> list[str]:
         """The names that were seen on the way, for messages."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.events.columns.fixed_layout import Layouts
 from matchwood.encoding.events.paths import Node, key_trie
+from matchwood.encoding.events.strictness import MisfitCounter
 from matchwood.encoding.events.unwrapping import ValueReading
 
 if TYPE_CHECKING:
@@ -46,12 +47,18 @@ class Quick(NamedTuple):
 
 
 class EventPlan(NamedTuple):
-    """The sources of one version of an encoder, the trie of their names, how values are read, and what is plain."""
+    """The sources of one version of an encoder, the trie of their names, how values are read, and what is plain.
+
+    `readings`  of each source; `of_pandas` those of its DataFrames
+    `misfits`   counts values that do not fit
+    """
 
     version: int
     sources: list[Source]
     trie: Node
-    reading: ValueReading
+    readings: list[ValueReading]
+    of_pandas: list[ValueReading]
+    misfits: MisfitCounter
     quick: dict[str, Quick]
     layouts: Layouts
 
@@ -66,9 +73,19 @@ def event_plan(encoder: Encoder) -> EventPlan:
 
 def _made(encoder: Encoder) -> EventPlan:
     version, sources = encoder.version, list(encoder.sources())
-    trie = key_trie([source.name for source in sources])
-    quick = _quick_keys(trie, sources)
-    return EventPlan(version, sources, trie, ValueReading(encoder.zone), quick, Layouts(trie, sources))
+    names = [source.name for source in sources]
+    trie, settings = key_trie(names), encoder.event_settings
+    nan_is_null = settings.nan_is_null(from_pandas=False)
+    return EventPlan(
+        version,
+        sources,
+        trie,
+        settings.readings(encoder.zone, names),
+        settings.readings(encoder.zone, names, from_pandas=True),
+        encoder.misfits,
+        _quick_keys(trie, sources, nan_is_null),
+        Layouts(trie, sources, nan_is_null),
+    )
 
 
 class Pace:
@@ -98,7 +115,7 @@ def _shared(count: int, threads: int) -> int:
     return min(ROWS, max(LEAST_ROWS, -(-count // (CHUNKS_A_THREAD * threads))))
 
 
-def _quick_keys(trie: Node, sources: list[Source]) -> dict[str, Quick]:
+def _quick_keys(trie: Node, sources: list[Source], nan_is_null: bool) -> dict[str, Quick]:
     quick = {}
     for key, edge in trie.items():
         source = sources[edge.here[0]] if edge.sole else None
@@ -106,5 +123,8 @@ def _quick_keys(trie: Node, sources: list[Source]) -> dict[str, Quick]:
             continue
         number, spaces = source.direct[0]
         if spaces is not None:
-            quick[key] = Quick(*_QUICK_TYPES[source.kind], number << LABEL_BITS, spaces.locate)
+            takes_int, other = _QUICK_TYPES[source.kind]
+            # Doubles that may be NULL are looked at more closely.
+            other = None if nan_is_null and other is float else other
+            quick[key] = Quick(takes_int, other, number << LABEL_BITS, spaces.locate)
     return quick

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.codes import BOTTOM_LABEL, EncodedEvents
+from matchwood.encoding.events.containers import holds_struct
 from matchwood.encoding.events.plan import LABEL_BITS, EventPlan
-from matchwood.encoding.events.unwrapping import MisfitValue
+from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading
 from matchwood.encoding.events.values import MAX_INT, MIN_INT, read_element
 from matchwood.language import has_surrogate
 
@@ -79,7 +80,8 @@ def _pairs(plan: EventPlan, event: Mapping[Any, Any]) -> list[int] | None:
 
 
 def _further(plan: EventPlan, event: Mapping[Any, Any], keys: list[Any], pairs: list[int]) -> bool:
-    """Add the pairs of these keys of the event, and of what is nested in it; False if an attribute comes twice."""
+    """Add the pairs of these keys of the event, and of what is nested in it; False if an attribute comes twice,
+    or may stand within a list."""
     seen: set[int] = set()
     stack: list[tuple[Mapping[Any, Any], Any, Any]] = [(event, keys, plan.trie)]
     while stack:
@@ -93,17 +95,19 @@ def _further(plan: EventPlan, event: Mapping[Any, Any], keys: list[Any], pairs: 
                 if not seen.isdisjoint(edge.here):
                     return False
                 seen.update(edge.here)
+                if edge.below and holds_struct(value):
+                    return False
                 if edge.below and isinstance(value, Mapping):
                     smaller = [value if len(value) < len(below) else below for below in edge.below]
                     stack.extend((value, keys, below) for keys, below in zip(smaller, edge.below, strict=True))
             for position in edge.here:
-                _emit(pairs, plan, plan.sources[position], value)
+                _emit(pairs, plan.sources[position], plan.readings[position], value)
     return True
 
 
-def _emit(pairs: list[int], plan: EventPlan, source: Source, value: Any) -> None:
+def _emit(pairs: list[int], source: Source, reading: ValueReading, value: Any) -> None:
     """The pairs of one value."""
-    element = read_element(source.kind, value, plan.reading)
+    element = read_element(source.kind, value, reading)
     if element is None:
         return
     for number, spaces in source.direct:

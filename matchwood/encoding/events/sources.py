@@ -26,7 +26,7 @@ class Chunk(NamedTuple):
     """Some rows of the input: where they begin, how many they are, what holds them.
 
     `mappings`     the events themselves, if they are mappings; None for columns
-    `nan_is_null`  as in pandas
+    `from_pandas`  whether it is of a DataFrame of pandas
     `table`        the columns, if they are those of an Arrow table
     """
 
@@ -34,20 +34,20 @@ class Chunk(NamedTuple):
     size: int
     rows: Container
     mappings: Sequence[Mapping[Any, Any]] | None = None
-    nan_is_null: bool = False
+    from_pandas: bool = False
     table: TableRows | None = None
 
 
-def chunks(events: Any, limit: RowLimit, presence: bool = False) -> Iterator[Chunk]:
+def chunks(events: Any, limit: RowLimit, presence: bool = False, keeps_nan: bool = False) -> Iterator[Chunk]:
     """The input in chunks of at most limit() rows each; asked anew for each chunk.
 
     Input with columns gives at least one chunk, if need be an empty one. `presence` says that a
-    key with None must be told from none.
+    key with None must be told from none; `keeps_nan` that NaN in pandas is no missing value.
     """
     if isinstance(events, Mapping):
         return _mapping_chunks([events], limit, presence)
     if is_frame(events, "pandas") or is_frame(events, "polars"):
-        return _frame_chunks(events, limit)
+        return _frame_chunks(events, limit, keeps_nan)
     table = _as_table(events)
     if table is not None:
         return _table_chunks(table, 0, limit)
@@ -196,13 +196,13 @@ def _stream_chunks(reader: pa.RecordBatchReader, limit: RowLimit) -> Iterator[Ch
         yield from _table_chunks(pa.Table.from_batches(pending, reader.schema), first_row, limit)
 
 
-def _frame_chunks(frame: Any, limit: RowLimit) -> Iterator[Chunk]:
+def _frame_chunks(frame: Any, limit: RowLimit, keeps_nan: bool) -> Iterator[Chunk]:
     """DataFrames of pandas and polars: a column that cannot be converted only matters if a rule names it."""
     is_pandas = is_frame(frame, "pandas")
     positions = positions_of(list(frame.columns))
     for start, size in _spans(len(frame), limit):
-        part = PandasRows(frame, start, size) if is_pandas else PolarsRows(frame, start, size)
-        yield Chunk(start, size, ColumnContainer(positions, part.column), nan_is_null=is_pandas)
+        part = PandasRows(frame, start, size, keeps_nan) if is_pandas else PolarsRows(frame, start, size)
+        yield Chunk(start, size, ColumnContainer(positions, part.column), from_pandas=is_pandas)
 
 
 def _mapping_chunks(events: Iterable[Any], limit: RowLimit, presence: bool) -> Iterator[Chunk]:

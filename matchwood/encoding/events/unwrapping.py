@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from matchwood.encoding.events.coercion import Coercion
 from matchwood.encoding.schema.timezones import Zone
 
 _SHORT = reprlib.Repr()
@@ -28,10 +29,16 @@ class MisfitValue(Exception):
 
 
 class ValueReading(NamedTuple):
-    """How values are read: the zone of naive moments, and whether NaN is NULL (as in pandas)."""
+    """How values of an attribute are read: the zone of naive moments, and whether NaN is NULL.
+
+    `from_pandas`  whether integers may have become doubles, beside a missing one
+    `how`          what values of other types are converted to
+    """
 
     zone: Zone
     nan_is_null: bool = False
+    from_pandas: bool = False
+    how: Coercion | None = None
 
 
 def describe(value: object, more: str = "") -> str:
@@ -57,7 +64,7 @@ def plain_value(value: object, reading: ValueReading) -> object:
     """The value without NumPy, Arrow and pandas around it; None for everything that means NULL."""
     kind = type(value)
     if kind in _PLAIN:
-        return None if reading.nan_is_null and _is_nan(value) else value
+        return None if reading.nan_is_null and is_nan(value) else value
     if isinstance(value, pa.Scalar):
         return None if not value.is_valid else plain_value(_scalar(value), reading)
     if isinstance(value, np.generic):
@@ -72,7 +79,8 @@ def plain_value(value: object, reading: ValueReading) -> object:
 _PLAIN = frozenset((bool, int, float, str, type(None), datetime.date, datetime.datetime, list, tuple, dict, Decimal))
 
 
-def _is_nan(value: object) -> bool:
+def is_nan(value: object) -> bool:
+    """Whether a plain value is NaN."""
     return math.isnan(value) if isinstance(value, float) else isinstance(value, Decimal) and value.is_nan()
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading, describe, plain_value
+from matchwood.encoding.events.coercion import UtcMicros, coerced
+from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading, describe, is_nan, plain_value
 from matchwood.encoding.schema.timezones import MICROSECONDS_A_DAY, Zone, days_of
 from matchwood.language import has_surrogate
 
@@ -33,6 +34,9 @@ def read_element(kind: str, value: object, reading: ValueReading) -> Any:
     (5, 1)
     """
     plain = plain_value(value, reading)
+    if reading.how is not None and plain is not None:
+        plain = coerced(plain, reading.how)
+        plain = None if reading.nan_is_null and is_nan(plain) else plain
     return None if plain is None else _READERS[kind](plain, reading)
 
 
@@ -118,6 +122,8 @@ def _timestamp(value: object, reading: ValueReading) -> int:
     """UTC microseconds; finer parts are dropped, a date is its midnight in the index's zone."""
     if isinstance(value, datetime.date):
         return reading.zone.micros(value)
+    if type(value) is UtcMicros:
+        return _in_range(int(value), int(value))
     if type(value) is str:
         return reading.zone.micros(_moment_in_text(value))
     if isinstance(value, np.datetime64):

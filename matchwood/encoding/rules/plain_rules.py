@@ -216,8 +216,9 @@ class PlainRules:
     def _against(self, asked: NDArray[np.int64], schema: Schema) -> NDArray[np.bool_]:
         """Which uses are against a live rule, or against each other."""
         compared = asked[asked & _KIND_MASK != KINDS.index("any")] >> _KIND_BITS
-        several = compared[1:][compared[1:] == compared[:-1]]
-        against = np.isin(asked >> _KIND_BITS, several)
+        several = np.unique(compared[1:][compared[1:] == compared[:-1]]).tolist()
+        open_names = [number for number in several if not schema.is_decided(self._reader.attributes[number])]
+        against = np.isin(asked >> _KIND_BITS, open_names)
         agreed = map(schema.allows, map(self._use, asked.tolist()))
         return against | ~np.fromiter(agreed, np.bool_, len(asked))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from matchwood.encoding.schema.declared import read_schema
 from matchwood.encoding.schema.requirements import described, requirement, shown
@@ -17,6 +17,13 @@ from matchwood.language import Expression, Predicate
 
 Use: TypeAlias = tuple[str, str]
 """An attribute, and the kind that one rule asks it to be; `any` when the rule only tests it for NULL."""
+
+
+class Settled(NamedTuple):
+    """A kind that an attribute has before any rule is live, and in words who says so."""
+
+    kind: str
+    by: str
 
 
 class Schema:
@@ -39,6 +46,8 @@ class Schema:
         self.strict = bool(strict)
         self.find_witness: Callable[[str, str, Collection[Any]], Any] | None = None
         """Finds the id of a live rule with that use but for some, for messages; None where there is nobody to ask."""
+        self.settled: dict[str, Settled] = {}
+        """Kinds that rules to come are held against: by events' columns, or by most rules of a batch. Never saved."""
         self.version = 0
         """Grows whenever the kind of an attribute may have changed."""
         self._counts: dict[Use, int] = {}
@@ -98,8 +107,15 @@ class Schema:
         return list(uses.items())
 
     def allows(self, use: Use) -> bool:
-        """Whether no live rule is against a use."""
-        return use[1] == "any" or self._kinds.get(use[0], use[1]) == use[1]
+        """Whether no live rule is against a use, nor what is settled."""
+        if use[1] == "any":
+            return True
+        settled = self.settled.get(use[0])
+        return self._kinds.get(use[0], use[1]) == use[1] and (settled is None or settled.kind == use[1])
+
+    def is_decided(self, attribute: str) -> bool:
+        """Whether the attribute's kind no longer depends on which rule comes first."""
+        return attribute in self._kinds or attribute in self.settled
 
     def has_all(self, uses: Iterable[Use]) -> bool:
         """Whether live rules have all these uses already: then no other live rule can be against them."""
@@ -143,6 +159,7 @@ class Schema:
         """The same types to try changes on: what is added to or removed from the copy changes nothing here."""
         copied = Schema(strict=self.strict)
         copied.declared, copied.find_witness, copied.version = self.declared, self.find_witness, self.version
+        copied.settled = dict(self.settled)
         copied._counts, copied._kinds, copied._witnesses = dict(self._counts), dict(self._kinds), dict(self._witnesses)
         return copied
 
@@ -185,11 +202,16 @@ class Schema:
 
     def _check_live(self, predicate: Predicate, kind: str, where: str, gone: frozenset[Use], rule_id: Any) -> None:
         attribute = predicate.attr
+        settled = self.settled.get(attribute)
+        if settled is not None and settled.kind != kind:
+            raise _conflict(predicate, kind, where, f"{settled.kind}, {settled.by}")
         live = self._kinds.get(attribute)
         if live is None or live == kind:
             return
-        if self._counts[attribute, live] > ((attribute, live) in gone):
-            raise _conflict(predicate, kind, where, f"{live}, as in {self._witness((attribute, live), rule_id)}")
+        others = self._counts[attribute, live] - ((attribute, live) in gone)
+        if others:
+            by = as_in(self._witness((attribute, live), rule_id), others)
+            raise _conflict(predicate, kind, where, f"{live}, {by}")
 
     def _witness(self, use: Use, replaced: Any) -> str:
         """A live rule with a use, in words, other than the replaced one.
@@ -202,6 +224,16 @@ class Schema:
             if witness is not None:
                 self._witnesses[use] = witness
         return "another rule" if witness is None or witness == replaced else f"rule {witness!r}"
+
+
+def as_in(witness: str, count: int) -> str:
+    """How many rules say so, of which one is named.
+
+    >>> as_in("rule 'a'", 1), as_in("rule 'a'", 1_000)
+    ("as in rule 'a'", "as in rule 'a' and 999 other rules")
+    """
+    more = count - 1
+    return f"as in {witness}" + (f" and {more:,} other rule{'s' * (more > 1)}" if more else "")
 
 
 def predicates(expression: Expression) -> Iterator[Predicate]:

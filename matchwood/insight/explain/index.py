@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.encoding import Schema
+from matchwood.encoding import EventSettings, Schema
 from matchwood.errors import InvalidArgument
 from matchwood.insight.explain import Explanation, explain_expression
 from matchwood.language import Predicate, parse
 from matchwood.matching import stored_uses
 from matchwood.rules import RuleTable
-from matchwood.semantics import evaluate_predicate
+from matchwood.semantics import ReadEvent, evaluate_predicate
 
 
-def explain_text(text: str, event: Mapping[str, Any], types: Mapping[str, str], timezone: str) -> Explanation:
+def explain_text(
+    text: str, event: Mapping[str, Any], types: Mapping[str, str], timezone: str, settings: EventSettings
+) -> Explanation:
     """The explanation of a rule's text; predicates are judged by the oracle, which defines them."""
     if not isinstance(event, Mapping):
         raise InvalidArgument(f"explain takes one event as a dict (got {type(event).__name__})")
@@ -24,7 +26,8 @@ def explain_text(text: str, event: Mapping[str, Any], types: Mapping[str, str], 
     def judge(predicate: Predicate, of: Mapping[str, Any]) -> bool | None:
         return evaluate_predicate(predicate, of, types, timezone)
 
-    return explain_expression(parse(text), event, judge)
+    read = ReadEvent(event, types, timezone, settings.nan_is_null(from_pandas=False), settings.coerce)
+    return explain_expression(parse(text), read, judge)
 
 
 def find_witness(table: RuleTable, schema: Schema, attribute: str, kind: str, passed_over: Container[Any]) -> Any:

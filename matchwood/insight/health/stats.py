@@ -35,5 +35,6 @@ def stats_of(table: RuleTable, encoder: Encoder, matcher: Matcher) -> dict[str, 
         "holes": kept["holes"],
         "encoding": encoder.stats(),
         "observed_events": encoder.history.events,
+        "misfits": encoder.misfits.as_dict(),
         **({"health": report(matcher)} if isinstance(matcher, EngineMatcher) else {}),
     }

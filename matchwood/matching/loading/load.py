@@ -1,21 +1,27 @@
-"""Loading many rules: prepare a chunk while readers go on, note what is refused, then store it at one stroke."""
+"""Loading many rules: prepare a chunk while readers go on, note what is refused, then store it at one stroke.
+
+Whether the batch is taken at all is judged when its last chunk is prepared, before that is stored: types by the
+majority of its rules (`votes.py`), and how many may be refused (`limits.py`). What earlier chunks stored is then
+taken out again.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matchwood.encoding import PlainReader, PlainRules, Use
-from matchwood.errors import InvalidArgument, MatchwoodError, TypeConflict
+from matchwood.encoding import Encoder, PlainReader, PlainRules, Schema, Settled
+from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, TypeConflict
 from matchwood.matching.loading.batches import Batch
-from matchwood.matching.loading.live_rules import forget_types
-from matchwood.matching.loading.preparation import Preparation, PreparedRule, stored_uses
+from matchwood.matching.loading.limits import RejectLimit
+from matchwood.matching.loading.preparation import PreparedRule
+from matchwood.matching.loading.rehearsal import Rehearsal, without_collecting
 from matchwood.matching.loading.report import Report
-from matchwood.matching.loading.sources import RuleSource, rule_chunks
+from matchwood.matching.loading.sources import RuleSource, replayable, rule_chunks
+from matchwood.matching.loading.undo import Undo
+from matchwood.matching.loading.votes import Votes
 
 if TYPE_CHECKING:
     from matchwood.index import Index
@@ -26,22 +32,25 @@ LEAST_PLAIN = 128
 ON_ERROR = ("collect", "raise")
 ON_DUPLICATE = ("error", "replace")
 
+Chunks = Callable[[], Iterator[list[RuleSource]]]
+"""The rules from the first on, as often as it is called."""
 
-def load_rules(index: Index, rules: Any, on_error: str, on_duplicate: str) -> Report:
+
+def load_rules(index: Index, rules: Any, on_error: str, on_duplicate: str, max_rejected: Any = None) -> Report:
     """Insert rules from any source; the caller is the only writer."""
     _check("on_error", on_error, ON_ERROR)
     _check("on_duplicate", on_duplicate, ON_DUPLICATE)
-    chunks: Iterable[list[RuleSource]] = rule_chunks(rules)
+    limit, given = RejectLimit.of(max_rejected), replayable(rules)
+
+    def chunks() -> Iterator[list[RuleSource]]:
+        return rule_chunks(given)
+
     if on_error == "raise":
-        chunks = list(chunks)
-        rehearsal = _Rehearsal(index, on_duplicate)
-        for chunk in chunks:
-            rehearsal.insert(chunk)
-    load = _Load(index, on_duplicate)
-    for chunk in chunks:
-        with without_collecting():
-            load.insert(chunk)
-    return load.finish()
+        _rehearse(index, chunks, on_duplicate)
+    try:
+        return _Load(index, on_duplicate, limit).run(chunks)
+    except _Outvoted as found:
+        return _Load(index, on_duplicate, limit, found.settled).run(chunks)
 
 
 def _check(name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -49,127 +58,101 @@ def _check(name: str, value: Any, known: tuple[str, ...]) -> None:
         raise InvalidArgument(f"{name} must be {' or '.join(map(repr, known))} (got {value!r:.80})")
 
 
-@contextlib.contextmanager
-def without_collecting() -> Iterator[None]:
-    """Trees of rules hold no cycles, and looking for them in 20,000 trees takes a quarter of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
+def _rehearse(index: Index, chunks: Chunks, on_duplicate: str) -> None:
+    """Raise the first error; of rules that contradict each other on a type, that of the few."""
     try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+        _rehearse_with(index, chunks, on_duplicate, {})
+    except TypeConflict as error:
+        settled = _votes(index._encoder, index._encoder.schema, chunks(), on_duplicate == "replace").settled()
+        if error.what in settled:
+            _rehearse_with(index, chunks, on_duplicate, settled)
+        raise
 
 
-class _Rehearsal:
-    """Prepares every rule as a load would, stores none, and raises the first error.
-
-    Rules are held against a copy of the schema, which also knows those of them that are not stored yet.
-    """
-
-    def __init__(self, index: Index, on_duplicate: str) -> None:
-        self._index, self._replaces = index, on_duplicate == "replace"
-        self._schema = index._encoder.schema.copy()
-        self._schema.find_witness = self._find_witness
-        matcher = index._matcher
-        self._prepare = Preparation(index._encoder, matcher.normal, self._schema, matcher.given).prepare
-        self._waiting: dict[Any, list[Use]] = {}
-        """What rules that are not stored yet ask of their attributes, by id."""
-        self._some_id: Any = None
-
-    def insert(self, chunk: list[RuleSource]) -> None:
-        with without_collecting():
-            for rule, row in zip(chunk, self._rows_of(chunk), strict=True):
-                self._take(rule, row)
-
-    def _rows_of(self, chunk: list[RuleSource]) -> list[int]:
-        """The rows that the rules' ids have in the table, -1 for those that are not there."""
-        table = self._index._table
-        try:
-            rows: list[int] = table.rows_of([rule.id for rule in chunk]).tolist()
-        except InvalidArgument:
-            rows = [table.find(rule.id) for rule in chunk]
-        return rows
-
-    def _take(self, rule: RuleSource, row: int) -> None:
-        try:
-            self._prepared(rule, row)
-        except MatchwoodError as error:
-            error.add_note(f"in rule {rule.id!r:.200}; nothing was inserted")
-            raise
-
-    def _prepared(self, rule: RuleSource, row: int) -> tuple[Any, PreparedRule, bool]:
-        """A rule's id, what it becomes, and whether a rule has that id already: one in the chunk, or at `row`."""
-        if rule.problem is not None:
-            raise rule.problem
-        rule_id = self._index._table.checked_id(rule.id, self._some_id)
-        old = self._uses_of(rule_id, row)
-        prepared = self._prepare(rule_id, rule.expression, rule.options, old or ())
-        if old is not None:
-            forget_types(self._schema, old)
-        self._schema.add(prepared.uses, rule_id)
-        self._waiting[rule_id] = prepared.uses
-        self._some_id = rule_id
-        return rule_id, prepared, old is not None
-
-    def _uses_of(self, rule_id: Any, row: int) -> list[Use] | None:
-        """The uses of the rule that has an id already; None if there is none."""
-        waiting = self._waiting.get(rule_id)
-        if waiting is None and row < 0:
-            return None
-        if not self._replaces:
-            raise InvalidArgument(f"a rule with the id {rule_id!r} exists already (on_duplicate='replace' replaces it)")
-        return stored_uses(self._schema, self._index._table.text(row)) if waiting is None else waiting
-
-    def _find_witness(self, attribute: str, kind: str, passed_over: Collection[Any]) -> Any:
-        for rule_id, uses in self._waiting.items():
-            if (attribute, kind) in uses and rule_id not in passed_over:
-                return rule_id
-        return self._index._find_witness(attribute, kind, {*self._waiting, *passed_over})
+def _rehearse_with(index: Index, chunks: Chunks, on_duplicate: str, settled: Mapping[str, Settled]) -> None:
+    rehearsal = Rehearsal(index, on_duplicate, settled)
+    for chunk in list(chunks()):
+        rehearsal.insert(chunk)
 
 
-class _Load(_Rehearsal):
+def _votes(encoder: Encoder, known: Schema, chunks: Iterable[list[RuleSource]], replaces: bool) -> Votes:
+    """Of rules with one id only that votes which counts: the last if it replaces the others, else the first."""
+    votes, chosen = Votes(encoder, known), dict[Any, RuleSource]()
+    for chunk in chunks:
+        for rule in chunk:
+            if isinstance(rule.id, int | str) and (replaces or rule.id not in chosen):
+                chosen[rule.id] = rule
+    for rule in chosen.values():
+        votes.add(rule)
+    return votes
+
+
+class _Outvoted(Exception):
+    """The types that came first are not those of most rules."""
+
+    def __init__(self, settled: dict[str, Settled]) -> None:
+        self.settled = settled
+
+
+class _Load(Rehearsal):
     """One bulk insertion under way: a chunk is prepared without the lock, and stored with it."""
 
-    def __init__(self, index: Index, on_duplicate: str) -> None:
-        super().__init__(index, on_duplicate)
+    def __init__(
+        self, index: Index, on_duplicate: str, limit: RejectLimit, settled: Mapping[str, Settled] | None = None
+    ) -> None:
+        super().__init__(index, on_duplicate, settled)
+        self._limit, self._undo = limit, Undo(index)
+        self._known = self._schema.copy()
+        """The types before this load."""
         self._plain = PlainReader(index._encoder)
         self._report = Report()
         self._chunks = 0
         self._fresh: dict[Any, PreparedRule] = {}
         self._replacing: dict[Any, PreparedRule] = {}
 
-    def insert(self, chunk: list[RuleSource]) -> None:
-        if not self._insert_plain(chunk):
+    def run(self, chunks: Chunks) -> Report:
+        """Take all rules, or none if too many are refused."""
+        try:
+            for chunk, is_last in _with_last(chunks()):
+                with without_collecting():
+                    ready = self._ready(chunk)
+                    if is_last:
+                        self._judge(chunks)
+                    self._store(ready, is_last)
+        except (_Outvoted, LimitExceeded):
+            self._undo.undo()
+            raise
+        return self.finish()
+
+    def _ready(self, chunk: list[RuleSource]) -> Batch | None:
+        """A chunk whose rules are new and mostly plain as a batch; of any other, the rules wait to be stored."""
+        batch = self._plain_batch(chunk)
+        if batch is None:
             self._schema.follow(self._index._encoder.schema)
             self._waiting = {}
-            super().insert(chunk)
-            self._store()
+            self.insert(chunk)
+        return batch
 
-    def _insert_plain(self, chunk: list[RuleSource]) -> bool:
-        """Insert a chunk whose rules are new and mostly plain; False, with nothing done, if it has to be taken in turn.
+    def _plain_batch(self, chunk: list[RuleSource]) -> Batch | None:
+        """A chunk whose rules are new and mostly plain; None, with nothing done, if it has to be taken in turn.
 
         The others are prepared as if they came first. That makes no difference as long as no rule is against another
         of the chunk, which shows when they are compared with the plain ones in the end.
         """
         ids = [rule.id for rule in chunk]
         if not self._index._matcher.takes_plain or not self._all_new(ids):
-            return False
+            return None
         texts = [rule.expression if rule.options is None and type(rule.expression) is str else None for rule in chunk]
         plain = self._plain.read(texts).undisputed(self._schema)
         outcome = self._prepared_beside(chunk, plain) if len(plain) >= LEAST_PLAIN else None
         if outcome is None or not plain.agree_with(self._schema):
-            return False
+            return None
         prepared, rejected = outcome
         batch = Batch.with_plain(ids, texts, prepared, plain)
-        with self._index._storing():
-            self._index._matcher.insert(batch)
-        self._schema.follow(self._index._encoder.schema)
         self._report.inserted += len(batch.ids)
         for rule, error in rejected:
             self._report.reject(rule.id, rule.expression, error)
-        self._chunks, self._waiting = self._chunks + 1, {}
-        return True
+        return batch
 
     def _all_new(self, ids: list[Any]) -> bool:
         """Whether these ids may be inserted, none of them names a rule, and none comes twice."""
@@ -189,10 +172,14 @@ class _Load(_Rehearsal):
             try:
                 prepared[position] = self._prepared(chunk[position], -1)[1]
             except MatchwoodError as error:
-                if isinstance(error, TypeConflict) and self._index._encoder.schema.kind(error.what) == "any":
+                if isinstance(error, TypeConflict) and self._is_open(error.what):
                     return None
                 rejected.append((chunk[position], error))
         return prepared, rejected
+
+    def _is_open(self, attribute: str) -> bool:
+        """Whether the attribute had no type before this chunk, so that the first of its rules gives it one."""
+        return attribute not in self._schema.settled and self._index._encoder.schema.kind(attribute) == "any"
 
     def _take(self, rule: RuleSource, row: int) -> None:
         try:
@@ -206,14 +193,31 @@ class _Load(_Rehearsal):
         self._report.replaced += known
         self._report.inserted += not known
 
-    def _store(self) -> None:
+    def _judge(self, chunks: Chunks) -> None:
+        """Raise if most rules of the batch say otherwise on a type, or if too many were refused."""
+        if not all(self._known.is_decided(error.what) for error in self._report.conflicts()):
+            votes = _votes(self._index._encoder, self._known, chunks(), self._replaces)
+            settled = votes.settled()
+            if self._report.refuses_majority(votes, settled):
+                raise _Outvoted(settled)
+            self._report.retell(votes, settled)
+        self._limit.check(self._report)
+
+    def _store(self, batch: Batch | None, is_last: bool) -> None:
         index, table = self._index, self._index._table
         with index._storing():
             if self._replacing:
                 rows = table.rows_of(list(self._replacing))
+                if not is_last:
+                    self._undo.note_replaced(rows)
                 index._matcher.replace(rows, list(self._replacing.values()))
             if self._fresh:
-                index._matcher.insert(Batch.of(list(self._fresh), list(self._fresh.values())))
+                batch = Batch.of(list(self._fresh), list(self._fresh.values()))
+            if batch is not None:
+                index._matcher.insert(batch)
+        if not is_last:
+            self._undo.note_inserted([] if batch is None else batch.ids)
+        self._schema.follow(index._encoder.schema)
         self._chunks += 1
         self._fresh, self._replacing, self._waiting = {}, {}, {}
 
@@ -224,3 +228,16 @@ class _Load(_Rehearsal):
             index._lay_out_anew()
         self._report.id_type = index._table.id_type
         return self._report
+
+
+def _with_last(chunks: Iterator[list[RuleSource]]) -> Iterator[tuple[list[RuleSource], bool]]:
+    """Each chunk, and whether it is the last; where the source fails, what came before is still taken."""
+    held = next(chunks, None)
+    while held is not None:
+        try:
+            following = next(chunks, None)
+        except BaseException:
+            yield held, False
+            raise
+        yield held, following is None
+        held = following

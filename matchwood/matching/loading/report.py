@@ -5,11 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from matchwood.errors import MatchwoodError, ParseError
+from matchwood.encoding import Settled
+from matchwood.errors import MatchwoodError, ParseError, TypeConflict
+from matchwood.matching.loading.preparation import as_expression
+
+if TYPE_CHECKING:
+    from matchwood.matching.loading.votes import Votes
+
+EXAMPLES = 5
+"""Rejected rules that a message shows."""
 
 
 @dataclass(slots=True, repr=False)
@@ -36,12 +44,42 @@ class Report:
     @property
     def rejected(self) -> pa.Table:
         """The refused rules; line and column are NULL when the text itself is sound."""
-        errors = [error for _, _, error in self._rejects]
+        return self._table(self._rejects)
+
+    def first_rejected(self) -> pa.Table:
+        """The first few of them."""
+        return self._table(self._rejects[:EXAMPLES])
+
+    def conflicts(self) -> list[TypeConflict]:
+        """The errors about types."""
+        return [error for _, _, error in self._rejects if isinstance(error, TypeConflict)]
+
+    def refuses_majority(self, votes: Votes, settled: Mapping[str, Settled]) -> bool:
+        """Whether a rule was refused for a type that most rules ask for."""
+        for rule_id, source, error in self._rejects:
+            if isinstance(error, TypeConflict) and error.what in settled:
+                kinds = dict(votes.uses(rule_id, source))
+                if kinds.get(error.what) == settled[error.what].kind:
+                    return True
+        return False
+
+    def retell(self, votes: Votes, settled: Mapping[str, Settled]) -> None:
+        """Say in errors about types how many rules say otherwise."""
+        votes.alone.settled = dict(settled)
+        for place, (rule_id, source, error) in enumerate(self._rejects):
+            if isinstance(error, TypeConflict) and error.what in settled:
+                try:
+                    votes.alone.check(as_expression(source), rule_id)
+                except TypeConflict as told:
+                    self._rejects[place] = (rule_id, source, told)
+
+    def _table(self, rejects: list[tuple[Any, Any, Exception]]) -> pa.Table:
+        errors = [error for _, _, error in rejects]
         located = [error if isinstance(error, ParseError) else None for error in errors]
         return pa.table(
             {
-                "id": _ids([rule_id for rule_id, _, _ in self._rejects], self.id_type),
-                "expression": pa.array([_text(expression) for _, expression, _ in self._rejects], pa.string()),
+                "id": _ids([rule_id for rule_id, _, _ in rejects], self.id_type),
+                "expression": pa.array([_text(expression) for _, expression, _ in rejects], pa.string()),
                 "error": pa.array([_text(error) for error in errors], pa.string()),
                 "line": pa.array([error and error.line for error in located], pa.int64()),
                 "column": pa.array([error and error.column for error in located], pa.int64()),
@@ -53,6 +91,13 @@ class Report:
 
     def __str__(self) -> str:
         return f"{self.inserted:,} inserted, {self.replaced:,} replaced, {len(self._rejects):,} rejected"
+
+
+def in_words(rejected: pa.Table) -> list[str]:
+    """Some rejected rules with the first line of the reason."""
+    rows = rejected.slice(0, EXAMPLES).to_pylist()
+    reasons = [row["error"].split("\n")[0].removeprefix(f"rule {row['id']!r}: ") for row in rows]
+    return [f"rule {row['id']!r}: {reason}" for row, reason in zip(rows, reasons, strict=True)]
 
 
 def _ids(ids: list[Any], usual: pa.DataType) -> pa.Array:

@@ -26,6 +26,33 @@ class RuleSource(NamedTuple):
     problem: MatchwoodError | None = None
 
 
+class _Replayed:
+    """What an iterator yields, kept, so that it can be walked again."""
+
+    def __init__(self, items: Iterator[Any], schema: pa.Schema | None = None) -> None:
+        self.schema = schema
+        self._items, self._held = items, list[Any]()
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._held
+        for item in self._items:
+            self._held.append(item)
+            yield item
+
+
+_LASTING = (Mapping, list, tuple, str, bytes, pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)
+
+
+def replayable(rules: Any) -> Any:
+    """The same rules, which can be walked more than once; of a stream, what has passed is kept as it came."""
+    if isinstance(rules, _LASTING) or is_frame(rules, "pandas"):
+        return rules
+    if hasattr(rules, "__arrow_c_stream__"):
+        reader = _reader(rules)
+        return _Replayed(iter(reader), reader.schema)
+    return _Replayed(iter(rules)) if isinstance(rules, Iterator) else rules
+
+
 def rule_chunks(rules: Any) -> Iterator[list[RuleSource]]:
     """Chunks of rules from tuples, a mapping, Arrow data, pandas, or anything that speaks Arrow."""
     return _chunks(_rules(rules))
@@ -45,6 +72,8 @@ def _rules(rules: Any) -> Iterator[RuleSource]:
         rules = pa.RecordBatch.from_struct_array(rules)
     if isinstance(rules, pa.RecordBatch):
         return _from_arrow(pa.Table.from_batches([rules]).to_reader())
+    if isinstance(rules, _Replayed) and rules.schema is not None:
+        return _from_arrow(rules)
     if hasattr(rules, "__arrow_c_stream__"):
         return _from_arrow(_reader(rules))
     if isinstance(rules, str | bytes | pa.Array) or not isinstance(rules, Iterable):
@@ -78,7 +107,8 @@ def _reader(rules: Any) -> pa.RecordBatchReader:
         raise InvalidArgument(f"an Arrow stream of rules must hold the columns id and expression ({error})") from None
 
 
-def _from_arrow(reader: pa.RecordBatchReader) -> Iterator[RuleSource]:
+def _from_arrow(reader: pa.RecordBatchReader | _Replayed) -> Iterator[RuleSource]:
+    assert reader.schema is not None
     names = reader.schema.names
     _check_columns(names)
     wanted = [name for name in (*REQUIRED, *OPTIONAL) if name in names]

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from matchwood import storage
-from matchwood.encoding import read_schema
+from matchwood.encoding import EventSettings, read_schema, types_of_events
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.index import Index
-from matchwood.matching import ONLY_PART, checked_options, checked_text, index_part, index_settings
+from matchwood.matching import (
+    ONLY_PART,
+    USUAL,
+    RejectLimit,
+    checked_flag,
+    checked_options,
+    checked_text,
+    index_part,
+    index_settings,
+)
 from matchwood.sharding import layout_of, summary_of, total_uses
 from matchwood.spark.build.report import BuildReport
 from matchwood.spark.build.rule_columns import RuleColumns, id_type, in_shards, plain_rules
@@ -43,25 +52,37 @@ def build(
     on_error: str = "quarantine",
     on_duplicate: str = "error",
     order: str | None = None,
+    nan: str | None = None,
+    coerce: Mapping[str, str] | None = None,
+    events: Any = None,
+    max_rejected: float | None = None,
+    allow_empty: bool = False,
 ) -> BuildReport:
     """Build an index from a table of rules, and publish it as a new version at `path`.
 
     `id`, `expression`   columns with the ids (integers or text) and the rules (text or JSON)
     `weight`, `weights`  columns with constant weights, and with weights by attribute or value (JSON, map or struct)
-    `engine`, `options`, `schema`  as for `Index`; the time zone is the session's
+    `engine`, `options`, `schema`, `nan`, `coerce`  as for `Index`; the time zone is the session's
     `shards`             how many; `auto` makes one until it would not fit a worker
     `on_error`           `quarantine` keeps rejected rules as a table (see `rejects`), `fail` then publishes nothing
     `on_duplicate`       an id that comes twice fails the build, or with `last` the rule with the highest `order` counts
     `order`              the column that `on_duplicate="last"` goes by
+    `events`             the events that will be matched, or their schema: attributes that `schema` does not declare
+                         have the types of its columns; where it has none either, those that most rules ask for
+    `max_rejected`       how many rules may be rejected before nothing is published (LimitExceeded): a number (an int)
+                         or a share (a float); if not given, a tenth, and ten of a small table
+    `allow_empty`        publish a version without any rule: an empty table, or one whose rules were all rejected
 
     Rules may be in any order: rule order is the order of ids.
     """
     started = time.monotonic()
     check_choices(on_error, on_duplicate, order)
     plain = plain_rules(rules, RuleColumns(id, expression, weight, weights, order))
-    settings = _settings(rules, engine, options, schema)
+    limit, allow_empty = RejectLimit.of(max_rejected), checked_flag("allow_empty", allow_empty)
+    reading = EventSettings.of(nan, coerce)
+    settings = replace(_settings(rules, engine, options, schema, reading), settled=types_of_events(events))
     count = checked_shards(shards) or shards_for(plain)
-    job = Job(plain, settings, count, on_duplicate == "last", on_error)
+    job = Job(plain, settings, count, on_duplicate == "last", on_error, limit, allow_empty)
     with storage.begin(path) as staging:
         version, told = job.publish(staging)
     return job.report(version, told, time.monotonic() - started)
@@ -86,10 +107,14 @@ def checked_shards(shards: int | str) -> int | None:
     return shards
 
 
-def _settings(rules: DataFrame, engine: str, options: Mapping[str, Any] | None, schema: Any) -> BuildSettings:
+def _settings(
+    rules: DataFrame, engine: str, options: Mapping[str, Any] | None, schema: Any, reading: EventSettings
+) -> BuildSettings:
     """The settings, tried on an index of the driver's own, so that a slip costs no job."""
     zone = rules.sparkSession.conf.get("spark.sql.session.timeZone")
-    settings = BuildSettings(checked_text("engine", engine), checked_options(options), read_schema(schema), str(zone))
+    declared = reading.declare(read_schema(schema))
+    named = checked_text("engine", engine), checked_options(options)
+    settings = BuildSettings(*named, declared, str(zone), **reading._asdict())
     settings.index()
     return settings
 
@@ -103,6 +128,8 @@ class Job:
     shards: int
     keeps_last: bool = False
     on_error: str = "quarantine"
+    limit: RejectLimit = USUAL
+    allow_empty: bool = False
 
     def publish(
         self, staging: storage.Staging, after: int | None = None, more: Iterable[dict[str, Any]] = ()
@@ -114,13 +141,23 @@ class Job:
         refuse_duplicates(sum(each.twice for each in told), ids, self.keeps_last)
         if self.shards > 1 and _disagree(told):
             placed = in_shards(self.rules, self.shards)
-            seeds = settled(placed, self.settings, task.id_type, self.keeps_last)
-            told = self._run(replace(task, seeds=seeds)) if seeds else told
-        if self.on_error == "fail":
-            _refuse_rejected(told)
+            found = settled(placed, self.settings, task.id_type, self.keeps_last)
+            known = replace(self.settings, settled={**self.settings.settled, **found})
+            told = self._run(replace(task, settings=known)) if found else told
+        self._judge(told)
         told = told or [_empty(task)]
         descriptions = [described for each in told for described in (each.description, *each.rejects)]
         return staging.publish([*descriptions, *more], self._header(told), after=after), told
+
+    def _judge(self, told: list[Told]) -> None:
+        """Refuse to publish what was not asked for: rejected rules, too many of them, or a version without any rule."""
+        rules, rejected = sum(each.summary.rules for each in told), sum(each.rejected for each in told)
+        examples = [example for each in told for example in each.examples]
+        if rejected and self.on_error == "fail":
+            raise MatchwoodError(refusal(rejected, examples))
+        refuse_beyond(self.limit, rejected, rules + rejected, examples)
+        if not rules and not self.allow_empty:
+            raise MatchwoodError(_refused_empty(rejected, examples))
 
     def _run(self, task: ShardTask) -> list[Told]:
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -163,11 +200,16 @@ def refuse_duplicates(twice: int, ids: list[Any], keeps_last: bool) -> None:
         raise InvalidArgument(f"nothing was published: ids come more than once {why}: {listed}")
 
 
-def _refuse_rejected(told: list[Told]) -> None:
-    rejected = sum(each.rejected for each in told)
-    if rejected:
-        examples = [example for each in told for example in each.examples]
-        raise MatchwoodError(refusal(rejected, examples))
+def refuse_beyond(limit: RejectLimit, rejected: int, total: int, examples: list[str]) -> None:
+    """LimitExceeded if too many rules were rejected."""
+    if not limit.allows(rejected, total):
+        raise limit.exceeded(rejected, total, examples[:5], "published")
+
+
+def _refused_empty(rejected: int, examples: list[str]) -> str:
+    shown = "".join(f"\n  {example}" for example in examples[:5])
+    why = f"all {rejected:,} rules were rejected" if rejected else "the table has no rules"
+    return f"nothing was published: {why} (allow_empty=True publishes a version without rules){shown}"
 
 
 def refusal(rejected: int, examples: list[str]) -> str:

@@ -14,11 +14,11 @@ import pyarrow as pa
 from matchwood import storage
 from matchwood.encoding import Use
 from matchwood.index import Index
-from matchwood.matching import index_part, stored_uses
+from matchwood.matching import in_words, index_part, stored_uses
 from matchwood.sharding import ID_TYPES, TOMBSTONES, Shard, ShardLayout, ShardSet, open_shards, summary_of, types_asked
 from matchwood.spark.build.rejects import write_rejects
 from matchwood.spark.build.rule_stream import EachIdOnce, by_shard
-from matchwood.spark.build.shard_task import BuildSettings, in_words, rule_reader
+from matchwood.spark.build.shard_task import BuildSettings, rule_reader
 
 ABSORBED = 2
 """A delta of up to so many times the change goes into the new one: so there are few deltas, of growing sizes."""
@@ -128,7 +128,8 @@ class _Making:
         asked = Counter(use for rule in absorbed for use in stored_uses(schema, rule["expression"]))
         changed = [change for change in self._changes if not self._is_settled(change)]
         rules = sorted(absorbed + changed, key=lambda rule: (rule["id"] is not None, rule["id"]))
-        report = index.insert_many(rule_reader(_batches(rules, self._task.id_type), self._task.id_type))
+        reader = rule_reader(_batches(rules, self._task.id_type), self._task.id_type)
+        report = index.insert_many(reader, max_rejected=1.0)
         self._rejected.append(report.rejected)
         return index, seeds, asked
 

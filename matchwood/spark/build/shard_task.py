@@ -10,23 +10,25 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from matchwood import storage
-from matchwood.encoding import Declared, Use
+from matchwood.encoding import Declared, Settled, saved_settings
 from matchwood.errors import TypeConflict
 from matchwood.index import Index
-from matchwood.matching import ONLY_PART, Report, index_part
+from matchwood.matching import ONLY_PART, Report, in_words, index_part
 from matchwood.sharding import ID_TYPES, Summary, summary_of
 from matchwood.spark.build.rejects import write_rejects
 from matchwood.spark.build.rule_stream import EachIdOnce, by_shard
 
 TOLD = "shard int, told string"
-EXAMPLES = 5
 
 Made = TypeVar("Made", bound=Index)
 
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """The settings of an index that is built on executors, as plain data that can be pickled."""
+    """The settings of an index that is built on executors, as plain data that can be pickled.
+
+    `settled`  kinds of attributes that rules are held against, beside what is declared
+    """
 
     engine: str
     options: Mapping[str, Any]
@@ -34,6 +36,9 @@ class BuildSettings:
     timezone: str
     dnf_limit: int = 256
     strict: bool = False
+    settled: Mapping[str, Settled] = field(default_factory=dict)
+    nan: str | None = None
+    coerce: Mapping[str, str] = field(default_factory=dict)
 
     def index(self) -> Index:
         """An empty index."""
@@ -41,8 +46,16 @@ class BuildSettings:
 
     def index_of(self, kind: type[Made]) -> Made:
         """An empty index of a class of its own."""
-        made = kind(self.engine, options=self.options, timezone=self.timezone, dnf_limit=self.dnf_limit)
-        made._encoder.schema.declared, made._encoder.schema.strict = self.declared, self.strict
+        made = kind(
+            self.engine,
+            options=self.options,
+            timezone=self.timezone,
+            dnf_limit=self.dnf_limit,
+            nan=self.nan,
+            coerce=self.coerce,
+        )
+        schema = made._encoder.schema
+        schema.declared, schema.strict, schema.settled = self.declared, self.strict, dict(self.settled)
         return made
 
 
@@ -78,17 +91,13 @@ def read_told(row: Any) -> Told:
 
 @dataclass(frozen=True)
 class ShardTask:
-    """Builds the shards of a partition.
-
-    `seeds`  types that rules of other shards have settled: an attribute and its kind, each with the id of such a rule
-    """
+    """Builds the shards of a partition."""
 
     staging: storage.Staging
     settings: BuildSettings
     id_type: str
     keeps_last: bool
     alone: bool
-    seeds: Mapping[Use, Any] = field(default_factory=dict)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for shard, rules in by_shard(batches):
@@ -96,11 +105,8 @@ class ShardTask:
 
     def build(self, shard: int, batches: Iterable[pa.RecordBatch]) -> Told:
         rules, index = EachIdOnce(batches, self.keeps_last), self.settings.index()
-        schema = index._encoder.schema
-        for use, witness in self.seeds.items():
-            schema.add([use], witness)
-        report = index.insert_many(rule_reader(rules, self.id_type), on_error="collect")
-        schema.remove(self.seeds)
+        # How many may be refused is judged for all shards together, before anything is published.
+        report = index.insert_many(rule_reader(rules, self.id_type), on_error="collect", max_rejected=1.0)
         return self.write(shard, index, report, rules)
 
     def write(self, shard: int, index: Index, report: Report, rules: EachIdOnce) -> Told:
@@ -129,14 +135,8 @@ def settings_of(snapshot: storage.Snapshot, part: str) -> BuildSettings:
         timezone=encoder["timezone"],
         dnf_limit=header["dnf_limit"],
         strict=encoder["strict_schema"],
+        **saved_settings(encoder)._asdict(),
     )
-
-
-def in_words(rejected: pa.Table) -> list[str]:
-    """Some rejected rules with the first line of the reason."""
-    rows = rejected.slice(0, EXAMPLES).to_pylist()
-    reasons = [row["error"].split("\n")[0].removeprefix(f"rule {row['id']!r}: ") for row in rows]
-    return [f"rule {row['id']!r}: {reason}" for row, reason in zip(rows, reasons, strict=True)]
 
 
 def rule_reader(rules: Iterable[pa.RecordBatch], id_type: str) -> pa.RecordBatchReader:

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from matchwood import storage
 from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.matching import RejectLimit
 from matchwood.sharding import ShardSet, open_shards, read_layout
-from matchwood.spark.build.build import check_choices, refusal, refuse_duplicates
+from matchwood.spark.build.build import check_choices, refusal, refuse_beyond, refuse_duplicates
 from matchwood.spark.build.compaction import compact, is_due
 from matchwood.spark.build.delta_task import Delta, DeltaTask
 from matchwood.spark.build.report import UpdateReport
@@ -36,6 +37,7 @@ def update(
     on_error: str = "quarantine",
     on_duplicate: str = "error",
     order: str | None = None,
+    max_rejected: float | None = None,
 ) -> UpdateReport:
     """Insert, replace and delete rules of the index at `path`, and publish the result as a new version.
 
@@ -46,10 +48,10 @@ def update(
     started = time.monotonic()
     check_choices(on_error, on_duplicate, order)
     plain = plain_rules(changes, RuleColumns(id, expression, weight, weights, order))
-    place = storage.location_of(path)
+    place, limit = storage.location_of(path), RejectLimit.of(max_rejected)
     for _ in range(TRIES):
         try:
-            version, delta = _applied(plain, place, on_error, order is not None)
+            version, delta = _applied(plain, place, on_error, order is not None, limit)
             break
         except storage.Overtaken:
             continue
@@ -59,7 +61,9 @@ def update(
     return _report(place, compacted or version, delta, compacted is not None, time.monotonic() - started)
 
 
-def _applied(changes: DataFrame, place: storage.Location, on_error: str, keeps_last: bool) -> tuple[int, Delta | None]:
+def _applied(
+    changes: DataFrame, place: storage.Location, on_error: str, keeps_last: bool, limit: RejectLimit
+) -> tuple[int, Delta | None]:
     """Publish a version with the changes; without any, the version is the current one."""
     base = open_shards(place)
     if len(base) and id_type(changes) != base.layout.id_type:
@@ -72,6 +76,7 @@ def _applied(changes: DataFrame, place: storage.Location, on_error: str, keeps_l
         refuse_duplicates(delta.twice, delta.ids, keeps_last)
         if on_error == "fail" and delta.rejected:
             raise MatchwoodError(refusal(delta.rejected, delta.examples))
+        refuse_beyond(limit, delta.rejected, delta.changes, delta.examples)
         staying = [name for name in delta.layout.shards if name in base.layout.shards]
         descriptions = [*base.snapshot.link_parts(staying, staging), *delta.descriptions]
         return staging.publish(descriptions, delta.layout.header(base.settings), after=base.version), delta

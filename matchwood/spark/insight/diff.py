@@ -27,8 +27,8 @@ def diff(events: DataFrame, path: str | os.PathLike[str], old: int, new: int, ke
     """
     if key not in events.columns:
         raise InvalidArgument(f"the events have no column {key!r} (they have {', '.join(events.columns)})")
-    before = match(events, path, output="array", version=old, prefix=_OLD)
-    both = match(before, path, output="array", version=new, prefix=_NEW)
+    before = match(events, path, output="array", version=old, prefix=_OLD, on_error="null")
+    both = match(before, path, output="array", version=new, prefix=_NEW, on_error="null")
     was, now = column_named(both, f"{_OLD}rules"), column_named(both, f"{_NEW}rules")
     changed = by_position(both).select(
         column_named(both, key).alias("key"),

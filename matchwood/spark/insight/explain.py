@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.insight import Explanation, explain_expression
 from matchwood.language import Predicate, parse
-from matchwood.semantics import evaluate_predicate
+from matchwood.semantics import ReadEvent, evaluate_predicate
 from matchwood.spark.insight.rule_texts import RuleTexts, rule_texts
 from matchwood.spark.match.event_columns import by_position, column_named, columns_of
 
@@ -79,9 +79,12 @@ def _answer(keys: pa.Array, rules: pa.Array, found: list[Explanation]) -> pa.Rec
 def _judge(asked: RuleTexts) -> Callable[[Predicate, Mapping[str, Any]], bool | None]:
     """The oracle's verdict on a predicate; a value that does not fit counts as missing."""
 
+    nan_is_null = asked.settings.nan_is_null(from_pandas=False)
+
     def judge(predicate: Predicate, event: Mapping[str, Any]) -> bool | None:
+        read = ReadEvent(event, asked.types, asked.timezone, nan_is_null, asked.settings.coerce)
         try:
-            return evaluate_predicate(predicate, event, asked.types, asked.timezone)
+            return evaluate_predicate(predicate, read, asked.types, asked.timezone)
         except EventError:
             return evaluate_predicate(predicate, {}, asked.types, asked.timezone)
 

@@ -8,18 +8,20 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from matchwood.encoding import EventSettings
 from matchwood.errors import InvalidArgument
 from matchwood.language import Predicate, parse, postorder
 from matchwood.sharding import open_shards
 
 
 class RuleTexts(NamedTuple):
-    """Rules by id, in the order asked for; the index's types of attributes and of ids, and its time zone."""
+    """Rules by id, in the order asked for; the index's types of attributes and of ids, and how it reads events."""
 
     texts: dict[Any, str]
     types: dict[str, str]
     id_type: pa.DataType
     timezone: str
+    settings: EventSettings
 
     @property
     def attributes(self) -> set[str]:
@@ -34,4 +36,4 @@ def rule_texts(path: str | os.PathLike[str], rules: Sequence[Any]) -> RuleTexts:
         raise InvalidArgument(f"rules must be a list of ids (got {rules!r:.80})")
     shards = open_shards(path)
     texts = {rule: shards.text(rule) for rule in rules}
-    return RuleTexts(texts, shards.types(), shards.id_type, shards.timezone)
+    return RuleTexts(texts, shards.types(), shards.id_type, shards.timezone, shards.event_settings)

@@ -120,7 +120,7 @@ class _BlameCounts:
 def _index_of(predicates: list[str], asked: RuleTexts) -> Index:
     """Predicate n is the rules 2n (TRUE) and 2n + 1 (NULL)."""
     types = {name: kind for name, kind in asked.types.items() if kind in TYPES}
-    index = Index(schema=types, timezone=asked.timezone)
+    index = Index(schema=types, timezone=asked.timezone, **asked.settings._asdict())
     texts = [text for predicate in predicates for text in (predicate, f"({predicate}) is unknown")]
     index.insert_many(list(enumerate(texts)), on_error="raise")
     return index

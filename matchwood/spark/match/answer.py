@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from matchwood.errors import InvalidArgument
 from matchwood.spark.match.options import RANKED, MatchOptions, position_of
-from matchwood.spark.match.task import ERROR, FOUND, Task, answers, found_type
+from matchwood.spark.match.task import ERROR, FOUND, MISFITS, Task, answers, found_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -31,9 +31,20 @@ def answer_of(task: Task, id_type: pa.DataType) -> Any:
         return answers(task, batches)
 
     found = from_arrow_type(found_type(task.output, id_type, task.top is not None)).simpleString()
-    report = f", {ERROR}: string" if task.on_error == "report" else ""
-    udf = sf.arrow_udf(matchwood, f"struct<{FOUND}: {found}{report}>")
+    types = {FOUND: found, ERROR: "string", MISFITS: "array<string>"}
+    fields = ", ".join(f"{name}: {types[name]}" for name in task.fields)
+    udf = sf.arrow_udf(matchwood, f"struct<{fields}>")
     return udf if task.output == "rows" else udf.asNondeterministic()
+
+
+def observed(answered: DataFrame, names: Iterable[str], metrics: Any) -> DataFrame:
+    """The same frame, which also counts values that did not fit, as it is read."""
+    if metrics is None:
+        return answered
+    misfits = sf.col(ANSWER)[MISFITS]
+    total = sf.coalesce(sf.sum(sf.size(sf.coalesce(misfits, sf.array().cast("array<string>")))), sf.lit(0))
+    each = [sf.count_if(sf.array_contains(misfits, name)).alias(f"{MISFITS}.{name}") for name in names]
+    return answered.observe(metrics, total.cast("bigint").alias(MISFITS), *each)
 
 
 def shaped(answered: DataFrame, kept: dict[int, str], options: MatchOptions) -> DataFrame:

@@ -10,26 +10,52 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_type
 
-from matchwood.encoding import Edge, Node, key_trie, positions_below
+from matchwood.encoding import (
+    IN_LISTS,
+    Edge,
+    EventSettings,
+    Node,
+    always_fits,
+    can_fit,
+    key_trie,
+    positions_below,
+)
 from matchwood.spark.match.layout import ArgumentShape, Layout
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+_NO_SETTINGS = EventSettings()
 _NOT_CARRIED = b"a type that Arrow does not carry"
 
 
+class Unfit(NamedTuple):
+    """An attribute, what it must be, and the type of the column that it has; `is_list` if that is a list above it."""
+
+    name: str
+    wanted: str
+    given: str
+    is_list: bool = False
+
+
 class Arguments(NamedTuple):
-    """What travels: the expressions, how a batch of them becomes a table, and the attributes that no column has."""
+    """What travels: the expressions, how a batch of them becomes a table, and the attributes that no column has.
+
+    `unfit`       attributes whose column has a type that none of their values can have
+    `may_misfit`  attributes of which some values may not fit
+    """
 
     values: list[Column]
     layout: Layout
     missing: list[str]
+    unfit: Sequence[Unfit] = ()
+    may_misfit: Sequence[str] = ()
 
 
 class ColumnPlace(NamedTuple):
@@ -40,11 +66,14 @@ class ColumnPlace(NamedTuple):
     value: Column
 
 
-def arguments_for(kinds: Mapping[str, str], places: Iterable[ColumnPlace]) -> Arguments:
+def arguments_for(
+    kinds: Mapping[str, str], places: Iterable[ColumnPlace], settings: EventSettings = _NO_SETTINGS
+) -> Arguments:
     """The arguments for attributes (name to type), from columns or from the fields of a struct."""
-    walk = _SchemaWalk(list(kinds.values()))
+    walk = _SchemaWalk(kinds, settings)
     layout = tuple(walk.shapes(places, [key_trie(list(kinds))]))
-    return Arguments(walk.values, layout, [name for number, name in enumerate(kinds) if number not in walk.found])
+    missing = [name for number, name in enumerate(kinds) if number not in walk.found]
+    return Arguments(walk.values, layout, missing, walk.unfit, list(dict.fromkeys(walk.may_misfit)))
 
 
 def column_places(schema: st.StructType) -> list[ColumnPlace]:
@@ -66,10 +95,12 @@ def field_places(struct: st.StructType, value: Column) -> list[ColumnPlace]:
 class _SchemaWalk:
     """A walk along a schema and the trie of all ways to the attributes."""
 
-    def __init__(self, kinds: Sequence[str]) -> None:
-        self._kinds = kinds
+    def __init__(self, kinds: Mapping[str, str], settings: EventSettings) -> None:
+        self._names, self._kinds, self._settings = list(kinds), list(kinds.values()), settings
         self.values: list[Column] = []
         self.found: set[int] = set()
+        self.unfit: list[Unfit] = []
+        self.may_misfit: list[str] = []
 
     def shapes(self, places: Iterable[ColumnPlace], nodes: Sequence[Node]) -> Iterator[tuple[str, ArgumentShape]]:
         for place in places:
@@ -81,16 +112,51 @@ class _SchemaWalk:
         here = {position for edge in edges for position in edge.here}
         below = [node for edge in edges for node in edge.below]
         self.found |= here
+        for position in here:
+            self._judge(position, place.type)
+        if below and _holds_structs(place.type):
+            for node in below:
+                self._note_lists(place, node)
         if any(self._kinds[position] != "any" for position in here) or (below and isinstance(place.type, st.MapType)):
-            self.found |= _reachable(place.type, below)
+            reached = _reachable(place.type, below)
+            self.found |= reached
+            if isinstance(place.type, st.MapType):
+                for position in reached:
+                    self._judge(position, place.type.valueType)
             return self._argument(_carried(place))
         inside = tuple(self.shapes(_fields(place), below)) if below else ()
-        presence = self._argument(sf.when(place.value.isNotNull(), sf.lit(True))) if here else None
+        presence = self._argument(sf.when(self._is_given(place), sf.lit(True))) if here else None
         return ArgumentShape(-1 if presence is None else presence.number, inside) if inside else presence
+
+    def _is_given(self, place: ColumnPlace) -> Column:
+        if self._settings.nan != "null" or not isinstance(place.type, st.FloatType | st.DoubleType):
+            return place.value.isNotNull()
+        return place.value.isNotNull() & ~sf.isnan(place.value)
+
+    def _judge(self, position: int, kind: st.DataType) -> None:
+        """Note whether no value of a column can fit an attribute, or some may not."""
+        name, wanted = self._names[position], self._kinds[position]
+        try:
+            arrow: pa.DataType | None = to_arrow_type(kind, timezone="UTC")
+        except (PySparkException, TypeError):
+            arrow = None
+        if wanted != "any" and (arrow is None or not can_fit(wanted, arrow, self._settings.coercion_of(name))):
+            self.unfit.append(Unfit(name, wanted, kind.simpleString()))
+        if wanted != "any" and (arrow is None or not always_fits(wanted, arrow)):
+            self.may_misfit.append(name)
+
+    def _note_lists(self, place: ColumnPlace, node: Node) -> None:
+        for position in positions_below(node):
+            self.found.add(position)
+            self.unfit.append(Unfit(self._names[position], IN_LISTS, place.type.simpleString(), is_list=True))
 
     def _argument(self, value: Column) -> ArgumentShape:
         self.values.append(value)
         return ArgumentShape(len(self.values) - 1)
+
+
+def _holds_structs(kind: st.DataType) -> bool:
+    return isinstance(kind, st.ArrayType) and isinstance(kind.elementType, st.StructType | st.MapType)
 
 
 def _fields(place: ColumnPlace) -> list[ColumnPlace]:

@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.encoding import Edge, key_trie, opened
+from matchwood.encoding import Edge, Values, key_trie, opened, values_of_text
 from matchwood.errors import EventError
-from matchwood.spark.match.text_values import Values, values_of_text
 
 
 class Read(NamedTuple):

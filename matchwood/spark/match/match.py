@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from matchwood.spark.match.answer import ANSWER, answer_of, kept_columns, shaped
+from matchwood.spark.match.answer import ANSWER, answer_of, kept_columns, observed, shaped
 from matchwood.spark.match.event_columns import by_position
 from matchwood.spark.match.options import MatchOptions
 from matchwood.spark.match.partitioned import partitioned_answers
@@ -34,9 +34,10 @@ def match(
     version: int | None = None,
     key: str | None = None,
     event: str | None = None,
-    on_error: str = "null",
+    on_error: str = "raise",
     missing: str = "null",
     prefix: str = "",
+    metrics: Any = None,
 ) -> DataFrame:
     """The rules that are true of each event, from the index at `path`.
 
@@ -52,13 +53,17 @@ def match(
     `version`   the index's version; None is the current one as of this call, also for a stream
     `key`       a column whose values are distinct; only `partitioned` needs it
     `event`     the struct, map or JSON text column that holds the event; None if columns are attributes
-    `on_error`  for a value that does not fit its attribute: `fail` the job, `null`: it counts as missing, `report`: so
-                it does, and a column `match_error` tells; then `rows` has one row, without rule, for an event that has
-                an error but no hit
+    `on_error`  for a value that does not fit its attribute: `raise` (or `fail`) fails the job, `null`: it counts as
+                missing, `report`: so it does, and a column `match_error` tells; then `rows` has one row, without rule,
+                for an event that has an error but no hit. A column none of whose values can fit is refused at once,
+                and with `null` or `report` a warning
     `missing`   for an attribute that rules name and no column has: `null`, or an `error`
     `prefix`    put before the names of added columns, where they would clash with the events' own
+    `metrics`   a `pyspark.sql.Observation`, or a name for `observe`, that gets `misfits`, how many values did not fit,
+                and `misfits.NAME` for each attribute that some may not fit
     """
-    options = MatchOptions(output, keep, top, weights, strategy, version, key, event, on_error, missing, prefix)
+    how = (on_error, missing, prefix, metrics)
+    options = MatchOptions(output, keep, top, weights, strategy, version, key, event, *how)
     return matched(events, os.fspath(path), options)
 
 
@@ -72,6 +77,8 @@ def matched(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
     plan, kept = planned(events, path, options), kept_columns(events, options)
     _log.info("matching %s by version %d, strategy %s: %s", path, plan.version, plan.strategy, plan.estimate)
     if plan.strategy == "partitioned":
-        return shaped(partitioned_answers(events, plan, list(kept), options), kept, options)
-    answer = answer_of(plan.task, plan.id_type)(*plan.arguments)
-    return shaped(by_position(events).select("*", answer.alias(ANSWER)), kept, options)
+        answered = partitioned_answers(events, plan, list(kept), options)
+    else:
+        answer = answer_of(plan.task, plan.id_type)(*plan.arguments)
+        answered = by_position(events).select("*", answer.alias(ANSWER))
+    return shaped(observed(answered, plan.may_misfit, options.metrics), kept, options)

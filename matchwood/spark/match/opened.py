@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from matchwood import storage
-from matchwood.encoding import AskingEncoder
+from matchwood.encoding import QUIET, Strictness
 from matchwood.errors import InvalidArgument
 from matchwood.matching import ALL_RULES, BestRules, Request
 from matchwood.sharding import Answered, Shard, answers_of_one, open_shards
@@ -33,6 +33,7 @@ class OpenedIndex:
         self._set = open_shards(path, version, keep=keep)
         self.attributes, self.id_type = self._set.attributes, self._set.id_type
         self.shards, self.bytes = self._set.layout.shards, self._set.bytes
+        self.event_settings = self._set.event_settings
         self._held: tuple[int, Shard] | None = None
 
     def answer(
@@ -42,10 +43,11 @@ class OpenedIndex:
 
         What is missing or does not fit is then found once for all shards, where the first one answers.
         """
+        strictness = Strictness(missing, on_error)
         if shard is None:
-            return self._set.answers(events, missing, on_error, request)
-        told = self._told(events, missing, on_error) if shard == 0 else []
-        return _with_errors(answers_of_one(self._only(shard), events, "null", "null", request), told)
+            return self._set.answers(events, strictness, request)
+        told = self._told(events, strictness) if shard == 0 else []
+        return _with_errors(answers_of_one(self._only(shard), events, QUIET, request), told)
 
     def best(self, n: int, weights: Any) -> BestRules:
         """The request for the best rules; weights of attributes that no rule has are passed over."""
@@ -55,9 +57,9 @@ class OpenedIndex:
         """The names that events are asked for. A score may ask for more than matching does: `a = 1 or true` for a."""
         return {**self._set.types(), **self.attributes} if ranks else self.attributes
 
-    def _told(self, events: Any, missing: str, on_error: str) -> list[tuple[int, str]]:
-        asking = AskingEncoder(self.attributes, self._set.timezone)
-        return [error for batch in asking.event_batches(events, missing, on_error) for error in batch.errors]
+    def _told(self, events: Any, strictness: Strictness) -> list[tuple[int, str]]:
+        chunks = self._set.asking().chunks_of(events, strictness)
+        return [error for chunk in chunks for error in chunk.encode().errors]
 
     def _only(self, number: int) -> Shard:
         """A shard, while no other is held."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from matchwood.encoding import near_misses
+from matchwood.encoding import Strictness, near_misses
 from matchwood.errors import InvalidArgument
 from matchwood.matching import checked_rank
 
@@ -17,8 +17,6 @@ RANKED = ("rank", "rule", "score")
 """What is told of each rule with `top`: columns of rows, fields in arrays."""
 
 STRATEGIES = ("auto", "broadcast", "sharded", "partitioned")
-ON_ERROR = ("fail", "null", "report")
-MISSING = ("null", "error")
 ERROR_COLUMN = "match_error"
 
 
@@ -34,15 +32,15 @@ class MatchOptions:
     version: int | None = None
     key: str | None = None
     event: str | None = None
-    on_error: str = "null"
+    on_error: str = "raise"
     missing: str = "null"
     prefix: str = ""
+    metrics: Any = None
 
     def __post_init__(self) -> None:
         _check_choice("output", self.output, tuple(OUTPUTS))
         _check_choice("strategy", self.strategy, STRATEGIES)
-        _check_choice("on_error", self.on_error, ON_ERROR)
-        _check_choice("missing", self.missing, MISSING)
+        object.__setattr__(self, "on_error", Strictness.of(self.missing, self.on_error).on_error)
         _check_ranking(self.top, self.weights)
         if isinstance(self.keep, str) or not all(isinstance(name, str) for name in self.keep or ()):
             raise InvalidArgument(f"keep must be a list of column names (got {self.keep!r:.80})")
@@ -51,6 +49,8 @@ class MatchOptions:
                 raise InvalidArgument(f"{name} must be the name of a column (got {getattr(self, name)!r:.80})")
         if not isinstance(self.prefix, str):
             raise InvalidArgument(f"prefix must be text (got {self.prefix!r:.80})")
+        if self.metrics is not None and not (isinstance(self.metrics, str) or hasattr(self.metrics, "get")):
+            raise InvalidArgument(f"metrics must be a name or a pyspark.sql.Observation (got {self.metrics!r:.80})")
 
     @classmethod
     def from_names(cls, given: Mapping[str, Any], others: Sequence[str] = ()) -> MatchOptions:

@@ -14,7 +14,7 @@ from matchwood.spark.match.answer import ANSWER, answer_of
 from matchwood.spark.match.event_columns import by_position
 from matchwood.spark.match.options import MatchOptions, position_of
 from matchwood.spark.match.plan import MatchPlan
-from matchwood.spark.match.task import ERROR, FOUND
+from matchwood.spark.match.task import ERROR, FOUND, MISFITS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -37,7 +37,7 @@ def partitioned_answers(events: DataFrame, plan: MatchPlan, kept: list[int], opt
             *_together(plan, options),
         )
     )
-    fields = [sf.col(name) for name in ((FOUND, ERROR) if options.on_error == "report" else (FOUND,))]
+    fields = [sf.col(name) for name in plan.task.fields]
     refusal = sf.raise_error(sf.lit(f"key: {options.key!r} has the same value in several events, or NULL in several"))
     # Within the answer, which every output needs: where nobody looks at a column Spark leaves out its checks.
     checked = sf.when(sf.col(_COPIES) == plan.shards, sf.struct(*fields)).otherwise(refusal)
@@ -70,8 +70,12 @@ def _together(plan: MatchPlan, options: MatchOptions) -> list[Column]:
     else:
         hits = sf.flatten(sf.collect_list(found))
         hits = _in_order(hits, options.top) if plan.shards > 1 else hits
-    errors = [sf.max(sf.col(ANSWER)[ERROR]).alias(ERROR)] if options.on_error == "report" else []
-    return [hits.alias(FOUND), *errors]
+    told = {
+        FOUND: hits,
+        ERROR: sf.max(sf.col(ANSWER).getItem(ERROR)) if ERROR in plan.task.fields else None,
+        MISFITS: sf.flatten(sf.collect_list(sf.col(ANSWER)[MISFITS])) if MISFITS in plan.task.fields else None,
+    }
+    return [column.alias(name) for name, column in told.items() if column is not None]
 
 
 def _in_order(hits: Column, top: int | None) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from matchwood.spark.match.opened import OpenedIndex, current, opened
 from matchwood.spark.match.options import MatchOptions, position_of
 from matchwood.spark.match.strategy import chosen
 from matchwood.spark.match.task import Task
+from matchwood.spark.match.unfit import tell_unfit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -33,6 +34,7 @@ class MatchPlan(NamedTuple):
     `strategy`, `estimate`  what was chosen, and why
     `missing`               attributes that rules name and no column has, each with names that may have been meant
     `arguments`             the expressions that travel to the Python workers
+    `may_misfit`            attributes of which some values may not fit
     """
 
     strategy: str
@@ -42,6 +44,7 @@ class MatchPlan(NamedTuple):
     task: Task
     id_type: pa.DataType
     arguments: list[Column]
+    may_misfit: Sequence[str] = ()
 
     @property
     def version(self) -> int:
@@ -57,23 +60,25 @@ def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
     absent = [name for name in arguments.missing if name in index.attributes]
     missing = {name: near_misses(name, _given(schema, options)) for name in absent}
     _tell_missing(missing, options.missing)
+    tell_unfit(arguments.unfit, options.on_error, options.event)
     strategy, estimate = chosen(events, index, options)
     how = (options.output, options.missing, options.on_error, strategy)
     ranking, weights = _ranking(schema, index, options)
-    task = Task(place, version, form, arguments.layout, *how, *ranking)
+    task = Task(place, version, form, arguments.layout, *how, *ranking, options.metrics is not None)
     values = [*(arguments.values or [sf.lit(None).cast("boolean")]), *weights]
-    return MatchPlan(strategy, estimate, missing, len(index.shards), task, index.id_type, values)
+    may_misfit = arguments.may_misfit if form == "columns" else list(index.attributes)
+    return MatchPlan(strategy, estimate, missing, len(index.shards), task, index.id_type, values, may_misfit)
 
 
 def _arguments(schema: st.StructType, index: OpenedIndex, options: MatchOptions) -> tuple[str, Arguments]:
     """How the events come, and what of them travels."""
     asked = index.asked(options.top is not None)
     if options.event is None:
-        return "columns", arguments_for(asked, column_places(schema))
+        return "columns", arguments_for(asked, column_places(schema), index.event_settings)
     position = position_of(schema.names, options.event, "event")
     kind, value = schema.fields[position].dataType, sf.col(f"_{position}")
     if isinstance(kind, st.StructType):
-        return "columns", arguments_for(asked, field_places(kind, value))
+        return "columns", arguments_for(asked, field_places(kind, value), index.event_settings)
     if isinstance(kind, st.MapType) and isinstance(kind.keyType, st.StringType):
         return "map", Arguments([value], (), [])
     if isinstance(kind, st.StringType):

@@ -21,8 +21,8 @@ from matchwood.spark.match.layout import Layout, table_of
 from matchwood.spark.match.opened import OpenedIndex, opened
 from matchwood.spark.match.options import RANKED
 
-FOUND, ERROR = "found", "error"
-"""The fields of what a worker returns for an event; the second only with on_error="report"."""
+FOUND, ERROR, MISFITS = "found", "error", "misfits"
+"""The fields of what a worker returns for an event; the second only with on_error="report", the third for metrics."""
 
 
 class Task(NamedTuple):
@@ -34,6 +34,7 @@ class Task(NamedTuple):
     `top`       how many rules an event gets at most, the best ones; None for all
     `weights`   what events weigh, by attribute
     `weighs`    whether there is an argument, the last, that tells it of each event
+    `observes`  whether the attributes that did not fit are told
     """
 
     path: str
@@ -47,6 +48,13 @@ class Task(NamedTuple):
     top: int | None = None
     weights: Mapping[str, float] | None = None
     weighs: bool = False
+    observes: bool = False
+
+    @property
+    def fields(self) -> list[str]:
+        """What is told of each event."""
+        told = {FOUND: True, ERROR: self.on_error == "report", MISFITS: self.observes}
+        return [name for name, is_told in told.items() if is_told]
 
 
 def found_type(output: str, id_type: pa.DataType, ranked: bool = False) -> pa.DataType:
@@ -89,16 +97,18 @@ def _answered(task: Task, index: OpenedIndex, arguments: Sequence[pa.Array], sha
         request = index.best(task.top, arguments[-1] if task.weighs else task.weights)
         arguments = arguments[: len(arguments) - task.weighs]
     read = _read(task, arguments, index.asked(request.ranks))
-    found, report = found_type(task.output, index.id_type, request.ranks), task.on_error == "report"
-    told = _by_row(read.errors) if report else {}
-    on_error = "raise" if task.on_error == "fail" else task.on_error
+    found, fields = found_type(task.output, index.id_type, request.ranks), task.fields
+    told = _by_row(read.errors) if ERROR in fields else {}
+    on_error = "report" if task.observes and task.on_error == "null" else task.on_error
     first = 0
     for piece in index.answer(read.events, task.missing, on_error, shard, request):
         count = len(piece.offsets) - 1
-        fields = [_found(piece, found)]
-        if report:
-            fields.append(_messages(told, _by_row(piece.errors), first, count))
-        yield pa.StructArray.from_arrays(fields, names=[FOUND, ERROR][: len(fields)])
+        made = {FOUND: _found(piece, found)}
+        if ERROR in fields:
+            made[ERROR] = _messages(told, _by_row(piece.errors), first, count)
+        if MISFITS in fields:
+            made[MISFITS] = _attributes(piece.errors, count)
+        yield pa.StructArray.from_arrays(list(made.values()), names=list(made))
         first += count
 
 
@@ -108,7 +118,7 @@ def _read(task: Task, arguments: Sequence[pa.Array], kinds: Mapping[str, str]) -
     if task.form == "map":
         return read_maps(arguments[0], kinds, presence=task.missing == "error")
     read = read_json(arguments[0])
-    if read.errors and task.on_error == "fail":
+    if read.errors and task.on_error == "raise":
         raise read.errors[0][1]
     return read
 
@@ -129,6 +139,15 @@ def _by_row(errors: Sequence[tuple[int, str | EventError]]) -> dict[int, list[st
     for row, error in errors:
         told.setdefault(row, []).append(str(error).split(": ", 1)[-1])
     return told
+
+
+def _attributes(errors: Sequence[tuple[int, str]], count: int) -> pa.Array:
+    """The attributes that did not fit, by event."""
+    names: list[list[str] | None] = [None] * count
+    for row, error in errors:
+        held = names[row] = names[row] or []
+        held.append(getattr(error, "attribute", ""))
+    return pa.array(names, pa.list_(pa.field("element", pa.string())))
 
 
 def _messages(read: Mapping[int, list[str]], matched: Mapping[int, list[str]], first: int, count: int) -> pa.Array:

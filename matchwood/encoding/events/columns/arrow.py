@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from matchwood.encoding.events.columns.coerced import coerced_column
 from matchwood.encoding.events.columns.objects import read_objects
 from matchwood.encoding.events.columns.parts import EMPTY, ColumnPart, Misfits, Rows, ValueColumn, repeated
 from matchwood.encoding.events.columns.times import read_dates, read_midnights, read_moments
@@ -39,13 +40,20 @@ def read_array(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn
     plain = decoded(array)
     if plain.null_count == len(plain):
         return EMPTY
-    other = _unread if kind == "any" else _misfitting
+    if reading.how is not None:
+        given = coerced_column(reading.how, plain)
+        reading = reading if given is None else reading._replace(how=None)
+        if isinstance(given, list):
+            return read_objects(kind, given, reading)
+        plain = plain if given is None else given
+    other = _unread if kind == "any" else _misfitting if reading.how is None else _converted_one_by_one
     return _READERS.get((kind, family(plain.type)), other)(kind, plain, reading)
 
 
 def _unread(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """Only which values are NULL matters."""
-    return ValueColumn([ColumnPart(np.zeros(len(array), np.int64), valid=valid_rows(array))], [])
+    valid = _valid_numbers(array, reading) if family(array.type) == "float" else valid_rows(array)
+    return ValueColumn([ColumnPart(np.zeros(len(array), np.int64), valid=valid)], [])
 
 
 def _misfitting(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
@@ -65,6 +73,12 @@ def _got(kind: str, scalar: pa.Scalar, reading: ValueReading) -> str:
     except MisfitValue as misfit:
         return misfit.got
     return describe(value, f" from Arrow type {scalar.type}")
+
+
+def _converted_one_by_one(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
+    """Columns that fit no reader, some of whose values may be converted."""
+    one_by_one = family(array.type) in ("bool", "int", "float", "decimal", "string")
+    return (_through_python if one_by_one else _misfitting)(kind, array, reading)
 
 
 def _through_python(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
@@ -123,18 +137,30 @@ def _refusing(
 
 
 def _floats(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
-    return ValueColumn([ColumnPart(raw_values(array).astype(np.float64, copy=False), valid=valid_rows(array))], [])
+    valid = _valid_numbers(array, reading)
+    return ValueColumn([ColumnPart(raw_values(array).astype(np.float64, copy=False), valid=valid)], [])
+
+
+def _valid_numbers(array: pa.Array, reading: ValueReading) -> NDArray[np.bool_] | None:
+    """False where a column of doubles is NULL, or NaN where that is the same; None where it is nowhere."""
+    valid = valid_rows(array)
+    if not reading.nan_is_null:
+        return valid
+    numbers: NDArray[np.bool_] = ~np.isnan(raw_values(array))
+    return numbers if valid is None else numbers & valid
 
 
 def _whole_floats(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """In pandas a column of integers with a missing one has become doubles; elsewhere doubles are not integers."""
-    if not reading.nan_is_null:
+    if not reading.from_pandas and reading.how is None:
         return _misfitting(kind, array, reading)
     (part,), _ = _floats(kind, array, reading)
     values: NDArray[Any] = np.asarray(part.elements)
     whole = (np.trunc(values) == values) & (values >= -(2.0**63)) & (values < 2.0**63)
     integers = np.where(whole, values, 0.0).astype(np.int64)
-    return _refusing(kind, ValueColumn([part._replace(elements=integers)], []), array, ~whole, reading)
+    return _refusing(
+        kind, ValueColumn([part._replace(elements=integers)], []), array, ~whole, reading._replace(how=None)
+    )
 
 
 def _strings(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
@@ -228,3 +254,8 @@ _READERS: dict[tuple[str, str], Reader] = {
     ("list<string>", "list"): _lists,
     **{(kind, "union"): _every_value for kind in KINDS},
 }
+
+
+def reads(kind: str, found: str) -> bool:
+    """Whether there is a reader for columns of a family of Arrow types."""
+    return (kind, found) in _READERS

@@ -45,8 +45,10 @@ _pointer_in.restype, _pointer_in.argtypes = ctypes.c_void_p, [ctypes.py_object, 
 
 
 @lru_cache(maxsize=4_096)
-def plain_kind(kind: str, arrow_type: pa.DataType) -> int | None:
+def plain_kind(kind: str, arrow_type: pa.DataType, nan_is_null: bool = False) -> int | None:
     """How kernels read a column of an Arrow type as values of a kind; None if they cannot."""
+    if nan_is_null and pa.types.is_floating(arrow_type):
+        return None
     if kind == "any":
         return kernels.UNREAD if family(arrow_type) in _FIXED_WIDTH else None
     if kind == "timestamp":
@@ -77,8 +79,8 @@ class _ColumnGroup(NamedTuple):
 class PlainColumns:
     """The plain columns of one chunk of `rows` rows."""
 
-    def __init__(self, rows: int) -> None:
-        self._rows = rows
+    def __init__(self, rows: int, nan_is_null: bool = False) -> None:
+        self._rows, self._nan_is_null = rows, nan_is_null
         self._groups: list[_ColumnGroup] = []
         self._arrays: list[tuple[Target, int, pa.Array]] = []
 
@@ -91,7 +93,7 @@ class PlainColumns:
 
     def add_array(self, source: Source, array: pa.Array) -> bool:
         """One column, validated or made here; False if it is not plain."""
-        kind = plain_kind(source.kind, array.type)
+        kind = plain_kind(source.kind, array.type, self._nan_is_null)
         target = None if kind is None else plain_target(source)
         if kind is None or target is None:
             return False

@@ -26,8 +26,8 @@ class ColumnLayout(NamedTuple):
 class Layouts:
     """The layout of the last schema that was asked for, by the sources of one plan."""
 
-    def __init__(self, trie: Node, sources: Sequence[Source]) -> None:
-        self._trie, self._sources = trie, sources
+    def __init__(self, trie: Node, sources: Sequence[Source], nan_is_null: bool = False) -> None:
+        self._trie, self._sources, self._nan_is_null = trie, sources, nan_is_null
         self._last: ColumnLayout | None = None
 
     def of(self, schema: pa.Schema) -> ColumnLayout:
@@ -56,6 +56,6 @@ class Layouts:
         if edge is None or not edge.sole or len(edge.here) != 1 or edge.below:
             return None
         source = self._sources[edge.here[0]]
-        kind = plain_kind(source.kind, arrow_type)
+        kind = plain_kind(source.kind, arrow_type, self._nan_is_null)
         target = None if kind is None else plain_target(source)
         return None if kind is None or target is None else (target, kind)

@@ -40,6 +40,9 @@ _ELEMENT_TYPES = {"list<int>": frozenset((int, type(None))), "list<string>": fro
 def read_objects(kind: str, values: list[Any], reading: ValueReading) -> ValueColumn:
     """The column that a list of Python values stands for; None is NULL."""
     types = set(map(type, values))
+    if reading.nan_is_null and float in types:
+        values = [None if type(value) is float and value != value else value for value in values]
+        types = set(map(type, values))
     rows: Rows | None = None
     if type(None) in types:
         rows = np.array([row for row, value in enumerate(values) if value is not None], np.int64)
@@ -47,7 +50,7 @@ def read_objects(kind: str, values: list[Any], reading: ValueReading) -> ValueCo
         types.discard(type(None))
     if not values:
         return EMPTY
-    if types <= _QUICK_TYPES[kind] and not (reading.nan_is_null and float in types):
+    if types <= _QUICK_TYPES[kind]:
         parts = _convert(kind, values, types)
         if parts is not None:
             return placed(ValueColumn(parts, []), rows)

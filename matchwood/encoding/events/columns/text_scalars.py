@@ -7,6 +7,8 @@ import pyarrow.compute as pc
 
 INTEGER = r"^[+-]?[0-9]+$"
 NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:nan|inf|infinity))$"
+SPACES = " \t\n\r\f\v"
+"""What may stand around a number or truth value."""
 _EXACT = 2.0**53
 
 
@@ -35,14 +37,17 @@ def numbers_of(text: pa.Array) -> pa.Array | list[int | float | None]:
             return digits.cast(pa.int64())
         doubles = digits.cast(pa.float64())
     except pa.ArrowInvalid:  # beyond int64, or beyond a double
-        return [_number(value) for value in digits.to_pylist()]
+        return [_number_or_none(value) for value in digits.to_pylist()]
     large = pc.and_(whole, pc.greater_equal(pc.abs(doubles), _EXACT))
-    return [_number(value) for value in digits.to_pylist()] if pc.any(large).as_py() else doubles
+    return [_number_or_none(value) for value in digits.to_pylist()] if pc.any(large).as_py() else doubles
 
 
-def _number(digits: str | None) -> int | float | None:
-    if digits is None:
-        return None
+def _number_or_none(digits: str | None) -> int | float | None:
+    return None if digits is None else number_of(digits)
+
+
+def number_of(digits: str) -> int | float:
+    """The number that trimmed text stands for, which is one."""
     try:
         return int(digits)
     except ValueError:  # not an integer, or one of thousands of digits

@@ -1,4 +1,4 @@
-"""Text as the values that the rules' types ask for, where events come as maps of text.
+"""Text as the values that the rules' types ask for, where it is to be converted: in maps of text, or by `coerce=`.
 
 Dates, timestamps and text stay as they are: the index reads ISO 8601 by itself. What is no value of its type stays text
 as well, for the index to refuse.
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from matchwood.encoding import INTEGER, NUMBER, numbers_of, truths_of
+from matchwood.encoding.events.columns.text_scalars import INTEGER, NUMBER, SPACES, numbers_of, truths_of
 
 Values: TypeAlias = pa.Array | list[Any]
 
@@ -39,7 +39,7 @@ def _settled(values: Values, text: pa.Array, wrong: pa.Array) -> Values:
 
 
 def _bools(text: pa.Array) -> Values:
-    values, wrong = truths_of(pc.utf8_trim_whitespace(text))
+    values, wrong = truths_of(pc.utf8_trim(text, SPACES))
     return _settled(values, text, wrong)
 
 
@@ -48,7 +48,7 @@ def _integers(text: pa.Array) -> Values:
 
 
 def _numbers(text: pa.Array, pattern: str = NUMBER) -> Values:
-    bare = pc.utf8_trim_whitespace(text)
+    bare = pc.utf8_trim(text, SPACES)
     wrong = pc.fill_null(pc.invert(pc.match_substring_regex(bare, pattern)), False)
     return _settled(numbers_of(pc.if_else(wrong, pa.scalar(None, text.type), bare)), text, wrong)
 

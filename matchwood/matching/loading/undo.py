@@ -1,0 +1,70 @@
+"""Taking out again what a load has stored, when it turns out that nothing of it is to be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.matching.loading.live_rules import forget_types
+from matchwood.matching.loading.preparation import Preparation, stored_uses
+
+if TYPE_CHECKING:
+    from matchwood.index import Index
+
+
+class _Before(NamedTuple):
+    """A rule as it was."""
+
+    row: int
+    id: Any
+    text: str
+    options: dict[str, Any]
+
+
+class Undo:
+    """What the chunks of one load did to an index, in their order."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._done: list[list[_Before] | Sequence[Any]] = []
+
+    def note_inserted(self, ids: Sequence[Any]) -> None:
+        """New rules have these ids."""
+        if len(ids):
+            self._done.append(ids)
+
+    def note_replaced(self, rows: NDArray[np.int32]) -> None:
+        """The rules of these rows are about to be replaced."""
+        table = self._index._table
+        ids = table.id_list(rows)
+        self._done.append([self._before(row, ids[place]) for place, row in enumerate(rows.tolist())])
+
+    def _before(self, row: int, rule_id: Any) -> _Before:
+        table = self._index._table
+        given = {"weight": table.weight(row) or None, "weights": table.weights_json(row)}
+        options = {name: value for name, value in given.items() if value is not None}
+        return _Before(row, rule_id, table.text(row), options)
+
+    def undo(self) -> None:
+        """The last first."""
+        index = self._index
+        while self._done:
+            done = self._done.pop()
+            if isinstance(done[0], _Before):
+                self._put_back(list(done))
+                continue
+            with index._storing():
+                index._matcher.remove(index._table.rows_of(done))
+
+    def _put_back(self, old: list[_Before]) -> None:
+        index = self._index
+        schema = index._encoder.schema.copy()
+        for before in old:
+            forget_types(schema, stored_uses(schema, index._table.text(before.row)))
+        preparation = Preparation(index._encoder, index._matcher.normal, schema, index._matcher.given)
+        prepared = [preparation.prepare(before.id, before.text, before.options or None) for before in old]
+        with index._storing():
+            index._matcher.replace(np.array([before.row for before in old], np.int32), prepared)
