@@ -135,9 +135,9 @@ class ConjunctionStore(UnitTable):
 
     def _reserve(self, source: EncodedConjunctions) -> tuple[int, int, int]:
         """Make room for the case that all are new; returns the units, constraints and intervals in use."""
-        if 2 * (self._live + self._tombstones + source.count) > len(self._table):
+        if 2 * (self._live + self._tombstones + source.count) > self._table.count:
             self._rebuild_table(self._live + source.count)
-        before = (self.count, len(self._records) // WIDTH, len(self._intervals) // 2)
+        before = (self.count, self._records.count // WIDTH, self._intervals.count // 2)
         constraints, intervals = before[1] + len(source.attributes), before[2] + side_intervals(source)
         self._resize(before[0] + source.count, constraints, intervals)
         return before

@@ -29,7 +29,7 @@ class UnitTable(State):
     @property
     def count(self) -> int:
         """Units numbered so far, dead ones included."""
-        return len(self._uses)
+        return self._uses.count
 
     @property
     def live(self) -> int:
@@ -39,7 +39,7 @@ class UnitTable(State):
     @property
     def dead(self) -> int:
         """Numbers that no live unit has any more."""
-        return self.count - self.live
+        return self._uses.count - self._live
 
     @property
     def alive(self) -> NDArray[np.bool_]:
