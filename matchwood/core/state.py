@@ -53,6 +53,7 @@ class State:
 
     column_attributes: ClassVar[Mapping[str, str]] = {}
     """The attributes of all columns, by the names that they are saved under."""
+    _attributes_for: ClassVar[dict[type, tuple[str, ...]]] = {}
     given: Mapping[str, Any] = {}
     """What the owner of a part tells it before it is checked."""
     sound: bool = True
@@ -64,6 +65,7 @@ class State:
         cls.declared = {name: each for name, each in fields if isinstance(each, Field)}
         columns = [each for each in cls.declared.values() if isinstance(each, Column)]
         cls.column_attributes = {each.name: each.attribute for each in columns}
+        cls._attributes_for = {}
 
     def start(self) -> None:
         """Begin with nothing; numbers of the header stay."""
@@ -78,8 +80,16 @@ class State:
 
     def view_as(self, kind: type[Views]) -> Views:
         """The columns that a named tuple names, read-only."""
-        held, attributes = self.__dict__, self.column_attributes
-        return kind._make([held[attributes[name]].view() for name in kind._fields])  # type: ignore[attr-defined, no-any-return]
+        held, names = self.__dict__, self._attributes_for.get(kind) or self._found_attributes(kind)
+        # A match call looks at some thirty columns: the views that they keep are taken without a call.
+        views = [view if (view := held[name]._view) is not None else held[name].view() for name in names]
+        return kind._make(views)  # type: ignore[attr-defined, no-any-return]
+
+    @classmethod
+    def _found_attributes(cls, kind: Any) -> tuple[str, ...]:
+        """The attributes that a named tuple names, kept for the next time."""
+        found = cls._attributes_for[kind] = tuple([cls.column_attributes[name] for name in kind._fields])
+        return found
 
     @property
     def nbytes(self) -> int:

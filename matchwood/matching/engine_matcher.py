@@ -146,7 +146,7 @@ class EngineMatcher:
 
     def _drop(self, units: UnitsByKind) -> None:
         for part in self.parts:
-            released = part.drop(units[part.kind])
+            released = part.drop(units[part.kind]) if len(units[part.kind]) else None
             if released is not None:
                 self.encoder.release(released)
 

@@ -268,13 +268,12 @@ class Candidates(State):
         return room
 
     def _resize(self, count: int) -> None:
-        for name in ("keys", "starts", "counts", "capacities"):
-            self.columns[name].resize(count)
-        self._added.resize(count)
+        for column in (self.keys, self.starts, self.counts, self.capacities, self._added):
+            column.resize(count)
         self.pack_starts.resize(count + 1, self.packs.count)
         if self._wanted > 1:
-            for name in ("next_attributes", "next_levels", "loads"):
-                self.columns[name].resize(count)
+            for column in (self.next_attributes, self.next_levels, self.loads):
+                column.resize(count)
 
     def _append(
         self,
@@ -322,7 +321,7 @@ class Candidates(State):
         self, sizes: NDArray[np.int64], lists: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Heads with a new one for each posting, that has the place of its unit, and the lists that grew, in order."""
-        starts, counts, capacities = (self.columns[name].writable() for name in ("starts", "counts", "capacities"))
+        starts, counts, capacities = self.starts.writable(), self.counts.writable(), self.capacities.writable()
         added, used = self._added.writable(), self.room
         self.heads.resize(self._width * (used + int(plan_room(lists, counts, capacities, added))))
         heads = self.heads.writable()

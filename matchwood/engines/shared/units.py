@@ -67,9 +67,10 @@ class UnitTable(State):
 
     def _bury(self, units: NDArray[np.int32]) -> None:
         """Mark units dead, after refusing those that are not ready for it."""
-        if len(units) and (self.uses[units].any() or not self.alive[units].all()):
+        uses, alive = self._uses.view(), self._alive.writable()
+        if len(units) and (uses[units].any() or not alive[units].all()):
             raise InvalidArgument("only live units without uses can be freed")
-        self._alive.writable()[units] = False
+        alive[units] = False
         self._live -= len(units)
 
     def _compacted(self) -> NDArray[np.int32]:
