@@ -128,12 +128,12 @@ class Index(MutableMapping[Any, str]):
         with self._changing():
             rule_id = self._table.checked_id(rule_id)
             row, schema = self._table.find(rule_id), self._encoder.schema
-            replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else ()
-            preparation = Preparation(self._encoder, self._matcher.normal, given=self._matcher.given)
+            replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else []
+            preparation = Preparation(self._encoder, self._matcher.normal, given=self._matcher.given, many=False)
             prepared = preparation.prepare(rule_id, source, replaced=replaced)
             with self._storing():
                 if row >= 0:
-                    self._matcher.replace(np.array([row], np.int32), [prepared])
+                    self._matcher.replace(np.array([row], np.int32), [prepared], [replaced])
                 else:
                     self._matcher.insert(Batch.of([rule_id], [prepared]))
 

@@ -15,32 +15,34 @@ class Growable:
     Readers take `view()`, which is always read-only: a kernel that sees writable arrays on one call and
     read-only ones on the next is compiled twice. An array mapped from a file is copied when it is
     first written to, so files never change.
+
+    `count`  how many elements it has; `len` asks the same
     """
 
-    __slots__ = ("_buffer", "_count", "_view")
+    __slots__ = ("_buffer", "_view", "count")
 
     def __init__(self, dtype: DTypeLike, initial: ArrayLike | None = None) -> None:
         self._buffer: NDArray[Any] = np.asarray([] if initial is None else initial, dtype=dtype)
-        self._count = len(self._buffer)
+        self.count = len(self._buffer)
         self._view: NDArray[Any] | None = None
         if initial is not None:
             self._buffer = self._buffer.view()
             self._buffer.flags.writeable = False
 
     def __len__(self) -> int:
-        return self._count
+        return self.count
 
     @property
     def nbytes(self) -> int:
         """The bytes in use; spare room is not counted."""
-        return self._count * self._buffer.itemsize
+        return self.count * self._buffer.itemsize
 
     def view(self) -> NDArray[Any]:
         """The elements, read-only."""
         view = self._view
         if view is None:
             # Other threads may look at the same time: they must never see one that can still be written to.
-            view = self._buffer[: self._count]
+            view = self._buffer[: self.count]
             view.flags.writeable = False
             self._view = view
         return view
@@ -48,22 +50,22 @@ class Growable:
     def writable(self) -> NDArray[Any]:
         """The elements, to be changed in place."""
         if not self._buffer.flags.writeable:
-            self._reserve(self._count)
-        return self._buffer[: self._count]
+            self._reserve(self.count)
+        return self._buffer[: self.count]
 
     def append(self, value: Any) -> int:
         """Put one value at the end; returns its position."""
-        position = self._count
+        position = self.count
         if position == len(self._buffer) or not self._buffer.flags.writeable:
             self._reserve(position + 1)
         self._buffer[position] = value
-        self._count, self._view = position + 1, None
+        self.count, self._view = position + 1, None
         return position
 
     def extend(self, values: ArrayLike) -> None:
         """Put all values at the end."""
         added = np.asarray(values, dtype=self._buffer.dtype)
-        start = self._count
+        start = self.count
         self.resize(start + len(added))
         self._buffer[start : start + len(added)] = added
 
@@ -71,14 +73,14 @@ class Growable:
         """Cut to `count` elements, or fill up to it."""
         if count > len(self._buffer) or not self._buffer.flags.writeable:
             self._reserve(count)
-        if count > self._count:
-            self._buffer[self._count : count] = fill
-        self._count, self._view = count, None
+        if count > self.count:
+            self._buffer[self.count : count] = fill
+        self.count, self._view = count, None
 
     def _reserve(self, count: int) -> None:
         room = max(count, 16, len(self._buffer) * 2 if count > len(self._buffer) else len(self._buffer))
         grown = np.empty(room, dtype=self._buffer.dtype)
-        grown[: self._count] = self._buffer[: self._count]
+        grown[: self.count] = self._buffer[: self.count]
         self._buffer, self._view = grown, None
 
 

@@ -15,15 +15,34 @@ the structure adds in `invariants`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from numpy.typing import NDArray
 
 from matchwood.core.arrays import Growable
-from matchwood.core.fields import Extent, Field, Part, arrays_in
+from matchwood.core.fields import Column, Extent, Field, Part, arrays_in
 
 Views = TypeVar("Views", bound=tuple[Any, ...])
+
+
+class Columns(Mapping[str, Growable]):
+    """The columns of a state by the names that they are saved under."""
+
+    __slots__ = ("_attributes", "_held")
+
+    def __init__(self, held: Mapping[str, Any], attributes: Mapping[str, str]) -> None:
+        self._held, self._attributes = held, attributes
+
+    def __getitem__(self, name: str) -> Growable:
+        column: Growable = self._held[self._attributes[name]]
+        return column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._attributes)
+
+    def __len__(self) -> int:
+        return len(self._attributes)
 
 
 class State:
@@ -32,9 +51,9 @@ class State:
     declared: ClassVar[Mapping[str, Field]] = {}
     """All fields by the names of their attributes, those of base classes first."""
 
-    columns: dict[str, Growable]
-    """The arrays by the names that they are saved under, those included that are not saved."""
-    parts: dict[str, Any]
+    column_attributes: ClassVar[Mapping[str, str]] = {}
+    """The attributes of all columns, by the names that they are saved under."""
+    _attributes_for: ClassVar[dict[type, tuple[str, ...]]] = {}
     given: Mapping[str, Any] = {}
     """What the owner of a part tells it before it is checked."""
     sound: bool = True
@@ -44,18 +63,33 @@ class State:
         super().__init_subclass__(**options)
         fields = [(name, each) for base in reversed(cls.__mro__) for name, each in vars(base).items()]
         cls.declared = {name: each for name, each in fields if isinstance(each, Field)}
+        columns = [each for each in cls.declared.values() if isinstance(each, Column)]
+        cls.column_attributes = {each.name: each.attribute for each in columns}
+        cls._attributes_for = {}
 
     def start(self) -> None:
         """Begin with nothing; numbers of the header stay."""
-        self.columns, self.parts = {}, {}
         for field in self.declared.values():
             field.start(self)
         self.sound = True
 
+    @property
+    def columns(self) -> Mapping[str, Growable]:
+        """The arrays by the names that they are saved under, those included that are not saved."""
+        return Columns(vars(self), self.column_attributes)
+
     def view_as(self, kind: type[Views]) -> Views:
         """The columns that a named tuple names, read-only."""
-        columns = self.columns
-        return kind._make([columns[name].view() for name in kind._fields])  # type: ignore[attr-defined, no-any-return]
+        held, names = self.__dict__, self._attributes_for.get(kind) or self._found_attributes(kind)
+        # A match call looks at some thirty columns: the views that they keep are taken without a call.
+        views = [view if (view := held[name]._view) is not None else held[name].view() for name in names]
+        return kind._make(views)  # type: ignore[attr-defined, no-any-return]
+
+    @classmethod
+    def _found_attributes(cls, kind: Any) -> tuple[str, ...]:
+        """The attributes that a named tuple names, kept for the next time."""
+        found = cls._attributes_for[kind] = tuple([cls.column_attributes[name] for name in kind._fields])
+        return found
 
     @property
     def nbytes(self) -> int:

@@ -28,12 +28,12 @@ from matchwood.encoding.rules.binding import Binder
 from matchwood.encoding.rules.flattening import Flat, LeafRows, assemble, flatten
 from matchwood.encoding.rules.forms import joined
 from matchwood.encoding.rules.small_batches import FEW_LEAVES, encode_few, release_few
-from matchwood.encoding.schema.inferred import Schema
+from matchwood.encoding.schema.inferred import Schema, predicates
 from matchwood.encoding.schema.timezones import Zone
 from matchwood.encoding.spaces.labels import is_inner
 from matchwood.encoding.vocabulary import Vocabulary
-from matchwood.language import Predicate
-from matchwood.logic import Bound, Clause, Conjunction, Form, Leaf
+from matchwood.language import Expression, Predicate
+from matchwood.logic import Bind, Bound, Clause, Conjunction, Form, Leaf
 
 if TYPE_CHECKING:
     from matchwood.encoding.events.plan import EventPlan
@@ -90,6 +90,11 @@ class Encoder:
     def bind(self, predicate: Predicate) -> Bound:
         """The predicate as a set of values of an attribute; TypeConflict if it contradicts itself or the schema."""
         return self._binder.bind(predicate)
+
+    def bound(self, expression: Expression) -> Bind:
+        """All predicates of an expression bound at once, for those who ask for one after the other."""
+        found = {id(predicate): self._binder.bind(predicate) for predicate in predicates(expression)}
+        return lambda predicate: found.get(id(predicate)) or self._binder.bind(predicate)
 
     def encode(self, conjunctions: Sequence[Conjunction] | LeafRows) -> EncodedConjunctions:
         """Conjunctions as integers; their boundaries come to be, and are referred to until `release`."""

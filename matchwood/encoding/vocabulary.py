@@ -51,10 +51,10 @@ class Vocabulary:
             return number if number >= 0 else self._new_derived(key)
         if number < 0:
             return self.table.add(key, _CODES[kind])
-        known = self.table.kind(number)
-        if kind in ("any", known):
+        spaces = self.spaces.get(number)
+        if kind == "any" or kind == (self.table.kind(number) if spaces is None else spaces.kind):
             return number
-        if self.spaces.has_boundaries(number):
+        if spaces is not None and len(spaces):
             return self.table.add(key, _CODES[kind])
         self.history.begin(number)
         self.spaces.drop(number)
@@ -80,10 +80,10 @@ class Vocabulary:
         self, number: int, elements: Sequence[Any], counts: NDArray[np.int64] | None = None
     ) -> NDArray[np.int32]:
         """The labels of boundaries before these elements, each referred to once more, or so many times more."""
-        if self.table.kinds.view()[number] == DERIVED:
-            return np.full(len(elements), TRUE_LABEL, np.int32)
         spaces = self.spaces.get(number)
         if spaces is None:
+            if self.table.kinds.view()[number] == DERIVED:
+                return np.full(len(elements), TRUE_LABEL, np.int32)
             self.history.begin(number)
             spaces = self.spaces.made(number)
             self.version += 1

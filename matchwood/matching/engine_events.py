@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ def rows_of_event(
 ) -> RuleRows:
     """What is asked for of one event."""
     codes = matcher.encoder.encode_event(event, strictness)
-    question = request.question(matcher, partial(matcher.book.encode_event, event))
+    question = request.question(matcher, lambda: matcher.book.encode_event(event))
     return _FoundByParts(matcher, question, codes, 0).rows(0)
 
 
@@ -76,13 +75,16 @@ class _FoundByParts:
         self._matcher, self._question, self._first = matcher, question, first
         # Threads that share a core do not slow each other down by this clock, but asking it takes half a microsecond.
         clock = thread_time if len(events.offsets) > 2 else perf_counter
-        self._found, calls = dict[UnitKind, PartFound](), list[EngineCall]()
+        calls: list[EngineCall] = []
+        self._found: dict[UnitKind, PartFound] = {}
+        workspace = matcher.workspace
         for part in busy(matcher.parts):
             started = clock()
-            found = self._found[part.kind] = question.ask(part, events, first, matcher.workspace)
-            calls.append(EngineCall(part.engine, found, clock() - started))
+            found = self._found[part.kind] = question.ask(part, events, first, workspace)
+            seconds = clock() - started
+            calls.append((part.engine, found.count, found.work, found.scored, seconds))
         matcher.ledger.note(events, first, calls)
-        self._end = first + min([call.found.count for call in calls])
+        self._end = first + min([call[1] for call in calls])
 
     def covers(self, first: int) -> bool:
         return self._first <= first < self._end

@@ -19,7 +19,7 @@ from matchwood.matching.engine_events import EngineEvents, rows_of_event
 from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.groups import Group, Incoming
-from matchwood.matching.loading.live_rules import check_links, insert_rules, remove_rules, replace_rules
+from matchwood.matching.loading.live_rules import OldUses, check_links, insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import Normal, PreparedRule
 from matchwood.matching.parts import MatcherPart, parts_of
 from matchwood.matching.request import Request
@@ -90,10 +90,10 @@ class EngineMatcher:
         rows = insert_rules(self.table, self.encoder.schema, batch)
         self._store(Incoming(rows, batch.prepared, batch.places, batch.plain))
 
-    def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule]) -> None:
+    def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
         self.generation += 1
         self.book.forget(rows)
-        replace_rules(self.table, self.encoder.schema, rows, prepared)
+        replace_rules(self.table, self.encoder.schema, rows, prepared, old)
         # The old conjunctions go first: the new ones may use an attribute with another type.
         self._drop(self.table.unlink_many(rows))
         self._store(Incoming(rows, prepared, np.arange(len(prepared))))
@@ -146,7 +146,7 @@ class EngineMatcher:
 
     def _drop(self, units: UnitsByKind) -> None:
         for part in self.parts:
-            released = part.drop(units[part.kind])
+            released = part.drop(units[part.kind]) if len(units[part.kind]) else None
             if released is not None:
                 self.encoder.release(released)
 
@@ -174,9 +174,9 @@ class EngineMatcher:
         self.ledger.watch.settle()
 
     def _compact_if_wasteful(self) -> None:
-        rows = (self.table.row_count - len(self.table), self.table.row_count)
-        shares = [rows, *((part.store.dead, part.store.count) for part in self.parts)]
-        if any(gone > WASTE_LEAST and gone > WASTE_SHARE * total for gone, total in shares):
+        rows = self.table.row_count
+        shares = [(rows - len(self.table), rows), *[(part.store.dead, part.store.count) for part in self.parts]]
+        if max([gone for gone, total in shares if gone > WASTE_SHARE * total], default=0) > WASTE_LEAST:
             self.compact()
 
     def compact(self) -> None:

@@ -13,6 +13,7 @@ from matchwood.language import Expression
 from matchwood.logic import Bind
 from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
+from matchwood.matching.loading.live_rules import OldUses
 from matchwood.matching.loading.preparation import Normal, PreparedRule
 from matchwood.matching.request import Request
 from matchwood.ranking import RuleWeights
@@ -63,8 +64,11 @@ class Matcher(Protocol):
     def insert(self, batch: Batch) -> None:
         """Add new rules."""
 
-    def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule]) -> None:
-        """Give the rules of distinct rows other texts; their ids and places stay."""
+    def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
+        """Give the rules of distinct rows other texts; their ids and places stay.
+
+        `old`  what the rules as they were ask of their attributes, where that is known
+        """
 
     def remove(self, rows: NDArray[np.int32]) -> None:
         """Take the rules of distinct rows out."""

@@ -18,7 +18,7 @@ from matchwood.logic import Bind, Conjunction, Form, dnf_of
 from matchwood.matching.event_rows import RowChunk, check_row, row_chunks
 from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
-from matchwood.matching.loading.live_rules import insert_rules, remove_rules, replace_rules
+from matchwood.matching.loading.live_rules import OldUses, insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import PreparedRule
 from matchwood.matching.request import Request
 from matchwood.ranking import RuleWeights
@@ -52,8 +52,8 @@ class OracleMatcher:
     def insert(self, batch: Batch) -> None:
         self._plant(insert_rules(self.table, self.encoder.schema, batch), batch.prepared)
 
-    def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule]) -> None:
-        replace_rules(self.table, self.encoder.schema, rows, prepared)
+    def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
+        replace_rules(self.table, self.encoder.schema, rows, prepared, old)
         self._plant(rows, prepared)
 
     def _plant(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule]) -> None:

@@ -212,4 +212,4 @@ def parts_of(chosen: type[Structure], options: Mapping[str, Any]) -> tuple[Match
 
 def busy(parts: Sequence[MatcherPart]) -> list[MatcherPart]:
     """The parts that an event is shown to: the first, and those of the others that hold anything."""
-    return [parts[0], *(part for part in parts[1:] if part.store.live)]
+    return [parts[0], *[part for part in parts[1:] if part.store.live]]

@@ -89,7 +89,7 @@ def rows_of_hits(
     found: Sequence[tuple[Hits, RuleLinks]], first: int, rows: int, workspace: Workspace, room: int = ROOM
 ) -> RuleRows:
     """The rules that have one of the units that matched, from event `first` on, as far as the output reaches."""
-    stop = min([hits.first + hits.count for hits, _ in found])
+    stop = min([hits.first + len(hits.offsets) - 1 for hits, _ in found])
     if first >= stop or first < max([hits.first for hits, _ in found]):
         raise IndexError(f"no hits for event {first} (they end at {stop})")
     sides = [_side(hits, links, first) for hits, links in found]

@@ -59,7 +59,7 @@ class RuleLinks:
 
     @property
     def nodes(self) -> int:
-        return len(self._chain) // 2
+        return self._chain.count // 2
 
     @property
     def linked_rows(self) -> int:
@@ -99,6 +99,8 @@ class RuleLinks:
 
     def unlink(self, rows: ArrayLike) -> NDArray[np.int32]:
         """Remove all links of these rows; returns the units they had."""
+        if not self._row_heads.count:
+            return np.empty(0, np.int32)
         present = self._present(rows)
         out = np.empty(len(self._units(present)[1]), np.int32)
         if len(out):
@@ -129,7 +131,7 @@ class RuleLinks:
 
     def _present(self, rows: ArrayLike) -> NDArray[np.int32]:
         wanted = np.ascontiguousarray(rows, np.int32)
-        return wanted[(wanted >= 0) & (wanted < len(self._row_heads))]
+        return wanted[(wanted >= 0) & (wanted < self._row_heads.count)]
 
     def _units(self, rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         return _followed(rows, self._row_heads.view(), self._back.view(), 3, 0, 2)
@@ -181,7 +183,7 @@ class RuleLinks:
 
 
 def _reach(array: Growable, count: int) -> None:
-    if len(array) < count:
+    if array.count < count:
         array.resize(count, NONE)
 
 

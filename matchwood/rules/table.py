@@ -57,7 +57,7 @@ class RuleTable:
     @property
     def row_count(self) -> int:
         """The rows, holes included."""
-        return len(self._alive)
+        return self._alive.count
 
     # Ids
 

@@ -47,5 +47,5 @@ def test_the_walk_sees_what_is_hidden_in_parts() -> None:
     store, _ = stored(random_conjunctions(np.random.default_rng(1), 20))
     engine = engine_class("pstbloom")(store)
     before = held(engine)
-    engine._candidates.columns["more"] = Growable(np.int64, np.zeros(5))
+    engine._candidates.more = Growable(np.int64, np.zeros(5))  # type: ignore[attr-defined]
     assert held(engine) == before + 40

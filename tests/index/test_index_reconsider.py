@@ -10,7 +10,7 @@ import pytest
 
 import matchwood
 from matchwood.engines.registry import engine_names
-from matchwood.matching import watch
+from matchwood.matching.ledger import counters
 
 CHOOSING = ["pstbloom", "psthash"]
 SPACES = ["sorted", "pstree"]
@@ -58,7 +58,7 @@ def test_ten_thousand_surprising_events_change_the_choice_and_no_answer(
     index, scan = matchwood.Index(engine, options={"spaces": spaces}), matchwood.Index("scan")
     for each in (index, scan):
         each.insert_many(rules)
-    assert watch.WINDOW == 10_000
+    assert counters.WINDOW == 10_000
     early, late = expected(rng, 300), surprising(rng, 9_700)
     assert hits(index, early) == hits(scan, early)
     assert index.stats()["observed_events"] == 300
@@ -92,7 +92,7 @@ def work(index: matchwood.Index, events: list[dict[str, Any]]) -> int:
 def test_rules_come_and_go_while_choices_change(
     engine: str, spaces: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(watch, "WINDOW", 400)
+    monkeypatch.setattr(counters, "WINDOW", 400)
     rng = random.Random(f"{spaces} {engine}")
     index, oracle = matchwood.Index(engine, options={"spaces": spaces}), matchwood.Index("oracle")
     reconsidered = 0

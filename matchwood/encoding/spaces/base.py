@@ -39,6 +39,8 @@ class Relabelling(NamedTuple):
 class Spaces(Protocol):
     """The boundaries of one attribute. Calls that change it never overlap others; `locate` may run in many threads."""
 
+    kind: str
+    """The kind of its attribute."""
     relabellings: list[Relabelling]
     """What changed since the owner last took this list and emptied it, oldest first."""
 

@@ -239,7 +239,8 @@ class TreeNodes(State):
 
     def put_columns(self, columns: Mapping[str, Growable]) -> None:
         """Put other arrays in the place of some."""
-        self.columns |= columns
+        for name, column in columns.items():
+            setattr(self, self.column_attributes[name], column)
         self._tree = None
 
     def move_scratch(self, order: NDArray[np.int32]) -> None:

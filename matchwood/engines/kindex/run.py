@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -244,38 +244,38 @@ Runs: TypeAlias = dict[str, tuple[Run, ...]]
 class RunLists(Field):
     """The runs of each form, as a field of the engine's state: run i of `dnf` is saved under the names `dnfi.…`."""
 
-    @overload
-    def __get__(self, state: None, owner: type) -> RunLists: ...
-    @overload
-    def __get__(self, state: State, owner: type) -> Runs: ...
-    def __get__(self, state: State | None, owner: type) -> RunLists | Runs:
-        return self if state is None else state.parts[self.name]
+    if TYPE_CHECKING:
 
-    def __set__(self, state: State, runs: Runs) -> None:
-        state.parts[self.name] = runs
+        @overload
+        def __get__(self, state: None, owner: type) -> RunLists: ...
+        @overload
+        def __get__(self, state: State, owner: type) -> Runs: ...
+        def __get__(self, state: State | None, owner: type) -> RunLists | Runs: ...
+
+        def __set__(self, state: State, runs: Runs) -> None: ...
 
     def start(self, state: State) -> None:
-        state.parts[self.name] = dict.fromkeys(FORMS, ())
+        self.put(state, dict.fromkeys(FORMS, ()))
 
     def arrays(self, state: State) -> dict[str, NDArray[Any]]:
-        runs: Runs = state.parts[self.name]
+        runs: Runs = self.held(state)
         named = [(f"{form}{place}", run.arrays) for form in runs for place, run in enumerate(runs[form])]
         return {f"{prefix}.{name}": array for prefix, own in named for name, array in own._asdict().items()}
 
     def header(self, state: State) -> dict[str, Any]:
-        return {form: len(runs) for form, runs in state.parts[self.name].items()}
+        return {form: len(runs) for form, runs in self.held(state).items()}
 
     def restore(self, state: Any, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         for form in FORMS:
             count, asked = range(saved_count(header, form)), (form == "cnf", state.layout)
             runs = (Run.restored(arrays, f"{form}{place}.", *asked) for place in count)
-            state.parts[self.name][form] = tuple(runs)
+            self.held(state)[form] = tuple(runs)
 
     def check(self, state: Any) -> None:
         bounds = None if state.bounds is None else state.bounds.view()
-        for runs in state.parts[self.name].values():
+        for runs in self.held(state).values():
             for run in runs:
                 run.check(state.store, state.extent("states"), bounds)
 
     def nbytes(self, state: State) -> int:
-        return sum(run.nbytes for runs in state.parts[self.name].values() for run in runs)
+        return sum(run.nbytes for runs in self.held(state).values() for run in runs)

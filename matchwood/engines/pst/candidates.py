@@ -147,7 +147,7 @@ class Candidates(State):
 
     @property
     def lists(self) -> int:
-        return len(self.keys)
+        return self.keys.count
 
     @property
     def in_packs(self) -> int:
@@ -157,7 +157,7 @@ class Candidates(State):
     @property
     def room(self) -> int:
         """Places for heads: candidates, room to grow, and what moved lists left behind."""
-        return len(self.heads) // self._width
+        return self.heads.count // self._width
 
     @property
     def side_by_side(self) -> bool:
@@ -188,7 +188,7 @@ class Candidates(State):
         access: Growable,
     ) -> None:
         """Append units to the lists of their access predicates; those beyond what a unit uses are struck out."""
-        self.levels.resize(max(attributes, len(self.levels)))
+        self.levels.resize(max(attributes, self.levels.count))
         if self._wanted == 1:
             sizes, lists = self._spaces(conjunctions, units, access.view(), 1)
             count_gains(lists, self._added.writable())
@@ -257,7 +257,8 @@ class Candidates(State):
             size = len(table)
             while size < 4 * (entries + least):
                 size *= 2
-            table = self.columns[name] = _empty_table(size)
+            table = _empty_table(size)
+            setattr(self, self.column_attributes[name], table)
             enter_lists(table.writable(), self.keys.view(), name == "combined_table")
             if name == "combined_table":
                 filtered = self.combined_filter = _empty_filter(size)
@@ -267,13 +268,12 @@ class Candidates(State):
         return room
 
     def _resize(self, count: int) -> None:
-        for name in ("keys", "starts", "counts", "capacities"):
-            self.columns[name].resize(count)
-        self._added.resize(count)
-        self.pack_starts.resize(count + 1, len(self.packs))
+        for column in (self.keys, self.starts, self.counts, self.capacities, self._added):
+            column.resize(count)
+        self.pack_starts.resize(count + 1, self.packs.count)
         if self._wanted > 1:
-            for name in ("next_attributes", "next_levels", "loads"):
-                self.columns[name].resize(count)
+            for column in (self.next_attributes, self.next_levels, self.loads):
+                column.resize(count)
 
     def _append(
         self,
@@ -321,7 +321,7 @@ class Candidates(State):
         self, sizes: NDArray[np.int64], lists: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Heads with a new one for each posting, that has the place of its unit, and the lists that grew, in order."""
-        starts, counts, capacities = (self.columns[name].writable() for name in ("starts", "counts", "capacities"))
+        starts, counts, capacities = self.starts.writable(), self.counts.writable(), self.capacities.writable()
         added, used = self._added.writable(), self.room
         self.heads.resize(self._width * (used + int(plan_room(lists, counts, capacities, added))))
         heads = self.heads.writable()

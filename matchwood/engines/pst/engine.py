@@ -83,7 +83,7 @@ class AccessEngine(ListEngine):
 
     @property
     def _most_access(self) -> int:
-        return self._wanted * len(self._states)
+        return self._wanted * self._states.count
 
     @property
     def _intervals(self) -> int:

@@ -22,11 +22,12 @@ class Output:
     """
 
     def __init__(self, workspace: Workspace, events: EncodedEvents, first: int, worst: int) -> None:
-        if not 0 <= first <= events.count:
-            raise InvalidArgument(f"the first event to match must be in 0 to {events.count} (got {first})")
+        count = len(events.offsets) - 1
+        if not 0 <= first <= count:
+            raise InvalidArgument(f"the first event to match must be in 0 to {count} (got {first})")
         self.first = first
         self.units: NDArray[Any] = workspace.array("hits.units", worst + workspace.room, np.int32, None)
-        self.offsets: NDArray[Any] = workspace.array("hits.offsets", events.count - first + 1, np.int64, None)
+        self.offsets: NDArray[Any] = workspace.array("hits.offsets", count - first + 1, np.int64, None)
         self.work = np.zeros(5, dtype=np.int64)
         self.offsets[0] = 0
 

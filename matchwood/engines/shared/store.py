@@ -92,7 +92,8 @@ class ConjunctionStore(UnitTable):
 
     def view(self) -> Conjunctions:
         """The arrays for kernels; a restored state is checked before it is handed out for the first time."""
-        self.check()
+        if not self.sound:
+            self.check()
         return self.view_as(Conjunctions)
 
     def encoded(self, units: NDArray[np.int32]) -> EncodedConjunctions:
@@ -107,10 +108,11 @@ class ConjunctionStore(UnitTable):
 
     def add(self, encoded: EncodedConjunctions) -> Added:
         """Store the conjunctions that are new, and count one use for each, new or not."""
-        self.check()
+        if not self.sound:
+            self.check()
         source = read_only_conjunctions(encoded)
-        units, is_new = np.empty(source.count, dtype=np.int32), np.empty(source.count, dtype=np.bool_)
-        before = self._reserve(source)
+        units, is_new = np.empty(len(source.offsets) - 1, np.int32), np.empty(len(source.offsets) - 1, np.bool_)
+        before = self._reserve(source, len(units))
         used = np.array([*before, 0], dtype=np.int64)
         add_all(
             source,
@@ -133,13 +135,13 @@ class ConjunctionStore(UnitTable):
         self._resize(count, constraints, intervals)
         return Added(units, units[is_new], self.encoded(units[~is_new]))
 
-    def _reserve(self, source: EncodedConjunctions) -> tuple[int, int, int]:
+    def _reserve(self, source: EncodedConjunctions, count: int) -> tuple[int, int, int]:
         """Make room for the case that all are new; returns the units, constraints and intervals in use."""
-        if 2 * (self._live + self._tombstones + source.count) > len(self._table):
-            self._rebuild_table(self._live + source.count)
-        before = (self.count, len(self._records) // WIDTH, len(self._intervals) // 2)
+        if 2 * (self._live + self._tombstones + count) > self._table.count:
+            self._rebuild_table(self._live + count)
+        before = (self.count, self._records.count // WIDTH, self._intervals.count // 2)
         constraints, intervals = before[1] + len(source.attributes), before[2] + side_intervals(source)
-        self._resize(before[0] + source.count, constraints, intervals)
+        self._resize(before[0] + count, constraints, intervals)
         return before
 
     def _resize(self, units: int, constraints: int, intervals: int) -> None:
@@ -161,7 +163,8 @@ class ConjunctionStore(UnitTable):
 
     def free(self, units: NDArray[np.int32]) -> None:
         """Forget units without uses: they are dead from now on, and their numbers stay taken."""
-        self.check()
+        if not self.sound:
+            self.check()
         self._bury(units)
         bury_all(self._table.writable(), self._hashes.view(), read_only(units, np.int32))
         self._tombstones += len(units)

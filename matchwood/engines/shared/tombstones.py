@@ -94,7 +94,7 @@ class ListEngine(Engine):
 
     def _wasteful(self) -> bool:
         postings = 2 * self._stale_postings > self.postings + SPARE
-        return postings or 2 * self._stale_always > len(self._always) + SPARE
+        return postings or 2 * self._stale_always > self._always.count + SPARE
 
     def live_units(self) -> NDArray[np.int32]:
         """The units that are indexed, increasing."""

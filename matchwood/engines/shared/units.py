@@ -29,7 +29,7 @@ class UnitTable(State):
     @property
     def count(self) -> int:
         """Units numbered so far, dead ones included."""
-        return len(self._uses)
+        return self._uses.count
 
     @property
     def live(self) -> int:
@@ -39,7 +39,7 @@ class UnitTable(State):
     @property
     def dead(self) -> int:
         """Numbers that no live unit has any more."""
-        return self.count - self.live
+        return self._uses.count - self._live
 
     @property
     def alive(self) -> NDArray[np.bool_]:
@@ -67,9 +67,10 @@ class UnitTable(State):
 
     def _bury(self, units: NDArray[np.int32]) -> None:
         """Mark units dead, after refusing those that are not ready for it."""
-        if len(units) and (self.uses[units].any() or not self.alive[units].all()):
+        uses, alive = self._uses.view(), self._alive.writable()
+        if len(units) and (uses[units].any() or not alive[units].all()):
             raise InvalidArgument("only live units without uses can be freed")
-        self._alive.writable()[units] = False
+        alive[units] = False
         self._live -= len(units)
 
     def _compacted(self) -> NDArray[np.int32]:

@@ -13,25 +13,20 @@ codes mean something else; the work only grows. Saving reads the statistics, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from matchwood.encoding import EncodedEvents
-from matchwood.engines import Structure
+from matchwood.engines import Structure, Work
 from matchwood.matching.ledger.clock import MatchingClock
 from matchwood.matching.ledger.counters import Watch, WorkCounters
 from matchwood.matching.ledger.sample import EventSample
 
 if TYPE_CHECKING:
     from matchwood.encoding import EventStatistics
-    from matchwood.matching.request import PartFound
 
 
-class EngineCall(NamedTuple):
-    """What the engine of a part found for some events, and the seconds that it took."""
-
-    engine: Structure
-    found: PartFound
-    seconds: float
+EngineCall: TypeAlias = tuple[Structure, int, Work, int, float]
+"""What the engine of a part did: for how many events, how many rules it scored, and the seconds that it took."""
 
 
 class Ledger:
@@ -51,18 +46,14 @@ class Ledger:
         if not first:
             self.statistics.observe(events)
             self.sample.observe(events)
-        for number, (engine, found, seconds) in enumerate(calls):
-            count, work = found.count, found.work
-            self.work.fold(0 if number else count, work, found.scored)
+        for number, (engine, count, work, scored, seconds) in enumerate(calls):
+            self.work.fold(0 if number else count, work, scored)
             if engine.uses_history:
                 self.watch.fold(count, work)
             if not number:
-                self._time(count, work.matched, seconds)
-
-    def _time(self, events: int, matched: int, seconds: float) -> None:
-        if self._warm:
-            self.clock.fold(events, matched, seconds)
-        self._warm = True
+                if self._warm:
+                    self.clock.fold(count, work.matched, seconds)
+                self._warm = True
 
     def begin_engine(self) -> None:
         """Another engine is at work from now on."""

@@ -34,13 +34,14 @@ class EventSample:
         self._calls += 1
         if self.events >= MOST_EVENTS and self._calls % SKIPPED:
             return
-        count = events.count
+        count = len(events.offsets) - 1
         if not count:
             return
-        part = taken(events, np.linspace(0, count - 1, min(count, MOST_A_CALL)).astype(np.int64))
+        chosen = np.linspace(0, count - 1, min(count, MOST_A_CALL)).astype(np.int64)
+        part = taken(events, chosen)
         with self._lock:
             self._parts.append(part)
-            self.events += part.count
+            self.events += len(chosen)
             while self.events - self._parts[0].count >= MOST_EVENTS:
                 self.events -= self._parts.pop(0).count
 

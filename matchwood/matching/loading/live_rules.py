@@ -16,6 +16,8 @@ from matchwood.matching.loading.preparation import PreparedRule, stored_uses
 from matchwood.rules import RuleTable, UnitKind, UnitsByKind
 
 Rows: TypeAlias = NDArray[np.int32]
+OldUses: TypeAlias = Sequence[list[Use]] | None
+"""What rules that give way to others ask of their attributes; None to read their texts for it."""
 
 
 def insert_rules(table: RuleTable, schema: Schema, batch: Batch) -> Rows:
@@ -25,9 +27,12 @@ def insert_rules(table: RuleTable, schema: Schema, batch: Batch) -> Rows:
     return rows
 
 
-def replace_rules(table: RuleTable, schema: Schema, rows: Rows, prepared: Sequence[PreparedRule]) -> None:
+def replace_rules(
+    table: RuleTable, schema: Schema, rows: Rows, prepared: Sequence[PreparedRule], old: OldUses = None
+) -> None:
     """Give rows other texts, and count the new types for the old."""
-    old = [stored_uses(schema, table.text(row)) for row in rows.tolist()]
+    if old is None:
+        old = [stored_uses(schema, table.text(row)) for row in rows.tolist()]
     ids = table.id_list(rows)
     # The new ones are added first: an attribute that keeps its type then never loses it in between.
     for rule_id, rule in zip(ids, prepared, strict=True):

@@ -26,11 +26,12 @@ class PreparedRule(NamedTuple):
 
 
 class Preparation:
-    """Prepares rules for one index: parse, check the types, normalise. Changes nothing.
+    """Prepares rules for one index: parse, check the types, bind, normalise. Changes nothing.
 
     `normal`  what a rule becomes: the matcher's own
     `schema`  the types that rules are held against: the encoder's own, or a copy that knows of rules to come
     `given`   bounds that no weight may be above
+    `many`    whether predicates are remembered from rule to rule; a single rule is read and bound as a whole
     """
 
     def __init__(
@@ -39,11 +40,11 @@ class Preparation:
         normal: Callable[[Expression, Bind], Normal],
         schema: Schema | None = None,
         given: RuleWeights | None = None,
+        many: bool = True,
     ) -> None:
         self.schema = encoder.schema if schema is None else schema
-        self._normal, self._given = normal, given
-        self._known = KnownPredicates(encoder)
-        self._bind = self._known.bind
+        self._encoder, self._normal, self._given = encoder, normal, given
+        self._known = KnownPredicates(encoder) if many else None
 
     def prepare(
         self, rule_id: Any, source: Any, options: Mapping[str, Any] | None = None, replaced: Iterable[Use] = ()
@@ -55,18 +56,19 @@ class Preparation:
         if uses is None or not self.schema.has_all(uses):
             uses = self.schema.check(expression, rule_id, replaced)
         try:
-            normal = self._normal(expression, self._bind)
+            bind = self._known.bind if self._known else self._encoder.bound(expression)
+            normal = self._normal(expression, bind)
         except ParseError as error:
             # A pattern is read only now; its errors point at the rule's text where there is one.
             raise (in_source(error, expression, source) if isinstance(source, str) else error) from None
         if "{" in weights.by_attribute[1:]:
-            check_values(expression, weights.by_attribute, self._bind)
+            check_values(expression, weights.by_attribute, bind)
         if self._given:
-            check_bounds(expression, RuleWeights(weights.by_attribute), self._given, self._bind)
+            check_bounds(expression, RuleWeights(weights.by_attribute), self._given, bind)
         return PreparedRule(text, uses, normal, weights, expression)
 
     def _read(self, source: Any) -> tuple[Expression, list[Use] | None]:
-        return self._known.read(source) if isinstance(source, str) else (as_expression(source), None)
+        return self._known.read(source) if self._known and isinstance(source, str) else (as_expression(source), None)
 
 
 def as_expression(source: Any) -> Expression:
