@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.bench.frame.encoded_rules import add_cuts, timed_events
-from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.frame.measure import WrongAnswer, first_events
 from matchwood.bench.frame.setup import refuse_repeated_events
 from matchwood.encoding import EncodedConjunctions, EncodedEvents, EncodedForms, Encoder, Schema
 from matchwood.engines import ATree, ConjunctionStore, KIndex, Structure, Workspace
@@ -77,7 +77,7 @@ class Side:
 
 def hits_of(engine: Structure, events: EncodedEvents, event: int) -> NDArray[np.int32]:
     """The units of one event."""
-    hits = engine.match(events, event, Workspace())
+    hits = engine.match(first_events(events, event + 1), event, Workspace())
     return hits.units[: hits.offsets[1]]
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.bench.frame.measure import WrongAnswer, timed, timed_codes
+from matchwood.bench.frame.measure import WrongAnswer, first_events, timed, timed_codes
 from matchwood.bench.frame.setup import concatenated, refuse_repeated_events
 from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions, EncodedEvents, Encoder, Schema, frozen
 from matchwood.engines import ConjunctionStore, Engine, Workspace
@@ -143,7 +143,7 @@ def check(name: str, engine: Engine, prepared: Encoded, events: int = CHECKED_EV
     """An engine's hits for the first events, held against all that NumPy finds."""
     workspace = Workspace()
     for event, rules in enumerate(brute_force(prepared.workload, range(min(events, prepared.events.count)))):
-        hits = engine.match(prepared.events, event, workspace)
+        hits = engine.match(first_events(prepared.events, event + 1), event, workspace)
         found, wanted = np.sort(hits.units[: hits.offsets[1]]), np.unique(prepared.units[rules])
         if not np.array_equal(found, wanted):
             raise WrongAnswer(
