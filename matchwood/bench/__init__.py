@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matchwood.bench.report.charts import bar_chart
     from matchwood.bench.report.docs_tables import page_with_figures, write_pages
     from matchwood.bench.report.figures import FIGURES, PAPERS
-    from matchwood.bench.report.page import read_result, write_report
+    from matchwood.bench.report.page import read_result, write_report, write_result
     from matchwood.bench.report.tables import filled_columns, text_table, transposed
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "transposed",
     "write_pages",
     "write_report",
+    "write_result",
 ]
 
 __getattr__ = exports(__name__)

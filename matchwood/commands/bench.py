@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from matchwood.bench import (
     transposed,
     write_pages,
     write_report,
+    write_result,
 )
 from matchwood.commands.calls import WrongCall, count
 
@@ -118,7 +118,7 @@ def _run(name: str, arguments: argparse.Namespace, path: Path) -> None:
     if arguments.only and path.is_file():
         result = merged(read_result(path), result)
         result["rows"] = experiment(name).summed(result["rows"])
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_result(path, result)
     print(f"\n{_table(rows) if shorter is rows else text_table(shorter)}\n\nwritten to {path}\n")
 
 

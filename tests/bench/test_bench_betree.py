@@ -32,6 +32,15 @@ def test_a_row_for_every_engine_and_variant(rows: list[dict[str, Any]]) -> None:
     assert all(row["checked"] is True and row["us_per_event"] > 0 for row in rows)
 
 
+def test_engines_are_held_against_scan_whatever_comes_first(rows: list[dict[str, Any]]) -> None:
+    compared = [row for row in rows if row.get("profile")]
+    scans = {row["workload"]: row["us_per_event"] for row in compared if row["engine"] == "scan"}
+    assert {row["workload"] for row in compared} == set(scans)
+    for row in compared:
+        times = scans[row["workload"]] / row["us_per_event"]
+        assert row["ratio_to_scan"] == pytest.approx(times, abs=0.006)
+
+
 def test_all_profiles_are_planned() -> None:
     planned = list(cases("full"))
     assert {case.profile for case in planned} == set(PROFILES)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from matchwood.bench.frame import setup
-from matchwood.bench.frame.encoded_rules import encoded
+from matchwood.bench.frame.encoded_rules import check, encoded
 from matchwood.bench.frame.measure import (
     MeasuredMatching,
     Rounds,
@@ -81,6 +81,25 @@ def test_engines_that_forget_the_same_hits_fail_core(workload: Workload, monkeyp
         check_with_brute_force("counting", engine, prepared, workload)
     with pytest.raises(WrongAnswer, match="the oracle disagrees about rule"):
         check_with_oracle(prepared.rules, workload, rules=2_000)
+
+
+def test_a_check_of_some_events_matches_no_others(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow engine would take minutes for what nobody looks at."""
+    prepared, given = prepare(workload, "scan"), encoded(workload)
+    asked: list[int] = []
+    real = engine_class("scan").match
+    monkeypatch.setattr(
+        engine_class("scan"),
+        "match",
+        lambda engine, events, first, workspace: (
+            asked.append(events.count - first) or real(engine, events, first, workspace)
+        ),
+    )
+    engine = engine_class("scan")(given.store)
+    engine.rebuild()
+    check("scan", engine, given, 3)
+    check_with_brute_force("scan", prepared.rules._matcher.engine, prepared, workload, 3)  # type: ignore[attr-defined]
+    assert asked == [1] * 6
 
 
 def test_no_hits_at_all_fail_core(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:

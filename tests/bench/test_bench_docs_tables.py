@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from matchwood.bench import page_with_figures
+from matchwood.bench import page_with_figures, read_result, write_result
 from matchwood.commands.cli import main
 from matchwood.errors import InvalidArgument
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+KEPT = sorted((ROOT / "docs" / "figures").glob("*.json"))
 
 ROWS = [
     {"engine": "scan", "workload": "uniform", "rules": 100, "us_per_event": 75.91, "bytes_index": 1200},
@@ -58,10 +59,28 @@ def test_a_flat_table_divides_and_leaves_empty_what_is_not_there(tmp_path: Path)
 def test_values_of_a_field_become_columns(tmp_path: Path) -> None:
     page = _page(tmp_path, "rows: engine\nacross: workload\nshow: us_per_event as µs")
     assert _table(page) == [
-        "| engine | uniform: µs | zipf: µs |",
+        "| engine (µs) | uniform | zipf |",
         "| --- | --- | --- |",
         "| scan | 75.9 | 99.4 |",
         "| betree, as published | 72.2 |  |",
+    ]
+
+
+def test_rows_come_in_the_order_in_which_they_are_asked_for(tmp_path: Path) -> None:
+    asked = "where: workload = uniform\nwhere: engine = betree* | scan\nrows: engine\nshow: us_per_event as µs"
+    assert _table(_page(tmp_path, asked))[2:] == ["| betree, as published | 72.2 |", "| scan | 75.9 |"]
+
+
+def test_values_have_names_shares_are_percentages_and_the_least_is_bold(tmp_path: Path) -> None:
+    asked = (
+        "rows: workload\nwith: rules\nacross: engine\nshow: us_per_event as µs, us_per_event / rules % as share\n"
+        "call: uniform = BEGen uniform\ncall: betree, as published = the paper's\nbold: least"
+    )
+    assert _table(_page(tmp_path, asked)) == [
+        "| workload | rules | scan: µs | scan: share | the paper's: µs | the paper's: share |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| BEGen uniform | 100 | 75.9 | 76% | **72.2** | 72% |",
+        "| zipf | 100 | **99.4** | 99% |  |  |",
     ]
 
 
@@ -73,7 +92,10 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("columns: engine", "write one of where, rows, across, show and a colon"),
+        ("columns: engine", "write one of where, rows, with, across, show, call, bold and a colon"),
+        ("rows: engine", "a table has `rows` and `show`"),
+        ("rows: engine\nshow: us_per_event\nbold: most", "`bold` can be `least` alone"),
+        ("rows: rules\nacross: engine\nshow: us_per_event", "two rows of the result for 100, scan; narrow `where`"),
         ("where: engine = nobody\nrows: engine\nshow: us_per_event", "no row of the result is asked for"),
     ],
 )
@@ -86,6 +108,20 @@ def test_a_table_that_cannot_be_written_says_why(tmp_path: Path, asked: str, sai
 def test_pages_show_the_kept_results(path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     assert page_with_figures(page, ROOT / "docs" / "figures") == page, "run `matchwood bench pages`"
+
+
+def test_a_kept_result_has_a_line_for_each_row(tmp_path: Path) -> None:
+    result = {"experiment": "betree", "scale": "quick", "rows": ROWS, "runs": []}
+    write_result(tmp_path / "betree.json", result)
+    assert read_result(tmp_path / "betree.json") == result
+    lines = (tmp_path / "betree.json").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line.rstrip(",")) for line in lines[2:-1]] == ROWS
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_results_are_kept_as_they_are_written(path: Path, tmp_path: Path) -> None:
+    write_result(tmp_path / path.name, read_result(path))
+    assert (tmp_path / path.name).read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
 
 
 def test_the_command_writes_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,10 +11,19 @@ A page has the description of a table in a comment, and what `matchwood bench pa
     (the table, and the command that took its figures)
     <!-- end of figures -->
 
-`where` keeps the rows whose field has one of some values (`|` between them, `*` stands for anything; several lines all
-hold), `rows` names the fields on the left, `across` the field whose values are columns, `show` the figures. A figure is
-a field, or one divided by a field or a number, as in `bytes_index / rules`; with `as` it has a title. So no figure is
-copied by hand, and all tables of an experiment show one run of it.
+| line | |
+|---|---|
+| `where` | rows whose field has one of some values, in their order; `|` stands between them, `*` for anything |
+| `rows` | the fields on the left, which tell one line from another |
+| `with` | figures that a line has once, whatever the columns: those of its first row |
+| `across` | the field whose values are columns |
+| `show` | the figures |
+| `call` | another name for a value of a field, as in `call: betree = betree, large leaves` |
+| `bold` | `least`: in each line the least of the first figure is bold |
+
+A figure is a field, or one divided by a field or a number, as in `bytes_index / rules`; `%` behind it makes a share a
+percentage; with `as` it has a title. All lines but `across` and `bold` may come several times. So no figure is copied
+by hand, and all tables of an experiment show one run of it.
 """
 
 from __future__ import annotations
@@ -33,6 +42,7 @@ from matchwood.errors import InvalidArgument
 _BLOCK = re.compile(
     r"(<!-- figures (?P<name>\w+)\n(?P<lines>.*?)-->\n)(?P<table>.*?)(<!-- end of figures -->)", re.DOTALL
 )
+_KEYS = ("where", "rows", "with", "across", "show", "call", "bold")
 _EMPTY = ""
 
 
@@ -42,21 +52,27 @@ class Figure:
 
     field: str
     divisor: str
+    percent: bool
     title: str
 
     @classmethod
     def read(cls, text: str) -> Figure:
-        """`field`, `field as title`, `field / other as title`."""
+        """`field`, `field as title`, `field % as title`, `field / other as title`."""
         what, _, title = (part.strip() for part in text.partition(" as "))
-        field, _, divisor = (part.strip() for part in what.partition(" / "))
-        return cls(field, divisor, title or what)
+        field, _, divisor = (part.strip() for part in what.removesuffix(" %").partition(" / "))
+        return cls(field, divisor, what.endswith(" %"), title or what)
+
+    def value(self, row: dict[str, Any]) -> Any:
+        found = row.get(self.field)
+        if found is None or not self.divisor:
+            return found
+        return float(found) / (row[self.divisor] if self.divisor in row else float(self.divisor))
 
     def of(self, row: dict[str, Any]) -> str:
-        value = row.get(self.field)
-        if value is None or not self.divisor:
-            return _EMPTY if value is None else shown(value)
-        divisor = row[self.divisor] if self.divisor in row else float(self.divisor)
-        return shown(float(value) / divisor)
+        value = self.value(row)
+        if value is None:
+            return _EMPTY
+        return f"{100 * value:,.0f}%" if self.percent else shown(value)
 
 
 @dataclass(frozen=True)
@@ -65,57 +81,98 @@ class TableOfFigures:
 
     experiment: str
     where: tuple[tuple[str, tuple[str, ...]], ...]
-    rows: tuple[Figure, ...]
+    left: tuple[Figure, ...]
+    once: tuple[Figure, ...]
     across: str
     show: tuple[Figure, ...]
+    names: dict[str, str]
+    bold: bool
 
     @classmethod
     def read(cls, experiment: str, lines: str) -> TableOfFigures:
-        asked: dict[str, list[str]] = {"where": [], "rows": [], "across": [], "show": []}
+        asked: dict[str, list[str]] = {key: [] for key in _KEYS}
         for line in filter(None, map(str.strip, lines.splitlines())):
             key, colon, value = line.partition(":")
             if not colon or key not in asked:
                 raise InvalidArgument(f"figures {experiment}: {line!r}; write one of {', '.join(asked)} and a colon")
             asked[key].append(value.strip())
-        figures = {key: tuple(map(Figure.read, ", ".join(asked[key]).split(", "))) for key in ("rows", "show")}
-        across = asked["across"][0] if asked["across"] else ""
-        return cls(experiment, tuple(map(_condition, asked["where"])), figures["rows"], across, figures["show"])
+        if not asked["rows"] or not asked["show"] or asked["bold"] not in ([], ["least"]):
+            raise InvalidArgument(f"figures {experiment}: a table has `rows` and `show`; `bold` can be `least` alone")
+        left, once, show = (_figures(asked[key]) for key in ("rows", "with", "show"))
+        where = tuple((field, _values(values)) for field, values in map(_parted, asked["where"]))
+        names = dict(map(_parted, asked["call"]))
+        return cls(experiment, where, left, once, "".join(asked["across"]), show, names, bool(asked["bold"]))
 
     def markdown(self, result: dict[str, Any]) -> str:
         """The table, and below it the command and the day."""
-        rows = [row for row in result["rows"] if all(_holds(row, *condition) for condition in self.where)]
+        rows = self._chosen(result["rows"])
         if not rows:
             raise InvalidArgument(f"figures {self.experiment}: no row of the result is asked for; look at its `where`")
         lines = self._across(rows) if self.across else self._flat(rows)
         return "\n".join([*map(_line, (lines[0], ["---"] * len(lines[0]), *lines[1:])), "", _origin(result), ""])
 
+    def _chosen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The rows for which all conditions hold, in the order in which the first one names values, then the second."""
+        places = [[_place(row, *condition) for condition in self.where] for row in rows]
+        order = sorted((place, number) for number, place in enumerate(places) if None not in place)
+        return [rows[number] for _, number in order]
+
+    def _called(self, figure: Figure, row: dict[str, Any]) -> str:
+        return self.names.get(str(row.get(figure.field)), figure.of(row))
+
     def _flat(self, rows: Sequence[dict[str, Any]]) -> list[list[str]]:
-        figures = (*self.rows, *self.show)
-        return [[figure.title for figure in figures], *([figure.of(row) for figure in figures] for row in rows)]
+        figures = (*self.left, *self.once, *self.show)
+        lines = [[self._called(figure, row) for figure in figures] for row in rows]
+        return [[figure.title for figure in figures], *lines]
 
     def _across(self, rows: Sequence[dict[str, Any]]) -> list[list[str]]:
         """A line for each combination of the fields on the left, a column for each value of the field across."""
         columns = list(dict.fromkeys(str(row.get(self.across)) for row in rows))
         found: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
         for row in rows:
-            found.setdefault(tuple(figure.of(row) for figure in self.rows), {})[str(row.get(self.across))] = row
-        titles = [f"{column}: {figure.title}" for column in columns for figure in self.show]
-        return [
-            [*(figure.title for figure in self.rows), *titles],
-            *(
-                [*left, *(figure.of(cells.get(column, {})) for column in columns for figure in self.show)]
-                for left, cells in found.items()
-            ),
+            line = found.setdefault(tuple(self._called(figure, row) for figure in self.left), {})
+            if line.setdefault(str(row.get(self.across)), row) is not row:
+                where = ", ".join([*(figure.of(row) for figure in self.left), str(row.get(self.across))])
+                raise InvalidArgument(f"figures {self.experiment}: two rows of the result for {where}; narrow `where`")
+        lines = [
+            [*left, *(figure.of(next(iter(cells.values()))) for figure in self.once), *self._cells(cells, columns)]
+            for left, cells in found.items()
         ]
+        return [self._titles([self.names.get(column, column) for column in columns]), *lines]
+
+    def _titles(self, columns: Sequence[str]) -> list[str]:
+        """A figure that stands alone is named once, behind the first title."""
+        left = [figure.title for figure in (*self.left, *self.once)]
+        if len(self.show) > 1:
+            return [*left, *(f"{column}: {figure.title}" for column in columns for figure in self.show)]
+        return [f"{left[0]} ({self.show[0].title})", *left[1:], *columns]
+
+    def _cells(self, cells: dict[str, dict[str, Any]], columns: Sequence[str]) -> list[str]:
+        first = {column: self.show[0].value(cells.get(column, {})) for column in columns}
+        least = min((value for value in first.values() if value is not None), default=None) if self.bold else None
+        texts = []
+        for column in columns:
+            one, *others = (figure.of(cells.get(column, {})) for figure in self.show)
+            texts += [f"**{one}**" if least is not None and first[column] == least else one, *others]
+        return texts
 
 
-def _condition(text: str) -> tuple[str, tuple[str, ...]]:
-    field, _, values = text.partition("=")
-    return field.strip(), tuple(value.strip() for value in values.split("|"))
+def _figures(lines: Sequence[str]) -> tuple[Figure, ...]:
+    return tuple(Figure.read(text) for line in lines for text in line.split(", "))
 
 
-def _holds(row: dict[str, Any], field: str, values: Sequence[str]) -> bool:
-    return any(fnmatchcase(str(row.get(field)), value) for value in values)
+def _parted(text: str) -> tuple[str, str]:
+    left, _, right = text.partition(" = ")
+    return left.strip(), right.strip()
+
+
+def _values(text: str) -> tuple[str, ...]:
+    return tuple(value.strip() for value in text.split("|"))
+
+
+def _place(row: dict[str, Any], field: str, values: Sequence[str]) -> int | None:
+    """Which of the values the row has, if any."""
+    return next((place for place, value in enumerate(values) if fnmatchcase(str(row.get(field)), value)), None)
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -130,10 +187,11 @@ def _origin(result: dict[str, Any]) -> str:
 
 def page_with_figures(page: str, results: Path) -> str:
     """The text of a page, with each of its tables as the results have it."""
+    kept = {name: read_result(results / f"{name}.json") for name in {block["name"] for block in _BLOCK.finditer(page)}}
 
     def written(block: re.Match[str]) -> str:
         table = TableOfFigures.read(block["name"], block["lines"])
-        return f"{block[1]}\n{table.markdown(read_result(results / (block['name'] + '.json')))}\n{block[5]}"
+        return f"{block[1]}\n{table.markdown(kept[block['name']])}\n{block[5]}"
 
     return _BLOCK.sub(written, page)
 

@@ -52,6 +52,14 @@ def read_result(path: Path) -> dict[str, Any]:
     return dict(result)
 
 
+def write_result(path: Path, result: dict[str, Any]) -> None:
+    """What `read_result` reads, a line for each row, so that a change of figures shows which ones have changed."""
+    about = {name: value for name, value in result.items() if name != "rows"}
+    rows = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in result["rows"])
+    head = json.dumps(about, ensure_ascii=False, separators=(",", ":"))[:-1]
+    path.write_text(f'{head},\n"rows":[\n{rows}\n]}}\n', encoding="utf-8")
+
+
 def _page(results: list[dict[str, Any]]) -> str:
     body = "\n".join([_summary(results), *map(_experiment_html, results)])
     head = f"<meta charset='utf-8'><title>Matchwood benchmarks</title><style>{_STYLE}</style>"

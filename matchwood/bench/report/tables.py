@@ -90,8 +90,8 @@ def _aligned(line: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]
 def shown(value: Any) -> str:
     """One value for people: numbers grouped, at three significant digits or more.
 
-    >>> [shown(value) for value in (1234567, 1234.5, 3.14159, 0.000012, True, None)]
-    ['1,234,567', '1,234', '3.14', '1.2e-05', 'yes', '-']
+    >>> [shown(value) for value in (1234567, 1234.5, 999.98, 3.14159, 0.000012, True, None)]
+    ['1,234,567', '1,234', '1,000', '3.14', '1.2e-05', 'yes', '-']
     """
     if value is None:
         return "-"
@@ -99,6 +99,6 @@ def shown(value: Any) -> str:
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return str(value)
-    if isinstance(value, int) or abs(value) >= 1000:
+    if isinstance(value, int) or abs(value) >= 999.5:
         return f"{value:,.0f}"
     return f"{value:.3g}"

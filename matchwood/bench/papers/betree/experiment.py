@@ -87,6 +87,7 @@ def measure(case: ProfileCase, workload: Workload, scale: str) -> list[dict[str,
         check(label, engine, given, _CHECKED_EVENTS)
         rows.append(_row(label, engine, given, build_s, results[label]))
     check_agreement(results)
+    scan = next(row for row in rows if row["engine"] == "scan")
     distribution = case.settings["distribution"]
     paper = PAPER.get((case.profile, distribution, workload.rules.count), {})
     shared = {"workload": case.name, "profile": case.profile, "fallback_rules": 0, "checked": True}
@@ -94,7 +95,7 @@ def measure(case: ProfileCase, workload: Workload, scale: str) -> list[dict[str,
         {
             **row,
             **shared,
-            "ratio_to_scan": ratio(rows[0], row),
+            "ratio_to_scan": ratio(scan, row),
             **compared(results, row["engine"]),
             **(paper if row["engine"] in (OWN, AS_PUBLISHED) else {}),
         }
