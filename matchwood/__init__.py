@@ -14,6 +14,7 @@ from matchwood.errors import (
     LimitExceeded,
     MatchwoodError,
     ParseError,
+    SnapshotNotFound,
     TypeConflict,
     UnknownRule,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "LimitExceeded",
     "MatchwoodError",
     "ParseError",
+    "SnapshotNotFound",
     "TypeConflict",
     "UnknownRule",
     "attr",

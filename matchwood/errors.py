@@ -7,7 +7,8 @@ MatchwoodError
 ├── EventError       (TypeError)    an event's value does not fit its attribute
 ├── UnknownRule      (KeyError)     no rule has this id
 ├── LimitExceeded                   the input is larger than a stated limit
-└── CorruptSnapshot  (OSError)      a snapshot's files are damaged or incomplete
+├── CorruptSnapshot  (OSError)      a snapshot's files are damaged or incomplete
+└── SnapshotNotFound (FileNotFoundError)  no snapshot is at a path
 """
 
 from __future__ import annotations
@@ -102,3 +103,7 @@ class LimitExceeded(MatchwoodError):
 
 class CorruptSnapshot(MatchwoodError, OSError):
     """A snapshot that is damaged, incomplete or not one; names the file and what is wrong with it."""
+
+
+class SnapshotNotFound(MatchwoodError, FileNotFoundError):
+    """No snapshot is at a path: nothing is there, or something else."""

@@ -9,7 +9,7 @@ import re
 import time
 from typing import NamedTuple
 
-from matchwood.storage.damage import damaged
+from matchwood.storage.damage import damaged, nothing_at
 from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.naming import CURRENT, version_name, version_number
 
@@ -61,7 +61,7 @@ def _absent(place: Location, file: str) -> OSError:
     try:
         names = place.names()
     except (FileNotFoundError, NotADirectoryError):
-        return damaged(place, "no snapshot is there", "check the path; save(path) makes one")
+        return nothing_at(place)
     if any(version_number(name) for name in names):
         return damaged(file, "the file is missing, or no version was ever published", _REPUBLISH)
-    return damaged(place, "not a snapshot: it has no CURRENT file", "check the path; save(path) makes one")
+    return nothing_at(place, "not a snapshot: it has no CURRENT file")

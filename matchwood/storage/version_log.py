@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from matchwood.errors import CorruptSnapshot, InvalidArgument
+from matchwood.errors import CorruptSnapshot, SnapshotNotFound, InvalidArgument
 from matchwood.storage.current import read_current
 from matchwood.storage.damage import explained
 from matchwood.storage.location import Location, Path, location_of
@@ -46,7 +46,7 @@ def versions(path: Path) -> list[VersionInfo]:
 def _current_or_none(place: Location) -> int | None:
     try:
         return read_current(place).version
-    except CorruptSnapshot:
+    except (CorruptSnapshot, SnapshotNotFound):
         return None
 
 
