@@ -21,6 +21,7 @@ from matchwood.errors import (
 from matchwood.index import Index
 from matchwood.language import Expression, attr, parse
 from matchwood.sharding import open_index as open
+from matchwood.storage import rollback, vacuum, versions
 
 __version__ = "0.1.0"
 
@@ -39,4 +40,7 @@ __all__ = [
     "attr",
     "open",
     "parse",
+    "rollback",
+    "vacuum",
+    "versions",
 ]

@@ -34,10 +34,13 @@ from matchwood.insight import (
     triangle_picture,
 )
 from matchwood.matching import (
+    INDEX_KIND,
     ONLY_PART,
+    OPENERS,
     Batch,
     Items,
     Matcher,
+    Origin,
     Preparation,
     Report,
     RuleValues,
@@ -55,6 +58,7 @@ from matchwood.matching import (
     ranked_batches,
     ranks_schema,
     record_batches,
+    reload_index,
     restore_part,
     save_index,
     stored_uses,
@@ -102,12 +106,18 @@ class Index(MutableMapping[Any, str]):
         self._table = RuleTable()
         self._matcher: Matcher = matcher_for(engine, self._encoder, self._table, self._options, self._dnf_limit)
         self._read_only, self._opened, self._checked = False, False, True
+        self._origin: Origin | None = None
+        self._unsaved = False
         self._set_up_locks()
 
     def _set_up_locks(self) -> None:
         self._lock = ReadersWriterLock()
         # Preparing a rule reads the schema that writing changes, so writers take turns as a whole.
         self._writer = threading.RLock()
+        self._watch_types()
+
+    def _watch_types(self) -> None:
+        """Errors of types name a rule that says otherwise."""
         self._encoder.schema.find_witness = self._find_witness
 
     # ------------------------------------------------------------------ rules
@@ -174,6 +184,12 @@ class Index(MutableMapping[Any, str]):
         with self._lock.reading():
             rows = self._table.rows_of(ids).tolist()
             return [(rule_id, self._table.text(row)) for rule_id, row in zip(ids, rows, strict=True) if row >= 0]
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "an index cannot be pickled: save(path) it, and call mw.open(path) where it is needed; on Spark, "
+            "matchwood.spark.match(events, path) does so on the executors"
+        )
 
     def __repr__(self) -> str:
         return f"<matchwood.Index: {len(self):,} rules, engine {self.engine!r}>"
@@ -281,7 +297,8 @@ class Index(MutableMapping[Any, str]):
         """Why a rule is true, false or unknown for an event: `print` it, or read `.decided_by`."""
         with self._lock.reading():
             text, types = self._table.text(self._table.row_of(rule_id)), self._encoder.schema.types()
-        return explain_text(text, event, types, self._encoder.timezone)
+            timezone = self._encoder.timezone
+        return explain_text(text, event, types, timezone)
 
     # ---------------------------------------------------------------- insight
 
@@ -355,9 +372,31 @@ class Index(MutableMapping[Any, str]):
     # ------------------------------------------------------------- snapshots
 
     def save(self, path: Any) -> int:
-        """Write a snapshot as a new version at `path`; returns its number. Readers see all of it or none."""
+        """Write a snapshot as a new version at `path`; returns its number. Readers see all of it or none.
+
+        What the current version there has already is not written again.
+        """
         with self._unchanged():
             return save_index(self, path)
+
+    @property
+    def version(self) -> int | None:
+        """The version that this index was opened from or last saved as, whatever was changed since; None if neither."""
+        origin = self._origin
+        return origin.version if origin else None
+
+    def reload(self, verify: str = "auto", discard: bool = False) -> bool:
+        """Take over the version that is current at the path it was opened from or last saved to, by now.
+
+        Returns whether that is another one; if it is not, that costs one small read. Matching goes on while the new
+        version is opened, and every answer is that of one version.
+
+        `discard`  give up changes that were not saved, which is an error otherwise
+        """
+        if self._lock.is_reading():
+            raise MatchwoodError("an index cannot be loaded again by the events that it is matching")
+        with self._unchanged():
+            return reload_index(self, verify, checked_flag("discard", discard))
 
     # ------------------------------------------------------------------ turns
 
@@ -395,6 +434,7 @@ class Index(MutableMapping[Any, str]):
             self._lock.refuse_if_poisoned()
             self._check()
             yield
+            self._unsaved = True
             if self._matcher.merge_due:
                 self._lay_out_anew()
 
@@ -429,6 +469,10 @@ class Index(MutableMapping[Any, str]):
             self._lock.refuse_if_poisoned()
             yield
 
+    def _is_matched_by(self, matcher: Matcher) -> bool:
+        """Whether a matcher is still that of this index, which may have become another version of itself."""
+        return self.__dict__.get("_matcher") is matcher
+
     def _check(self) -> None:
         """Look once at all that an opened snapshot holds. Matching checks what it follows; changing trusts it."""
         if not self._checked:
@@ -445,3 +489,10 @@ def index_from(path: Any, snapshot: Snapshot, part: str = ONLY_PART, read_only: 
     restore_part(index, path, snapshot, part, read_only, matcher_for)
     index._set_up_locks()
     return index
+
+
+def _open(path: Any, snapshot: Snapshot, read_only: bool) -> Index:
+    return index_from(path, snapshot, read_only=read_only)
+
+
+OPENERS[INDEX_KIND] = _open

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matchwood.matching.engine_matcher import EngineMatcher
     from matchwood.matching.entries import Items, RuleValues
     from matchwood.matching.event_sample import SampleHistory, taken
+    from matchwood.matching.following import OPENERS, Origin, no_index, open_version, reload_index
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.load import load_rules, without_collecting
@@ -59,6 +60,7 @@ __all__ = [
     "INDEX_KIND",
     "MOST_THREADS",
     "ONLY_PART",
+    "OPENERS",
     "Batch",
     "BesidePart",
     "EngineEvents",
@@ -70,6 +72,7 @@ __all__ = [
     "MatcherPart",
     "Normal",
     "OracleMatcher",
+    "Origin",
     "Preparation",
     "PreparedRule",
     "RankedEvents",
@@ -96,12 +99,15 @@ __all__ = [
     "index_part",
     "index_settings",
     "load_rules",
+    "no_index",
+    "open_version",
     "ranked_batch",
     "ranked_batches",
     "ranks_of",
     "ranks_schema",
     "ranks_schema_of",
     "record_batches",
+    "reload_index",
     "restore_part",
     "rule_chunks",
     "save_index",

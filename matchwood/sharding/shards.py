@@ -14,7 +14,7 @@ from matchwood import storage
 from matchwood.encoding import Schema, Use, columns_needed
 from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
 from matchwood.index import Index, index_from
-from matchwood.matching import INDEX_KIND, ONLY_PART, WorkCounters, checked_rank, stored_uses
+from matchwood.matching import INDEX_KIND, ONLY_PART, WorkCounters, checked_rank, no_index, stored_uses
 from matchwood.ranking import GivenWeights, Wanted
 from matchwood.sharding.answers import Answered, Walk, answers_of_one
 from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, ShardLayout, read_layout
@@ -217,11 +217,7 @@ def open_shards(path: Any, version: int | None = None, verify: str = "auto", kee
     `keep`  whether a shard stays open once it was; without, a walk has one shard in memory at a time
     """
     snapshot = storage.load(path, version, verify)
-    check_kind(path, snapshot)
-    return ShardSet(path, snapshot, keep)
-
-
-def check_kind(path: Any, snapshot: storage.Snapshot) -> None:
     kind = snapshot.header.get("kind")
     if kind not in (KIND, INDEX_KIND):
-        raise CorruptSnapshot(f"{path}: not an index (its kind is {kind!r})")
+        raise no_index(path, kind)
+    return ShardSet(path, snapshot, keep)

@@ -29,7 +29,12 @@ def current_bytes(version: int, seal: str) -> bytes:
 
 def current_version(path: Path) -> int:
     """The number of the version that `load` opens; one small read, for those who follow a snapshot."""
-    return read_current(location_of(path)).version
+    return current_of(path).version
+
+
+def current_of(path: Path) -> Current:
+    """The version that `load` opens, and the checksum of its manifest."""
+    return read_current(location_of(path))
 
 
 def read_current(place: Location) -> Current:

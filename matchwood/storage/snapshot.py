@@ -36,6 +36,8 @@ class Snapshot:
     parts: Mapping[str, SavedPart]
     sizes: Mapping[str, int] = field(default_factory=dict)
     """The bytes of each part's arrays."""
+    seal: str = ""
+    """The checksum of the manifest, which tells this version from one of the same number at the same path."""
 
     def link_parts(self, names: Iterable[str], staging: Staging) -> list[dict[str, Any]]:
         """Take parts over into a new version at the same place; returns their descriptions."""
@@ -78,7 +80,12 @@ def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapsh
         if verify == "full" or (place.is_local and opened.manifest.bytes <= VERIFY_LIMIT):
             check_contents(opened)
     sizes = {name: part.bytes for name, part in opened.manifest.parts.items()}
-    return Snapshot(opened.manifest.version, opened.manifest.header, _MappedParts(opened), sizes)
+    return Snapshot(opened.manifest.version, opened.manifest.header, _MappedParts(opened), sizes, opened.seal)
+
+
+def seal_of(path: Path, version: int) -> str:
+    """The checksum of a version's manifest."""
+    return open_manifest(location_of(path), version).seal
 
 
 def open_manifest(place: Location, version: int | None) -> OpenedManifest:

@@ -14,7 +14,6 @@ from matchwood import storage
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.spark.match.match import matched
 from matchwood.spark.match.options import MatchOptions
-from matchwood.spark.stream.record import pinned_version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -71,7 +70,7 @@ def _each_batch(
 
     def match_batch(batch: DataFrame, batch_id: int) -> None:
         query = unrestartable if checkpoint is None else query_of(checkpoint)
-        version = pinned_version(path, name, query, batch_id, settings.version)
+        version = storage.pinned_version(path, name, query, batch_id, settings.version)
         writer(matched(batch, path, dataclasses.replace(settings, version=version)), batch_id, version)
 
     return match_batch
