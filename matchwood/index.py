@@ -15,7 +15,7 @@ from matchwood.choosing import AutoMatcher, begin_trial, matcher_for
 from matchwood.core import ReadersWriterLock
 from matchwood.encoding import Encoder, Schema
 from matchwood.engines import BETree, NodeView
-from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
+from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, counted
 from matchwood.insight import ENGINE as TRIANGLES
 from matchwood.insight import (
     FORMATS,
@@ -192,7 +192,7 @@ class Index(MutableMapping[Any, str]):
         )
 
     def __repr__(self) -> str:
-        return f"<matchwood.Index: {len(self):,} rules, engine {self.engine!r}>"
+        return f"<matchwood.Index: {counted(len(self), 'rule')}, engine {self.engine!r}>"
 
     @property
     def engine(self) -> str:

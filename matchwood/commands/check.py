@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from matchwood.commands.files.rejects import rejects_file, report_rejects
 from matchwood.commands.files.rules import add_rule_arguments, load_rules
+from matchwood.errors import counted
 from matchwood.progress import Progress
 
 SHOWN = 20
@@ -26,7 +27,7 @@ def add_arguments(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     rejects_file(arguments)
     index, report = load_rules(arguments, "auto", "error")
-    print(f"{arguments.rules}: {report.inserted:,} rules can be used, {report.rejected.num_rows:,} cannot")
+    print(f"{arguments.rules}: {counted(report.inserted, 'rule')} can be used, {report.rejected.num_rows:,} cannot")
     status = report_rejects(arguments, report)
     if arguments.lint:
         with Progress("linting"):
@@ -36,11 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(findings: pa.Table) -> None:
-    print(f"lint: {findings.num_rows:,} findings")
+    print(f"lint: {counted(findings.num_rows, 'finding')}")
     for row in findings.slice(0, SHOWN).to_pylist():
         print(f"  {row['problem']:9}  {row['id']}: {row['detail']}")
     if findings.num_rows > SHOWN:
         print(f"  and {findings.num_rows - SHOWN:,} more")
     unsearched = int((findings.schema.metadata or {}).get(b"unsearched", 0))
     if unsearched:
-        print(f"  {unsearched:,} rules were not compared with all others, which would take too long")
+        print(f"  {counted(unsearched, 'rule')} could not be compared with all others, which would take too long")

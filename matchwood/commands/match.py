@@ -16,6 +16,7 @@ from matchwood.commands.files.events import EventBatch, EventFile
 from matchwood.commands.files.formats import CSV, format_of
 from matchwood.commands.files.reading import row_count
 from matchwood.commands.files.writing import Sink, open_sink
+from matchwood.errors import counted
 from matchwood.index import Index
 from matchwood.progress import Progress
 from matchwood.sharding import open_index
@@ -70,7 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress(f"matching {arguments.events}", "events", row_count(arguments.events)) as progress:
         hits = _write_hits(index, file, arguments, progress)
     where = arguments.output or "standard output"
-    print(f"{progress.done:,} events, {hits:,} hits in {progress.seconds:.1f} s, written to {where}", file=sys.stderr)
+    print(
+        f"{counted(progress.done, 'event')}, {counted(hits, 'hit')} in {progress.seconds:.1f} s, written to {where}",
+        file=sys.stderr,
+    )
     _warn(file.absences(index) if progress.done else [])
     if index.stats()["matching"]["unknown_weights"]:
         print("note: --weights has attributes that no rule names; they have no effect", file=sys.stderr)

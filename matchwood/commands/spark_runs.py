@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from matchwood.commands.calls import WrongCall
-from matchwood.errors import MatchwoodError
+from matchwood.errors import MatchwoodError, counted
 from matchwood.progress import Progress
 
 FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet", "orc": "orc"}
@@ -134,7 +134,7 @@ def match(spark: Any, arguments: argparse.Namespace) -> int:
     with Progress(f"matching {arguments.events}") as progress:
         hits = mws.match(events, arguments.index, keep=keep, version=arguments.index_version, **options)
         rows = write(hits, arguments.hits, arguments.format, arguments.mode)
-    print(f"{rows:,} rows in {progress.seconds:.1f} s, written to {arguments.hits}", file=sys.stderr)
+    print(f"{counted(rows, 'row')} in {progress.seconds:.1f} s, written to {arguments.hits}", file=sys.stderr)
     return 0
 
 

@@ -116,14 +116,18 @@ def _after_name_hint(cursor: Cursor, attribute: str) -> str | None:
         return "write != without a space"
     name = _HYPHENATED.match(cursor.text, token.start + 1)
     if token.text == "-" and name and cursor.text[token.start - 1 : token.start].strip():
-        return f"a name with a hyphen goes in backquotes: `{attribute}-{name[0]}`; arithmetic is not part of the language"
+        return (
+            f"a name with a hyphen goes in backquotes: `{attribute}-{name[0]}`; arithmetic is not part of the language"
+        )
     return None
 
 
 _HYPHENATED = re.compile(r"[^\W\d][\w.-]*+")
 _TORN = re.compile(r"([<>=!])\s+\Z")
 _SEVERAL = re.compile(r"\(\s*+(?:'[^']*+'|[^\s,()']++)\s*+,")
-_COMPARED = re.compile(r"(`[^`]++`|[^\W\d][\w.]*+)\s*+(==?|!=|<>)\s*+('[^']*+'|[^\s']++)\s++(or|and)\s*+\Z", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"(`[^`]++`|[^\W\d][\w.]*+)\s*+(==?|!=|<>)\s*+('[^']*+'|[^\s']++)\s++(or|and)\s*+\Z", re.IGNORECASE
+)
 _BEHIND = 200
 """How much of the text before a place is looked at."""
 

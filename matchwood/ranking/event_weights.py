@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from matchwood.core import places_in
 from matchwood.engines import EventWeights
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, counted, kind_in_words
 from matchwood.language import canonical
 from matchwood.ranking.weights import checked_number
 
@@ -85,13 +85,13 @@ class GivenWeights:
         """Refuse events beyond those that have weights."""
         given = events if self._each is None else len(self._each.offsets) - 1
         if events > given:
-            raise InvalidArgument(f"weights were given for {given} events (got {events} or more)")
+            raise InvalidArgument(f"weights were given for {counted(given, 'event')} (got {events} or more)")
 
     def check_all_used(self, events: int) -> None:
         """When there are no more events, refuse weights beyond them."""
         given = events if self._each is None else len(self._each.offsets) - 1
         if events != given:
-            raise InvalidArgument(f"weights were given for {given} events (got {events})")
+            raise InvalidArgument(f"weights were given for {counted(given, 'event')} (got {events})")
 
     def of(self, event: int) -> dict[str, float]:
         """The weights of one event, by attribute."""
@@ -136,7 +136,7 @@ def _as_maps(given: Any) -> pa.MapArray:
     if isinstance(given, pa.MapArray):
         return _converted(given, _MAP)
     wanted = "a mapping from attributes to numbers, or a list of such or an Arrow array of them, one an event"
-    raise InvalidArgument(f"weights must be {wanted} (got {given!r:.80}, a {type(given).__name__})")
+    raise InvalidArgument(f"weights must be {wanted} (got {given!r:.80}, {kind_in_words(given)})")
 
 
 def _pairs(position: int, given: Any) -> list[tuple[str, float]] | None:

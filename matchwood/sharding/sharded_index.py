@@ -19,7 +19,15 @@ from matchwood import storage
 from matchwood.core import ReadersWriterLock
 from matchwood.index import Index
 from matchwood.insight import Explanation, explain_text, query_of
-from matchwood.matching import OPENERS, Origin, checked_flag, checked_threads, open_version, ranked_batch, ranks_schema_of
+from matchwood.matching import (
+    OPENERS,
+    Origin,
+    checked_flag,
+    checked_threads,
+    open_version,
+    ranked_batch,
+    ranks_schema_of,
+)
 from matchwood.ranking import check_one
 from matchwood.sharding.answers import Answered
 from matchwood.sharding.layout import KIND
@@ -194,9 +202,7 @@ class ShardedIndex(Index):
 
     def _batches(self, events: Any, missing: str, threads: int | None) -> Iterator[pa.RecordBatch]:
         """What is wrong with the call shows at once, and not when the first batch is asked for."""
-        return _numbered(
-            self._shards.answers(events, missing, threads=checked_threads(threads)), self._hits_schema()
-        )
+        return _numbered(self._shards.answers(events, missing, threads=checked_threads(threads)), self._hits_schema())
 
 
 def _numbered(answers: Iterator[Answered], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matchwood.storage.location import Location, location_of
     from matchwood.storage.part import SavedPart
     from matchwood.storage.snapshot import Snapshot, load, seal_of
-    from matchwood.storage.stream_record import pinned_version
     from matchwood.storage.staging import Overtaken, Staging, begin, save
+    from matchwood.storage.stream_record import pinned_version
     from matchwood.storage.version_log import VersionInfo, rollback, vacuum, versions
 
 __all__ = [

@@ -46,7 +46,9 @@ def map_array(directory: str, entry: ArrayEntry) -> NDArray[Any]:
     One with a patch is a private map of which only the patched pages are memory of our own; if the array has grown
     since the file was written, it is a copy.
     """
-    flat = _patched(directory, entry, entry.patch) if entry.patch else map_file(f"{directory}/{entry.file}", entry.bytes)
+    flat = (
+        _patched(directory, entry, entry.patch) if entry.patch else map_file(f"{directory}/{entry.file}", entry.bytes)
+    )
     flat.flags.writeable = False
     return flat.view(entry.dtype).reshape(entry.shape)
 

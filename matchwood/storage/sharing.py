@@ -45,7 +45,9 @@ class EarlierPart:
 
     def array(self, name: str) -> EarlierArray | None:
         entry = self.entry.arrays.get(name)
-        return EarlierArray(entry, self.local, f"{version_name(self.version)}/{self.entry.directory}") if entry else None
+        return (
+            EarlierArray(entry, self.local, f"{version_name(self.version)}/{self.entry.directory}") if entry else None
+        )
 
 
 def earlier_parts(place: Location) -> dict[str, EarlierPart]:

@@ -36,7 +36,6 @@ from matchwood.storage.part import SavedPart
 from matchwood.storage.sharing import EarlierPart, earlier_parts, share_array
 from matchwood.storage.strictjson import encoded
 
-
 _HARMLESS = ("lost+found", "publishing", "streams")
 """What a new file system has, a writer's lock, and records of streams."""
 

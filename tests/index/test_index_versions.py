@@ -198,7 +198,11 @@ def test_readers_see_one_version_while_others_publish(sharded: bool, tmp_path: P
     def read() -> None:
         while not done.is_set():
             seen = {text.split()[-1][:-1] for _, text in index.items()}
-            hits = index.match({"x": 1}), [rule for rule, _ in index.top({"x": 1})], len(index.match_many([{"x": 1}] * 5))
+            hits = (
+                index.match({"x": 1}),
+                [rule for rule, _ in index.top({"x": 1})],
+                len(index.match_many([{"x": 1}] * 5)),
+            )
             if len(seen) != 1 or hits != (["r0", "r1", "r2"], ["r0", "r1", "r2"], 15):
                 problems.append((seen, hits))
 
@@ -239,8 +243,8 @@ def test_save_and_open_again_and_again(tmp_path: Path) -> None:
     """Patches against the same files, version after version; each one answers as what was saved."""
     index = sample_index("auto")
     choice = np.random.default_rng(5)
-    for number in range(6):
-        index.insert_many({f"n{number}-{n}": f"age > {n} and name = 'N{n}'" for n in choice.integers(0, 9**6, 400)})
+    for number in range(3):
+        index.insert_many({f"n{number}-{n}": f"age > {n} and name = 'N{n}'" for n in choice.integers(0, 9**6, 150)})
         index.save(tmp_path)
         opened = mw.open(tmp_path, verify="full")
         assert answers(opened, EVENTS) == answers(index, EVENTS)

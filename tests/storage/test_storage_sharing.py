@@ -132,7 +132,15 @@ def test_a_patch_that_is_cut_or_missing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"blocks": 10**9}, {"blocks": -1}, {"blocks": 3}, {"bytes": 2**63}, {"base_bytes": 8}, {"file": "../x"}, {"file": 1}],
+    [
+        {"blocks": 10**9},
+        {"blocks": -1},
+        {"blocks": 3},
+        {"bytes": 2**63},
+        {"base_bytes": 8},
+        {"file": "../x"},
+        {"file": 1},
+    ],
     ids=str,
 )
 def test_forged_patches(tmp_path: Path, change: dict[str, Any]) -> None:

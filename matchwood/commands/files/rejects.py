@@ -8,6 +8,7 @@ from typing import Any
 
 from matchwood.commands.calls import WrongCall
 from matchwood.commands.files.writing import write_table
+from matchwood.errors import counted
 from matchwood.matching import Report
 
 SHOWN = 5
@@ -36,12 +37,8 @@ def report_rejects(arguments: argparse.Namespace, report: Report) -> int:
     for row in rejected.slice(0, SHOWN).to_pylist():
         print(_shown(row))
     more = f" (and {rejected.num_rows - SHOWN:,} more)" if rejected.num_rows > SHOWN else ""
-    print(f"{_counted(rejected.num_rows)}{more} in {path}")
+    print(f"{counted(rejected.num_rows, 'rejected rule')}{more} in {path}")
     return 1
-
-
-def _counted(number: int) -> str:
-    return f"{number:,} rejected rule{'' if number == 1 else 's'}"
 
 
 def _shown(row: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from matchwood.errors import MatchwoodError, ParseError
+from matchwood.errors import MatchwoodError, ParseError, kind_in_words
 
 
 @dataclass(slots=True, repr=False)
@@ -76,7 +76,7 @@ def _text(value: Any) -> str | None:
     try:
         text = _json_text(value) if isinstance(value, Mapping) else str(value)
     except (TypeError, ValueError, RecursionError, MatchwoodError):
-        text = f"<a {type(value).__name__} that cannot be shown>"
+        text = f"<{kind_in_words(value)} that cannot be shown>"
     return text.encode("utf-8", "backslashreplace").decode()
 
 
