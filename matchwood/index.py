@@ -128,12 +128,18 @@ class Index(MutableMapping[Any, str]):
             row, schema = self._table.find(rule_id), self._encoder.schema
             replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else ()
             preparation = Preparation(self._encoder, self._matcher.normal, given=self._matcher.given)
-            prepared = preparation.prepare(rule_id, source, replaced=replaced)
+            prepared = preparation.prepare(rule_id, source, self._weights_of(row), replaced)
             with self._storing():
                 if row >= 0:
                     self._matcher.replace(np.array([row], np.int32), [prepared])
                 else:
                     self._matcher.insert(Batch.of([rule_id], [prepared]))
+
+    def _weights_of(self, row: int) -> dict[str, Any] | None:
+        """What the rule of a row weighs, which a replacement of its text keeps."""
+        if row < 0:
+            return None
+        return {"weight": self._table.weight(row), "weights": self._table.weights_json(row)}
 
     def insert_many(self, rules: Any, on_error: str = "collect", on_duplicate: str = "error") -> Report:
         """Insert many rules: (id, expression[, options]) tuples, a mapping, or a table.
@@ -252,11 +258,16 @@ class Index(MutableMapping[Any, str]):
         return pa.RecordBatchReader.from_batches(schema, batches)
 
     def top(
-        self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
+        self,
+        event: Mapping[str, Any],
+        n: int = 5,
+        weights: Mapping[str, float] | None = None,
+        weight: str = "added",
     ) -> list[tuple[Any, float]]:
         """The `n` best of the rules that are true of one event, as (id, score), best first, ties in rule order.
 
         `weights`  what the event weighs, by attribute; 1 where nothing is given
+        `weight`   `added`: a rule's constant weight is added to what its predicates score; `only`: it is the score
 
         >>> index = Index()
         >>> report = index.insert_many([("a", "age > 18"), ("b", "age > 18 and vip", {"weights": {"vip": 3}})])
@@ -265,31 +276,38 @@ class Index(MutableMapping[Any, str]):
         """
         check_one(event, weights)
         with self._lock.reading():
-            found = self._matcher.top_of(event, self._wanted(n, weights))
+            found = self._matcher.top_of(event, self._wanted(n, weights, weight))
             best = list(zip(self._table.id_list(found.rows), found.scores.tolist(), strict=True))
         self._reconsider_if_due()
         return best
 
     def top_many(
-        self, events: Any, n: int = 5, weights: Any = None, missing: str = "null", threads: int | None = 1
+        self,
+        events: Any,
+        n: int = 5,
+        weights: Any = None,
+        missing: str = "null",
+        threads: int | None = 1,
+        weight: str = "added",
     ) -> pa.Table:
         """A table (event, rank from 1, rule, score) with the `n` best rules of each of many events.
 
         `weights`  what events weigh: a mapping by attribute for all of them; or one for each event, as a list of
                    mappings or an Arrow array of structs or maps
         `missing`  as in `match_many`, and so `threads`
+        `weight`   as in `top`
         """
         threads = checked_threads(threads)
         with self._lock.reading():
-            wanted, schema = self._wanted(n, weights), ranks_schema(self._table)
+            wanted, schema = self._wanted(n, weights, weight), ranks_schema(self._table)
             asked = self._matcher.ask_top(events, missing, wanted, threads)
             batches = ranked_batches(self._table, schema, asked, wanted, threads)
             found = pa.Table.from_batches(batches, schema=schema)
         self._reconsider_if_due()
         return found
 
-    def _wanted(self, n: int, weights: Any) -> Wanted:
-        given = GivenWeights(weights, self._encoder.schema.names())
+    def _wanted(self, n: int, weights: Any, weight: str = "added") -> Wanted:
+        given = GivenWeights(weights, self._encoder.schema.names(), weight)
         self._matcher.work.pass_over(sum(given.unknown().values()))
         return Wanted(checked_rank(n), given)
 

@@ -76,8 +76,8 @@ def _require_all(rules: Path, report: Report) -> None:
         first = report.rejected.slice(0, 1).to_pylist()[0]
         reason = first["error"].removeprefix(f"rule {first['id']!r}: ").split("\n")[0]
         raise InvalidArgument(
-            f"{rules}: no picture, as {counted(report.rejected.num_rows, 'rule')} cannot be used (matchwood check lists "
-            f"them); the first is {first['id']}: {reason}"
+            f"{rules}: no picture, as {counted(report.rejected.num_rows, 'rule')} cannot be used (matchwood check "
+            f"lists them); the first is {first['id']}: {reason}"
         )
 
 

@@ -15,6 +15,7 @@ from matchwood.errors import InvalidArgument, counted, kind_in_words
 from matchwood.language import canonical
 from matchwood.ranking.weights import checked_number
 
+WEIGHT = ("added", "only")
 _MAP = pa.map_(pa.string(), pa.float64())
 
 
@@ -35,6 +36,15 @@ def check_one(event: Any, weights: Any) -> None:
         raise InvalidArgument(f"weights must be a mapping from attributes to numbers (got {weights!r:.80})")
 
 
+def checked_role(weight: Any, weights: Any) -> str:
+    """What a rule's constant weight is to its score; with `only`, what events weigh has no effect."""
+    if weight not in WEIGHT:
+        raise InvalidArgument(f"weight must be {' or '.join(map(repr, WEIGHT))} (got {weight!r:.80})")
+    if weight == "only" and weights is not None:
+        raise InvalidArgument("weight='only' ranks by the rules' constant weights alone: leave weights= out")
+    return str(weight)
+
+
 class _Each(NamedTuple):
     """Weights of each event: names[codes[i]] weighs values[i], for i in offsets[event] : offsets[event + 1]."""
 
@@ -51,13 +61,17 @@ class GivenWeights:
              of structs or maps, one for each event
     `known`  the attributes that rules name or a schema declares; rules come and go, so weights of others are passed
              over, and counted
+    `weight` what the constant weight of a rule is to its score: `added` to what its predicates score, or the `only`
+             thing that counts, so that every attribute weighs nothing
     """
 
-    def __init__(self, given: Any, known: Iterable[str]) -> None:
+    def __init__(self, given: Any, known: Iterable[str], weight: str = WEIGHT[0]) -> None:
         self._known = frozenset(known)
         self._shared: dict[str, float] = {}
         self._each: _Each | None = None
-        if isinstance(given, Mapping):
+        if checked_role(weight, given) == "only":
+            self._shared = dict.fromkeys(self._known, 0.0)
+        elif isinstance(given, Mapping):
             self._shared = {canonical(name): checked_number(f"weights[{name!r}]", w) for name, w in given.items()}
         elif given is not None:
             self._each = self._checked(_as_maps(given))

@@ -168,17 +168,27 @@ class ShardedIndex(Index):
 
     @_by_shards
     def top(
-        self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
+        self,
+        event: Mapping[str, Any],
+        n: int = 5,
+        weights: Mapping[str, float] | None = None,
+        weight: str = "added",
     ) -> list[tuple[Any, float]]:
         check_one(event, weights)
-        answered = list(self._shards.answers([event], wanted=self._shards.wanted(n, weights)))
+        answered = list(self._shards.answers([event], wanted=self._shards.wanted(n, weights, weight)))
         return [pair for each in answered for pair in zip(each.ids.to_pylist(), _scores(each).tolist(), strict=True)]
 
     @_by_shards
     def top_many(
-        self, events: Any, n: int = 5, weights: Any = None, missing: str = "null", threads: int | None = 1
+        self,
+        events: Any,
+        n: int = 5,
+        weights: Any = None,
+        missing: str = "null",
+        threads: int | None = 1,
+        weight: str = "added",
     ) -> pa.Table:
-        wanted, schema = self._shards.wanted(n, weights), ranks_schema_of(self._shards.id_type)
+        wanted, schema = self._shards.wanted(n, weights, weight), ranks_schema_of(self._shards.id_type)
         batches, first = [], 0
         for each in self._shards.answers(events, missing, wanted=wanted, threads=checked_threads(threads)):
             batches.append(ranked_batch(schema, first, each.offsets, each.ids, _scores(each)))

@@ -116,11 +116,11 @@ class ShardSet:
 
     # --------------------------------------------------------------- matching
 
-    def wanted(self, n: int, weights: Any) -> Wanted:
+    def wanted(self, n: int, weights: Any, weight: str = "added") -> Wanted:
         """What to rank by, checked; weights of attributes that no rule of any shard has are passed over."""
         declared = next(self.shards)._encoder.schema.declared.types
         names = {*declared, *(name for name, _ in self.layout.uses)}
-        given = GivenWeights(weights, names)
+        given = GivenWeights(weights, names, weight)
         self.work.pass_over(sum(given.unknown().values()))
         return Wanted(checked_rank(n), given)
 

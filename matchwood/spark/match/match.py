@@ -37,6 +37,7 @@ def match(
     on_error: str = "null",
     missing: str = "null",
     prefix: str = "",
+    weight: str = "added",
 ) -> DataFrame:
     """The rules that are true of each event, from the index at `path`.
 
@@ -57,8 +58,9 @@ def match(
                 an error but no hit
     `missing`   for an attribute that rules name and no column has: `null`, or an `error`
     `prefix`    put before the names of added columns, where they would clash with the events' own
+    `weight`    for `top`, what a rule's constant weight is to its score: `added`, or the `only` thing that counts
     """
-    options = MatchOptions(output, keep, top, weights, strategy, version, key, event, on_error, missing, prefix)
+    options = MatchOptions(output, keep, top, weights, strategy, version, key, event, on_error, missing, prefix, weight)
     return matched(events, os.fspath(path), options)
 
 

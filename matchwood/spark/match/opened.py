@@ -47,9 +47,9 @@ class OpenedIndex:
         told = self._told(events, missing, on_error) if shard == 0 else []
         return _with_errors(answers_of_one(self._only(shard), events, "null", "null", wanted), told)
 
-    def wanted(self, n: int, weights: Any) -> Wanted:
+    def wanted(self, n: int, weights: Any, weight: str = "added") -> Wanted:
         """What to rank by; weights of attributes that no rule has are passed over."""
-        return self._set.wanted(n, weights)
+        return self._set.wanted(n, weights, weight)
 
     def asked(self, ranks: bool) -> dict[str, str]:
         """The names that events are asked for. A score may ask for more than matching does: `a = 1 or true` for a."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from matchwood import storage
 from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.spark.frames import checked_frame
 from matchwood.spark.match.match import matched
 from matchwood.spark.match.options import MatchOptions
 
@@ -90,6 +91,7 @@ def query_of(checkpoint: str) -> str:
 def _check(events: DataFrame, writer: Writer) -> None:
     if not callable(writer):
         raise InvalidArgument(f"writer must be a function of hits, batch_id and version (got {writer!r:.80})")
+    checked_frame(events, "events")
     if not events.isStreaming:
         raise InvalidArgument("match_stream takes a streaming DataFrame; match takes tables as well")
 
