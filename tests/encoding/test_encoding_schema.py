@@ -128,7 +128,7 @@ def test_messages_within_one_rule() -> None:
         ("l one of (1)", "'l' must be list<string>, as declared (got a test of a list's integers: l one of (1))"),
         (
             "t = '2026-01-01'",
-            "'t' must be timestamp, as declared (got a comparison with a string: t = '2026-01-01'; write timestamp '2026-01-01')",
+            "'t' must be timestamp, as declared (got a comparison with a string: t = '2026-01-01'; write t",
         ),
         ("m.key = 'a'", "'m.key' must be int, as declared (got a comparison with a string: m.key = 'a')"),
         ("m = 1", "'m' must be one field of it, such as m.key (got a struct or map as a whole: m = 1)"),
