@@ -14,12 +14,14 @@ from matchwood.errors import (
     LimitExceeded,
     MatchwoodError,
     ParseError,
+    SnapshotNotFound,
     TypeConflict,
     UnknownRule,
 )
 from matchwood.index import Index
 from matchwood.language import Expression, attr, parse
 from matchwood.sharding import open_index as open
+from matchwood.storage import rollback, vacuum, versions
 
 __version__ = "0.1.0"
 
@@ -32,9 +34,13 @@ __all__ = [
     "LimitExceeded",
     "MatchwoodError",
     "ParseError",
+    "SnapshotNotFound",
     "TypeConflict",
     "UnknownRule",
     "attr",
     "open",
     "parse",
+    "rollback",
+    "vacuum",
+    "versions",
 ]

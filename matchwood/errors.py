@@ -7,12 +7,40 @@ MatchwoodError
 ├── EventError       (TypeError)    an event's value does not fit its attribute
 ├── UnknownRule      (KeyError)     no rule has this id
 ├── LimitExceeded                   the input is larger than a stated limit
-└── CorruptSnapshot  (OSError)      a snapshot's files are damaged or incomplete
+├── CorruptSnapshot  (OSError)      a snapshot's files are damaged or incomplete
+└── SnapshotNotFound (FileNotFoundError)  no snapshot is at a path
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+
+def with_article(word: str) -> str:
+    """A word behind its article.
+
+    >>> with_article("int"), with_article("str"), with_article("uint8")
+    ('an int', 'a str', 'a uint8')
+    """
+    return f"{'an' if word[:1].lower() in ('a', 'e', 'i', 'o') else 'a'} {word}"
+
+
+def kind_in_words(value: object) -> str:
+    """What a value is, for a message.
+
+    >>> kind_in_words(5)
+    'an int'
+    """
+    return with_article(type(value).__name__)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "rule"), counted(1200, "rule")
+    ('1 rule', '1,200 rules')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 class MatchwoodError(Exception):
@@ -105,3 +133,7 @@ class LimitExceeded(MatchwoodError):
 
 class CorruptSnapshot(MatchwoodError, OSError):
     """A snapshot that is damaged, incomplete or not one; names the file and what is wrong with it."""
+
+
+class SnapshotNotFound(MatchwoodError, FileNotFoundError):
+    """No snapshot is at a path: nothing is there, or something else."""

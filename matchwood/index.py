@@ -15,7 +15,7 @@ from matchwood.choosing import AutoMatcher, begin_trial, matcher_for
 from matchwood.core import ReadersWriterLock
 from matchwood.encoding import Encoder, EventSettings, Schema, Strictness
 from matchwood.engines import BETree, NodeView
-from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
+from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, counted
 from matchwood.insight import ENGINE as TRIANGLES
 from matchwood.insight import (
     FORMATS,
@@ -35,11 +35,14 @@ from matchwood.insight import (
 )
 from matchwood.matching import (
     ALL_RULES,
+    INDEX_KIND,
     ONLY_PART,
+    OPENERS,
     Batch,
     BestRules,
     Items,
     Matcher,
+    Origin,
     Preparation,
     Report,
     Request,
@@ -56,6 +59,7 @@ from matchwood.matching import (
     half_done,
     load_rules,
     record_batches,
+    reload_index,
     restore_part,
     save_index,
     stored_uses,
@@ -114,12 +118,18 @@ class Index(MutableMapping[Any, str]):
         self._table = RuleTable()
         self._matcher: Matcher = matcher_for(engine, self._encoder, self._table, self._options, self._dnf_limit)
         self._read_only, self._opened, self._checked = False, False, True
+        self._origin: Origin | None = None
+        self._unsaved = False
         self._set_up_locks()
 
     def _set_up_locks(self) -> None:
         self._lock = ReadersWriterLock()
         # Preparing a rule reads the schema that writing changes, so writers take turns as a whole.
         self._writer = threading.RLock()
+        self._watch_types()
+
+    def _watch_types(self) -> None:
+        """Errors of types name a rule that says otherwise."""
         self._encoder.schema.find_witness = self._find_witness
 
     # ------------------------------------------------------------------ rules
@@ -130,12 +140,18 @@ class Index(MutableMapping[Any, str]):
             row, schema = self._table.find(rule_id), self._encoder.schema
             replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else []
             preparation = Preparation(self._encoder, self._matcher.normal, given=self._matcher.given, many=False)
-            prepared = preparation.prepare(rule_id, source, replaced=replaced)
+            prepared = preparation.prepare(rule_id, source, self._weights_of(row), replaced)
             with self._storing():
                 if row >= 0:
                     self._matcher.replace(np.array([row], np.int32), [prepared], [replaced])
                 else:
                     self._matcher.insert(Batch.of([rule_id], [prepared]))
+
+    def _weights_of(self, row: int) -> dict[str, Any] | None:
+        """What the rule of a row weighs, which a replacement of its text keeps."""
+        if row < 0:
+            return None
+        return {"weight": self._table.weight(row), "weights": self._table.weights_json(row)}
 
     def insert_many(
         self,
@@ -197,8 +213,14 @@ class Index(MutableMapping[Any, str]):
             rows = self._table.rows_of(ids).tolist()
             return [(rule_id, self._table.text(row)) for rule_id, row in zip(ids, rows, strict=True) if row >= 0]
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "an index cannot be pickled: save(path) it, and call mw.open(path) where it is needed; on Spark, "
+            "matchwood.spark.match(events, path) does so on the executors"
+        )
+
     def __repr__(self) -> str:
-        return f"<matchwood.Index: {len(self):,} rules, engine {self.engine!r}>"
+        return f"<matchwood.Index: {counted(len(self), 'rule')}, engine {self.engine!r}>"
 
     @property
     def engine(self) -> str:
@@ -281,10 +303,12 @@ class Index(MutableMapping[Any, str]):
         weights: Mapping[str, float] | None = None,
         on_error: str = "raise",
         missing: str = "null",
+        weight: str = "added",
     ) -> list[tuple[Any, float]]:
         """The `n` best of the rules that are true of one event, as (id, score), best first, ties in rule order.
 
         `weights`   what the event weighs, by attribute; 1 where nothing is given
+        `weight`    `added`: a rule's constant weight is added to what its predicates score; `only`: it is the score
         `on_error`  as in `match`, and so `missing`
 
         >>> index = Index()
@@ -293,7 +317,7 @@ class Index(MutableMapping[Any, str]):
         [('b', 3.5), ('a', 0.5)]
         """
         check_one(event, weights)
-        return self._told_of(event, self._best(n, weights), strictness_of_one(missing, on_error))
+        return self._told_of(event, self._best(n, weights, weight), strictness_of_one(missing, on_error))
 
     def top_many(
         self,
@@ -303,19 +327,21 @@ class Index(MutableMapping[Any, str]):
         missing: str = "null",
         threads: int | None = 1,
         on_error: str = "raise",
+        weight: str = "added",
     ) -> pa.Table:
         """A table (event, rank from 1, rule, score) with the `n` best rules of each of many events.
 
         `weights`  what events weigh: a mapping by attribute for all of them; or one for each event, as a list of
                    mappings or an Arrow array of structs or maps
         `missing`  as in `match_many`, and so `threads` and `on_error`
+        `weight`   as in `top`
         """
         threads, strictness = checked_threads(threads), Strictness.of(missing, on_error)
-        return self._told_of_many(events, self._best(n, weights), strictness, threads)
+        return self._told_of_many(events, self._best(n, weights, weight), strictness, threads)
 
-    def _best(self, n: int, weights: Any) -> BestRules:
+    def _best(self, n: int, weights: Any, weight: str = "added") -> BestRules:
         with self._lock.reading():
-            given = GivenWeights(weights, self._encoder.schema.names())
+            given = GivenWeights(weights, self._encoder.schema.names(), weight)
             self._matcher.ledger.work.pass_over(sum(given.unknown().values()))
         return BestRules(checked_rank(n), given)
 
@@ -323,7 +349,8 @@ class Index(MutableMapping[Any, str]):
         """Why a rule is true, false or unknown for an event: `print` it, or read `.decided_by`."""
         with self._lock.reading():
             text, types = self._table.text(self._table.row_of(rule_id)), self._encoder.schema.types()
-        return explain_text(text, event, types, self._encoder.timezone, self._encoder.event_settings)
+            timezone, settings = self._encoder.timezone, self._encoder.event_settings
+        return explain_text(text, event, types, timezone, settings)
 
     # ---------------------------------------------------------------- insight
 
@@ -397,9 +424,31 @@ class Index(MutableMapping[Any, str]):
     # ------------------------------------------------------------- snapshots
 
     def save(self, path: Any) -> int:
-        """Write a snapshot as a new version at `path`; returns its number. Readers see all of it or none."""
+        """Write a snapshot as a new version at `path`; returns its number. Readers see all of it or none.
+
+        What the current version there has already is not written again.
+        """
         with self._unchanged():
             return save_index(self, path)
+
+    @property
+    def version(self) -> int | None:
+        """The version that this index was opened from or last saved as, whatever was changed since; None if neither."""
+        origin = self._origin
+        return origin.version if origin else None
+
+    def reload(self, verify: str = "auto", discard: bool = False) -> bool:
+        """Take over the version that is current at the path it was opened from or last saved to, by now.
+
+        Returns whether that is another one; if it is not, that costs one small read. Matching goes on while the new
+        version is opened, and every answer is that of one version.
+
+        `discard`  give up changes that were not saved, which is an error otherwise
+        """
+        if self._lock.is_reading():
+            raise MatchwoodError("an index cannot be loaded again by the events that it is matching")
+        with self._unchanged():
+            return reload_index(self, verify, checked_flag("discard", discard))
 
     # ------------------------------------------------------------------ turns
 
@@ -437,6 +486,7 @@ class Index(MutableMapping[Any, str]):
             self._lock.refuse_if_poisoned()
             self._check()
             yield
+            self._unsaved = True
             if self._matcher.merge_due:
                 self._lay_out_anew()
 
@@ -471,6 +521,10 @@ class Index(MutableMapping[Any, str]):
             self._lock.refuse_if_poisoned()
             yield
 
+    def _is_matched_by(self, matcher: Matcher) -> bool:
+        """Whether a matcher is still that of this index, which may have become another version of itself."""
+        return self.__dict__.get("_matcher") is matcher
+
     def _check(self) -> None:
         """Look once at all that an opened snapshot holds. Matching checks what it follows; changing trusts it."""
         if not self._checked:
@@ -487,3 +541,10 @@ def index_from(path: Any, snapshot: Snapshot, part: str = ONLY_PART, read_only: 
     restore_part(index, path, snapshot, part, read_only, matcher_for)
     index._set_up_locks()
     return index
+
+
+def _open(path: Any, snapshot: Snapshot, read_only: bool) -> Index:
+    return index_from(path, snapshot, read_only=read_only)
+
+
+OPENERS[INDEX_KIND] = _open

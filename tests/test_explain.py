@@ -199,12 +199,14 @@ def test_long_texts_and_values_are_cut_in_the_drawing_only() -> None:
 def test_data_is_plain_json() -> None:
     data = json.loads(json.dumps(explained("a = 1 and not b", a=1).to_dict()))
     assert (data["verdict"], data["decided_by"], data["minimal"]) == (None, ["a = 1", "b = true"], True)
+    assert data["fails"] == ["b = true"]
     assert data["expression"] == "a = 1 and not b = true"
     assert data["nodes"] == [
         {"text": "and", "verdict": None, "parent": None},
-        {"text": "a = 1", "verdict": True, "parent": 0, "attribute": "a", "value": 1, "decides": True},
+        {"text": "a = 1", "verdict": True, "parent": 0, "attribute": "a", "value": 1, "decides": True, "fails": False},
         {"text": "not", "verdict": None, "parent": 0},
-        {"text": "b = true", "verdict": None, "parent": 2, "attribute": "b", "value": None, "decides": True},
+        {"text": "b = true", "verdict": None, "parent": 2, "attribute": "b", "value": None}
+        | {"decides": True, "fails": True},
     ]
 
 
@@ -292,3 +294,36 @@ def test_single_verdicts_combine_as_the_oracle_says(kind: Any, verdicts: tuple[b
     node = kind(*(Predicate(name, "=", True) for name in "abc"))
     expected = evaluate(node, dict(zip("abc", verdicts, strict=True)))
     assert possible(node, [mask_of(verdict) for verdict in verdicts]) == mask_of(expected)
+
+
+def test_every_predicate_that_fails_is_marked() -> None:
+    """One of two FALSE operands decides an `and`; whoever repairs the rule wants to know of both."""
+    found = explained("age >= 18 and country = 'US' and (vip or plan = 'gold')", age=3, country="FR", vip=True)
+    assert (found.verdict, found.decided_by, found.fails) == (False, ["age >= 18"], ["age >= 18", "country = 'US'"])
+    assert str(found).splitlines() == [
+        "✗ and",
+        "├─ ✗ age >= 18         age = 3  ◄",
+        "├─ ✗ country = 'US'    country = 'FR'  ◁",
+        "└─ ✓ or",
+        "   ├─ ✓ vip = true     vip = True",
+        "   └─ ? plan = 'gold'  plan is null",
+        "FALSE, decided by ◄; ◁ fails as well",
+    ]
+    nodes = {node["text"]: node["fails"] for node in found.to_dict()["nodes"] if "fails" in node}
+    assert nodes == {"age >= 18": True, "country = 'US'": True, "vip = true": False, "plan = 'gold'": False}
+
+
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [
+        ("a = 1 and b = 1", []),
+        ("a = 2 or b = 2", ["a = 2", "b = 2"]),
+        ("not (a = 1 and b = 1)", ["a = 1", "b = 1"]),
+        ("a = 1 and (b = 2 or c = 1)", ["b = 2", "c = 1"]),
+        ("a = 1 xor b = 1", ["a = 1", "b = 1"]),
+        ("a = 1 xor c = 1", ["c = 1"]),
+        ("a = 1 and c is not null", ["c is not null"]),
+    ],
+)
+def test_what_stands_in_the_way(text: str, fails: list[str]) -> None:
+    assert explained(text, a=1, b=1).fails == fails

@@ -20,11 +20,15 @@ def test_the_exported_names() -> None:
         "LimitExceeded",
         "MatchwoodError",
         "ParseError",
+        "SnapshotNotFound",
         "TypeConflict",
         "UnknownRule",
         "attr",
         "open",
         "parse",
+        "rollback",
+        "vacuum",
+        "versions",
     ]
     assert all(hasattr(matchwood, name) for name in matchwood.__all__)
 
@@ -52,6 +56,7 @@ def test_the_error_tree() -> None:
         "UnknownRule": KeyError,
         "LimitExceeded": Exception,
         "CorruptSnapshot": OSError,
+        "SnapshotNotFound": FileNotFoundError,
     }
     for name, base in bases.items():
         assert issubclass(getattr(matchwood, name), (matchwood.MatchwoodError, base))

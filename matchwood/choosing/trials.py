@@ -36,13 +36,15 @@ def _run(index: Index, matcher: AutoMatcher) -> None:
 def run_trial(index: Index, matcher: AutoMatcher) -> None:
     """Try what may be better, if that is worth its price, and take it over if it is."""
     with index._unchanged():
+        if not index._is_matched_by(matcher):
+            return
         index._check()
         trial = matcher.begin_trial()
     if trial is None:
         return
     best = trial.run(matcher.match_now(trial, index._lock.reading))
     with index._unchanged():
-        chosen = matcher.take_over(trial, best)
+        chosen = matcher.take_over(trial, best) if index._is_matched_by(matcher) else None
         if chosen is not None:
             with index._storing():
                 matcher.adopt(chosen)

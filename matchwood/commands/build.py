@@ -8,7 +8,7 @@ from typing import Any
 from matchwood.commands.files.rejects import rejects_file, report_rejects
 from matchwood.commands.files.rules import add_rule_arguments, load_rules
 from matchwood.engines import engine_names
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, counted
 from matchwood.progress import Progress
 
 
@@ -37,5 +37,5 @@ def run(arguments: argparse.Namespace) -> int:
         raise InvalidArgument(f"{arguments.rules}: no rule can be used, so nothing was saved")
     with Progress(f"saving {arguments.index}"):
         version = index.save(arguments.index)
-    print(f"{arguments.index}: version {version} with {len(index):,} rules, engine {index.engine} ({report})")
+    print(f"{arguments.index}: version {version} with {counted(len(index), 'rule')}, engine {index.engine} ({report})")
     return status

@@ -7,8 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from matchwood.commands.calls import WrongCall, table_file
 from matchwood.commands.files.rejects import rejects_file, report_rejects
 from matchwood.commands.files.rules import add_rule_arguments, load_rules
+from matchwood.commands.files.writing import write_table
+from matchwood.errors import counted
 from matchwood.progress import Progress
 
 SHOWN = 20
@@ -20,27 +23,39 @@ def add_arguments(commands: Any) -> None:
     check.add_argument(
         "--lint", action="store_true", help="also look for rules that are never or always true, or repeated"
     )
+    check.add_argument(
+        "--findings", type=table_file, metavar="FILE", help="lint, and write all that was found to this file"
+    )
     check.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    rejects_file(arguments)
+    _check_files(arguments)
     index, report = load_rules(arguments, "auto", "error")
-    print(f"{arguments.rules}: {report.inserted:,} rules can be used, {report.rejected.num_rows:,} cannot")
+    print(f"{arguments.rules}: {counted(report.inserted, 'rule')} can be used, {report.rejected.num_rows:,} cannot")
     status = report_rejects(arguments, report)
-    if arguments.lint:
+    if arguments.lint or arguments.findings:
         with Progress("linting"):
             findings = index.lint()
         _show(findings)
+        if arguments.findings:
+            write_table(arguments.findings, findings)
+            print(f"  all in {arguments.findings}")
     return status
 
 
+def _check_files(arguments: argparse.Namespace) -> None:
+    taken = {arguments.rules.resolve(): "rules", rejects_file(arguments).resolve(): "rejected rules"}
+    if arguments.findings and arguments.findings.resolve() in taken:
+        raise WrongCall(f"--findings {arguments.findings} would replace the {taken[arguments.findings.resolve()]}")
+
+
 def _show(findings: pa.Table) -> None:
-    print(f"lint: {findings.num_rows:,} findings")
+    print(f"lint: {counted(findings.num_rows, 'finding')}")
     for row in findings.slice(0, SHOWN).to_pylist():
         print(f"  {row['problem']:9}  {row['id']}: {row['detail']}")
     if findings.num_rows > SHOWN:
         print(f"  and {findings.num_rows - SHOWN:,} more")
     unsearched = int((findings.schema.metadata or {}).get(b"unsearched", 0))
     if unsearched:
-        print(f"  {unsearched:,} rules were not compared with all others, which would take too long")
+        print(f"  {counted(unsearched, 'rule')} could not be compared with all others, which would take too long")

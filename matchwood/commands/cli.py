@@ -1,4 +1,4 @@
-"""`matchwood demo | check | build | match | explain | find | stats | draw | generate | bench | spark`: all commands.
+"""`matchwood demo | check | build | match | explain | find | stats | versions | …`: all commands.
 
 Whatever goes wrong is told in one line on standard error, and by the exit status: 1 for a failure, 2 for a wrong call.
 """
@@ -15,11 +15,11 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 import matchwood
-from matchwood.commands import bench, build, check, demo, draw, explain, find, generate, match, spark, stats
+from matchwood.commands import bench, build, check, demo, draw, explain, find, generate, match, spark, stats, versions
 from matchwood.commands.calls import WrongCall
 from matchwood.errors import MatchwoodError
 
-COMMANDS = (demo, check, build, match, explain, find, stats, draw, generate, bench, spark)
+COMMANDS = (demo, check, build, match, explain, find, stats, versions, draw, generate, bench, spark)
 
 FAILED, WRONG_CALL, INTERRUPTED = 1, 2, 130
 

@@ -10,7 +10,7 @@ from typing import Any
 from matchwood.commands.calls import WrongCall, count
 from matchwood.commands.explain import event_of
 from matchwood.commands.files.rules import add_source_arguments, load_rules
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, counted
 from matchwood.insight import ENGINE, FORMAT, FORMATS, MOST_NODES
 from matchwood.matching import Report
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(picture, end="")
     else:
         _write(output, picture)
-        print(f"{output}: {len(index):,} rules")
+        print(f"{output}: {counted(len(index), 'rule')}")
     return 0
 
 
@@ -76,8 +76,8 @@ def _require_all(rules: Path, report: Report) -> None:
         first = report.rejected.slice(0, 1).to_pylist()[0]
         reason = first["error"].removeprefix(f"rule {first['id']!r}: ").split("\n")[0]
         raise InvalidArgument(
-            f"{rules}: no picture, as {report.rejected.num_rows:,} rules cannot be used (matchwood check lists them); "
-            f"the first is {first['id']}: {reason}"
+            f"{rules}: no picture, as {counted(report.rejected.num_rows, 'rule')} cannot be used (matchwood check "
+            f"lists them); the first is {first['id']}: {reason}"
         )
 
 

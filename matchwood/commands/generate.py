@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from matchwood.commands.calls import WrongCall, count, table_file
 from matchwood.commands.files.writing import open_sink
+from matchwood.errors import counted
 from matchwood.progress import Progress
 from matchwood.workloads import GENERATORS, blocks_of, generate, rules_block, rules_on_spark, settings_of
 
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     rules = make(arguments, settings)
     if arguments.events_file:
         _write(generate(arguments.workload, **settings).events_table(), arguments.events_file)
-    print(f"{arguments.output}: {rules:,} rules of {arguments.workload} in {time.monotonic() - started:.1f} s")
+    print(f"{arguments.output}: {counted(rules, 'rule')} of {arguments.workload} in {time.monotonic() - started:.1f} s")
     return 0
 
 

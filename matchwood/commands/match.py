@@ -16,8 +16,10 @@ from matchwood.commands.files.events import EventBatch, EventFile
 from matchwood.commands.files.formats import CSV, format_of
 from matchwood.commands.files.reading import row_count
 from matchwood.commands.files.writing import Sink, open_sink
+from matchwood.errors import counted
 from matchwood.index import Index
 from matchwood.progress import Progress
+from matchwood.ranking import WEIGHT
 from matchwood.sharding import open_index
 
 SHOWN = 5
@@ -28,19 +30,25 @@ _COLUMNS = {False: ("rule",), True: ("rank", "rule", "score")}
 def add_arguments(commands: Any) -> None:
     match = commands.add_parser("match", help="the rules that are true of each event of a file")
     match.add_argument("index", help="a saved index")
-    match.add_argument("events", type=table_file, help="CSV, JSON lines or Parquet; columns are attributes")
+    match.add_argument("events", type=table_file, help="CSV, TSV, JSON lines (or .gz of these) or Parquet")
     match.add_argument(
         "-o",
         "--output",
         type=table_file,
         metavar="FILE",
-        help="CSV, JSON lines or Parquet (default: CSV on standard output)",
+        help="CSV, TSV, JSON lines (also .gz) or Parquet (default: CSV on standard output)",
     )
     match.add_argument("--top", type=count, metavar="N", help="only the best N rules of an event, with rank and score")
     match.add_argument(
         "--weights",
         metavar="JSON",
         help="with --top, what events weigh by attribute: '{\"age\": 0.5}' (default: 1)",
+    )
+    match.add_argument(
+        "--weight",
+        choices=WEIGHT,
+        default=WEIGHT[0],
+        help="with --top, a rule's constant weight is added to its score (default), or is the score",
     )
     match.add_argument("--key", metavar="COLUMN", help="write this column of the events instead of their positions")
     match.add_argument(
@@ -70,7 +78,10 @@ def run(arguments: argparse.Namespace) -> int:
     with Progress(f"matching {arguments.events}", "events", row_count(arguments.events)) as progress:
         hits = _write_hits(index, file, arguments, progress)
     where = arguments.output or "standard output"
-    print(f"{progress.done:,} events, {hits:,} hits in {progress.seconds:.1f} s, written to {where}", file=sys.stderr)
+    print(
+        f"{counted(progress.done, 'event')}, {counted(hits, 'hit')} in {progress.seconds:.1f} s, written to {where}",
+        file=sys.stderr,
+    )
     _warn(file.absences(index) if progress.done else [])
     if index.stats()["matching"]["unknown_weights"]:
         print("note: --weights has attributes that no rule names; they have no effect", file=sys.stderr)
@@ -86,6 +97,8 @@ def _check(arguments: argparse.Namespace) -> None:
         if arguments.top is None:
             raise WrongCall("--weights are for ranking: give --top as well")
         arguments.weights = _read_weights(arguments.weights)
+    if arguments.weight == "only" and (arguments.top is None or arguments.weights is not None):
+        raise WrongCall("--weight only is for ranking by the rules' constant weights: give --top, and no --weights")
     if arguments.list_separator is not None and (not arguments.list_separator or format_of(arguments.events) != CSV):
         raise WrongCall("--list-separator is a text of at least one character, for events in CSV")
     if arguments.output is not None and arguments.output.resolve() == arguments.events.resolve():
@@ -145,7 +158,9 @@ def _found(index: Index, events: Any, arguments: argparse.Namespace) -> Iterator
     if arguments.top is None:
         yield from index.match_batches(events, arguments.missing, arguments.threads)
     else:
-        best = index.top_many(events, arguments.top, arguments.weights, arguments.missing, arguments.threads)
+        best = index.top_many(
+            events, arguments.top, arguments.weights, arguments.missing, arguments.threads, arguments.weight
+        )
         yield from best.to_batches()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from matchwood.commands import spark_runs
 from matchwood.commands.calls import count, schema_text
 from matchwood.engines import engine_names
+from matchwood.ranking import WEIGHT
 
 
 def add_arguments(commands: Any) -> None:
@@ -71,6 +72,9 @@ def _add_match(steps: Any) -> None:
     match.add_argument("--mode", choices=("error", "append", "overwrite"), default="error", help="if there are hits")
     match.add_argument("--keep", metavar="COLUMNS", help="event columns to keep, with commas between (default: all)")
     match.add_argument("--top", type=count, metavar="N", help="only the best N rules of an event")
+    match.add_argument(
+        "--weight", choices=WEIGHT, default=WEIGHT[0], help="with --top: added to a rule's score, or the only score"
+    )
     match.add_argument("--strategy", choices=("auto", "broadcast", "sharded", "partitioned"), default="auto")
     match.add_argument("--index-version", type=count, metavar="N", help="a version of the index (default: current)")
     match.add_argument("--key", metavar="COLUMN", help="a column whose values are distinct, for 'partitioned'")

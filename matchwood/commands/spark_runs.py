@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from matchwood.commands.calls import WrongCall
-from matchwood.errors import MatchwoodError
+from matchwood.errors import MatchwoodError, counted
 from matchwood.progress import Progress
 
 FORMATS = {"csv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet", "orc": "orc"}
@@ -22,6 +22,8 @@ _ENDING = re.compile(r"\.(\w+?)(?:\.(?:gz|bz2|zst|snappy))?/?$")
 
 def run(arguments: argparse.Namespace) -> int:
     """Start or find a session, do the step, and stop a session that was started for it."""
+    if arguments.step == "match":
+        _check_output(arguments.hits, arguments.format)
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
@@ -61,6 +63,12 @@ def format_of(text: str, given: str | None) -> str | None:
     if given or known:
         return given or known
     return "parquet" if "/" in text or "\\" in text else None
+
+
+def _check_output(text: str, given: str | None) -> None:
+    """A name alone would become a table of the current database, where somebody who meant a file never looks."""
+    if format_of(text, given) is None and "." not in text:
+        raise WrongCall(f"{text!r} may be a path or a table: write ./{text} for a path, default.{text} for a table")
 
 
 def read(spark: Any, text: str, given: str | None) -> Any:
@@ -127,14 +135,14 @@ def _told(spark: Any, index: str, report: Any) -> int:
 def match(spark: Any, arguments: argparse.Namespace) -> int:
     from matchwood import spark as mws
 
-    names = ("output", "top", "strategy", "key", "event", "on_error", "missing", "prefix")
+    names = ("output", "top", "weight", "strategy", "key", "event", "on_error", "missing", "prefix")
     options = {name: getattr(arguments, name) for name in names}
     keep = None if arguments.keep is None else [name for name in arguments.keep.split(",") if name]
     events = read(spark, arguments.events, arguments.format)
     with Progress(f"matching {arguments.events}") as progress:
         hits = mws.match(events, arguments.index, keep=keep, version=arguments.index_version, **options)
         rows = write(hits, arguments.hits, arguments.format, arguments.mode)
-    print(f"{rows:,} rows in {progress.seconds:.1f} s, written to {arguments.hits}", file=sys.stderr)
+    print(f"{counted(rows, 'row')} in {progress.seconds:.1f} s, written to {arguments.hits}", file=sys.stderr)
     return 0
 
 
@@ -153,9 +161,9 @@ def verify(spark: Any, arguments: argparse.Namespace) -> int:
         print(f"matchwood: {warning.message}", file=sys.stderr)
     for row in wrong[:SHOWN]:
         print(f"  event {row['key']!r}, rule {row['rule']!r}: ours {row['ours']}, Spark SQL {row['theirs']}")
-    sampled = f"{arguments.rules_sample:,} rules and {arguments.events_sample:,} events at most"
-    many = f"more than {SHOWN}" if len(wrong) > SHOWN else str(len(wrong))
-    print(f"{many} disagreements with Spark SQL, on a sample of {sampled}")
+    sampled = f"{counted(arguments.rules_sample, 'rule')} and {counted(arguments.events_sample, 'event')} at most"
+    many = f"more than {SHOWN} disagreements" if len(wrong) > SHOWN else counted(len(wrong), "disagreement")
+    print(f"{many} with Spark SQL, on a sample of {sampled}")
     return 1 if wrong else 0
 
 

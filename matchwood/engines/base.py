@@ -21,7 +21,7 @@ from matchwood.engines.shared.operators import LabelValues
 from matchwood.engines.shared.published import AS_PUBLISHED, asked, resolved
 from matchwood.engines.shared.scoring import Ranked, TopQuery
 from matchwood.engines.shared.workspace import Workspace
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, kind_in_words
 
 
 class Work(NamedTuple):
@@ -137,7 +137,7 @@ class Structure(State, ABC):
         if type(value) is not kind:
             words = {bool: "True or False", int: "an integer", float: "a float", str: "a string", dict: "a dict"}
             wanted = words.get(kind, f"of type {kind.__name__}")
-            raise InvalidArgument(f"{option} must be {wanted} (got {value!r:.80}, a {type(value).__name__})")
+            raise InvalidArgument(f"{option} must be {wanted} (got {value!r:.80}, {kind_in_words(value)})")
         if value not in (known := cls.choices.get(name, (value,))):
             raise InvalidArgument(f"{option} must be one of {', '.join(map(repr, known))} (got {value!r:.80})")
         least, most = cls.limits.get(name, (0, 0))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.errors import InvalidArgument, LimitExceeded
+from matchwood.errors import InvalidArgument, LimitExceeded, kind_in_words
 from matchwood.language.limits import MAX_DIGITS
 from matchwood.language.names import has_surrogate
 
@@ -52,7 +52,7 @@ def _refused(value: object) -> InvalidArgument:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return InvalidArgument(f"a constant must not be NULL (got {value!r}): test for it with is_null()")
     kinds = "a bool, int, float, str, date or datetime"
-    return InvalidArgument(f"a constant must be {kinds} (got {value!r}, a {type(value).__name__})")
+    return InvalidArgument(f"a constant must be {kinds} (got {value!r}, {kind_in_words(value)})")
 
 
 def _unwrapped(value: np.generic) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, kind_in_words
 
 RESERVED = frozenset(
     ("and", "or", "xor", "xnor", "not", "in", "between", "like", "ilike", "rlike", "is", "null", "true", "false")
@@ -101,7 +101,7 @@ def canonical(attr: object) -> str:
     'odd name'
     """
     if not isinstance(attr, str):
-        raise InvalidArgument(f"an attribute's name must be a str (got {attr!r}, a {type(attr).__name__})")
+        raise InvalidArgument(f"an attribute's name must be a str (got {attr!r}, {kind_in_words(attr)})")
     return join_path(split_path(str.__str__(attr)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, kind_in_words
 from matchwood.language.literals import literal, spell
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
@@ -68,7 +68,7 @@ def _several(op: str, value: object) -> tuple[Any, ...]:
 
 def _items(op: str, value: object) -> Iterable[object]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise InvalidArgument(f"{op!r} takes a list of constants (got {value!r}, a {type(value).__name__})")
+        raise InvalidArgument(f"{op!r} takes a list of constants (got {value!r}, {kind_in_words(value)})")
     return value
 
 
@@ -82,5 +82,5 @@ def _two(op: str, value: object) -> tuple[Any, Any]:
 def _pattern(op: str, value: object) -> str:
     pattern = literal(value)
     if not isinstance(pattern, str):
-        raise InvalidArgument(f"{op!r} takes a pattern in a str (got {value!r}, a {type(value).__name__})")
+        raise InvalidArgument(f"{op!r} takes a pattern in a str (got {value!r}, {kind_in_words(value)})")
     return pattern

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from matchwood.errors import InvalidArgument, LimitExceeded
+from matchwood.errors import InvalidArgument, LimitExceeded, kind_in_words
 from matchwood.language import slips
 from matchwood.language.jsonform import from_json
 from matchwood.language.lexer import Cursor, Token, error_at, place_of, read_token
@@ -34,7 +34,7 @@ def parse(source: str | Mapping[str, Any] | Expression) -> Expression:
         return from_json(source)
     if hasattr(source, "as_expression"):
         return source.as_expression()
-    raise InvalidArgument(f"a rule must be text, JSON or an Expression (got {source!r}, a {type(source).__name__})")
+    raise InvalidArgument(f"a rule must be text, JSON or an Expression (got {source!r}, {kind_in_words(source)})")
 
 
 def is_json(text: str) -> bool:

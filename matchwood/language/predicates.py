@@ -10,6 +10,7 @@ from typing import Any
 from matchwood.errors import InvalidArgument, ParseError
 from matchwood.language import names, slips
 from matchwood.language.constants import CONSTANT, read_constant, starts_constant, unquoted
+from matchwood.language.function_slips import function_hint
 from matchwood.language.lexer import Cursor, Token, path_keys, place_of
 from matchwood.language.slips import COMPARISON_SYMBOLS
 from matchwood.language.tree import TESTS, Constant, Expression, Predicate, make_predicate
@@ -38,7 +39,7 @@ def _attribute(cursor: Cursor) -> str:
     """The attribute named by the token, which is a word or a quoted path."""
     token = cursor.token
     if cursor.after().text == "(" and token.kind == "word":
-        raise cursor.error("an attribute", slips.FUNCTION)
+        raise cursor.error("an attribute", function_hint(token.keyword))
     try:
         cursor.advance()
         return names.plain_name(token.text) or "" if token.kind == "word" else names.join_path(path_keys(token.text))
@@ -58,7 +59,7 @@ def _constant_first(cursor: Cursor) -> Expression:
         return _membership(cursor, value, start)
     if start.keyword in ("true", "false"):
         return Constant(start.keyword == "true")
-    raise _constant_alone(cursor)
+    raise _constant_alone(cursor, start)
 
 
 def _membership(cursor: Cursor, value: Any, start: Token) -> Predicate:
@@ -86,13 +87,13 @@ def _right_attribute(cursor: Cursor) -> str:
     return _attribute(cursor)
 
 
-def _constant_alone(cursor: Cursor) -> ParseError:
+def _constant_alone(cursor: Cursor, constant: Token) -> ParseError:
     token = cursor.token
     hint = slips.symbol_hint(token)
     if token.keyword in _PATTERN_WORDS or token.keyword in ("between", "is", "not"):
         hint = f"{token.keyword} needs an attribute at its left"
     elif token.kind == "end" or token.keyword in slips.CONNECTIVES or token.text == ")":
-        hint = "a constant by itself is no expression, except true and false"
+        hint = slips.constant_alone_hint(cursor, constant.start)
     return cursor.error("a comparison after the constant", hint)
 
 
@@ -103,11 +104,11 @@ def _attribute_first(cursor: Cursor) -> Predicate:
     if token.text in COMPARISON_SYMBOLS and token.kind == "symbol":
         cursor.advance()
         return make_predicate(attr, CANONICAL[token.text], read_constant(cursor), None, start)
-    op, value, escape = _word_operator(cursor)
+    op, value, escape = _word_operator(cursor, attr)
     return make_predicate(attr, op, value, escape, start)
 
 
-def _word_operator(cursor: Cursor) -> tuple[str, Any, str | None]:
+def _word_operator(cursor: Cursor, attr: str) -> tuple[str, Any, str | None]:
     """The operator, value and escape that follow an attribute; `= true` if none does."""
     keyword = cursor.token.keyword
     if keyword in _NEGATABLE:
@@ -122,7 +123,7 @@ def _word_operator(cursor: Cursor) -> tuple[str, Any, str | None]:
         return f"{keyword} of", _constants(cursor, f"{keyword} of"), None
     if keyword in slips.CONNECTIVES or cursor.token.kind == "end" or cursor.token.text == ")":
         return "=", True, None
-    raise cursor.error(OPERATOR, slips.operator_hint(cursor.token))
+    raise cursor.error(OPERATOR, slips.operator_hint(cursor, attr))
 
 
 def _negated(cursor: Cursor) -> tuple[str, Any, str | None]:
@@ -164,6 +165,8 @@ def _null_test(cursor: Cursor) -> tuple[str, Any, str | None]:
     if after.token.keyword in TESTS:
         return "=", True, None
     hint = "to compare with a constant write = or !=" if starts_constant(after) else slips.symbol_hint(after.token)
+    if after.token.keyword == "distinct":
+        hint = "write x = 5, and x is null for NULL" if negated else "write (x = 5) is not true"
     raise after.error("null, true, false or unknown", hint)
 
 
@@ -246,4 +249,4 @@ def _unclosed_list_hint(cursor: Cursor, opening: Token) -> str | None:
         return f"the ( at {place_of(cursor.text, opening.start)} is not closed"
     if starts_constant(cursor) and token.kind != "symbol":
         return "constants are separated by commas"
-    return slips.symbol_hint(token)
+    return slips.quote_inside_hint(token, cursor.text[: token.start]) or slips.symbol_hint(token)

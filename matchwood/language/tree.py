@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, kind_in_words
 from matchwood.language import names
 from matchwood.language.operators import (
     COMPARISONS,
@@ -317,7 +317,7 @@ def _joined(kind: type[_Operator], left: Expression, right: Any) -> Expression:
     """`left op right`; a chain of one operator is one node, as it is in text."""
     if not hasattr(right, "as_expression"):
         raise TypeError(
-            f"cannot combine an Expression with {right!r}, a {type(right).__name__}: put parentheses around"
+            f"cannot combine an Expression with {right!r}, {kind_in_words(right)}: put parentheses around"
             " each comparison, as in (attr('a') > 1) & (attr('b') < 2)"
         )
     operands = left.operands if type(left) is kind else (left,)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matchwood.matching.engine_matcher import EngineMatcher
     from matchwood.matching.entries import Items, RuleValues
     from matchwood.matching.event_scoring import EventContest
+    from matchwood.matching.following import OPENERS, Origin, no_index, open_version, reload_index
     from matchwood.matching.ledger.counters import WorkCounters
     from matchwood.matching.ledger.ledger import Ledger
     from matchwood.matching.ledger.sample import SampleHistory, taken
@@ -57,6 +58,7 @@ __all__ = [
     "INDEX_KIND",
     "MOST_THREADS",
     "ONLY_PART",
+    "OPENERS",
     "USUAL",
     "Batch",
     "BesidePart",
@@ -71,6 +73,7 @@ __all__ = [
     "MatcherPart",
     "Normal",
     "OracleMatcher",
+    "Origin",
     "Preparation",
     "PreparedRule",
     "RejectLimit",
@@ -102,8 +105,11 @@ __all__ = [
     "index_part",
     "index_settings",
     "load_rules",
+    "no_index",
+    "open_version",
     "ranks_of",
     "record_batches",
+    "reload_index",
     "restore_part",
     "rule_chunks",
     "save_index",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from matchwood.encoding import check_column, is_frame, near_misses
-from matchwood.errors import EventError, InvalidArgument
+from matchwood.errors import EventError, InvalidArgument, kind_in_words
 from matchwood.language import split_path
 
 ROWS_AT_ONCE = 256
@@ -107,7 +107,7 @@ def check_row(event: Any, position: int, wanted: list[str]) -> None:
     """EventError for what is no mapping, or lacks a name that is wanted."""
     where = f"event {position}"
     if not isinstance(event, Mapping):
-        got = f"{event!r:.80}, a {type(event).__name__}"
+        got = f"{event!r:.80}, {kind_in_words(event)}"
         raise EventError("event", where=where, got=got, expected="a dict or another mapping")
     absent = [name for name in wanted if not _has(event, name)]
     if absent:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from matchwood import storage
 from matchwood.encoding import Encoder
 from matchwood.errors import CorruptSnapshot, MatchwoodError
+from matchwood.matching.following import Origin
 from matchwood.matching.matcher import Matcher
 from matchwood.matching.settings import checked_limit, checked_text
 from matchwood.rules import RuleTable
@@ -28,7 +29,9 @@ _DAMAGE = (ArithmeticError, AttributeError, LookupError, MatchwoodError, TypeErr
 
 def save_index(index: Index, path: Any) -> int:
     """Write the whole state as a new version; returns its number."""
-    return storage.save(path, {ONLY_PART: index_part(index)}, index_settings(index))
+    version = storage.save(path, {ONLY_PART: index_part(index)}, index_settings(index))
+    index._origin, index._unsaved = Origin(path, version, storage.seal_of(path, version)), False
+    return version
 
 
 def index_settings(index: Index) -> dict[str, Any]:
@@ -60,6 +63,7 @@ def restore_part(
         told = error if isinstance(error, MatchwoodError) else repr(error)
         raise CorruptSnapshot(f"{path}: version {snapshot.version} is not a complete index ({told})") from error
     index._read_only, index._opened, index._checked = read_only, True, False
+    index._origin, index._unsaved = Origin(path, snapshot.version, snapshot.seal), False
 
 
 def half_done(error: BaseException, opened: bool) -> MatchwoodError:

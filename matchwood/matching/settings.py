@@ -9,7 +9,7 @@ import numpy as np
 
 from matchwood.encoding import Strictness
 from matchwood.engines import AS_PUBLISHED, asked, published_spaces
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, kind_in_words
 
 MOST_RANKED = 2**31 - 1
 """No index has more rules."""
@@ -63,12 +63,12 @@ def strictness_of_one(missing: Any, on_error: Any) -> Strictness:
 def checked_text(name: str, value: Any) -> str:
     """A setting that is a name."""
     if not isinstance(value, str):
-        raise InvalidArgument(f"{name} must be a string (got {value!r:.80}, a {type(value).__name__})")
+        raise InvalidArgument(f"{name} must be a string (got {value!r:.80}, {kind_in_words(value)})")
     return value
 
 
 def checked_flag(name: str, value: Any) -> bool:
     """A setting that is on or off."""
     if not isinstance(value, bool):
-        raise InvalidArgument(f"{name} must be True or False (got {value!r:.80}, a {type(value).__name__})")
+        raise InvalidArgument(f"{name} must be True or False (got {value!r:.80}, {kind_in_words(value)})")
     return value

@@ -8,7 +8,7 @@ from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
     from matchwood.ranking.bounds import Row, RowBounds, clause_bounds, row_bounds
-    from matchwood.ranking.event_weights import GivenWeights, check_one
+    from matchwood.ranking.event_weights import WEIGHT, GivenWeights, check_one, checked_role
     from matchwood.ranking.ranked import NO_WORK, joined, merged
     from matchwood.ranking.rule_weights import RuleWeights, check_values
     from matchwood.ranking.score_programs import ScorePrograms, tree_of
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_WORK",
+    "WEIGHT",
     "GivenWeights",
     "Row",
     "RowBounds",
@@ -27,6 +28,7 @@ __all__ = [
     "check_bounds",
     "check_one",
     "check_values",
+    "checked_role",
     "checked_weights",
     "clause_bounds",
     "given_bounds",

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from matchwood.core import places_in
 from matchwood.engines import EventWeights
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, counted, kind_in_words
 from matchwood.language import canonical
 from matchwood.ranking.weights import checked_number
 
+WEIGHT = ("added", "only")
 _MAP = pa.map_(pa.string(), pa.float64())
 
 
@@ -26,6 +27,15 @@ def check_one(event: Any, weights: Any) -> None:
         )
     if weights is not None and not isinstance(weights, Mapping):
         raise InvalidArgument(f"weights must be a mapping from attributes to numbers (got {weights!r:.80})")
+
+
+def checked_role(weight: Any, weights: Any) -> str:
+    """What a rule's constant weight is to its score; with `only`, what events weigh has no effect."""
+    if weight not in WEIGHT:
+        raise InvalidArgument(f"weight must be {' or '.join(map(repr, WEIGHT))} (got {weight!r:.80})")
+    if weight == "only" and weights is not None:
+        raise InvalidArgument("weight='only' ranks by the rules' constant weights alone: leave weights= out")
+    return str(weight)
 
 
 class _Each(NamedTuple):
@@ -44,13 +54,17 @@ class GivenWeights:
              of structs or maps, one for each event
     `known`  the attributes that rules name or a schema declares; rules come and go, so weights of others are passed
              over, and counted
+    `weight` what the constant weight of a rule is to its score: `added` to what its predicates score, or the `only`
+             thing that counts, so that every attribute weighs nothing
     """
 
-    def __init__(self, given: Any, known: Iterable[str]) -> None:
+    def __init__(self, given: Any, known: Iterable[str], weight: str = WEIGHT[0]) -> None:
         self._known = frozenset(known)
         self._shared: dict[str, float] = {}
         self._each: _Each | None = None
-        if isinstance(given, Mapping):
+        if checked_role(weight, given) == "only":
+            self._shared = dict.fromkeys(self._known, 0.0)
+        elif isinstance(given, Mapping):
             self._shared = {canonical(name): checked_number(f"weights[{name!r}]", w) for name, w in given.items()}
         elif given is not None:
             self._each = self._checked(_as_maps(given))
@@ -78,13 +92,13 @@ class GivenWeights:
         """Refuse events beyond those that have weights."""
         given = events if self._each is None else len(self._each.offsets) - 1
         if events > given:
-            raise InvalidArgument(f"weights were given for {given} events (got {events} or more)")
+            raise InvalidArgument(f"weights were given for {counted(given, 'event')} (got {events} or more)")
 
     def check_all_used(self, events: int) -> None:
         """When there are no more events, refuse weights beyond them."""
         given = events if self._each is None else len(self._each.offsets) - 1
         if events != given:
-            raise InvalidArgument(f"weights were given for {given} events (got {events})")
+            raise InvalidArgument(f"weights were given for {counted(given, 'event')} (got {events})")
 
     def of(self, event: int) -> dict[str, float]:
         """The weights of one event, by attribute."""
@@ -129,7 +143,7 @@ def _as_maps(given: Any) -> pa.MapArray:
     if isinstance(given, pa.MapArray):
         return _converted(given, _MAP)
     wanted = "a mapping from attributes to numbers, or a list of such or an Arrow array of them, one an event"
-    raise InvalidArgument(f"weights must be {wanted} (got {given!r:.80}, a {type(given).__name__})")
+    raise InvalidArgument(f"weights must be {wanted} (got {given!r:.80}, {kind_in_words(given)})")
 
 
 def _pairs(position: int, given: Any) -> list[tuple[str, float]] | None:

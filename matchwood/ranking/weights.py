@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, kind_in_words
 from matchwood.language import has_surrogate
 from matchwood.ranking import RuleWeights
 
@@ -89,7 +89,7 @@ def _spelled(value: object) -> str:
 
 def checked_number(what: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | np.integer | np.floating):
-        raise InvalidArgument(f"{what} must be a number (got {value!r:.80}, a {type(value).__name__})")
+        raise InvalidArgument(f"{what} must be a number (got {value!r:.80}, {kind_in_words(value)})")
     try:
         number = float(value)
     except (ValueError, OverflowError):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, kind_in_words
 from matchwood.rules.strings import encode_many, encode_one
 
 Id: TypeAlias = int | str
@@ -145,7 +145,7 @@ def _unwrapped(rule_id: object) -> Id:
         return str(rule_id)
     if isinstance(rule_id, int | np.integer) and not isinstance(rule_id, bool):
         return operator.index(rule_id)
-    raise InvalidArgument(f"an id must be an int or a string (got {rule_id!r}, a {type(rule_id).__name__})")
+    raise InvalidArgument(f"an id must be an int or a string (got {rule_id!r}, {kind_in_words(rule_id)})")
 
 
 def kind_of(rule_id: Id) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
-from matchwood.errors import EventError
+from matchwood.errors import EventError, kind_in_words
 from matchwood.language import split_path
 
 FAMILIES = {
@@ -254,7 +254,7 @@ def _element(element: Any, kind: str, attribute: str) -> Any:
 
 
 def _misfit(value: Any, expected: str, attribute: str) -> NoReturn:
-    raise EventError(attribute, where="event", got=f"{_shown(value)}, a {type(value).__name__}", expected=expected)
+    raise EventError(attribute, where="event", got=f"{_shown(value)}, {kind_in_words(value)}", expected=expected)
 
 
 def _shown(value: Any) -> str:

@@ -6,43 +6,64 @@ Matching, reading and explaining work on the shards as they lie on disk. Whateve
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from matchwood import storage
 from matchwood.core import ReadersWriterLock
 from matchwood.encoding import Strictness
-from matchwood.index import Index, index_from
+from matchwood.index import Index
 from matchwood.insight import Explanation, explain_text, query_of
 from matchwood.matching import (
     ALL_RULES,
+    OPENERS,
     BestRules,
+    Origin,
     Request,
     checked_flag,
     checked_threads,
+    open_version,
     strictness_of_one,
     with_errors,
 )
 from matchwood.sharding.answers import Answered
 from matchwood.sharding.layout import KIND
-from matchwood.sharding.shards import ShardSet, check_kind
+from matchwood.sharding.shards import ShardSet
 
+Answer = TypeVar("Answer")
 _GATHERED = ("_table", "_encoder", "_matcher")
+
+
+def _by_shards(method: Callable[..., Answer]) -> Callable[..., Answer]:
+    """A question to the shards of one moment, or to the index that they were gathered into meanwhile."""
+
+    @functools.wraps(method)
+    def asked(self: ShardedIndex, *arguments: Any, **named: Any) -> Answer:
+        with self._lock.reading():
+            if not self._is_gathered:
+                return method(self, *arguments, **named)
+        answer: Answer = getattr(super(ShardedIndex, self), method.__name__)(*arguments, **named)
+        return answer
+
+    return asked
 
 
 class ShardedIndex(Index):
     """An index that was opened from several shards; see `Index`. Rule order is the order of ids.
 
-    A reader of `match_batches` that began before the first change goes on with the rules as they were.
+    A reader of `match_batches` that began before the first change, or before `reload` found another version, goes on
+    with the rules as they were.
     """
 
-    def __init__(self, shards: ShardSet, read_only: bool = False) -> None:
+    def __init__(self, path: Any, shards: ShardSet, read_only: bool = False) -> None:
         self._shards = shards
         self._options, self._dnf_limit = dict(shards.settings["options"]), int(shards.settings["dnf_limit"])
         self._read_only, self._opened, self._checked = read_only, True, True
+        self._origin, self._unsaved = Origin(path, shards.version, shards.snapshot.seal), False
         self._gathering, self._lock, self._writer = threading.RLock(), ReadersWriterLock(), threading.RLock()
 
     def __getattr__(self, name: str) -> Any:
@@ -63,27 +84,34 @@ class ShardedIndex(Index):
             whole = gathered(self._shards)
             for name in _GATHERED:
                 self.__dict__[name] = whole.__dict__[name]
-            self._encoder.schema.find_witness = self._find_witness
+            self._watch_types()
+
+    def _watch_types(self) -> None:
+        if self._is_gathered:
+            super()._watch_types()
 
     # ---------------------------------------------------------------- reading
 
+    @_by_shards
     def __len__(self) -> int:
-        return super().__len__() if self._is_gathered else len(self._shards)
+        return len(self._shards)
 
+    @_by_shards
     def __iter__(self) -> Iterator[Any]:
-        if self._is_gathered:
-            return super().__iter__()
         ids = [shard.table.ids(shard.live_rows()) for shard in self._shards.walk()]
         return iter(pa.concat_arrays(ids).sort().to_pylist())
 
+    @_by_shards
     def __contains__(self, rule_id: object) -> bool:
-        return super().__contains__(rule_id) if self._is_gathered else self._shards.find(rule_id) is not None
+        return self._shards.find(rule_id) is not None
 
+    @_by_shards
     def __getitem__(self, rule_id: Any) -> str:
-        return super().__getitem__(rule_id) if self._is_gathered else self._shards.text(rule_id)
+        return self._shards.text(rule_id)
 
+    @_by_shards
     def _entries_of(self, ids: list[Any]) -> list[tuple[Any, str]]:
-        return super()._entries_of(ids) if self._is_gathered else self._shards.entries(ids)
+        return self._shards.entries(ids)
 
     @property
     def engine(self) -> str:
@@ -99,17 +127,17 @@ class ShardedIndex(Index):
             return super().id_kind
         return int if pa.types.is_integer(self._shards.id_type) else str
 
+    @_by_shards
     def types(self) -> dict[str, str]:
         """The types of all attributes that are declared or that rules compare with something."""
-        return super().types() if self._is_gathered else self._shards.types()
+        return self._shards.types()
 
+    @_by_shards
     def stats(self) -> dict[str, Any]:
         """Counts, bytes and the work done so far, as plain data; those of the shards are added up.
 
         What each shard has chosen, and its health, is told shard by shard; so are the options where they differ.
         """
-        if self._is_gathered:
-            return super().stats()
         every = [index.stats() for index in self._shards.shards]
         told = ("choice", "health", "options")
         apart: dict[str, Any] = {key: self._by_shard(every, key) for key in told if key in every[0]}
@@ -125,39 +153,35 @@ class ShardedIndex(Index):
 
     # --------------------------------------------------------------- matching
 
+    @_by_shards
     def _told_of(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
-        if self._is_gathered:
-            return super()._told_of(event, request, strictness)
         answers = self._shards.answers([event], strictness, request)
         return [told for answered in answers for told in _listed(answered)]
 
+    @_by_shards
     def _told_of_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
-        if self._is_gathered:
-            return super()._told_of_many(events, request, strictness, threads)
         schema = request.schema(self._shards.id_type)
         found = pa.Table.from_batches(self._batches(events, request, schema, strictness, threads), schema=schema)
         return found if strictness.told is None else with_errors(found, strictness.told)
 
+    @_by_shards
     def match_batches(
         self, events: Any, missing: str = "null", threads: int | None = 1, on_error: str = "raise"
     ) -> pa.RecordBatchReader:
-        if self._is_gathered:
-            return super().match_batches(events, missing, threads, on_error)
         schema, strictness = ALL_RULES.schema(self._shards.id_type), strictness_of_one(missing, on_error)
         batches = self._batches(events, ALL_RULES, schema, strictness, checked_threads(threads))
         return pa.RecordBatchReader.from_batches(schema, batches)
 
-    def _best(self, n: int, weights: Any) -> BestRules:
-        return super()._best(n, weights) if self._is_gathered else self._shards.best(n, weights)
+    @_by_shards
+    def _best(self, n: int, weights: Any, weight: str = "added") -> BestRules:
+        return self._shards.best(n, weights, weight)
 
+    @_by_shards
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
-        if self._is_gathered:
-            return super().explain(event, rule_id)
         return explain_text(self[rule_id], event, self.types(), self._shards.timezone, self._shards.event_settings)
 
+    @_by_shards
     def find(self, expression: Any, semantics: str = "stabbing_subscription") -> list[Any]:
-        if self._is_gathered:
-            return super().find(expression, semantics)
         query = query_of(expression, semantics, self._shards.schema(), self._shards.timezone)
         found = [shard.found(query) for shard in self._shards.walk()]
         ids: list[Any] = pa.concat_arrays(found).sort().to_pylist()
@@ -221,16 +245,19 @@ def gathered(shards: ShardSet) -> Index:
     return whole
 
 
-def open_index(path: Any, read_only: bool = False, verify: str = "auto") -> Index:
+def open_index(path: Any, read_only: bool = False, verify: str = "auto", version: int | None = None) -> Index:
     """Open a snapshot in milliseconds; changes stay in memory, files never change.
 
-    `verify`  `auto` checks the manifest, sizes and, up to 256 MiB, every byte; `full` checks every byte
+    `verify`   `auto` checks the manifest, sizes and, up to 256 MiB, every byte; `full` checks every byte
+    `version`  one of those that `versions(path)` lists; by default the current one
 
     A version of several shards is matched as it lies there; the first change gathers its rules in memory.
     """
-    read_only = checked_flag("read_only", read_only)
-    snapshot = storage.load(path, verify=verify)
-    check_kind(path, snapshot)
-    if snapshot.header["kind"] == KIND:
-        return ShardedIndex(ShardSet(path, snapshot), read_only)
-    return index_from(path, snapshot, read_only=read_only)
+    return open_version(path, version, checked_flag("read_only", read_only), verify)
+
+
+def _open(path: Any, snapshot: storage.Snapshot, read_only: bool) -> Index:
+    return ShardedIndex(path, ShardSet(path, snapshot), read_only)
+
+
+OPENERS[KIND] = _open

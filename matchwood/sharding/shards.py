@@ -31,6 +31,7 @@ from matchwood.matching import (
     Request,
     WorkCounters,
     checked_rank,
+    no_index,
     stored_uses,
 )
 from matchwood.ranking import GivenWeights
@@ -137,11 +138,11 @@ class ShardSet:
 
     # --------------------------------------------------------------- matching
 
-    def best(self, n: int, weights: Any) -> BestRules:
+    def best(self, n: int, weights: Any, weight: str = "added") -> BestRules:
         """The request for the best rules; weights of attributes that no rule of any shard has are passed over."""
         declared = next(self.shards)._encoder.schema.declared.types
         names = {*declared, *(name for name, _ in self.layout.uses)}
-        given = GivenWeights(weights, names)
+        given = GivenWeights(weights, names, weight)
         self.work.pass_over(sum(given.unknown().values()))
         return BestRules(checked_rank(n), given)
 
@@ -240,11 +241,7 @@ def open_shards(path: Any, version: int | None = None, verify: str = "auto", kee
     `keep`  whether a shard stays open once it was; without, a walk has one shard in memory at a time
     """
     snapshot = storage.load(path, version, verify)
-    check_kind(path, snapshot)
-    return ShardSet(path, snapshot, keep)
-
-
-def check_kind(path: Any, snapshot: storage.Snapshot) -> None:
     kind = snapshot.header.get("kind")
     if kind not in (KIND, INDEX_KIND):
-        raise CorruptSnapshot(f"{path}: not an index (its kind is {kind!r})")
+        raise no_index(path, kind)
+    return ShardSet(path, snapshot, keep)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from matchwood.spark.build.build import build
 from matchwood.spark.build.rejects import rejects
 from matchwood.spark.build.update import update
-from matchwood.spark.build.version_log import rollback, vacuum, versions
 from matchwood.spark.insight.diff import diff
 from matchwood.spark.insight.explain import explain
 from matchwood.spark.insight.verify import NotVerified, verify
@@ -19,6 +18,7 @@ from matchwood.spark.match.match import match, plan
 from matchwood.spark.session import session
 from matchwood.spark.sql.functions import register
 from matchwood.spark.stream.match_stream import match_stream
+from matchwood.storage import rollback, vacuum, versions
 
 __all__ = [
     "NotVerified",

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
 OLDEST_JAVA = 17
 _SHORT = {"master": "spark.master", "remote": "spark.remote", "app_name": "spark.app.name"}
+_FREE_NAMES = (
+    "spark.executorEnv.",
+    "spark.yarn.appMasterEnv.",
+    "spark.kubernetes.driverEnv.",
+    "spark.kubernetes.driver.label.",
+    "spark.kubernetes.driver.annotation.",
+    "spark.kubernetes.executor.label.",
+    "spark.kubernetes.executor.annotation.",
+)
+"""Settings that end in a name which somebody chose."""
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set for programs that spark-submit has started, beside a JVM that has its settings already."""
 
@@ -29,7 +39,8 @@ _LOGS = Path(__file__).with_name("quiet.log4j2.properties")
 def session(**conf: Any) -> SparkSession:
     """The running Spark session, or a new local one.
 
-    Settings are named as Spark names them, with underscores for dots where that is handier:
+    Settings are named as Spark names them, with underscores for dots where that is handier; where a name may have
+    underscores of its own, as those of variables do, it is written as Spark has it:
 
         session(master="local[4]", spark_driver_memory="8g", **{"spark.sql.session.timeZone": "UTC"})
 
@@ -60,7 +71,20 @@ def _full_name(name: str) -> str:
     if not full.startswith("spark."):
         known = ", ".join(_SHORT)
         raise InvalidArgument(f"{name!r} is no setting of Spark: they begin with 'spark.' (short names: {known})")
+    if name.startswith("spark_"):
+        _refuse_own_underscores(name, full)
     return full
+
+
+def _refuse_own_underscores(name: str, full: str) -> None:
+    """Names of variables, labels and annotations may have underscores that are no dots."""
+    family = next((each for each in _FREE_NAMES if full.startswith(each)), None)
+    own = name[len(family) :] if family else ""
+    if family and "_" in own:
+        raise InvalidArgument(
+            f"{name!r} may be {full!r} or {family + own!r}: write the name as Spark has it, "
+            f"session(**{{{family + own!r}: …}})"
+        )
 
 
 def _as_text(value: Any) -> str:

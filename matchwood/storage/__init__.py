@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
-    from matchwood.storage.current import current_version
+    from matchwood.storage.current import current_of, current_version
     from matchwood.storage.location import Location, location_of
     from matchwood.storage.part import SavedPart
-    from matchwood.storage.snapshot import Snapshot, load
+    from matchwood.storage.snapshot import Snapshot, load, seal_of
     from matchwood.storage.staging import Overtaken, Staging, begin, save
+    from matchwood.storage.stream_record import pinned_version
     from matchwood.storage.version_log import VersionInfo, rollback, vacuum, versions
 
 __all__ = [
@@ -27,11 +28,14 @@ __all__ = [
     "Staging",
     "VersionInfo",
     "begin",
+    "current_of",
     "current_version",
     "load",
     "location_of",
+    "pinned_version",
     "rollback",
     "save",
+    "seal_of",
     "vacuum",
     "versions",
 ]

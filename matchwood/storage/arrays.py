@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from matchwood.errors import InvalidArgument
 from matchwood.storage.checksum import checksum
 from matchwood.storage.damage import damaged
-from matchwood.storage.entries import DTYPES, ArrayEntry
+from matchwood.storage.entries import DTYPES, ArrayEntry, PatchEntry
+from matchwood.storage.patches import apply_patch
 
 # A map keeps its own descriptor of the file before Python 3.13, although the system does not need one.
 _UNTRACKED: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
@@ -35,27 +36,54 @@ def storable(name: str, value: Any) -> NDArray[Any]:
     return np.asarray(array, dtype=little, order="C")
 
 
-def entry_of(file: str, array: NDArray[Any]) -> ArrayEntry:
-    return ArrayEntry(file, array.dtype.str, array.shape, array.nbytes, checksum(array))
+def entry_of(file: str, array: NDArray[Any], patch: PatchEntry | None = None) -> ArrayEntry:
+    return ArrayEntry(file, array.dtype.str, array.shape, array.nbytes, checksum(array), patch)
 
 
-def map_array(path: str, entry: ArrayEntry) -> NDArray[Any]:
-    """The array in a file, without reading it; shared with every process that maps it."""
+def map_array(directory: str, entry: ArrayEntry) -> NDArray[Any]:
+    """The array in a file, without reading it; shared with every process that maps it.
+
+    One with a patch is a private map of which only the patched pages are memory of our own; if the array has grown
+    since the file was written, it is a copy.
+    """
+    flat = (
+        _patched(directory, entry, entry.patch) if entry.patch else map_file(f"{directory}/{entry.file}", entry.bytes)
+    )
+    flat.flags.writeable = False
+    return flat.view(entry.dtype).reshape(entry.shape)
+
+
+def check_array(directory: str, entry: ArrayEntry) -> None:
+    """Read the whole file and compare its checksum."""
+    if checksum(map_array(directory, entry)) != entry.checksum:
+        file = entry.patch.file if entry.patch else entry.file
+        raise damaged(f"{directory}/{file}", "its contents do not have the checksum that the manifest gives")
+
+
+def map_file(path: str, size: int, access: int = mmap.ACCESS_READ, used: int | None = None) -> NDArray[np.uint8]:
+    """The bytes of a file of a known size, or the first of them that are `used`."""
+    length = size if used is None else used
     descriptor = _opened(path)
     try:
-        _check_size(path, descriptor, entry)
-        if entry.bytes == 0:
-            return _empty(entry)
-        mapped = mmap.mmap(descriptor, entry.bytes, access=mmap.ACCESS_READ, **_UNTRACKED)
+        _check_size(path, descriptor, size)
+        mapped = mmap.mmap(descriptor, length, access=access, **_UNTRACKED) if length else bytearray()
     finally:
         os.close(descriptor)
-    return np.frombuffer(mapped, dtype=entry.dtype).reshape(entry.shape)
+    return np.frombuffer(mapped, dtype=np.uint8)
 
 
-def check_array(path: str, entry: ArrayEntry) -> None:
-    """Read the whole file and compare its checksum."""
-    if checksum(map_array(path, entry)) != entry.checksum:
-        raise damaged(path, "its contents do not have the checksum that the manifest gives")
+def _patched(directory: str, entry: ArrayEntry, patch: PatchEntry) -> NDArray[np.uint8]:
+    base, file = f"{directory}/{entry.file}", f"{directory}/{patch.file}"
+    if entry.bytes <= patch.base_bytes:
+        flat = map_file(base, patch.base_bytes, mmap.ACCESS_COPY, used=entry.bytes)
+    else:
+        flat = np.zeros(entry.bytes, np.uint8)
+        flat[: patch.base_bytes] = map_file(base, patch.base_bytes)
+    try:
+        apply_patch(flat, map_file(file, patch.bytes), patch.blocks)
+    except ValueError as error:
+        raise damaged(file, str(error)) from error
+    return flat
 
 
 def _opened(path: str) -> int:
@@ -67,15 +95,9 @@ def _opened(path: str) -> int:
         raise damaged(path, "the file is missing, or not a regular file") from error
 
 
-def _check_size(path: str, descriptor: int, entry: ArrayEntry) -> None:
+def _check_size(path: str, descriptor: int, size: int) -> None:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise damaged(path, "not a regular file")
-    if status.st_size != entry.bytes:
-        raise damaged(path, f"has {status.st_size} bytes where the manifest says {entry.bytes}")
-
-
-def _empty(entry: ArrayEntry) -> NDArray[Any]:
-    array: NDArray[Any] = np.empty(entry.shape, dtype=entry.dtype)
-    array.flags.writeable = False
-    return array
+    if status.st_size != size:
+        raise damaged(path, f"has {status.st_size} bytes where the manifest says {size}")

@@ -67,9 +67,10 @@ def _fetch_part(final: Path, part: PartEntry, fetch: Callable[[str, str], None])
     copy = final.parent / f".{token()}"
     copy.mkdir()
     try:
+        for file in part.files():
+            fetch(file, str(copy / file))
         for entry in part.arrays.values():
-            fetch(entry.file, str(copy / entry.file))
-            check_array(str(copy / entry.file), entry)
+            check_array(str(copy), entry)
         _appear(copy, final)
     finally:
         shutil.rmtree(copy, ignore_errors=True)

@@ -9,7 +9,7 @@ import re
 import time
 from typing import NamedTuple
 
-from matchwood.storage.damage import damaged
+from matchwood.storage.damage import damaged, nothing_at
 from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.naming import CURRENT, version_name, version_number
 
@@ -29,7 +29,12 @@ def current_bytes(version: int, seal: str) -> bytes:
 
 def current_version(path: Path) -> int:
     """The number of the version that `load` opens; one small read, for those who follow a snapshot."""
-    return read_current(location_of(path)).version
+    return current_of(path).version
+
+
+def current_of(path: Path) -> Current:
+    """The version that `load` opens, and the checksum of its manifest."""
+    return read_current(location_of(path))
 
 
 def read_current(place: Location) -> Current:
@@ -61,7 +66,7 @@ def _absent(place: Location, file: str) -> OSError:
     try:
         names = place.names()
     except (FileNotFoundError, NotADirectoryError):
-        return damaged(place, "no snapshot is there", "check the path; save(path) makes one")
+        return nothing_at(place)
     if any(version_number(name) for name in names):
         return damaged(file, "the file is missing, or no version was ever published", _REPUBLISH)
-    return damaged(place, "not a snapshot: it has no CURRENT file", "check the path; save(path) makes one")
+    return nothing_at(place, "not a snapshot: it has no CURRENT file")

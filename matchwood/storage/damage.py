@@ -6,13 +6,17 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from matchwood.errors import CorruptSnapshot
+from matchwood.errors import CorruptSnapshot, SnapshotNotFound
 
 RESTORE = "restore it from a copy, or see versions(path) and bring another one back with rollback(path, version)"
 
 
 def damaged(file: object, what: str, advice: str = RESTORE) -> CorruptSnapshot:
     return CorruptSnapshot(f"{file}: {what} ({advice})")
+
+
+def nothing_at(place: object, what: str = "no snapshot is there") -> SnapshotNotFound:
+    return SnapshotNotFound(f"{place}: {what} (check the path; save(path) makes one)")
 
 
 @contextmanager
@@ -23,7 +27,7 @@ def explained(action: str) -> Iterator[None]:
     """
     try:
         yield
-    except CorruptSnapshot:
+    except (CorruptSnapshot, SnapshotNotFound):
         raise
     except OSError as error:
         advice = _ADVICE.get(error.errno or 0)

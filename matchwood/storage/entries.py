@@ -23,15 +23,38 @@ _MOST_DIMENSIONS = 8
 
 
 @dataclass(frozen=True)
+class PatchEntry:
+    """The blocks that an array has otherwise than its file, which has `base_bytes` bytes (`patches.py`)."""
+
+    file: str
+    bytes: int
+    blocks: int
+    base_bytes: int
+
+
+@dataclass(frozen=True)
 class ArrayEntry:
+    """An array: its type, shape and checksum, and the file with its bytes, which a patch may change."""
+
     file: str
     dtype: str
     shape: tuple[int, ...]
     bytes: int
     checksum: str
+    patch: PatchEntry | None = None
+
+    @property
+    def stored(self) -> int:
+        """The size of the file itself."""
+        return self.patch.base_bytes if self.patch else self.bytes
+
+    def files(self) -> dict[str, int]:
+        """The files that the array is read from, with their sizes."""
+        return {self.file: self.stored} | ({self.patch.file: self.patch.bytes} if self.patch else {})
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "shape": list(self.shape)}
+        body = {**asdict(self), "shape": list(self.shape)}
+        return body if self.patch else {name: value for name, value in body.items() if name != "patch"}
 
 
 @dataclass(frozen=True)
@@ -43,6 +66,10 @@ class PartEntry:
     @property
     def bytes(self) -> int:
         return sum(entry.bytes for entry in self.arrays.values())
+
+    def files(self) -> dict[str, int]:
+        """The files in the part's directory, with their sizes."""
+        return {file: size for entry in self.arrays.values() for file, size in entry.files().items()}
 
     def to_json(self) -> dict[str, Any]:
         arrays = {name: entry.to_json() for name, entry in self.arrays.items()}
@@ -64,9 +91,18 @@ def array_entry(name: str, body: Any) -> ArrayEntry:
         shape=_shape(name, field_of(body, "shape", list)),
         bytes=field_of(body, "bytes", int),
         checksum=field_of(body, "checksum", str),
+        patch=_patch_entry(field_of(body, "patch", dict)) if "patch" in body else None,
     )
     _check_array_entry(name, entry)
     return entry
+
+
+def _patch_entry(body: Any) -> PatchEntry:
+    numbers = {name: field_of(body, name, int) for name in ("bytes", "blocks", "base_bytes")}
+    patch = PatchEntry(file=field_of(body, "file", str), **numbers)
+    if not all(0 <= number < _MOST_BYTES for number in numbers.values()) or 8 * patch.blocks > patch.bytes:
+        raise ValueError(f"patch {patch.file!r} has impossible sizes")
+    return patch
 
 
 def field_of(body: Any, name: str, kind: type | tuple[type, ...]) -> Any:
@@ -86,13 +122,16 @@ def _shape(name: str, sizes: list[Any]) -> tuple[int, ...]:
 
 
 def _check_array_entry(name: str, entry: ArrayEntry) -> None:
-    if not is_component(entry.file):
-        raise ValueError(f"array {name!r} has the file {entry.file!r}, which is not a plain name")
+    for file in entry.files():
+        if not is_component(file):
+            raise ValueError(f"array {name!r} has the file {file!r}, which is not a plain name")
     if entry.dtype not in DTYPES:
         raise ValueError(f"array {name!r} has the type {entry.dtype!r}, which is none of {', '.join(DTYPES)}")
     width = np.dtype(entry.dtype).itemsize
     span = width * math.prod(size or 1 for size in entry.shape)  # what NumPy computes even for an empty array
     if span > _MOST_BYTES or width * math.prod(entry.shape) != entry.bytes:
         raise ValueError(f"array {name!r} has {entry.bytes} bytes, which do not fit its shape")
+    if entry.patch and entry.bytes > entry.stored + entry.patch.bytes - 8 * entry.patch.blocks:
+        raise ValueError(f"array {name!r} has more bytes than its files")
     if not _CHECKSUM.fullmatch(entry.checksum):
         raise ValueError(f"array {name!r} has no valid checksum")

@@ -6,6 +6,9 @@ The file is JSON. Its first line holds the format number and the checksum of eve
     "version": 12, "created": "2026-01-01T00:00:00.000000+00:00", "restored_from": null, "header": {…},
      "parts": {"0": {"directory": "part-0-1f…", "header": {…}, "arrays": {"offsets":
          {"file": "0000-offsets.bin", "dtype": "<i8", "shape": [7], "bytes": 56, "checksum": "…"}}}}}
+
+An array that was changed since its file was written also has "patch": {"file": "0000-offsets.patch", "bytes": 4104,
+"blocks": 1, "base_bytes": 48}, and the format is 2.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ from matchwood.storage.damage import damaged
 from matchwood.storage.entries import PartEntry, field_of, part_entry
 from matchwood.storage.strictjson import decoded
 
-FORMAT = 1
+FORMAT = 2
+"""Since 2, arrays may have patches."""
 MANIFEST_LIMIT = 32 * 2**20
 
 _FIRST_LINE = re.compile(rb'\{"format": ([0-9]{1,9}), "checksum": "([0-9a-f]{16})",\n')
@@ -45,7 +49,13 @@ class Manifest:
     def files(self) -> dict[str, int]:
         """Every array file below the version's directory, with its size."""
         parts = self.parts.values()
-        return {f"{part.directory}/{entry.file}": entry.bytes for part in parts for entry in part.arrays.values()}
+        return {f"{part.directory}/{file}": size for part in parts for file, size in part.files().items()}
+
+    @property
+    def format(self) -> int:
+        """The oldest format that can say it: readers from before patches need not know of them."""
+        entries = (entry for part in self.parts.values() for entry in part.arrays.values())
+        return FORMAT if any(entry.patch for entry in entries) else FORMAT - 1
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
@@ -61,7 +71,8 @@ def manifest_bytes(manifest: Manifest) -> bytes:
         allow_nan=False,
     )
     rest = body[1:].encode()
-    data = f'{{"format": {FORMAT}, "checksum": "{_sealed(FORMAT, rest)}",\n'.encode() + rest
+    number = manifest.format
+    data = f'{{"format": {number}, "checksum": "{_sealed(number, rest)}",\n'.encode() + rest
     if len(data) > MANIFEST_LIMIT:
         size = f"{len(data)} bytes, the limit is {MANIFEST_LIMIT}"
         raise LimitExceeded(f"the manifest would have {size}: put what is large in the headers into arrays")

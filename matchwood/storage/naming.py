@@ -62,6 +62,11 @@ def array_file(position: int, name: str) -> str:
     return f"{position:04d}-{_slug(name)}.bin"
 
 
+def patch_file(array: str) -> str:
+    """The patch beside an array's file."""
+    return f"{array.removesuffix('.bin')}.patch"
+
+
 def _slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:60]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from matchwood.errors import InvalidArgument
 from matchwood.storage.arrays import check_array, map_array
 from matchwood.storage.current import read_current
-from matchwood.storage.damage import damaged, explained
+from matchwood.storage.damage import damaged, explained, nothing_at
 from matchwood.storage.entries import PartEntry
 from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.manifest import MANIFEST_LIMIT, Manifest, manifest_checksum, read_manifest
@@ -36,6 +36,8 @@ class Snapshot:
     parts: Mapping[str, SavedPart]
     sizes: Mapping[str, int] = field(default_factory=dict)
     """The bytes of each part's arrays."""
+    seal: str = ""
+    """The checksum of the manifest, which tells this version from one of the same number at the same path."""
 
     def link_parts(self, names: Iterable[str], staging: Staging) -> list[dict[str, Any]]:
         """Take parts over into a new version at the same place; returns their descriptions."""
@@ -78,7 +80,12 @@ def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapsh
         if verify == "full" or (place.is_local and opened.manifest.bytes <= VERIFY_LIMIT):
             check_contents(opened)
     sizes = {name: part.bytes for name, part in opened.manifest.parts.items()}
-    return Snapshot(opened.manifest.version, opened.manifest.header, _MappedParts(opened), sizes)
+    return Snapshot(opened.manifest.version, opened.manifest.header, _MappedParts(opened), sizes, opened.seal)
+
+
+def seal_of(path: Path, version: int) -> str:
+    """The checksum of a version's manifest."""
+    return open_manifest(location_of(path), version).seal
 
 
 def open_manifest(place: Location, version: int | None) -> OpenedManifest:
@@ -112,7 +119,7 @@ def version_numbers(place: Location) -> list[int]:
     try:
         numbers = sorted(number for name in place.names() if (number := version_number(name)))
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise damaged(place, "no snapshot is there", "check the path; save(path) makes one") from error
+        raise nothing_at(place) from error
     return [number for number in numbers if _has_manifest(place, number)]
 
 
@@ -140,7 +147,7 @@ def check_contents(opened: OpenedManifest) -> None:
     for name, part in opened.manifest.parts.items():
         directory = opened.directory(name)
         for entry in part.arrays.values():
-            check_array(f"{directory}/{entry.file}", entry)
+            check_array(directory, entry)
 
 
 class _MappedParts(Mapping[str, SavedPart]):
@@ -154,7 +161,7 @@ class _MappedParts(Mapping[str, SavedPart]):
         entry = self._opened.manifest.parts[name]
         with explained(f"read part {name!r} of the snapshot at {self._opened.place}"):
             directory = self._opened.directory(name)
-            arrays = {key: map_array(f"{directory}/{array.file}", array) for key, array in entry.arrays.items()}
+            arrays = {key: map_array(directory, array) for key, array in entry.arrays.items()}
         return SavedPart(entry.header, arrays)
 
     def __iter__(self) -> Iterator[str]:

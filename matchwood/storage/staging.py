@@ -33,7 +33,11 @@ from matchwood.storage.naming import (
     version_number,
 )
 from matchwood.storage.part import SavedPart
+from matchwood.storage.sharing import EarlierPart, earlier_parts, share_array
 from matchwood.storage.strictjson import encoded
+
+_HARMLESS = ("lost+found", "publishing", "streams")
+"""What a new file system has, a writer's lock, and records of streams."""
 
 
 class Overtaken(MatchwoodError):
@@ -41,9 +45,11 @@ class Overtaken(MatchwoodError):
 
 
 def save(path: Path, parts: Mapping[str, SavedPart], header: Mapping[str, Any]) -> int:
-    """Publish a new version with these parts; returns its number."""
+    """Publish a new version with these parts; returns its number. Writes what the current version does not have."""
     with begin(path) as staging:
-        return staging.publish([staging.write_part(name, part) for name, part in parts.items()], header)
+        earlier = earlier_parts(staging.place)
+        written = [staging.write_part(name, part, earlier.get(name)) for name, part in parts.items()]
+        return staging.publish(written, header)
 
 
 def begin(path: Path) -> Staging:
@@ -58,10 +64,22 @@ def begin(path: Path) -> Staging:
 
 def _next_number(place: Location) -> int:
     try:
-        taken = [version_number(name) or 0 for name in place.names()]
+        names = place.names()
     except FileNotFoundError:
-        taken = []
+        names = []
+    taken = [number for name in names if (number := version_number(name))]
+    if not taken:
+        _check_free(place, names)
     return max(taken, default=0) + 1
+
+
+def _check_free(place: Location, names: list[str]) -> None:
+    """Refuse a directory with other people's files; hidden ones and our own leftovers do not count."""
+    others = sorted(name for name in names if not (name[0] == "." or name.startswith(CURRENT) or name in _HARMLESS))
+    if others:
+        shown = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
+        advice = "give a path that does not exist yet, or an empty directory"
+        raise InvalidArgument(f"cannot save to {place}: the directory holds something else ({shown}); {advice}")
 
 
 @dataclass(frozen=True)
@@ -71,10 +89,11 @@ class Staging:
     place: Location
     version: int
 
-    def write_part(self, name: str, part: SavedPart) -> dict[str, Any]:
+    def write_part(self, name: str, part: SavedPart, earlier: EarlierPart | None = None) -> dict[str, Any]:
         """Write one part's arrays; returns a small JSON-able description for `publish`.
 
         A part may be written again, by a retried task for instance: only the description that is published counts.
+        What an `earlier` state of the part has already is linked, and only what changed is written.
         """
         check_name("a part", name)
         header = dict(part.header)
@@ -82,7 +101,7 @@ class Staging:
         directory = part_directory(name)
         with explained(f"save part {name!r} to {self.place}"):
             self.place.make(f"{self._directory}/{directory}")
-            arrays = self._write_arrays(directory, part)
+            arrays = self._write_arrays(directory, part, earlier)
             self.place.settle(f"{self._directory}/{directory}")
         return {"name": name, **PartEntry(directory, header, arrays).to_json()}
 
@@ -91,8 +110,8 @@ class Staging:
         source, target = f"{version_name(version)}/{part.directory}", f"{self._directory}/{part.directory}"
         with explained(f"link part {name!r} of version {version} at {self.place}"):
             self.place.make(target)
-            for entry in part.arrays.values():
-                self.place.link(f"{source}/{entry.file}", f"{target}/{entry.file}")
+            for file in part.files():
+                self.place.link(f"{source}/{file}", f"{target}/{file}")
             self.place.settle(target)
         return {"name": name, **part.to_json()}
 
@@ -137,13 +156,16 @@ class Staging:
     def _directory(self) -> str:
         return version_name(self.version)
 
-    def _write_arrays(self, directory: str, part: SavedPart) -> dict[str, ArrayEntry]:
+    def _write_arrays(self, directory: str, part: SavedPart, earlier: EarlierPart | None) -> dict[str, ArrayEntry]:
         entries: dict[str, ArrayEntry] = {}
+        into = f"{self._directory}/{directory}"
         for position, (name, value) in enumerate(part.arrays.items()):
             check_name("an array", name)
-            array = storable(name, value)
-            entries[name] = entry_of(array_file(position, name), array)
-            self.place.write(f"{self._directory}/{directory}/{entries[name].file}", octets(array))
+            array, file = storable(name, value), array_file(position, name)
+            shared = share_array(self.place, into, file, array, earlier.array(name)) if earlier else None
+            if shared is None:
+                self.place.write(f"{into}/{file}", octets(array))
+            entries[name] = shared or entry_of(file, array)
         return entries
 
     def _check_files(self, manifest: Manifest) -> None:

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from matchwood.errors import CorruptSnapshot, InvalidArgument
+from matchwood.errors import CorruptSnapshot, InvalidArgument, SnapshotNotFound
 from matchwood.storage.current import read_current
 from matchwood.storage.damage import explained
 from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.naming import is_unfinished, version_name, version_number
 from matchwood.storage.snapshot import VERIFY_LIMIT, check_contents, check_sizes, open_manifest, version_numbers
 from matchwood.storage.staging import begin
+from matchwood.storage.stream_record import recorded_versions
 
 _GRACE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(second|minute|hour|day|week)s?\s*", re.IGNORECASE | re.ASCII)
 _UNFINISHED = datetime.timedelta(hours=1)
@@ -46,7 +47,7 @@ def versions(path: Path) -> list[VersionInfo]:
 def _current_or_none(place: Location) -> int | None:
     try:
         return read_current(place).version
-    except CorruptSnapshot:
+    except (CorruptSnapshot, SnapshotNotFound):
         return None
 
 
@@ -76,9 +77,9 @@ def vacuum(
 ) -> list[int]:
     """Remove old versions; returns their numbers.
 
-    Kept are: the current version, the newest `keep`, those `protected`, those that were replaced by the next one less
-    than `grace` ago, and damaged ones. What unfinished saves left is removed when nothing
-    in it has changed for `grace`, an hour at least.
+    Kept are: the current version, the newest `keep`, those `protected`, those that a stream has recorded for one of its
+    latest batches, those that were replaced by the next one less than `grace` ago, and damaged ones. What unfinished
+    saves left is removed when nothing in it has changed for `grace`, an hour at least.
     """
     if isinstance(keep, bool) or not isinstance(keep, int) or keep < 1:
         raise InvalidArgument(f"keep must be a whole number of at least 1 (got {keep!r})")
@@ -86,7 +87,7 @@ def vacuum(
     with explained(f"vacuum {place}"):
         infos = versions(place)
         newest = {info.version for info in [info for info in infos if info.problem is None][-keep:]}
-        spared = newest | {info.version for info in infos if info.current} | set(protected)
+        spared = newest | {info.version for info in infos if info.current} | {*protected, *recorded_versions(place)}
         removed = [info.version for info in _expired(infos, patience) if info.version not in spared]
         for number in removed:
             place.remove(version_name(number))

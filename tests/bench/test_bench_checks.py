@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -238,13 +239,28 @@ def test_a_peer_with_other_answers_fails_the_run(monkeypatch: pytest.MonkeyPatch
         peers.measure("smoke")
 
 
-def test_a_peer_that_is_not_installed_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peers_that_are_not_installed_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rest is measured and written all the same."""
+
     def build(texts: object) -> peer_engines.Matcher:
         raise ImportError("No module named 'zen'")
 
+    @contextlib.contextmanager
+    def no_spark() -> Iterator[object]:
+        raise ImportError("No module named 'pyspark'")
+        yield
+
+    real = peers._spark_sql
     _one_peer(monkeypatch, "zen-engine", build)
-    with pytest.raises(WrongAnswer, match="zen-engine is not installed: pip install"):
-        peers.measure("smoke")
+    monkeypatch.setattr(peers, "_spark_sql", real)
+    monkeypatch.setattr(peers, "session_for", no_spark)
+    names = [row["engine"] for row in peers.measure("smoke")]
+    assert (len(names), names[0], names[-1]) == (6, "matchwood, batch", "matchwood, scan")
+    told = capsys.readouterr().err
+    assert "left out: Spark SQL, counting join is not installed: pip install 'matchwood[spark]'" in told
+    assert "left out: zen-engine is not installed: pip install 'matchwood[bench]'" in told
 
 
 def test_a_slow_peer_has_a_sample_of_rules_and_events(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ def test_a_rejected_rule_leaves_no_picture(folder: Path, run: Any) -> None:
     done = run("draw", "bad.csv", "-o", "tree.mmd")
     assert (done.status, done.out) == (1, "")
     assert done.err == (
-        "matchwood: bad.csv: no picture, as 1 rules cannot be used (matchwood check lists them); "
+        "matchwood: bad.csv: no picture, as 1 rule cannot be used (matchwood check lists them); "
         "the first is odd: line 1, column 5: found '=>', expected an operator (write >=)\n"
     )
     assert sorted(path.name for path in folder.iterdir() if "tree" in path.name or "rejects" in path.name) == []

@@ -220,7 +220,7 @@ def test_what_cannot_be_ranked_by(engine: str, arguments: dict[str, Any], told: 
 @pytest.mark.parametrize(
     ("weights", "told"),
     [
-        ([{"age": 1}], "given for 1 events"),
+        ([{"age": 1}], "given for 1 event "),
         ([{"age": 1}] * 3, "given for 3 events"),
         ([{"age": 1}, 5], "event 1 must be a mapping"),
         ([{"age": 1}, {"age": -1}], r"weights\['age'\] of event 1"),

@@ -185,7 +185,7 @@ def test_numpy_ids_unwrap(engine: str) -> None:
 
 def test_repr_and_engine(engine: str) -> None:
     index = filled(engine, a="x = 1")
-    assert repr(index) == f"<matchwood.Index: 1 rules, engine {engine!r}>"
+    assert repr(index) == f"<matchwood.Index: 1 rule, engine {engine!r}>"
     assert index.engine == engine
     assert mw.Index().engine == "pstbloom"
 

@@ -298,3 +298,20 @@ def test_a_refused_replacement_names_another_rule_than_itself(engine: str) -> No
     assert "as in rule 'one'" in str(conflict(index, "two", "x = 's'"))
     report = index.insert_many([("one", "x = 's'")], on_duplicate="replace")
     assert "as in rule 'two'" in report.rejected["error"][0].as_py()
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("ts > '2026-01-01'", "'ts' must be timestamp, as declared .*; write timestamp '2026-01-01'"),
+        ("ts > '2026-01-01 10:00:00'", "; write timestamp '2026-01-01 10:00:00'"),
+        ("day = '2026-01-01'", "'day' must be date, as declared .*; write date '2026-01-01'"),
+        ("age = '18'", "'age' must be number, as in rule 'first' .*; write 18 without quotes"),
+        ("age = 'old'", r"age = 'old'\)$"),
+    ],
+)
+def test_times_and_numbers_in_quotes(rule: str, told: str) -> None:
+    index = mw.Index(schema={"ts": "timestamp", "day": "date"})
+    index["first"] = "age = 1"
+    with pytest.raises(mw.TypeConflict, match=told):
+        index["second"] = rule

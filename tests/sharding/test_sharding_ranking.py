@@ -64,7 +64,7 @@ def test_ties_between_shards_go_by_id(tmp_path: Path) -> None:
     assert index.top({"x": 1}, 1, weights={"X": 2}) == [("a", 1.0)]
     assert index.top_many([{"x": 1}] * 2, 1, [{"X": 2}, {"x": 3}])["score"].to_pylist() == [1.0, 3.0]
     assert index.stats()["matching"]["unknown_weights"] == 2
-    with pytest.raises(InvalidArgument, match="given for 1 events"):
+    with pytest.raises(InvalidArgument, match="given for 1 event "):
         index.top_many([{"x": 1}] * 2, weights=[{"x": 2}])
     index["e"] = "x = 1 and x < 5"
     assert index.top({"x": 1}, 2) == [("e", 2.0), ("a", 1.0)]

@@ -52,7 +52,7 @@ def test_tables_by_name(spark: Any, files: Path, capsys: pytest.CaptureFixture[s
     )
     spark.createDataFrame([(True,)], "vip boolean").createOrReplaceTempView("seen")
     assert main(["spark", "build", "ours", str(files / "t"), "--shards", "2"]) == 0
-    assert main(["spark", "match", "seen", str(files / "t"), "hits_table", "--output", "array"]) == 0
+    assert main(["spark", "match", "seen", str(files / "t"), "default.hits_table", "--output", "array"]) == 0
     assert [row.rules for row in spark.table("hits_table").collect()] == [["a"]]
     spark.sql("drop table hits_table")
     capsys.readouterr()
@@ -68,7 +68,8 @@ def test_tables_by_name(spark: Any, files: Path, capsys: pytest.CaptureFixture[s
     [
         (["build", "nowhere/rules.parquet", "x"], 1, "PATH_NOT_FOUND"),
         (["build", "no_such_table", "x"], 1, "no_such_table"),
-        (["match", "events.parquet", "nowhere", "hits"], 1, "no snapshot"),
+        (["match", "events.parquet", "nowhere", "./hits"], 1, "no snapshot"),
+        (["match", "events.parquet", "x", "hits"], 2, "write ./hits for a path, default.hits for a table"),
         (["build", "rules.csv", "x", "--conf", "memory=1"], 2, "--conf takes"),
         (["build", "rules.csv", "x", "--on-duplicate", "last"], 1, "go together"),
     ],

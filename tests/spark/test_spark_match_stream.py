@@ -14,7 +14,8 @@ from matchwood import InvalidArgument
 from matchwood.errors import CorruptSnapshot
 from matchwood.spark.match.match import match
 from matchwood.spark.stream.match_stream import match_stream
-from matchwood.spark.stream.record import KEPT, file_name, pinned_version, recorded_versions
+from matchwood.storage import location_of, pinned_version
+from matchwood.storage.stream_record import KEPT, file_name, recorded_versions
 
 everywhere = pytest.mark.everywhere
 NOW = {"availableNow": True}
@@ -83,7 +84,7 @@ def test_match_stream_hands_each_batch_to_the_writer(spark: Any, source: str, pa
     assert pairs(spark.read.parquet(out)) == pairs(match(table, path))
     records = sorted((Path(path) / "streams" / "batches").iterdir())
     assert [json.loads(record.read_text())["version"] for record in records] == [1, 1, 1]
-    assert recorded_versions(path) == {1}
+    assert recorded_versions(location_of(path)) == {1}
 
 
 def test_batches_follow_new_versions(spark: Any, source: str, path: str, tmp_path: Path) -> None:
@@ -154,7 +155,7 @@ def test_records_name_the_versions_that_a_stream_may_need(path: str) -> None:
     assert pinned_version(path, "s", "q", 1, None) == 2
     assert pinned_version(path, "../s", "q", 0, 1) == 1
     assert pinned_version(path, "s", "another query", 0, None) == 2
-    assert recorded_versions(path) == {1, 2}
+    assert recorded_versions(location_of(path)) == {1, 2}
     assert {entry.name for entry in (Path(path) / "streams").iterdir()} == {"s", file_name("../s")}
 
 
@@ -173,4 +174,4 @@ def test_a_damaged_record_is_not_guessed_at(path: str) -> None:
     with pytest.raises(CorruptSnapshot, match="does not tell the version"):
         pinned_version(path, "s", "q", 0, None)
     with pytest.raises(CorruptSnapshot, match="does not tell the version"):
-        recorded_versions(path)
+        recorded_versions(location_of(path))

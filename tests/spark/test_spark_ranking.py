@@ -167,3 +167,22 @@ def test_a_stream_ranks_as_a_table_does(spark: Any, built: dict[int, str], tmp_p
     query.awaitTermination()
     assert batches == [0, 1]
     assert found == best(index_of(weighted(RULES, seed=5)), 3, WEIGHTS)
+
+
+@pytest.mark.parametrize(("shards", "strategy"), [(1, "broadcast"), (3, "sharded")])
+def test_the_best_by_constant_weights_alone(frame: Any, built: dict[int, str], shards: int, strategy: str) -> None:
+    constants = {number: weight or 0.0 for number, _, weight, _ in weighted(RULES, seed=5)}
+    table = index_of(weighted(RULES, seed=5)).top_many(EVENTS, 3, weight="only").to_pylist()
+    assert all(row["score"] == constants[row["rule"]] for row in table)
+    wanted: dict[int, list[tuple[int, Any, float]]] = {event["id"]: [] for event in EVENTS}
+    for row in table:
+        wanted[EVENTS[row["event"]]["id"]].append((row["rank"], row["rule"], row["score"]))
+    found = mws.match(frame, built[shards], "array", keep=["id"], top=3, weight="only", strategy=strategy)
+    assert arrays(found) == wanted
+
+
+def test_constants_alone_need_a_rank_and_no_weights(frame: Any, built: dict[int, str]) -> None:
+    with pytest.raises(InvalidArgument, match="weight= is for ranking: give top="):
+        mws.match(frame, built[1], weight="only")
+    with pytest.raises(InvalidArgument, match="leave weights= out"):
+        mws.match(frame, built[1], top=3, weights={"age": 2.0}, weight="only")

@@ -171,7 +171,7 @@ def test_rollback_and_vacuum(spark: Any, path: str) -> None:
 
 
 def test_vacuum_keeps_what_a_stream_has_recorded(spark: Any, path: str) -> None:
-    from matchwood.spark.stream.record import pinned_version
+    from matchwood.storage import pinned_version
 
     for number in range(4):
         mws.build(frame(spark, [(number, "vip")]), path)

@@ -23,11 +23,15 @@ import numpy as np
 
 from matchwood.storage import SavedPart, load, save, versions
 
-CALLS = ("open", "write", "fsync", "close", "mkdir", "replace")
+CALLS = ("open", "write", "fsync", "close", "mkdir", "replace", "link")
+SAME = -1
+"""The value of all but a few places of a large array, which generations share but for a patch."""
 
 
 def generation(number: int) -> dict[str, SavedPart]:
-    arrays = {f"array{i}": np.full(50 + i, number, dtype=np.int64) for i in range(4)}
+    arrays = {f"array{i}": np.full(50 + i, number, dtype=np.int64) for i in range(3)}
+    arrays["large"] = np.full(8192 + number % 7, SAME, dtype=np.int64)
+    arrays["large"][:3] = number
     return {str(part): SavedPart({"generation": number}, arrays) for part in range(2)}
 
 
@@ -41,8 +45,8 @@ def readable_generation(path: Path) -> int:
     parts = [snapshot.parts[name] for name in ("0", "1")]
     seen = {snapshot.header["generation"], *(part.header["generation"] for part in parts)}
     seen.update(int(value) for part in parts for array in part.arrays.values() for value in array)
-    assert len(seen) == 1, seen
-    return seen.pop()
+    assert len(seen) == 2, seen
+    return max(seen)
 
 
 def forked(job: Callable[[], object]) -> int:

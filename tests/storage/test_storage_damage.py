@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matchwood.errors import CorruptSnapshot
+from matchwood.errors import CorruptSnapshot, SnapshotNotFound
 from matchwood.storage import SavedPart, load, save
 from matchwood.storage.checksum import checksum
 from matchwood.storage.current import current_bytes
+from matchwood.storage.naming import version_name
 from tests.storage.snapshot_samples import content, files_below, save_sample
 
 
@@ -102,13 +103,13 @@ def test_a_version_directory_under_another_number_is_refused(tmp_path: Path) -> 
 
 
 def test_messages_say_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(CorruptSnapshot, match=r"no snapshot is there.*check the path"):
+    with pytest.raises(SnapshotNotFound, match=r"no snapshot is there.*check the path"):
         load(tmp_path / "nowhere")
-    with pytest.raises(CorruptSnapshot, match="not a snapshot: it has no CURRENT"):
+    with pytest.raises(SnapshotNotFound, match="not a snapshot: it has no CURRENT"):
         load(tmp_path)
     file = tmp_path / "file"
     file.write_text("x")
-    with pytest.raises(CorruptSnapshot, match="no snapshot is there"):
+    with pytest.raises(SnapshotNotFound, match="no snapshot is there"):
         load(file)
     save_sample(tmp_path / "s")
     (tmp_path / "s" / "CURRENT").unlink()
@@ -116,20 +117,20 @@ def test_messages_say_what_to_do(tmp_path: Path) -> None:
         load(tmp_path / "s")
 
 
-def forge(path: Path, change: Callable[[dict[str, Any]], object], number: int = 1) -> None:
-    """Change the manifest of version 1, and make its checksum and CURRENT fit again."""
-    file = path / "v000001" / "manifest.json"
+def forge(path: Path, change: Callable[[dict[str, Any]], object], number: int = 1, version: int = 1) -> None:
+    """Change the manifest of a version, and make its checksum and CURRENT fit again."""
+    file = path / version_name(version) / "manifest.json"
     body = json.loads(file.read_bytes())
     del body["format"], body["checksum"]
     change(body)
-    seal(path, json.dumps(body).encode()[1:], number)
+    seal(path, json.dumps(body).encode()[1:], number, version)
 
 
-def seal(path: Path, rest: bytes, number: int = 1) -> None:
+def seal(path: Path, rest: bytes, number: int = 1, version: int = 1) -> None:
     digest = checksum(b"%d\n" % number + rest)
     head = b'{"format": %d, "checksum": "%s",\n' % (number, digest.encode())
-    (path / "v000001" / "manifest.json").write_bytes(head + rest)
-    (path / "CURRENT").write_bytes(current_bytes(1, digest))
+    (path / version_name(version) / "manifest.json").write_bytes(head + rest)
+    (path / "CURRENT").write_bytes(current_bytes(version, digest))
 
 
 def entry(body: dict[str, Any]) -> dict[str, Any]:
@@ -205,8 +206,8 @@ def test_hostile_json_is_refused(tmp_path: Path, rest: bytes) -> None:
 
 def test_newer_formats_ask_for_an_upgrade(tmp_path: Path) -> None:
     save_sample(tmp_path)
-    forge(tmp_path, lambda body: None, number=2)
-    with pytest.raises(CorruptSnapshot, match=r"manifest.json: has format 2, this Matchwood reads up to 1 \(upgrade"):
+    forge(tmp_path, lambda body: None, number=3)
+    with pytest.raises(CorruptSnapshot, match=r"manifest.json: has format 3, this Matchwood reads up to 2 \(upgrade"):
         load(tmp_path)
 
 

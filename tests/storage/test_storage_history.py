@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matchwood.errors import CorruptSnapshot, InvalidArgument
+from matchwood.errors import CorruptSnapshot, InvalidArgument, SnapshotNotFound
 from matchwood.storage import SavedPart, begin, current_version, load, location_of, rollback, save, vacuum, versions
 from matchwood.storage import staging as staging_module
 from matchwood.storage.local import LocalLocation
@@ -189,5 +189,5 @@ def test_good_grace(five: Path, grace: str) -> None:
 
 def test_no_snapshot(tmp_path: Path) -> None:
     for call in (versions, current_version, vacuum):
-        with pytest.raises(CorruptSnapshot, match="no snapshot is there"):
+        with pytest.raises(SnapshotNotFound, match="no snapshot is there"):
             call(tmp_path / "nowhere")

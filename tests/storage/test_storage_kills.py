@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from matchwood.storage import SavedPart, save
 from tests.conftest import SOAK
-from tests.storage.snapshot_samples import save_sample
+from tests.storage.snapshot_samples import sample_parts, save_sample
 
 SCRIPT = Path(__file__).parent / "saver_script.py"
 ROOT = Path(__file__).parent.parent.parent
@@ -41,7 +43,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
 def test_everything_is_on_disk_before_current_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a power cut may lose is what was not synchronised: at the moment CURRENT changes, nothing."""
     clock, synced, named = iter(range(10**6)), {}, {}
-    real_fsync, real_replace, real_open, real_mkdir = os.fsync, os.replace, os.open, os.mkdir
+    real_fsync, real_replace, real_open, real_mkdir, real_link = os.fsync, os.replace, os.open, os.mkdir, os.link
 
     def fsync(descriptor: int) -> None:
         real_fsync(descriptor)
@@ -56,8 +58,13 @@ def test_everything_is_on_disk_before_current_names_it(tmp_path: Path, monkeypat
         real_mkdir(path, *mode)
         named[os.path.dirname(path)] = next(clock)
 
+    def link(source: Any, target: Any, **how: bool) -> None:
+        real_link(source, target, **how)
+        named[os.path.dirname(target)] = next(clock)
+        linked.append(target)
+
     def replace(source: Any, target: Any) -> None:
-        if os.path.basename(target) == "CURRENT":
+        if os.path.basename(target) == "CURRENT" and (tmp_path / "v000002").exists():
             check()
         named[os.path.dirname(target)] = next(clock)
         real_replace(source, target)
@@ -65,7 +72,8 @@ def test_everything_is_on_disk_before_current_names_it(tmp_path: Path, monkeypat
     def check() -> None:
         version = tmp_path / "v000002"
         files = [file for file in version.rglob("*") if file.is_file()]
-        assert len(files) == 5
+        assert len(files) == 7
+        assert len(linked) == 4
         assert all(file.stat().st_ino in synced for file in files)
         for directory in [tmp_path, version, *[entry for entry in version.iterdir() if entry.is_dir()]]:
             changes = [moment for name, moment in named.items() if name == str(directory)]
@@ -75,10 +83,14 @@ def test_everything_is_on_disk_before_current_names_it(tmp_path: Path, monkeypat
         checked.append(True)
 
     checked: list[bool] = []
-    save_sample(tmp_path)
-    for name, wrapper in {"fsync": fsync, "open": opened, "mkdir": mkdir, "replace": replace}.items():
+    linked: list[str] = []
+    for name, wrapper in {"fsync": fsync, "open": opened, "mkdir": mkdir, "link": link, "replace": replace}.items():
         monkeypatch.setattr(os, name, wrapper)
-    save_sample(tmp_path)
+    for flag in (True, False):
+        large = np.arange(8192)
+        large[0] = flag
+        parts = sample_parts()
+        save(tmp_path, {**parts, "1": SavedPart({}, {"flags": np.array([flag]), "large": large})}, {})
     assert checked == [True]
     assert synced[tmp_path.stat().st_ino] > named[str(tmp_path)]
 
@@ -111,6 +123,7 @@ def test_a_failed_save_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
         return real(descriptor, data)
 
     monkeypatch.setattr(os, "write", full_disk)
+    parts = {str(part): SavedPart({}, {"a": np.arange(3), "b": np.arange(4)}) for part in range(2)}
     with pytest.raises(OSError, match=r"cannot save part '1'.*No space left on device.*nothing was published"):
-        save_sample(tmp_path)
+        save(tmp_path, parts, {})
     assert sorted(tmp_path.rglob("*")) == before

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pyarrow import fs
 
-from matchwood.errors import CorruptSnapshot, InvalidArgument
+from matchwood.errors import CorruptSnapshot, InvalidArgument, SnapshotNotFound
 from matchwood.storage import SavedPart, begin, current_version, load, location_of, rollback, save, vacuum, versions
 from matchwood.storage.cache import cache_root
 from matchwood.storage.local import LocalLocation
@@ -86,9 +86,9 @@ def test_save_load_rollback_vacuum(place: RemoteLocation) -> None:
 
 
 def test_nothing_there(place: RemoteLocation) -> None:
-    with pytest.raises(CorruptSnapshot, match="no snapshot is there"):
+    with pytest.raises(SnapshotNotFound, match="no snapshot is there"):
         load(place)
-    with pytest.raises(CorruptSnapshot, match="no snapshot is there"):
+    with pytest.raises(SnapshotNotFound, match="no snapshot is there"):
         versions(place)
     save(place, sample_parts(), HEADER)
     with pytest.raises(InvalidArgument, match=r"no version 7 \(it has 1\)"):

@@ -12,6 +12,7 @@ units become ids.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -41,6 +42,7 @@ from matchwood.bench.peers.engines import PEERS, Build
 from matchwood.bench.peers.joins import JOINS, Query, Tables, tables_of
 from matchwood.bench.spark.rivals import session_for, sql_hits, sql_rules
 from matchwood.engines import Workspace
+from matchwood.errors import MatchwoodError
 from matchwood.matching import in_order, taken, usable_cores
 from matchwood.workloads import Events, Workload, begen
 
@@ -86,10 +88,25 @@ def measure(scale: str) -> list[Row]:
     hits = prepared.rules.match_many(prepared.table.slice(0, EVENTS[scale]))
     workload = _some(workload, range(EVENTS[scale]))
     tables = tables_of(workload)
-    rows += [_join(name, make, tables, hits) for name, make in JOINS.items()]
-    rows.append(_spark_sql(workload, SQL_EVENTS[scale], hits))
-    rows += [_engine(name, build, workload, hits) for name, build in PEERS.items()]
-    return _compared(rows, workload)
+    others: list[Callable[[], Row]] = [partial(_join, name, make, tables, hits) for name, make in JOINS.items()]
+    others.append(partial(_spark_sql, workload, SQL_EVENTS[scale], hits))
+    others += [partial(_engine, name, build, workload, hits) for name, build in PEERS.items()]
+    return _compared(rows + _present(others), workload)
+
+
+class _NotInstalled(MatchwoodError):
+    """A peer that cannot be measured here."""
+
+
+def _present(peers: Sequence[Callable[[], Row]]) -> list[Row]:
+    """The rows of all peers that are installed; the others are named on standard error, and cost no row of the rest."""
+    rows: list[Row] = []
+    for peer in peers:
+        try:
+            rows.append(peer())
+        except _NotInstalled as error:
+            print(f"left out: {error}", file=sys.stderr)
+    return rows
 
 
 def _some(workload: Workload, own: range) -> Workload:
@@ -202,7 +219,11 @@ def _spark_sql(workload: Workload, events: int, hits: pa.Table) -> Row:
                 taken_s.append(seconds)
                 first += count
     except ImportError as error:
-        raise WrongAnswer(f"{name} is not installed: pip install 'matchwood[spark]' ({error})") from None
+        raise _NotInstalled(f"{name} is not installed: pip install 'matchwood[spark]' ({error})") from None
+    except MatchwoodError as error:
+        if isinstance(error, WrongAnswer):
+            raise
+        raise _NotInstalled(f"{name} cannot run here ({error})") from None  # Spark without Java
     _, fixed_s, whole_s = taken_s
     marginal = (whole_s - fixed_s) / (events - few) if whole_s > fixed_s else whole_s / events
     row = _row(name, 0.0, 1e6 * marginal, events, len(found), workload.rules.count)
@@ -233,7 +254,7 @@ def _built(name: str, build: Callable[[], Any]) -> tuple[float, Any]:
     try:
         return timed(build)
     except ImportError as error:
-        raise WrongAnswer(f"{name} is not installed: pip install 'matchwood[bench]' ({error})") from None
+        raise _NotInstalled(f"{name} is not installed: pip install 'matchwood[bench]' ({error})") from None
 
 
 def _as_table(found: Sequence[Sequence[int]]) -> pa.Table:

@@ -10,6 +10,7 @@ CSV, JSON_LINES, PARQUET = "CSV", "JSON lines", "Parquet"
 
 _ENDINGS = {
     ".csv": CSV,
+    ".tsv": CSV,
     ".jsonl": JSON_LINES,
     ".ndjson": JSON_LINES,
     ".json": JSON_LINES,
@@ -18,14 +19,33 @@ _ENDINGS = {
 }
 
 
+COMPRESSED = ".gz"
+
+
 def format_of(path: Path) -> str:
     """The format of a file.
 
-    >>> format_of(Path("rules.CSV"))
-    'CSV'
+    >>> format_of(Path("rules.CSV")), format_of(Path("events.jsonl.gz"))
+    ('CSV', 'JSON lines')
     """
-    try:
-        return _ENDINGS[path.suffix.lower()]
-    except KeyError:
-        known = ", ".join(_ENDINGS)
-        raise InvalidArgument(f"{path}: the ending does not tell the format (it must be one of {known})") from None
+    known = _ENDINGS.get(plain_path(path).suffix.lower())
+    if known is None:
+        told = f"the ending does not tell the format (it must be one of {', '.join(_ENDINGS)}; text also with .gz)"
+        raise InvalidArgument(f"{path}: {told}")
+    if known == PARQUET and is_compressed(path):
+        raise InvalidArgument(f"{path}: Parquet files are compressed by themselves, and have no .gz")
+    return known
+
+
+def is_compressed(path: Path) -> bool:
+    return path.suffix.lower() == COMPRESSED
+
+
+def plain_path(path: Path) -> Path:
+    """The path without the ending that tells of compression."""
+    return path.with_suffix("") if is_compressed(path) else path
+
+
+def delimiter_of(path: Path) -> str:
+    """What stands between the cells of a CSV file."""
+    return "\t" if plain_path(path).suffix.lower() == ".tsv" else ","

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
-from matchwood.commands.files.formats import CSV, PARQUET, format_of
+from matchwood.commands.files.formats import CSV, PARQUET, delimiter_of, format_of, is_compressed
 from matchwood.errors import InvalidArgument
 
 Batch: TypeAlias = pa.RecordBatch | list[dict[str, Any]]
@@ -30,7 +33,7 @@ def column_names(path: Path) -> list[str] | None:
             names: list[str] = pa_parquet.read_schema(path).names
             return names
         if format_of(path) == CSV:
-            with pa_csv.open_csv(path, read_options=_READ, parse_options=_PARSE) as reader:
+            with pa_csv.open_csv(path, read_options=_READ, parse_options=_parsing(path)) as reader:
                 return list(reader.schema.names)
     return None
 
@@ -63,11 +66,29 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeDecodeError) as error:
+        raise InvalidArgument(
+            f"{path}: not a readable {format_of(path)} file ({error}){_advice(path, error)}"
+        ) from None
+    except (EOFError, gzip.BadGzipFile, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise InvalidArgument(f"{path}: not a readable {format_of(path)} file ({error})") from None
 
 
+def _advice(path: Path, error: Exception) -> str:
+    """A rule such as `x in (1, 2)` that nobody quoted falls into more cells than there are columns."""
+    if format_of(path) != CSV or _TOO_MANY_CELLS.search(str(error)) is None:
+        return ""
+    what = "tabs" if delimiter_of(path) == "\t" else "commas"
+    return f'; a cell with {what} in it, such as an expression, stands in double quotes: 7,"x in (1, 2)"'
+
+
+_TOO_MANY_CELLS = re.compile(r"Expected \d+ columns, got \d+")
 _READ = pa_csv.ReadOptions(block_size=_BLOCK_BYTES)
-_PARSE = pa_csv.ParseOptions(newlines_in_values=True)
+
+
+def _parsing(path: Path) -> pa_csv.ParseOptions:
+    return pa_csv.ParseOptions(newlines_in_values=True, delimiter=delimiter_of(path))
 
 
 def _csv(path: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
@@ -80,7 +101,7 @@ def _csv(path: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    with pa_csv.open_csv(path, read_options=_READ, parse_options=_PARSE, convert_options=convert) as reader:
+    with pa_csv.open_csv(path, read_options=_READ, parse_options=_parsing(path), convert_options=convert) as reader:
         for batch in reader:
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 yield batch.slice(start, BATCH_ROWS)
@@ -93,7 +114,8 @@ def _parquet(path: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
 
 def _json_lines(path: Path) -> Iterator[list[dict[str, Any]]]:
     batch: list[dict[str, Any]] = []
-    with path.open(encoding="utf-8-sig") as lines:
+    opened = gzip.open if is_compressed(path) else open
+    with opened(path, "rt", encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             if not line.isspace():
                 batch.append(_json_object(path, number, line))

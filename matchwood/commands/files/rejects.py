@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from matchwood.commands.calls import WrongCall
+from matchwood.commands.files.formats import plain_path
 from matchwood.commands.files.writing import write_table
+from matchwood.errors import counted
 from matchwood.matching import Report
 
 SHOWN = 5
@@ -15,7 +17,7 @@ SHOWN = 5
 
 def rejects_file(arguments: argparse.Namespace) -> Path:
     """Where rejected rules go; never the file that the rules come from."""
-    path: Path = arguments.rejects or arguments.rules.with_suffix(".rejects.csv")
+    path: Path = arguments.rejects or plain_path(arguments.rules).with_suffix(".rejects.csv")
     if path.resolve() == arguments.rules.resolve():
         raise WrongCall(f"--rejects {path} would replace the rules")
     return path
@@ -36,12 +38,8 @@ def report_rejects(arguments: argparse.Namespace, report: Report) -> int:
     for row in rejected.slice(0, SHOWN).to_pylist():
         print(_shown(row))
     more = f" (and {rejected.num_rows - SHOWN:,} more)" if rejected.num_rows > SHOWN else ""
-    print(f"{_counted(rejected.num_rows)}{more} in {path}")
+    print(f"{counted(rejected.num_rows, 'rejected rule')}{more} in {path}")
     return 1
-
-
-def _counted(number: int) -> str:
-    return f"{number:,} rejected rule{'' if number == 1 else 's'}"
 
 
 def _shown(row: dict[str, Any]) -> str:

@@ -38,7 +38,7 @@ def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_source_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("rules", type=table_file, help="CSV, JSON lines or Parquet with the columns id and expression")
+    parser.add_argument("rules", type=table_file, help="CSV, TSV, JSON lines (or .gz of these) or Parquet")
     parser.add_argument("--id", default="id", metavar="COLUMN", help="the column of ids (default: id)")
     parser.add_argument(
         "--id-type",

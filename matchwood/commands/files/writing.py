@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import sys
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
-from matchwood.commands.files.formats import CSV, PARQUET, format_of
+from matchwood.commands.files.formats import CSV, PARQUET, delimiter_of, format_of, is_compressed
 from matchwood.errors import InvalidArgument
 
 
@@ -43,8 +44,9 @@ class TableFile:
         self._path = path
         self._part = path.with_name(f".{path.name}.{os.getpid()}.part")
         self._file = _opened(path, self._part)
+        self._packed = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0) if is_compressed(path) else None
         try:
-            self._writer = _writer(path, self._file, schema)
+            self._writer = _writer(path, self._packed or self._file, schema)
         except BaseException:  # a type that the format does not have
             self._remove()
             raise
@@ -55,6 +57,8 @@ class TableFile:
     def close(self) -> None:
         try:
             self._writer.close()
+            if self._packed is not None:
+                self._packed.close()
             self._file.close()
             self._part.replace(self._path)
         except BaseException:
@@ -84,7 +88,8 @@ def _writer(path: Path, file: Any, schema: pa.Schema) -> Any:
     kind = format_of(path)
     if kind == PARQUET:
         return pa_parquet.ParquetWriter(file, schema)
-    return pa_csv.CSVWriter(file, schema) if kind == CSV else _JsonLines(file)
+    options = pa_csv.WriteOptions(delimiter=delimiter_of(path))
+    return pa_csv.CSVWriter(file, schema, write_options=options) if kind == CSV else _JsonLines(file)
 
 
 class StandardOutput:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from matchwood.encoding.schema.ddl import TypeText, parse_ddl, parse_type
 from matchwood.encoding.schema.types import list_type, refused, scalar_type
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, kind_in_words
 from matchwood.language import join_path, split_path
 
 _PYTHON_TYPES: dict[type, str] = {
@@ -100,14 +100,14 @@ def _fields(schema: Any) -> Iterable[tuple[_Path, Any]]:
         return [(_Path((field.name,)), field.dataType) for field in schema.fields]
     raise InvalidArgument(
         "schema must be a dict of names and types, a pyarrow.Schema, a Spark StructType or DDL text "
-        f"(got {schema!r:.80}, a {type(schema).__name__})"
+        f"(got {schema!r:.80}, {kind_in_words(schema)})"
     )
 
 
 def _given_path(name: Any) -> _Path:
     """A dict may spell a name as rules do: what stands in backquotes is one key."""
     if not isinstance(name, str):
-        raise InvalidArgument(f"schema: a name must be a str (got {name!r:.80}, a {type(name).__name__})")
+        raise InvalidArgument(f"schema: a name must be a str (got {name!r:.80}, {kind_in_words(name)})")
     return _Path(split_path(name), exact=True) if "`" in name else _Path((name,))
 
 

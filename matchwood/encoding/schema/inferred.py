@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from matchwood.encoding.schema.declared import read_schema
-from matchwood.encoding.schema.requirements import described, requirement, shown
+from matchwood.encoding.schema.requirements import described, literal_advice, requirement, shown
 from matchwood.encoding.schema.types import FAMILIES
 from matchwood.errors import TypeConflict
 from matchwood.language import Expression, Predicate
@@ -256,4 +256,5 @@ def _check_integers(predicate: Predicate, where: str) -> None:
 
 
 def _conflict(predicate: Predicate, kind: str, where: str, expected: str) -> TypeConflict:
-    return TypeConflict(predicate.attr, where=where, got=described(predicate, kind), expected=expected)
+    got = described(predicate, kind) + literal_advice(predicate, expected)
+    return TypeConflict(predicate.attr, where=where, got=got, expected=expected)

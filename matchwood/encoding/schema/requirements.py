@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Any, NoReturn
 
 from matchwood.errors import TypeConflict
@@ -60,6 +61,28 @@ def described(predicate: Predicate, kind: str) -> str:
     """The predicate for a message, by what it asks."""
     test = "a text pattern" if predicate.op in PATTERN_OPERATORS else _TESTS[kind]
     return f"{test}: {shown(predicate)}"
+
+
+def literal_advice(predicate: Predicate, expected: str) -> str:
+    """What to write where a date, a time or a number stands in quotes, as text.
+
+    >>> from matchwood.language import parse
+    >>> literal_advice(parse("ts > '2026-01-01'"), "timestamp, as declared")
+    "; write timestamp '2026-01-01'"
+    """
+    text = predicate.value
+    if not isinstance(text, str) or predicate.op in PATTERN_OPERATORS:
+        return ""
+    if expected.startswith("date") and _DATE.fullmatch(text):
+        return f"; write date '{text}'"
+    if expected.startswith(("date", "timestamp")) and _DATE.match(text):
+        return f"; write timestamp '{text}'"
+    is_number = expected.startswith(("int", "double", "number")) and _NUMBER.fullmatch(text)
+    return f"; write {text} without quotes" if is_number else ""
+
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 
 
 def shown(predicate: Predicate) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, kind_in_words
 
 AS_PUBLISHED = "as_published"
 
@@ -18,7 +18,7 @@ def asked(options: Mapping[str, Any], engine: str) -> bool:
     """
     value = options.get(AS_PUBLISHED, False)
     if type(value) is not bool:
-        told = f"(got {value!r:.80}, a {type(value).__name__})"
+        told = f"(got {value!r:.80}, {kind_in_words(value)})"
         raise InvalidArgument(f"option {AS_PUBLISHED!r} of engine {engine!r} must be True or False {told}")
     return value
 

@@ -1,4 +1,4 @@
-"""The tree of an explanation, drawn for a terminal: ✓ TRUE, ✗ FALSE, ? NULL, ◄ decides."""
+"""The tree of an explanation, drawn for a terminal: ✓ TRUE, ✗ FALSE, ? NULL, ◄ decides, ◁ fails as well."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ class Line:
     decides: bool
     attribute: str | None = None
     value: Any = None
+    fails: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         node = {"text": self.text, "verdict": self.verdict, "parent": self.parent}
         if self.attribute is None:
             return node
-        return {**node, "attribute": self.attribute, "value": plain_data(self.value), "decides": self.decides}
+        told = {"attribute": self.attribute, "value": plain_data(self.value)}
+        return {**node, **told, "decides": self.decides, "fails": self.fails}
 
 
 def plain_data(value: Any) -> Any:
@@ -76,7 +78,8 @@ def draw(lines: list[Line], verdict: bool | None, decided_by: list[str]) -> str:
     drawn = [_with_value(text, line, width) for text, line in zip(left, shown, strict=True)]
     if len(shown) < len(lines):
         drawn.append(f"… {len(lines) - len(shown):,} more nodes, too deep or too many to draw")
-    return "\n".join([*drawn, _conclusion(verdict, decided_by)])
+    others = any(line.fails and not line.decides for line in shown)
+    return "\n".join([*drawn, _conclusion(verdict, decided_by) + ("; ◁ fails as well" if others else "")])
 
 
 def _shown(lines: list[Line]) -> list[Line]:
@@ -106,7 +109,8 @@ def _with_value(left: str, line: Line, width: int) -> str:
         return left
     name = names.spell(line.attribute)
     value = f"{name} is null" if line.value is None else f"{name} = {_shortened(repr(line.value))}"
-    return f"{left:<{width}}  {value}{'  ◄' if line.decides else ''}"
+    mark = "  ◄" if line.decides else "  ◁" if line.fails else ""
+    return f"{left:<{width}}  {value}{mark}"
 
 
 def _conclusion(verdict: bool | None, decided_by: list[str]) -> str:

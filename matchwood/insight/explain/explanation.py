@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from matchwood.insight.explain.blame import reasons
 from matchwood.insight.explain.deciding import cheapest
 from matchwood.insight.explain.drawing import Line, draw, words
 from matchwood.insight.explain.flat import FlatTree
 from matchwood.insight.explain.minimal import Reduction
-from matchwood.insight.explain.truth import Mask, verdict_of
+from matchwood.insight.explain.truth import TRUE, Mask, verdict_of
 from matchwood.language import Expression, Predicate
 from matchwood.semantics import look_up
 
@@ -22,12 +25,15 @@ class Explanation:
     `verdict`     True, False, or None for NULL
     `decided_by`  texts of predicates whose verdicts alone fix the verdict, whatever all others would be; none
                   of them can be left out
+    `fails`       texts of all predicates that keep the expression from being TRUE: those of an `and` that are not TRUE,
+                  those of an `or` that has no TRUE one, and so on; none where it is TRUE
     `minimal`     False only if a rule with many repeated predicates was too large to prove that none can be left out
     """
 
     expression: Expression
     verdict: bool | None
     decided_by: list[str]
+    fails: list[str]
     minimal: bool
     lines: list[Line] = field(repr=False)
     """The nodes from the root down, each before its operands."""
@@ -41,6 +47,7 @@ class Explanation:
             "expression": str(self.expression),
             "verdict": self.verdict,
             "decided_by": list(self.decided_by),
+            "fails": list(self.fails),
             "minimal": self.minimal,
             "nodes": [line.to_dict() for line in self.lines],
         }
@@ -66,8 +73,18 @@ def explain_expression(
     verdicts = tree.judged(event, evaluate)
     found = tree.evaluated(verdicts)
     deciding, minimal = _decided_by(tree, verdicts, found)
-    texts = [str(tree.predicates[number]) for number in sorted(deciding)]
-    return Explanation(expression, verdict_of(found[-1]), texts, minimal, _lines(tree, found, deciding, event))
+    failing = _failing(tree, found)
+    texts = [[str(tree.predicates[number]) for number in sorted(numbers)] for numbers in (deciding, failing)]
+    lines = _lines(tree, found, deciding, failing, event)
+    return Explanation(expression, verdict_of(found[-1]), *texts, minimal, lines)
+
+
+def _failing(tree: FlatTree, found: list[Mask]) -> set[int]:
+    """The predicates that stand in the way of TRUE."""
+    if found[-1] == TRUE:
+        return set()
+    blamed = reasons(tree, [np.array([mask], np.uint8) for mask in found])
+    return set(np.flatnonzero(blamed[:-1, 0]).tolist())
 
 
 def _decided_by(tree: FlatTree, verdicts: list[Mask], found: list[Mask]) -> tuple[set[int], bool]:
@@ -80,7 +97,9 @@ def _decided_by(tree: FlatTree, verdicts: list[Mask], found: list[Mask]) -> tupl
     return reduction.deciding, reduction.proven
 
 
-def _lines(tree: FlatTree, found: list[Mask], deciding: set[int], event: Mapping[str, Any]) -> list[Line]:
+def _lines(
+    tree: FlatTree, found: list[Mask], deciding: set[int], failing: set[int], event: Mapping[str, Any]
+) -> list[Line]:
     lines: list[Line] = []
     waiting: list[tuple[int, int | None, int]] = [(len(tree.nodes) - 1, None, 0)]
     while waiting:
@@ -89,6 +108,7 @@ def _lines(tree: FlatTree, found: list[Mask], deciding: set[int], event: Mapping
         lines.append(Line(words(node), verdict_of(found[position]), parent, depth, number in deciding))
         if isinstance(node, Predicate):
             lines[-1].attribute, lines[-1].value = node.attr, look_up(event, node.attr)
+            lines[-1].fails = number in failing
         below = len(lines) - 1
         waiting += [(operand, below, depth + 1) for operand in reversed(tree.operands[position])]
     return lines

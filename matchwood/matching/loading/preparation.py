@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from matchwood.encoding import Encoder, KnownPredicates, Schema, Use
-from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, ParseError
+from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, ParseError, kind_in_words
 from matchwood.language import Attribute, Expression, has_surrogate, in_source, parse
 from matchwood.logic import Bind, Clauses, Conjunction, Form
 from matchwood.ranking import RuleWeights, StatedWeights, check_bounds, check_values, checked_weights
@@ -77,7 +77,7 @@ def as_expression(source: Any) -> Expression:
         return source.as_expression()
     if isinstance(source, str | Mapping | Expression):
         return parse(source)
-    raise InvalidArgument(f"a rule must be text, JSON or an Expression (got {source!r:.80}, a {type(source).__name__})")
+    raise InvalidArgument(f"a rule must be text, JSON or an Expression (got {source!r:.80}, {kind_in_words(source)})")
 
 
 def _as_text(source: Any, expression: Expression) -> str:

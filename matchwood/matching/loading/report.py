@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from matchwood.encoding import Settled
-from matchwood.errors import MatchwoodError, ParseError, TypeConflict
+from matchwood.errors import MatchwoodError, ParseError, TypeConflict, kind_in_words
 from matchwood.matching.loading.preparation import as_expression
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _text(value: Any) -> str | None:
     try:
         text = _json_text(value) if isinstance(value, Mapping) else str(value)
     except (TypeError, ValueError, RecursionError, MatchwoodError):
-        text = f"<a {type(value).__name__} that cannot be shown>"
+        text = f"<{kind_in_words(value)} that cannot be shown>"
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from matchwood.errors import counted
+
 
 @dataclass(frozen=True)
 class BuildReport:
@@ -17,8 +19,8 @@ class BuildReport:
     seconds: float
 
     def __str__(self) -> str:
-        held = f"{self.rules:,} rules, {self.rejected:,} rejected"
-        shards = f"{self.shards} shard{'' if self.shards == 1 else 's'} of {self.bytes / 2**20:,.1f} MiB"
+        held = f"{counted(self.rules, 'rule')}, {self.rejected:,} rejected"
+        shards = f"{counted(self.shards, 'shard')} of {self.bytes / 2**20:,.1f} MiB"
         return f"version {self.version}: {held}; {shards}; {self.seconds:.1f} s"
 
 

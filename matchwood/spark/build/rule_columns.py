@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from matchwood.errors import InvalidArgument
+from matchwood.spark.frames import checked_frame
 from matchwood.spark.match.event_columns import by_position, column_named
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class RuleColumns(NamedTuple):
 
 def plain_rules(rules: DataFrame, names: RuleColumns) -> DataFrame:
     """Columns id (bigint or string), expression, weight, weights and, if there is one, order."""
+    checked_frame(rules, "rules")
     columns = [
         _id_column(rules, names.id).alias("id"),
         _typed(rules, names.expression, "expression", T.StringType).cast("string").alias("expression"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as sf
 
 from matchwood.errors import InvalidArgument
+from matchwood.spark.frames import checked_frame
 from matchwood.spark.match.event_columns import by_position, column_named
 from matchwood.spark.match.match import match
 
@@ -25,6 +26,7 @@ def diff(events: DataFrame, path: str | os.PathLike[str], old: int, new: int, ke
     `gained` are rules that are true in `new` only, `lost` those in `old` only, each in rule order. Events for which
     both versions answer the same are left out.
     """
+    checked_frame(events, "events")
     if key not in events.columns:
         raise InvalidArgument(f"the events have no column {key!r} (they have {', '.join(events.columns)})")
     before = match(events, path, output="array", version=old, prefix=_OLD, on_error="null")

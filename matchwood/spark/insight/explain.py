@@ -15,6 +15,7 @@ from matchwood.errors import EventError, InvalidArgument
 from matchwood.insight import Explanation, explain_expression
 from matchwood.language import Predicate, parse
 from matchwood.semantics import ReadEvent, evaluate_predicate
+from matchwood.spark.frames import checked_frame
 from matchwood.spark.insight.rule_texts import RuleTexts, rule_texts
 from matchwood.spark.match.event_columns import by_position, column_named, columns_of
 
@@ -31,6 +32,7 @@ def explain(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any
     `verdict` is true, false, or NULL; `decided_by` holds the predicates whose verdicts alone fix it. A value that does
     not fit its attribute counts as missing.
     """
+    checked_frame(events, "events")
     if key not in events.columns:
         raise InvalidArgument(f"the events have no column {key!r} (they have {', '.join(events.columns)})")
     asked = rule_texts(path, rules)

@@ -9,6 +9,7 @@ from pyspark.sql import functions as sf
 
 from matchwood.errors import InvalidArgument, ParseError
 from matchwood.language import Expression, Predicate, parse, postorder
+from matchwood.spark.frames import checked_frame
 from matchwood.spark.match.event_columns import attribute_columns, by_position, column_named
 from matchwood.spark.sql.text import sql_text
 from matchwood.spark.sql.values import Untranslatable
@@ -45,6 +46,7 @@ def verify(
     """
     _check(events, "events", key)
     _check(rules, "rules", "id", "expression")
+    checked_frame(hits, "hits")
     named = by_position(events).withColumn("key", column_named(events, key))
     sampled = _first_by_hash(named.where("key IS NOT NULL"), "key", events_sample)
     seen = _pairs(hits, key).join(sf.broadcast(sampled.select("key")), "key", "left_semi")
@@ -57,6 +59,7 @@ def verify(
 
 
 def _check(frame: DataFrame, what: str, *names: str) -> None:
+    checked_frame(frame, what)
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise InvalidArgument(f"{what} have no column {missing[0]!r} (they have {', '.join(frame.columns)})")

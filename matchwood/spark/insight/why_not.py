@@ -22,6 +22,7 @@ from matchwood.index import Index
 from matchwood.insight import FALSE, NULL, TRUE, FlatTree, reasons, tally, verdicts_of
 from matchwood.language import parse
 from matchwood.matching import ALL_RULES, EngineEvents, EngineMatcher
+from matchwood.spark.frames import checked_frame
 from matchwood.spark.insight.rule_texts import RuleTexts, rule_texts
 from matchwood.spark.match.event_columns import by_position, column_named, columns_of
 
@@ -47,6 +48,7 @@ def why_not(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any
 
     The predicates of a rule stand in the order of its text. A value that does not fit its attribute counts as missing.
     """
+    checked_frame(events, "events")
     asked = rule_texts(path, rules)
     names = columns_of(events.schema, asked.attributes)
     columns = [column_named(events, name) for name in names] or [sf.lit(None).cast("boolean")]

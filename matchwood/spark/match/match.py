@@ -38,6 +38,7 @@ def match(
     missing: str = "null",
     prefix: str = "",
     metrics: Any = None,
+    weight: str = "added",
 ) -> DataFrame:
     """The rules that are true of each event, from the index at `path`.
 
@@ -61,8 +62,9 @@ def match(
     `prefix`    put before the names of added columns, where they would clash with the events' own
     `metrics`   a `pyspark.sql.Observation`, or a name for `observe`, that gets `misfits`, how many values did not fit,
                 and `misfits.NAME` for each attribute that some may not fit
+    `weight`    for `top`, what a rule's constant weight is to its score: `added`, or the `only` thing that counts
     """
-    how = (on_error, missing, prefix, metrics)
+    how = (on_error, missing, prefix, metrics, weight)
     options = MatchOptions(output, keep, top, weights, strategy, version, key, event, *how)
     return matched(events, os.fspath(path), options)
 

@@ -49,9 +49,9 @@ class OpenedIndex:
         told = self._told(events, strictness) if shard == 0 else []
         return _with_errors(answers_of_one(self._only(shard), events, QUIET, request), told)
 
-    def best(self, n: int, weights: Any) -> BestRules:
+    def best(self, n: int, weights: Any, weight: str = "added") -> BestRules:
         """The request for the best rules; weights of attributes that no rule has are passed over."""
-        return self._set.best(n, weights)
+        return self._set.best(n, weights, weight)
 
     def asked(self, ranks: bool) -> dict[str, str]:
         """The names that events are asked for. A score may ask for more than matching does: `a = 1 or true` for a."""

@@ -9,6 +9,7 @@ from typing import Any
 from matchwood.encoding import Strictness, near_misses
 from matchwood.errors import InvalidArgument
 from matchwood.matching import checked_rank
+from matchwood.ranking import WEIGHT, checked_role
 
 OUTPUTS = {"rows": "rule", "array": "rules", "count": "rule_count"}
 """The column that each output adds."""
@@ -36,12 +37,13 @@ class MatchOptions:
     missing: str = "null"
     prefix: str = ""
     metrics: Any = None
+    weight: str = WEIGHT[0]
 
     def __post_init__(self) -> None:
         _check_choice("output", self.output, tuple(OUTPUTS))
         _check_choice("strategy", self.strategy, STRATEGIES)
         object.__setattr__(self, "on_error", Strictness.of(self.missing, self.on_error).on_error)
-        _check_ranking(self.top, self.weights)
+        _check_ranking(self.top, self.weights, self.weight)
         if isinstance(self.keep, str) or not all(isinstance(name, str) for name in self.keep or ()):
             raise InvalidArgument(f"keep must be a list of column names (got {self.keep!r:.80})")
         for name in ("key", "event"):
@@ -74,9 +76,11 @@ def _check_choice(name: str, given: Any, choices: tuple[str, ...]) -> None:
         raise InvalidArgument(f"{name} must be one of {', '.join(map(repr, choices))} (got {given!r:.80})")
 
 
-def _check_ranking(top: Any, weights: Any) -> None:
+def _check_ranking(top: Any, weights: Any, weight: Any) -> None:
     if top is not None:
         checked_rank(top, "top")
+    if checked_role(weight, weights) == "only" and top is None:
+        raise InvalidArgument("weight= is for ranking: give top= as well, the number of rules that an event gets")
     if weights is None:
         return
     if top is None:

@@ -14,6 +14,7 @@ from pyspark.sql import types as st
 from matchwood import storage
 from matchwood.encoding import near_misses
 from matchwood.errors import EventError, InvalidArgument
+from matchwood.spark.frames import checked_frame
 from matchwood.spark.match.arguments import Arguments, arguments_for, column_places, field_places
 from matchwood.spark.match.opened import OpenedIndex, current, opened
 from matchwood.spark.match.options import MatchOptions, position_of
@@ -53,6 +54,7 @@ class MatchPlan(NamedTuple):
 
 def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptions) -> MatchPlan:
     """Pin the version, find the columns, choose the strategy; all that can be refused is refused here."""
+    checked_frame(events, "events")
     place = str(storage.location_of(path))
     version = current(place, options.version)
     index, schema = opened(place, version, keep=False), events.schema
@@ -94,6 +96,8 @@ def _ranking(
     """What a task must know to rank, and the column of weights that travels."""
     if options.top is None:
         return (None, None, False), []
+    if options.weight == "only":
+        return (int(options.top), index.best(options.top, None, "only").weights.of(0), False), []
     if not isinstance(options.weights, str):
         _tell_unknown(index.best(options.top, options.weights).weights.unknown(), index.asked(True))
         weights = {name: float(weight) for name, weight in (options.weights or {}).items()}

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from matchwood import storage
 from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.spark.frames import checked_frame
 from matchwood.spark.match.match import matched
 from matchwood.spark.match.options import MatchOptions
-from matchwood.spark.stream.record import pinned_version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -71,7 +71,7 @@ def _each_batch(
 
     def match_batch(batch: DataFrame, batch_id: int) -> None:
         query = unrestartable if checkpoint is None else query_of(checkpoint)
-        version = pinned_version(path, name, query, batch_id, settings.version)
+        version = storage.pinned_version(path, name, query, batch_id, settings.version)
         writer(matched(batch, path, dataclasses.replace(settings, version=version)), batch_id, version)
 
     return match_batch
@@ -91,6 +91,7 @@ def query_of(checkpoint: str) -> str:
 def _check(events: DataFrame, writer: Writer) -> None:
     if not callable(writer):
         raise InvalidArgument(f"writer must be a function of hits, batch_id and version (got {writer!r:.80})")
+    checked_frame(events, "events")
     if not events.isStreaming:
         raise InvalidArgument("match_stream takes a streaming DataFrame; match takes tables as well")
 

@@ -14,8 +14,9 @@ import json
 import re
 from typing import Any
 
-from matchwood import storage
 from matchwood.errors import CorruptSnapshot
+from matchwood.storage.current import read_current
+from matchwood.storage.location import Location, Path, location_of
 
 DIRECTORY = "streams"
 KEPT = 100
@@ -37,14 +38,14 @@ def file_name(query_name: str) -> str:
     return "q-" + hashlib.blake2b(query_name.encode(), digest_size=8).hexdigest()
 
 
-def pinned_version(path: Any, name: str, query: str, batch: int, wanted: int | None) -> int:
+def pinned_version(path: Path, name: str, query: str, batch: int, wanted: int | None) -> int:
     """The version that a batch must use: what its record says, otherwise `wanted` or the current one, now recorded."""
-    place, directory = storage.location_of(path), f"{DIRECTORY}/{file_name(name)}"
+    place, directory = location_of(path), f"{DIRECTORY}/{file_name(name)}"
     file = f"{directory}/{batch:012d}.json"
     known = _read(place, file)
     if known is not None and (known["batch"], known["query"]) == (batch, query):
         return int(known["version"])
-    version = storage.current_version(place) if wanted is None else wanted
+    version = read_current(place).version if wanted is None else wanted
     _make(place, DIRECTORY)
     _make(place, directory)
     record = {"batch": batch, "query": query, "version": version}
@@ -53,14 +54,13 @@ def pinned_version(path: Any, name: str, query: str, batch: int, wanted: int | N
     return version
 
 
-def recorded_versions(path: Any) -> set[int]:
+def recorded_versions(place: Location) -> set[int]:
     """All versions that a record names: a stream may need them again."""
-    place = storage.location_of(path)
     records = (_read(place, f"{DIRECTORY}/{file}") for file in _files(place))
     return {int(record["version"]) for record in records if record is not None}
 
 
-def _files(place: storage.Location) -> list[str]:
+def _files(place: Location) -> list[str]:
     try:
         found = place.files(DIRECTORY)
     except (FileNotFoundError, NotADirectoryError):
@@ -68,7 +68,7 @@ def _files(place: storage.Location) -> list[str]:
     return [file for file in found if _FILE.fullmatch(file.rpartition("/")[2])]
 
 
-def _read(place: storage.Location, file: str) -> dict[str, Any] | None:
+def _read(place: Location, file: str) -> dict[str, Any] | None:
     try:
         record = json.loads(place.read(file, _LIMIT))
         return {"batch": int(record["batch"]), "query": str(record["query"]), "version": int(record["version"])}
@@ -81,7 +81,7 @@ def _read(place: storage.Location, file: str) -> dict[str, Any] | None:
         ) from error
 
 
-def _make(place: storage.Location, directory: str) -> None:
+def _make(place: Location, directory: str) -> None:
     try:
         place.make(directory)
     except FileExistsError:
