@@ -74,9 +74,9 @@ def explain_expression(
     found = tree.evaluated(verdicts)
     deciding, minimal = _decided_by(tree, verdicts, found)
     failing = _failing(tree, found)
-    texts = [[str(tree.predicates[number]) for number in sorted(numbers)] for numbers in (deciding, failing)]
+    decided_by, fails = ([str(tree.predicates[n]) for n in sorted(numbers)] for numbers in (deciding, failing))
     lines = _lines(tree, found, deciding, failing, event)
-    return Explanation(expression, verdict_of(found[-1]), *texts, minimal, lines)
+    return Explanation(expression, verdict_of(found[-1]), decided_by, fails, minimal, lines)
 
 
 def _failing(tree: FlatTree, found: list[Mask]) -> set[int]:
