@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import TypeAlias
 
 from matchwood.encoding import requirement
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
-from matchwood.language import Expression, Literal, Predicate, canonical, make_predicate, postorder
+from matchwood.language import Expression, Literal, Predicate, canonical, make_predicate, postorder, read_decimal
 from matchwood.logic import Bind, CutSet
 
 SCORING = frozenset(
@@ -99,7 +100,7 @@ def literal_of(text: str, kind: str) -> Literal | None:
         return None
 
 
-def _number(text: str, kind: str) -> float:
+def _number(text: str, kind: str) -> int | float | Decimal:
     if "_" in text or text != text.strip() or not text.isascii():
         raise ValueError(text)
     try:
@@ -107,7 +108,7 @@ def _number(text: str, kind: str) -> float:
     except ValueError:
         if kind == "list<int>":
             raise
-        return float(text)
+        return read_decimal(text)
 
 
 def _moment(text: str) -> datetime.date:
