@@ -232,7 +232,9 @@ def _read_decimal(text: str) -> int | float | Decimal:
         raise ValueError("the form is that of a number in a rule")
     if len(text) > MAX_DIGITS:
         raise LimitExceeded(f"a number has more than {MAX_DIGITS:,} digits")
-    value = int(text) if text.lstrip("+-").isdigit() else read_decimal(text)
+    if text.lstrip("+-").isdigit():
+        return int(text)
+    value = read_decimal(text)
     if math.isinf(value):
         raise ValueError("a double must be able to hold it about")
     return value
