@@ -195,7 +195,12 @@ def _exact(value: Any, kind: str) -> Any:
             return _NULL
         return int(value) if -(2**63) <= value < 2**63 else _NULL
     if kind == "decimal":
-        if value in (math.inf, -math.inf) or value != value or _units(value).denominator > 1 or abs(_units(value)) >= 10**38:
+        if (
+            value in (math.inf, -math.inf)
+            or value != value
+            or _units(value).denominator > 1
+            or abs(_units(value)) >= 10**38
+        ):
             return _NULL
         return f"{int(_units(value))}E-18"
     if kind == "double" and isinstance(value, Decimal):
@@ -223,7 +228,7 @@ def _below(column: str, kind: str, value: Any) -> str:
 
 
 def _units(value: Any) -> Fraction:
-    """A finite constant in units of a decimal column's last digit; a double by its shortest text, if it is not whole."""
+    """A finite constant in units of a decimal column's last digit; a double that is not whole by its shortest text."""
     if isinstance(value, float) and not value.is_integer():
         return Fraction(repr(value)) * _UNITS
     return Fraction(value) * _UNITS

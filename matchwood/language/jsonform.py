@@ -264,7 +264,9 @@ def _read_constant(value: Any, place: JsonPath) -> Any:
 def _read_typed(value: Mapping[str, Any], place: JsonPath) -> Any:
     key = next(iter(value), "")
     if len(value) != 1 or key not in _TYPED:
-        raise MisplacedJson(place, value, 'a typed value: {"date": …}, {"timestamp": …}, {"double": …} or {"decimal": …}')
+        raise MisplacedJson(
+            place, value, 'a typed value: {"date": …}, {"timestamp": …}, {"double": …} or {"decimal": …}'
+        )
     read, expected = _TYPED[key]
     content, inner = value[key], place.below(key)
     try:

@@ -57,7 +57,7 @@ def narrowed(value: Decimal) -> int | float | Decimal:
         return int(value)
     double = float(value)
     if math.isinf(double):
-        shown = f"{str(value):.40}"
+        shown = f"{value!s:.40}"
         raise InvalidArgument(f"a double must be able to hold a constant, if only nearly (got {shown})")
     return _kept(_limited(value), double)
 

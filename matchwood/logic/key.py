@@ -62,7 +62,9 @@ def _spelled(value: Any) -> str:
         return f"d{value.isoformat()}"
     if isinstance(value, bytes):
         return f"b{value.hex()}"
-    raise InvalidArgument(f"a cut's value must be a bool, int, float, Decimal, str, bytes, date or datetime (got {value!r})")
+    raise InvalidArgument(
+        f"a cut's value must be a bool, int, float, Decimal, str, bytes, date or datetime (got {value!r})"
+    )
 
 
 def _moment(value: datetime.datetime) -> datetime.datetime:

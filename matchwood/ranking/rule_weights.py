@@ -135,7 +135,7 @@ def _check_values_of(predicate: Predicate, weights: ByValue, bind: Bind) -> None
             raise InvalidArgument(f"weights[{attribute!r}][{text!r:.80}]: no value of {attribute!r}, which is {kind}")
         if cuts != () and spelled.setdefault(cuts, text) != text:
             raise InvalidArgument(f"weights[{attribute!r}]: {spelled[cuts]!r} and {text!r} are the same value")
-        if isinstance(literal, Decimal):
+        if isinstance(literal, Decimal) and isinstance(cuts, tuple):
             _check_apart(attribute, cuts, text, spelled)
 
 

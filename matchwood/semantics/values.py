@@ -1,8 +1,8 @@
 """The oracle's reading of events: look-up of names, and values made comparable.
 
 Nothing is imported from the encoding, on purpose: what the encoding reads is checked against this.
-Numbers compare exactly, NaN above all: integers and decimals by their values, a double with a decimal constant as with the
-double nearest to that, as SQL has it. Instants are whole microseconds since 1970 in UTC; a date is midnight in the
+Numbers compare exactly, NaN above all: integers and decimals by their values, a double with a decimal constant as with
+the double nearest to that, as SQL has it. Instants are whole microseconds since 1970 in UTC; a date is midnight in the
 index's zone.
 """
 

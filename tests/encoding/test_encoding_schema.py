@@ -137,7 +137,8 @@ def test_messages_of_declarations(text: str, message: str) -> None:
     "text",
     [
         "i = 1e3", "i < 99999999999999999999999", "d = 9007199254740993", "t < date '2026-01-01'",
-        "day >= timestamp '2026-01-01 10:00:00'", "l is null and i is not null", "m.key = 3", "free = 1.5", "i = 1.5", "i in (1, 2.5)", "i < cast('NaN' as double)",
+        "day >= timestamp '2026-01-01 10:00:00'", "l is null and i is not null", "m.key = 3", "free = 1.5",
+        "i = 1.5", "i in (1, 2.5)", "i < cast('NaN' as double)",
     ],
 )  # fmt: skip
 def test_what_declarations_allow(text: str) -> None:

@@ -171,7 +171,13 @@ def test_what_cannot_be_held_is_refused(spelling: str) -> None:
 
 
 def test_arrow_types_that_cannot_be_held_are_refused() -> None:
-    for kind in (pa.list_(pa.decimal128(10, 2)), pa.binary(), pa.time64("us"), pa.duration("s"), pa.list_(pa.float64())):
+    for kind in (
+        pa.list_(pa.decimal128(10, 2)),
+        pa.binary(),
+        pa.time64("us"),
+        pa.duration("s"),
+        pa.list_(pa.float64()),
+    ):
         with pytest.raises(InvalidArgument, match="'x' cannot have the type"):
             read_schema(pa.schema([("x", kind)]))
 

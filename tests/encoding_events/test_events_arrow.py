@@ -71,7 +71,9 @@ def test_decimals(width: pa.DataType) -> None:
 
 
 def test_decimals_beyond_64_bits() -> None:
-    column = pa.array([Decimal(2**70), Decimal(2**63 - 1), Decimal(2**70 + 1), Decimal(-(10**37))], pa.decimal128(38, 0))
+    column = pa.array(
+        [Decimal(2**70), Decimal(2**63 - 1), Decimal(2**70 + 1), Decimal(-(10**37))], pa.decimal128(38, 0)
+    )
     assert column_codes("number", (2**63 - 1, 2.0**70, 2**70 + 1), column) == [20, 10, 30, 0]
     with pytest.raises(EventError, match="beyond 64 bits"):
         column_codes("int", (1,), column)

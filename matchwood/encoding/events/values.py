@@ -1,7 +1,8 @@
 """One Python value of an event as an element of its attribute's domain, or a `MisfitValue` that says what it is.
 
-`spaces/base.py` says how elements are written. Nothing is guessed: bool is not int, text is not a number. What means NULL gives None. Columns of Python values go through here too where
-their types are mixed, so that every kind of input is held to the same rules.
+`spaces/base.py` says how elements are written. Nothing is guessed: bool is not int, text is not a number. What means
+NULL gives None. Columns of Python values go through here too where their types are mixed, so that every kind of input
+is held to the same rules.
 """
 
 from __future__ import annotations

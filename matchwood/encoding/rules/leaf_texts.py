@@ -69,7 +69,7 @@ def _is_single(low: Cut, high: Cut | None, kind: str) -> bool:
     if not low or not high:
         return False
     if kind in _NUMBERS:
-        return low[0] == high[0]
+        return bool(low[0] == high[0])
     return bool(high[0] == (low[0] + "\0" if isinstance(low[0], str) else low[0] + 1))
 
 

@@ -8,8 +8,8 @@ TYPES = ("bool", "int", "double", "string", "date", "timestamp", "list<int>", "l
 """What can be declared."""
 
 KINDS = ("any", *TYPES, "number")
-"""What an attribute can be: as declared, or inferred; `number`, as which decimals are declared too, holds ints, doubles
-and decimals in one exact order; `any` is an attribute that rules only test for NULL. Snapshots hold positions in this tuple."""
+"""What an attribute can be: as declared, or inferred; `number`, as which decimals are declared too, holds ints,
+doubles and decimals in one exact order; `any` is an attribute that rules only test for NULL. Snapshots hold positions in this tuple."""
 
 LISTS = ("list<int>", "list<string>")
 
@@ -22,7 +22,9 @@ ALIASES = {
     **dict.fromkeys(("date", "date32", "date64"), "date"),
     **dict.fromkeys(("timestamp", "datetime", "datetime64"), "timestamp"),
     **dict.fromkeys(("timestamp_ntz", "timestamp_ltz", "timestamptz"), "timestamp"),
-    **dict.fromkeys(("decimal", "dec", "numeric", "number", "decimal32", "decimal64", "decimal128", "decimal256"), "number"),
+    **dict.fromkeys(
+        ("decimal", "dec", "numeric", "number", "decimal32", "decimal64", "decimal128", "decimal256"), "number"
+    ),
     **dict.fromkeys(("null", "void", "any"), "any"),
 }
 """Names of scalar types, in lower case and without parameters."""

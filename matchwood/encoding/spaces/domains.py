@@ -1,11 +1,11 @@
 """The ordered domain of each kind of attribute, and the values of a comparison as canonical cuts.
 
-All domains but that of numbers are discrete here: after an element comes the next one. So each cut is written as "before
-an element", and the sets of two comparisons that hold for the same values are equal: `x > 5` is `x >= 6` on
+All domains but that of numbers are discrete here: after an element comes the next one. So each cut is written as
+"before an element", and the sets of two comparisons that hold for the same values are equal: `x > 5` is `x >= 6` on
 int. The cut before the least element is START; a cut after the greatest is none at all, written None here.
 
-On the line of numbers (`decimals.py`) a cut stands before a place (side 0), behind it (side 2), or between the integer or
-decimal at the place and the double above it (side 1). Integers and decimals compare with a constant by their values, a
+On the line of numbers (`decimals.py`) a cut stands before a place (side 0), behind it (side 2), or between the integer
+or decimal at the place and the double above it (side 1). Integers and decimals compare with a constant by their values, a
 double with a decimal constant as with the double nearest to it. Mostly that double stands at the constant's own
 place, so that a comparison is one interval. Where it does not, as for a constant with twenty digits, that one
 double is put on its side by cuts of its own.

@@ -1,9 +1,9 @@
 """Elements of ordered domains, and the boundaries between them, as integers or bytes in the same order.
 
-An int, bool, date or timestamp is its own key. A place on the line of numbers (`decimals.py`) has a key of two parts: the
-*primary* orders the doubles (their bits, so that neighbours differ by one; -0.0 is 0.0; NaN above infinity) and is that
-of the greatest double not above it. The *rest* is four times the number of integers from that double on up to the place,
-0 for all that doubles hold and at most 1023, and 0 to 3 more:
+An int, bool, date or timestamp is its own key. A place on the line of numbers (`decimals.py`) has a key of two parts:
+the *primary* orders the doubles (their bits, so that neighbours differ by one; -0.0 is 0.0; NaN above infinity) and is
+that of the greatest double not above it. The *rest* is four times the number of integers from that double on up to the
+place, 0 for all that doubles hold and at most 1023, and 0 to 3 more:
 
     0  the integer or decimal at the place; a boundary before it
     1  the double at the place; a boundary between the two
@@ -172,7 +172,7 @@ def _large_key(place: int, side: int) -> int:
 
 def _fine_key(place: Decimal, side: int) -> FineKey:
     below, integers = double_below(place), 0
-    if _EXACT <= abs(below) and _INT_MIN <= place < _INT_END:
+    if abs(below) >= _EXACT and _INT_MIN <= place < _INT_END:
         integers = math.floor(place) - int(below)
     key = (_primary(below) << REST_BITS) + (integers << PLACE_BITS) + FINE
     return FineKey(key, order_bytes(place) + bytes((side,)))

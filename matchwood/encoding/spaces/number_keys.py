@@ -127,7 +127,9 @@ class NumberKeys:
     def counts_up_to(self, other: NumberKeys) -> NDArray[np.int64]:
         positions = frozen(np.arange(1, len(self) + 1, dtype=np.int32))
         none = NumberKeys.of_keys([])
-        counts = self.located(positions, none, frozen(np.empty(0, np.int32)), other.primary, other.rest).astype(np.int64)
+        counts = self.located(positions, none, frozen(np.empty(0, np.int32)), other.primary, other.rest).astype(
+            np.int64
+        )
         if self.fine is not None and other.fine is not None:
             for place in np.flatnonzero(other.rest & _PLACE == FINE).tolist():
                 counts[place] = self._back(counts.item(place), other.at(place))
@@ -147,9 +149,7 @@ class NumberKeys:
         fine = None
         if self.fine is not None or other.fine is not None:
             fine = np.concatenate((self._all_fine(), other._all_fine()))
-        return NumberKeys(
-            np.concatenate((self.primary, other.primary)), np.concatenate((self.rest, other.rest)), fine
-        )
+        return NumberKeys(np.concatenate((self.primary, other.primary)), np.concatenate((self.rest, other.rest)), fine)
 
     def _all_fine(self) -> Fine:
         return np.full(len(self), b"", object) if self.fine is None else self.fine
@@ -163,7 +163,9 @@ class NumberKeys:
 
     def steps(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
         """The integer and the double at one place count as one."""
-        single = (self.primary[low] == self.primary[high]) & (self.rest[low] >> PLACE_BITS == self.rest[high] >> PLACE_BITS)
+        single = (self.primary[low] == self.primary[high]) & (
+            self.rest[low] >> PLACE_BITS == self.rest[high] >> PLACE_BITS
+        )
         fine = (self.rest[low] & _PLACE == FINE) | (self.rest[high] & _PLACE == FINE)
         if self.fine is not None and fine.any():
             ends = ([each[:-1] for each in self.fine[places]] for places in (low, high))
@@ -173,8 +175,9 @@ class NumberKeys:
 
     def _are_neighbours(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Snapshots from before decimals end a single number before the next double."""
-        plain = (self.rest[low] == 0) & (self.rest[high] == 0)
-        return plain & (self.primary[high] - self.primary[low] == 1)
+        plain: NDArray[np.bool_] = (self.rest[low] == 0) & (self.rest[high] == 0)
+        plain &= self.primary[high] - self.primary[low] == 1
+        return plain
 
     @staticmethod
     def ends(kind: str) -> tuple[int, int]:

@@ -6,7 +6,6 @@ terms of labels, so that no rule is parsed. Values of the query between two boun
 
 from __future__ import annotations
 
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -33,14 +33,21 @@ DEEPEST, LARGEST = 60, 2_000
 """Spark parses SQL by recursion and compiles it to one class: more levels or nodes than these are not for it."""
 
 _ISO = r"\A\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?\z"
-_FAMILIES = {"bool": "bool", "int": "number", "double": "number", "decimal": "number", "string": "string", "time": "time"}
+_FAMILIES = {
+    "bool": "bool",
+    "int": "number",
+    "double": "number",
+    "decimal": "number",
+    "string": "string",
+    "time": "time",
+}
 
 
 class Slot(NamedTuple):
     """Where an attribute stands: a column, and its kind.
 
-    Kinds: bool, int, double, decimal(p,s), string, time, list<int>, list<string>; `missing` (there is no such column), or
-    `other`, with what it is in `told`.
+    Kinds: bool, int, double, decimal(p,s), string, time, list<int>, list<string>; `missing` (there is no such column),
+    or `other`, with what it is in `told`.
     """
 
     column: str

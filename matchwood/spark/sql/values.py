@@ -67,7 +67,7 @@ def exact_value(value: Any, kind: str) -> Any:
 
 
 class _Digits(NamedTuple):
-    """The values of a column of integers or decimals: whole numbers of units, of which ten to the power of `scale` are 1."""
+    """The values of a column of integers or decimals: whole numbers of units, of which 10**scale are one."""
 
     scale: int
     least: int
@@ -88,7 +88,8 @@ def _is_finite(value: Any) -> bool:
 
 def _units(value: Any, scale: int) -> Fraction:
     """A finite constant in units of a column; a double is the decimal that it stands for."""
-    return Fraction(decimal_of(value) if isinstance(value, float) else value) * 10**scale
+    exact: int | Decimal = decimal_of(value) if isinstance(value, float) else value
+    return Fraction(exact) * int(10**scale)
 
 
 def _exact_number(value: Any, kind: str) -> Any:

@@ -1,8 +1,8 @@
-"""Compiled reading of Arrow's decimals: which are integers, which stand where a double does, and which need a closer look.
+"""Compiled reading of Arrow's decimals: which are integers, which stand where a double does, which need a closer look.
 
-A decimal lies in memory as one integer in two's complement, here in pieces of 32 bits from the lowest on, to be divided by a
-power of ten. One of at most 15 digits stands at the place of the double nearest to it (`spaces/decimals.py`), and that is
-the quotient of two doubles that are exact: it is rounded once, and so to the nearest.
+A decimal lies in memory as one integer in two's complement, here in pieces of 32 bits from the lowest on, to be divided
+by a power of ten. One of at most 15 digits stands at the place of the double nearest to it (`spaces/decimals.py`), and
+that is the quotient of two doubles that are exact: it is rounded once, and so to the nearest.
 """
 
 from __future__ import annotations

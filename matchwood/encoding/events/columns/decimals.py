@@ -35,8 +35,7 @@ def decimal_parts(array: pa.Array) -> tuple[list[ColumnPart], NDArray[np.int64]]
 
 def _pieces(array: pa.Array) -> NDArray[np.uint32]:
     width, buffer = array.type.bit_width // 32, array.buffers()[1]
-    found = np.frombuffer(buffer, np.uint32, len(array) * width, 4 * array.offset * width).reshape(-1, width)
-    return found
+    return np.frombuffer(buffer, np.uint32, len(array) * width, 4 * array.offset * width).reshape(-1, width)
 
 
 def parts_of_decimals(values: list[Decimal], rows: NDArray[np.int64]) -> list[ColumnPart]:

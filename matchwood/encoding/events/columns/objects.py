@@ -73,7 +73,9 @@ def _numbers(kind: str, values: list[Any], types: set[type]) -> list[ColumnPart]
     """Integers stay integers: as doubles, those beyond 2**53 would be rounded."""
     if len(types) < 2 and Decimal not in types:
         return [ColumnPart(np.array(values, np.float64 if float in types else np.int64))]
-    integers, doubles, decimals = ([row for row, value in enumerate(values) if type(value) is kind] for kind in _NUMBERS)
+    integers, doubles, decimals = (
+        [row for row, value in enumerate(values) if type(value) is kind] for kind in _NUMBERS
+    )
     parts = [
         ColumnPart(np.array([values[row] for row in integers], np.int64), np.array(integers, np.int64)),
         ColumnPart(np.array([values[row] for row in doubles], np.float64), np.array(doubles, np.int64)),

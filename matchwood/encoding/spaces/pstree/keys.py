@@ -2,8 +2,8 @@
 
 A key is a row of bytes that compare like the values: eight for an integer (all of its bits, the sign turned round so
 that negative ones come first); for a number the eight of its primary (`spaces/keys.py`), two more if it has a rest, and
-the further bytes of a fine one; for a string its UTF-8 bytes. The first eight bytes are one number, the *head*, the rest is in
-`data`."""
+the further bytes of a fine one; for a string its UTF-8 bytes. The first eight bytes are one number, the *head*, the
+rest is in `data`."""
 
 from __future__ import annotations
 
