@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from matchwood.language.tree import And, Constant, Expression, Not, Or, Predicate, Truth, Xnor, Xor, postorder
@@ -111,7 +112,7 @@ def _order(value: Any) -> Any:
     """An order that puts most pairs of ends the right way round; which one does not matter much."""
     if isinstance(value, bool | str):
         return value
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | Decimal):
         return (value != value, value)
     return value.isoformat()
 

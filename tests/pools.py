@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import random
+from decimal import Decimal
 from typing import Any
 
 from matchwood.language import tree
@@ -63,6 +64,18 @@ DOUBLES = [
     *(5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -1.7976931348623157e308),
     *(2.0**53, 2.0**53 + 2, -(2.0**53), 2.0**63, -(2.0**63), 2.0**64),
 ]
+DECIMALS = [
+    *map(Decimal, ("10.05", "0.1", "-0.1", "2.50", "1.005", "100.00", "0.3", "0.30000000000000004")),
+    *map(Decimal, ("0.100000000000000005", "0.100000000000000006", "1.000000000000000001", "0.999999999999999999")),
+    *map(Decimal, ("9007199254740992.5", "9007199254740993.5", "12345678901234567.89", "1E-18", "-1E-18")),
+    *map(Decimal, (2**63, -(2**63) - 1, "9223372036854775807.5", "-9223372036854775808.5", "1E+19")),
+]
+"""All of them numbers of DECIMAL(38, 18), which DuckDB holds."""
+LONG_DECIMALS = [
+    *map(Decimal, ("0.1000000000000000055511151231257827", "10.0500000000000000001", "1E-400", "-1E-400")),
+    *map(Decimal, ("0.99999999999999999999", "9007199254740993.0", "1.00000000000000000000000001")),
+]
+"""Decimals that rules name, and no event of DuckDB holds."""
 STRINGS = [
     *("", " ", "a", "b", "A", "ab", "abc", "abd", "US", "us", "CA", "k", "z", "'", "it's", '"', "`"),
     *("a_b", "a%b", "50%", "a\\b", "\\", "a!b", "line\nbreak", "tab\t", "%", "_"),
@@ -91,7 +104,7 @@ _POOLS: dict[str, list[Any]] = {
     "bool": [False, True],
     "int": INTS,
     "double": DOUBLES,
-    "number": [*INTS, *DOUBLES],
+    "number": [*INTS, *DOUBLES, *DECIMALS],
     "string": STRINGS,
     "date": DATES,
     "timestamp": TIMESTAMPS,
@@ -99,9 +112,9 @@ _POOLS: dict[str, list[Any]] = {
     "list<string>": STRINGS,
 }
 _OTHER_LITERALS: dict[str, list[Any]] = {
-    "int": HUGE_INTS,
-    "double": [*INTS, *HUGE_INTS],
-    "number": HUGE_INTS,
+    "int": [*HUGE_INTS, *DOUBLES, *DECIMALS, *LONG_DECIMALS],
+    "double": [*INTS, *HUGE_INTS, *DECIMALS, *LONG_DECIMALS],
+    "number": [*HUGE_INTS, *LONG_DECIMALS],
     "date": TIMESTAMPS,
     "timestamp": DATES,
 }

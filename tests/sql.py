@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
 from functools import cache, reduce
 from typing import Any
 
@@ -29,7 +31,10 @@ _ARROW = {
     "list<string>": pa.list_(pa.string()),
     "date": pa.string(),
     "timestamp": pa.string(),
+    "decimal": pa.decimal128(38, 18),
 }
+_UNITS = 10**18
+"""Of the last digit of a decimal column."""
 _LIST_TESTS = {
     "one of": "list_has_any({0}, {1})",
     "all of": "list_has_all({0}, {1})",
@@ -85,6 +90,7 @@ class Translation:
         return [
             (f"{column}_i", "int", lambda value: isinstance(value, int)),
             (f"{column}_d", "double", lambda value: isinstance(value, float)),
+            (f"{column}_n", "decimal", lambda value: isinstance(value, Decimal)),
         ]
 
     def expression(self, root: Expression) -> str:
@@ -103,12 +109,11 @@ class Translation:
         tests = [(column, _test(node, column, part)) for column, part, _ in self._parts(node.attr, kind)]
         if len(tests) == 1:
             return f"({tests[0][1]})"
-        (first, of_ints), (second, of_doubles) = tests
         if node.op == "is null":
-            return f"({first} IS NULL AND {second} IS NULL)"
+            return f"({' AND '.join(f'{column} IS NULL' for column, _ in tests)})"
         if node.op == "is not null":
-            return f"({first} IS NOT NULL OR {second} IS NOT NULL)"
-        return f"(CASE WHEN {first} IS NOT NULL THEN {of_ints} ELSE {of_doubles} END)"
+            return f"({' OR '.join(f'{column} IS NOT NULL' for column, _ in tests)})"
+        return f"(CASE {' '.join(f'WHEN {column} IS NOT NULL THEN {test}' for column, test in tests)} END)"
 
 
 def field(event: Mapping[str, Any], name: str) -> Any:
@@ -186,9 +191,20 @@ def comparison(column: str, kind: str, operator: str, value: Any) -> str:
 def _exact(value: Any, kind: str) -> Any:
     """The constant as a value of the column's type, or _NULL where none equals it."""
     if kind == "int":
-        if isinstance(value, float) and not value.is_integer():
+        if value in (math.inf, -math.inf) or value != value or math.floor(value) != value:
             return _NULL
         return int(value) if -(2**63) <= value < 2**63 else _NULL
+    if kind == "decimal":
+        if (
+            value in (math.inf, -math.inf)
+            or value != value
+            or _units(value).denominator > 1
+            or abs(_units(value)) >= 10**38
+        ):
+            return _NULL
+        return f"{int(_units(value))}E-18"
+    if kind == "double" and isinstance(value, Decimal):
+        return value
     if kind == "double" and isinstance(value, int):
         try:
             return float(value) if int(float(value)) == value else _NULL
@@ -201,11 +217,21 @@ def _below(column: str, kind: str, value: Any) -> str:
     """`column < value` for a constant that no value of the column equals."""
     if kind == "double":
         return f"({column} <= {_literal(_double_below(value), kind)})"
-    if value != value or value >= 2**63:
+    most = 2**63 if kind == "int" else 10**20
+    if value != value or value >= most:
         return f"({column} = {column})"
-    if value < -(2**63):
+    if value < -most:
         return f"({column} <> {column})"
+    if kind == "decimal":
+        return f"({column} <= {_literal(f'{math.floor(_units(value))}E-18', kind)})"
     return f"({column} <= {_literal(math.floor(value), kind)})"
+
+
+def _units(value: Any) -> Fraction:
+    """A finite constant in units of a decimal column's last digit; a double that is not whole by its shortest text."""
+    if isinstance(value, float) and not value.is_integer():
+        return Fraction(repr(value)) * _UNITS
+    return Fraction(value) * _UNITS
 
 
 def _double_below(value: int) -> float:
@@ -221,7 +247,9 @@ def _literal(value: Any, kind: str) -> str:
     if kind in ("date", "timestamp"):
         return f"TIMESTAMPTZ '{value.isoformat()}'"
     if kind == "double":
-        return f"'{value!r}'::DOUBLE"
+        return f"'{value}'::DOUBLE"
+    if kind == "decimal":
+        return f"'{Decimal(value):f}'::DECIMAL(38, 18)"
     if kind == "int":
         return f"({value})::BIGINT"
     return _quoted(value) if isinstance(value, str) else str(value).lower()

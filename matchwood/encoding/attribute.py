@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from matchwood.encoding.codes import BOTTOM_LABEL
 from matchwood.encoding.derived.attributes import DerivedSource
 from matchwood.encoding.spaces.base import Spaces, Strings
+from matchwood.encoding.spaces.decimals import Decimals
 
 
 class Target(NamedTuple):
@@ -37,7 +38,7 @@ class Target(NamedTuple):
         """The label of one element."""
         return BOTTOM_LABEL if self.spaces is None else self.spaces.locate(element)
 
-    def locate_many(self, elements: NDArray[Any] | Strings, count: int) -> NDArray[np.int32]:
+    def locate_many(self, elements: NDArray[Any] | Strings | Decimals, count: int) -> NDArray[np.int32]:
         """The labels of a column of `count` elements, which is not looked at where there are no spaces."""
         if self.spaces is None:
             return np.full(count, BOTTOM_LABEL, np.int32)

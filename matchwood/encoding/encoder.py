@@ -6,7 +6,6 @@ Calls that change it never overlap any other call; reading calls may run in many
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -147,10 +146,7 @@ class Encoder:
 
     def _labels(self, flat: Flat, groups: list[tuple[int, NDArray[np.int64]]], numbers: NDArray[np.int32]) -> Any:
         labels = np.empty(len(flat.values), np.int32)
-        values = np.empty(len(flat.values), object)
-        values[:] = flat.values
-        # Cuts stand before their value, except the one before NaN, which stands after infinity.
-        values[np.flatnonzero(flat.sides)] = math.nan
+        values = np.fromiter(flat.values, object, len(flat.values))
         counts = flat.value_counts()
         for place, positions in groups:
             given = values[positions].tolist()

@@ -13,19 +13,23 @@ from matchwood.encoding.events.counted_statistics import CountedStatistics
 from matchwood.encoding.events.settings import saved_settings
 from matchwood.encoding.schema.declared import Declared
 from matchwood.encoding.schema.inferred import Schema
-from matchwood.encoding.schema.types import KINDS, TYPES
+from matchwood.encoding.schema.types import KINDS
 from matchwood.encoding.spaces.base import Strings
 
 if TYPE_CHECKING:
     from matchwood.encoding.encoder import Encoder
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, FORMAT)
+"""Format 1 had no decimals: boundaries on the line of numbers have a `residual` for a `rest`."""
 
 _ARRAY_TYPES: dict[str, type] = {
     **dict.fromkeys(("offsets", "ends", "primary", "references", "needs_true", "needs_false", "uses.counts"), np.int64),
     **dict.fromkeys(("attributes", "attributes.sources", "labels", "counts"), np.int32),
     **dict.fromkeys(("data", "kinds"), np.uint8),
-    "residual": np.int16,
+    **dict.fromkeys(("residual", "rest"), np.int16),
+    "fine_ends": np.int64,
+    "fine": np.uint8,
     "observed": np.float32,
     **dict.fromkeys(("history.events", "history.since"), np.float64),
     "history.beside": np.int32,
@@ -81,8 +85,8 @@ def restored(
     cls: type[Encoder], saved: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], schema: Schema | None
 ) -> Encoder:
     """An encoder from its saved state; it shares a schema that is given."""
-    if settings["format"] != FORMAT:
-        raise ValueError(f"the encoding's format is {settings['format']!r}, this version reads {FORMAT}")
+    if settings["format"] not in READABLE:
+        raise ValueError(f"the encoding's format is {settings['format']!r}, this version reads up to {FORMAT}")
     _check_arrays(saved)
     own = schema or _schema(saved, settings)
     encoder = cls(own, settings["timezone"], settings["spaces"], saved_settings(settings))
@@ -110,7 +114,7 @@ def _check_arrays(saved: Mapping[str, NDArray[Any]]) -> None:
 
 def _types(declared: Mapping[str, str]) -> dict[str, str]:
     """Saved declarations; ValueError for a type that cannot be declared."""
-    wrong = [kind for kind in declared.values() if kind not in ("any", *TYPES)]
+    wrong = [kind for kind in declared.values() if kind not in KINDS]
     if wrong:
         raise ValueError(f"{wrong[0]!r} is not a type")
     return dict(declared)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matchwood.language.builder import Attribute, attr
     from matchwood.language.limits import MAX_NODES
     from matchwood.language.names import canonical, has_surrogate, join_path, plain_name, split_path
+    from matchwood.language.numbers import decimal_of, read_decimal
     from matchwood.language.operators import PATTERNS
     from matchwood.language.parser import is_json, parse, parse_text
     from matchwood.language.pointing import in_predicate, in_source
@@ -61,6 +62,7 @@ __all__ = [
     "Xor",
     "attr",
     "canonical",
+    "decimal_of",
     "has_surrogate",
     "in_predicate",
     "in_source",
@@ -75,6 +77,7 @@ __all__ = [
     "pieces_of",
     "plain_name",
     "postorder",
+    "read_decimal",
     "read_simple",
     "read_test",
     "split_path",

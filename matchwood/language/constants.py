@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 from matchwood.errors import LimitExceeded
 from matchwood.language.lexer import Cursor, Token, place_of
 from matchwood.language.limits import MAX_DIGITS
 from matchwood.language.literals import read_date, read_double, read_timestamp
+from matchwood.language.numbers import read_decimal
 from matchwood.language.slips import ARITHMETIC, constant_hint
 
 CONSTANT = "a constant"
@@ -45,19 +47,19 @@ def unquoted(token: Token) -> str:
     return token.text[1:-1].replace("''", "'")
 
 
-def _signed(cursor: Cursor, sign: Token) -> int | float:
+def _signed(cursor: Cursor, sign: Token) -> int | float | Decimal:
     if cursor.token.kind != "number":
         arithmetic = cursor.token.kind in ("word", "path") or cursor.token.text == "("
         raise cursor.error("a number", ARITHMETIC if arithmetic else constant_hint(cursor))
     return _number(cursor, cursor.advance(), sign.text)
 
 
-def _number(cursor: Cursor, token: Token, sign: str) -> int | float:
+def _number(cursor: Cursor, token: Token, sign: str) -> int | float | Decimal:
     if len(token.text) > MAX_DIGITS:
         raise LimitExceeded(f"{place_of(cursor.text, token.start)}: a number has more than {MAX_DIGITS:,} digits")
     if token.text.isdigit():
         return int(sign + token.text)
-    value = float(sign + token.text)
+    value = read_decimal(sign + token.text)
     if math.isinf(value):
         hint = f"write cast('{'-' if sign == '-' else ''}Infinity' as double) if that is meant"
         raise cursor.error("a number that a double can hold", hint, token)

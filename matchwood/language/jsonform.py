@@ -5,21 +5,25 @@
     {"attr": "age", "op": ">=", "value": 18}                   in: a list; between: [low, high]; null tests: no value
     {"attr": "code", "op": "like", "value": "50!%", "escape": "!"}
 
-A value is a JSON boolean, number or string, or typed: {"date": …}, {"timestamp": …}, {"double": "NaN"}.
+A value is a JSON boolean, number or string, or typed: {"date": …}, {"timestamp": …}, {"double": "NaN"}, and
+{"decimal": "0.1234567890123456789"} for digits that a JSON number would lose in most programs.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from matchwood.errors import InvalidArgument, LimitExceeded
 from matchwood.language import jsontext, names
 from matchwood.language.jsontext import ROOT, JsonPath, MisplacedJson
-from matchwood.language.limits import MAX_DEPTH, MAX_NODES
+from matchwood.language.limits import MAX_DEPTH, MAX_DIGITS, MAX_NODES
 from matchwood.language.literals import read_date, read_double, read_timestamp, spell_double
+from matchwood.language.numbers import read_decimal, spell_decimal
 from matchwood.language.operators import NO_CONSTANT, OPERATORS, PATTERNS, SEVERAL_CONSTANTS, TWO_CONSTANTS, WITH_ESCAPE
 from matchwood.language.tree import (
     TESTS,
@@ -39,6 +43,7 @@ from matchwood.language.tree import (
 _KINDS: dict[str, type[Expression]] = {"and": And, "or": Or, "xor": Xor, "xnor": Xnor}
 _KEYS = {kind: key for key, kind in _KINDS.items()}
 _TESTS = {f"{prefix}{test}": (test, bool(prefix)) for prefix in ("", "not ") for test in TESTS}
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+")
 _FORMS = 'an expression: {"and": […]}, or, xor, xnor, {"not": …}, {"is": …, "of": …}, {"attr": …} or true, false'
 
 
@@ -85,6 +90,8 @@ def _value_json(value: Any) -> Any:
         return {"date": value.isoformat()}
     if isinstance(value, float) and not math.isfinite(value):
         return {"double": spell_double(value)}
+    if isinstance(value, Decimal):
+        return {"decimal": spell_decimal(value)}
     return value
 
 
@@ -219,10 +226,25 @@ def _read_value(op: str, value: object, place: JsonPath) -> Any:
     return _read_constant(value, place)
 
 
+def _read_decimal(text: str) -> int | float | Decimal:
+    """The number that a text says; a ValueError for what the grammar of rules does not take."""
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError("the form is that of a number in a rule")
+    if len(text) > MAX_DIGITS:
+        raise LimitExceeded(f"a number has more than {MAX_DIGITS:,} digits")
+    if text.lstrip("+-").isdigit():
+        return int(text)
+    value = read_decimal(text)
+    if math.isinf(value):
+        raise ValueError("a double must be able to hold it about")
+    return value
+
+
 _TYPED: dict[str, tuple[Callable[[str], Any], str]] = {
     "date": (read_date, "a date"),
     "timestamp": (read_timestamp, "a timestamp"),
     "double": (read_double, '"NaN", "Infinity" or "-Infinity"'),
+    "decimal": (_read_decimal, "a decimal such as 0.5"),
 }
 
 
@@ -233,7 +255,7 @@ def _read_constant(value: Any, place: JsonPath) -> Any:
         raise MisplacedJson(
             place, value, "a number that JSON can write", 'write {"double": "NaN"} or {"double": "Infinity"}'
         )
-    if isinstance(value, bool | int | float | str):
+    if isinstance(value, bool | int | float | Decimal | str):
         return value
     hint = 'test for NULL with {"op": "is null"}' if value is None else None
     raise MisplacedJson(place, value, "a boolean, number, string or typed value", hint)
@@ -242,7 +264,9 @@ def _read_constant(value: Any, place: JsonPath) -> Any:
 def _read_typed(value: Mapping[str, Any], place: JsonPath) -> Any:
     key = next(iter(value), "")
     if len(value) != 1 or key not in _TYPED:
-        raise MisplacedJson(place, value, 'a typed value: {"date": …}, {"timestamp": …} or {"double": …}')
+        raise MisplacedJson(
+            place, value, 'a typed value: {"date": …}, {"timestamp": …}, {"double": …} or {"decimal": …}'
+        )
     read, expected = _TYPED[key]
     content, inner = value[key], place.below(key)
     try:

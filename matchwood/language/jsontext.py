@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, NamedTuple, NoReturn
 
 from matchwood.errors import LimitExceeded, ParseError
 from matchwood.language.limits import MAX_DIGITS, MAX_JSON_TEXT
+from matchwood.language.numbers import read_decimal
 from matchwood.language.operators import OPERATORS
 
 _SHOWN = 40
@@ -133,8 +135,10 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
-def _double(digits: str) -> float:
-    value = float(digits)
+def _double(digits: str) -> float | Decimal:
+    if len(digits) > MAX_DIGITS:
+        raise LimitExceeded(f"a number has more than {MAX_DIGITS:,} digits")
+    value = read_decimal(digits)
     if math.isinf(value):
         raise _Unreadable(f"{shortened(digits, _SHOWN)} is beyond a double", 'write {"double": "Infinity"}', digits)
     return value

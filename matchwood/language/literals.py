@@ -1,7 +1,7 @@
 """Constants: from Python values, from the text inside a typed literal, and back to text.
 
-A constant is exactly a bool, int, float, str, datetime.date or datetime.datetime; subclasses and NumPy
-scalars are unwrapped here, once, so that nothing later meets them.
+A constant is exactly a bool, int, float, Decimal (`numbers.py`), str, datetime.date or datetime.datetime; subclasses
+and NumPy scalars are unwrapped here, once, so that nothing later meets them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from matchwood.errors import InvalidArgument, LimitExceeded, kind_in_words
 from matchwood.language.limits import MAX_DIGITS
 from matchwood.language.names import has_surrogate
+from matchwood.language.numbers import narrowed, spell_decimal
 
 _TOO_LARGE = 10**MAX_DIGITS
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
@@ -34,8 +35,8 @@ def literal(value: object) -> Any:
     """The constant that a Python value stands for.
 
     >>> import numpy as np
-    >>> literal(np.int8(5)), literal(Decimal("0.5")), literal(True)
-    (5, 0.5, True)
+    >>> literal(np.int8(5)), literal(Decimal("10.05")), literal(True)
+    (5, 10.05, True)
     """
     reader = _READERS.get(type(value))
     if reader is not None:
@@ -51,7 +52,7 @@ def literal(value: object) -> Any:
 def _refused(value: object) -> InvalidArgument:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return InvalidArgument(f"a constant must not be NULL (got {value!r}): test for it with is_null()")
-    kinds = "a bool, int, float, str, date or datetime"
+    kinds = "a bool, int, float, Decimal, str, date or datetime"
     return InvalidArgument(f"a constant must be {kinds} (got {value!r}, {kind_in_words(value)})")
 
 
@@ -85,22 +86,6 @@ def _integer(value: Any) -> int:
     if not -_TOO_LARGE < plain < _TOO_LARGE:
         raise LimitExceeded(f"a number has more than {MAX_DIGITS:,} digits")
     return plain
-
-
-def _decimal(value: Decimal) -> int | float:
-    """Exact or refused: a Decimal is used where a rounded constant would be a surprise."""
-    if value.is_finite() and value.adjusted() < MAX_DIGITS and value == value.to_integral_value():
-        return int(value)
-    if value.is_qnan() or (not value.is_nan() and _is_double(value)):
-        return float(value)
-    raise InvalidArgument(f"{value!r} is not exactly a double: write the float that is meant")
-
-
-def _is_double(value: Decimal) -> bool:
-    try:
-        return Decimal(float(value)) == value
-    except OverflowError:
-        return False
 
 
 def _text(value: str) -> str:
@@ -145,7 +130,7 @@ _READERS: dict[type, Callable[[Any], Any]] = {
     str: _text,
     datetime.datetime: _timestamp,
     datetime.date: _date,
-    Decimal: _decimal,
+    Decimal: narrowed,
 }
 
 
@@ -209,6 +194,7 @@ _SPELLERS: dict[type, Callable[[Any], str]] = {
     bool: lambda value: "true" if value else "false",
     int: str,
     float: _spell_float,
+    Decimal: spell_decimal,
     str: lambda value: "'" + value.replace("'", "''") + "'",
     datetime.date: lambda value: f"date '{value.isoformat()}'",
     datetime.datetime: lambda value: f"timestamp '{value.isoformat(sep=' ')}'",

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from matchwood.language.names import known_names, plain_name
+from matchwood.language.numbers import read_decimal
 from matchwood.language.predicates import CANONICAL
 from matchwood.language.tree import Predicate, make_predicate
 
@@ -72,7 +74,7 @@ def read_test(found: re.Match[str]) -> tuple[str, Any]:
     if shape == _STRING:
         return CANONICAL[found[_SYMBOL]], found[_STRING]
     if shape == _FRACTION:
-        return CANONICAL[found[_SYMBOL]], float(found[_WHOLE] + found[_FRACTION])
+        return CANONICAL[found[_SYMBOL]], read_decimal(found[_WHOLE] + found[_FRACTION])
     return _worded(found, shape)
 
 
@@ -96,8 +98,8 @@ def _phrase(words: str) -> str:
     return _PHRASES.get(words) or _PHRASES[" ".join(words.lower().split())]
 
 
-def _number(text: str) -> int | float:
-    return float(text) if "." in text else int(text)
+def _number(text: str) -> int | float | Decimal:
+    return read_decimal(text) if "." in text else int(text)
 
 
 _CUT = re.compile(r" and (?![-+.0-9])")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any, ClassVar, NoReturn, TypeAlias, TypeVar
 
 from matchwood.errors import InvalidArgument, kind_in_words
@@ -30,7 +31,7 @@ __all__ = [
     "Xnor", "Xor", "postorder",
 ]  # fmt: skip
 
-Literal: TypeAlias = bool | int | float | str | datetime.date | datetime.datetime
+Literal: TypeAlias = bool | int | float | Decimal | str | datetime.date | datetime.datetime
 
 TESTS = ("true", "false", "unknown")
 

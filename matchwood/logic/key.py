@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
+from decimal import Decimal
 from hashlib import blake2b
 from typing import Any
 
@@ -53,13 +54,17 @@ def _spelled(value: Any) -> str:
         return f"i{int(value):x}"
     if isinstance(value, float):
         return f"f{value.hex()}"
+    if isinstance(value, Decimal):
+        return f"n{value}"
     if isinstance(value, datetime.datetime):
         return f"t{_moment(value).isoformat()}"
     if isinstance(value, datetime.date):
         return f"d{value.isoformat()}"
     if isinstance(value, bytes):
         return f"b{value.hex()}"
-    raise InvalidArgument(f"a cut's value must be a bool, int, float, str, bytes, date or datetime (got {value!r})")
+    raise InvalidArgument(
+        f"a cut's value must be a bool, int, float, Decimal, str, bytes, date or datetime (got {value!r})"
+    )
 
 
 def _moment(value: datetime.datetime) -> datetime.datetime:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Mapping
-from typing import TypeAlias
+from decimal import Decimal
+from typing import Any, TypeAlias
 
 from matchwood.encoding import requirement
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
-from matchwood.language import Expression, Literal, Predicate, canonical, make_predicate, postorder
-from matchwood.logic import Bind, CutSet
+from matchwood.language import Expression, Literal, Predicate, canonical, make_predicate, postorder, read_decimal
+from matchwood.logic import Bind, CutSet, intersection
 
 SCORING = frozenset(
     ("=", "<", "<=", ">", ">=", "in", "between", "like", "ilike", "rlike", "one of", "all of", "contains")
@@ -99,7 +100,7 @@ def literal_of(text: str, kind: str) -> Literal | None:
         return None
 
 
-def _number(text: str, kind: str) -> float:
+def _number(text: str, kind: str) -> int | float | Decimal:
     if "_" in text or text != text.strip() or not text.isascii():
         raise ValueError(text)
     try:
@@ -107,7 +108,7 @@ def _number(text: str, kind: str) -> float:
     except ValueError:
         if kind == "list<int>":
             raise
-        return float(text)
+        return read_decimal(text)
 
 
 def _moment(text: str) -> datetime.date:
@@ -134,3 +135,12 @@ def _check_values_of(predicate: Predicate, weights: ByValue, bind: Bind) -> None
             raise InvalidArgument(f"weights[{attribute!r}][{text!r:.80}]: no value of {attribute!r}, which is {kind}")
         if cuts != () and spelled.setdefault(cuts, text) != text:
             raise InvalidArgument(f"weights[{attribute!r}]: {spelled[cuts]!r} and {text!r} are the same value")
+        if isinstance(literal, Decimal) and isinstance(cuts, tuple):
+            _check_apart(attribute, cuts, text, spelled)
+
+
+def _check_apart(attribute: str, cuts: CutSet, text: str, spelled: Mapping[Any, str]) -> None:
+    """Refuse decimals that one double is nearest to: it cannot have the weights of both."""
+    for known, other in spelled.items():
+        if known and known != cuts and intersection(known, cuts):
+            raise InvalidArgument(f"weights[{attribute!r}]: {other!r} and {text!r} are the same value to a double")

@@ -163,8 +163,8 @@ def _holds(predicate: Predicate, value: Any, zone: datetime.tzinfo) -> bool:
     if predicate.op in PATTERN_OPERATORS:
         return _fits_pattern(predicate, value) is not predicate.op.startswith("not ")
     if isinstance(predicate.value, tuple):
-        return _TESTS[predicate.op](value, tuple(comparable_literal(each, zone) for each in predicate.value))
-    return _TESTS[predicate.op](value, comparable_literal(predicate.value, zone))
+        return _TESTS[predicate.op](value, tuple(comparable_literal(each, zone, value) for each in predicate.value))
+    return _TESTS[predicate.op](value, comparable_literal(predicate.value, zone, value))
 
 
 def _fits_pattern(predicate: Predicate, text: str) -> bool:

@@ -9,9 +9,9 @@ import datetime
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from matchwood.language import And, Expression, Or, Predicate, Truth, canonical, postorder
+from matchwood.language import And, Expression, Or, Predicate, Truth, canonical, postorder, read_decimal
 from matchwood.semantics.evaluation import Verdict, combined, judged, kind_of
-from matchwood.semantics.values import comparable, comparable_literal, look_up, number_key, zone_named
+from matchwood.semantics.values import comparable, comparable_literal, look_up, zone_named
 
 Weights: TypeAlias = Mapping[str, Any]
 """By attribute: a number, or numbers by the text of a value."""
@@ -75,7 +75,7 @@ def _worth(
     kind = kind_of(predicate, types)
     assert kind is not None
     value = comparable(look_up(event, predicate.attr), kind, predicate.attr, zone)
-    known = {_from_text(text, kind, zone): weight for text, weight in given.items()}
+    known = {_from_text(text, kind, zone, value): weight for text, weight in given.items()}
     if not isinstance(value, set):
         return float(known.get(value, 1.0))
     wanted = predicate.value if isinstance(predicate.value, tuple) else (predicate.value,)
@@ -83,8 +83,8 @@ def _worth(
     return float(max(known.get(each, 1.0) for each in present))
 
 
-def _from_text(text: str, kind: str, zone: datetime.tzinfo) -> Any:
-    """A value as JSON spells it, on the scale of the events' values."""
+def _from_text(text: str, kind: str, zone: datetime.tzinfo, value: Any) -> Any:
+    """A value as JSON spells it, on the scale of the events' values, to be compared with one of them."""
     if kind in ("string", "list<string>"):
         return text
     if kind == "bool":
@@ -92,4 +92,4 @@ def _from_text(text: str, kind: str, zone: datetime.tzinfo) -> Any:
     if kind in ("date", "timestamp"):
         read = datetime.date if len(text) == 10 else datetime.datetime
         return comparable_literal(read.fromisoformat(text), zone)
-    return number_key(int(text) if text.lstrip("+-").isdigit() else float(text))
+    return comparable_literal(int(text) if text.lstrip("+-").isdigit() else read_decimal(text), zone, value)

@@ -1,8 +1,9 @@
 """The oracle's reading of events: look-up of names, and values made comparable.
 
 Nothing is imported from the encoding, on purpose: what the encoding reads is checked against this.
-Numbers compare exactly as Python compares them, NaN above all; instants are whole microseconds since
-1970 in UTC; a date is midnight in the index's zone.
+Numbers compare exactly, NaN above all: integers and decimals by their values, a double with a decimal constant as with
+the double nearest to that, as SQL has it. Instants are whole microseconds since 1970 in UTC; a date is midnight in the
+index's zone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
 
 from matchwood.errors import EventError, kind_in_words
-from matchwood.language import split_path
+from matchwood.language import decimal_of, split_path
 
 FAMILIES = {
     "bool": "bool",
@@ -137,12 +138,10 @@ def comparable(value: Any, kind: str, attribute: str, zone: datetime.tzinfo) -> 
     return _misfit(value, kind, attribute)
 
 
-def comparable_literal(literal: Any, zone: datetime.tzinfo) -> Any:
-    """A rule's constant on the same scale as the events' values."""
-    if isinstance(literal, float):
-        return number_key(literal)
-    if isinstance(literal, int) and not isinstance(literal, bool):
-        return number_key(literal)
+def comparable_literal(literal: Any, zone: datetime.tzinfo, value: Any = None) -> Any:
+    """A rule's constant on the same scale as the events' values, to be compared with one of them."""
+    if literal_family(literal) == "number":
+        return number_key(_beside(literal, value[1] if isinstance(value, tuple) else None))
     return microseconds(literal, zone) if isinstance(literal, _ANY_TIME) else literal
 
 
@@ -154,14 +153,27 @@ def literal_family(literal: Any) -> str:
     """
     if isinstance(literal, bool):
         return "bool"
-    if isinstance(literal, int | float):
+    if isinstance(literal, int | float | decimal.Decimal):
         return "number"
     return "time" if isinstance(literal, _ANY_TIME) else "string"
 
 
-def number_key(number: float) -> tuple[bool, float]:
+def number_key(number: Any) -> tuple[bool, Any]:
     """Numbers in one exact order, NaN above all and equal to itself."""
     return (True, 0) if number != number else (False, number)
+
+
+def _beside(literal: Any, number: Any) -> Any:
+    """A constant as an event's number meets it.
+
+    A double meets a decimal as the nearest double. A decimal meets a double as the decimal that this stands for: the
+    shortest text that reads back to it or, if it is whole, its value. All else compares as it is.
+    """
+    if isinstance(number, float) and isinstance(literal, decimal.Decimal):
+        return float(literal)
+    if isinstance(number, decimal.Decimal) and isinstance(literal, float) and math.isfinite(literal):
+        return decimal_of(literal)
+    return literal
 
 
 def microseconds(moment: datetime.date, zone: datetime.tzinfo) -> int:
@@ -198,26 +210,22 @@ def zone_named(name: str) -> datetime.tzinfo:
 
 
 def _number(value: Any, kind: str, attribute: str) -> Any:
-    """Whole numbers have 64 bits; an int attribute takes no float, not even 1.0."""
+    """Integers have 64 bits; an int attribute takes no float, not even 1.0, but decimals that are whole."""
     if isinstance(value, decimal.Decimal):
-        value = _exact(value, attribute)
+        value = _plain_decimal(value, attribute)
     if (kind == "int" and not isinstance(value, int)) or (isinstance(value, int) and not _INT_MIN <= value <= _INT_MAX):
         _misfit(value, f"{kind} of 64 bits", attribute)
     return number_key(value)
 
 
-def _exact(value: decimal.Decimal, attribute: str) -> float:
-    """A Decimal as the int or double that equals it; no rounding."""
-    if not value.is_nan() and _INT_MIN <= value <= _INT_MAX and value == value.to_integral_value():
-        return int(value)
-    if value.is_qnan():
-        return math.nan
-    try:
-        if not value.is_nan() and decimal.Decimal(float(value)) == value:
-            return float(value)
-    except OverflowError:
-        pass
-    return _misfit(value, "exactly a double", attribute)
+def _plain_decimal(value: decimal.Decimal, attribute: str) -> int | float | decimal.Decimal:
+    """A Decimal as the int or the double without digits that it is; all others stay what they are."""
+    if value.is_snan():
+        return _misfit(value, "a number", attribute)
+    if not value.is_finite():
+        return float(value)
+    is_whole = _INT_MIN <= value <= _INT_MAX and value == value.to_integral_value()
+    return int(value) if is_whole else value
 
 
 def _instant(value: Any, kind: str, attribute: str, zone: datetime.tzinfo) -> int:

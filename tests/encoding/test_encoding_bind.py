@@ -168,5 +168,9 @@ def test_what_is_not_re2_is_refused(pattern: str) -> None:
 def test_bind_checks_declarations_even_alone() -> None:
     with pytest.raises(TypeConflict):
         bound("s > 1", "s string")
-    with pytest.raises(TypeConflict):
-        bound("i = 1.5", "i int")
+
+
+def test_a_declared_int_is_compared_exactly() -> None:
+    assert bound("i = 1.5", "i int") == Bound("i", (), None)
+    assert bound("i > 1.5", "i int") == bound("i >= 2", "i int")
+    assert bound("i in (1, 1.5)", "i int") == bound("i = 1", "i int")

@@ -117,9 +117,6 @@ def test_messages_within_one_rule() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("i = 1.5", "'i' must be int, as declared (got a comparison with 1.5: i = 1.5)"),
-        ("i in (1, 2.5)", "'i' must be int, as declared (got a comparison with 2.5: i in (1, 2.5))"),
-        ("i < cast('NaN' as double)", "'i' must be int, as declared (got a comparison with nan"),
         ("i = '1'", "'i' must be int, as declared (got a comparison with a string: i = '1'; write 1 without quotes)"),
         ("d = true", "'d' must be double, as declared (got a comparison with a bool: d = true)"),
         ("s > 1", "'s' must be string, as declared (got a comparison with a number: s > 1)"),
@@ -144,6 +141,7 @@ def test_messages_of_declarations(text: str, message: str) -> None:
     [
         "i = 1e3", "i < 99999999999999999999999", "d = 9007199254740993", "t < date '2026-01-01'",
         "day >= timestamp '2026-01-01 10:00:00'", "l is null and i is not null", "m.key = 3", "free = 1.5",
+        "i = 1.5", "i in (1, 2.5)", "i < cast('NaN' as double)",
     ],
 )  # fmt: skip
 def test_what_declarations_allow(text: str) -> None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import bisect
 import math
 import random
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pytest
 
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
+from matchwood.encoding.events.columns.decimals import parts_of_decimals
 from matchwood.encoding.spaces import labelled as labelled_spaces
 from matchwood.encoding.spaces.base import Spaces, spaces_class
+from matchwood.encoding.spaces.decimals import place_of
 from matchwood.encoding.spaces.keys import strings_of
 from matchwood.encoding.spaces.pstree.tree import PSTree
 from matchwood.encoding.spaces.sorted import SortedSpaces
-from matchwood.errors import InvalidArgument
+from matchwood.errors import CorruptSnapshot, InvalidArgument
+from matchwood.language import decimal_of
 
 POOLS: dict[str, list[Any]] = {
     "int": [*range(-50, 50), 2**63 - 1, -(2**63), 2**62],
@@ -24,6 +28,14 @@ POOLS: dict[str, list[Any]] = {
     "number": [
         0.5, 1, -0.0, 2**53, 2**53 + 1, 2.0**53 + 2, 2**63 - 1, -(2**63), math.inf, -math.inf, math.nan, 1e308, 5e-324,
         *(step / 7 for step in range(40)), *(2**62 + step for step in range(20)),
+    ],
+    "double": [
+        *((place, side) for place in (0.5, 1, 2**53, 0.1, -3, math.inf, 2.0**70) for side in (0, 1, 2)),
+        *((place_of(Decimal(f"{text}{last}")), side) for text in (
+            "0.100000000000000000", "-0.100000000000000000", "9007199254740993.", "1E-40", "12345678.12345678901234567",
+        ) for last in (1, 2, 5) for side in (0, 2)),
+        *((2**53 + 1, side) for side in (0, 2)), (2**70 + 1, 0), (2**70 + 1, 2), (10**400, 0), (-(10**400), 2),
+        *(step / 7 for step in range(40)),
     ],
     "string": [
         "", "a", "ab", "a\0", "b", "é", "日本", "\U0010ffff", "same beginning, long",
@@ -47,8 +59,30 @@ def column(kind: str, elements: list[Any]) -> list[Any]:
         return [(elements, strings_of([element.encode() for element in elements]))]
     ints = [element for element in elements if isinstance(element, int)]
     doubles = [element for element in elements if isinstance(element, float)]
+    exact = [element for element in elements if isinstance(element, Decimal)]
     columns: list[Any] = [(ints, np.array(ints, np.int64))]
-    return [*columns, (doubles, np.array(doubles, np.float64))] if kind == "number" else columns
+    if kind not in ("number", "double"):
+        return columns
+    columns.append((doubles, np.array(doubles, np.float64)))
+    if exact:
+        for part in parts_of_decimals(exact, np.arange(len(exact))):
+            columns.append(([exact[row] for row in part.rows.tolist()], part.elements))
+    return columns
+
+
+def elements_of(kind: str) -> list[Any]:
+    """What is looked up: the elements of boundaries, and on the line of numbers each as integer, double and decimal."""
+    if kind != "double":
+        return POOLS[kind]
+    places = [entry[0] if isinstance(entry, tuple) else entry for entry in POOLS[kind]]
+    finite = [
+        Decimal(place) if isinstance(place, int | Decimal) else decimal_of(place)
+        for place in places
+        if place != math.inf
+    ]
+    doubles = [float(value) for value in finite if abs(value) < 10**300]
+    ints = [int(value) for value in finite if abs(value) < 2**63]
+    return [*finite, *doubles, *ints, *(value.next_plus() for value in finite), math.inf, -math.inf, math.nan]
 
 
 class Model:
@@ -76,7 +110,7 @@ class Model:
 
     def locate(self, element: Any) -> int:
         live = sorted(set(self.held))
-        place = bisect.bisect_right([key for key, _ in live], self.spaces.columns.key(element))
+        place = bisect.bisect_right([key for key, _ in live], self.spaces.columns.value_key(element))
         return live[place - 1][1] if place else BOTTOM_LABEL
 
     def check(self, kind: str, elements: list[Any]) -> None:
@@ -96,17 +130,17 @@ def test_any_sequence_of_changes(
     make: MakeSpaces, kind: str, seed: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(labelled_spaces, "FEW", few)
-    rng, pool = random.Random(seed), POOLS[kind]
+    rng, pool, elements = random.Random(seed), POOLS[kind], elements_of(kind)
     model = Model(make(kind))
     for _ in range(60):
         if rng.random() < 0.6 or not model.held:
             model.add([rng.choice(pool) for _ in range(rng.choice((1, 1, 2, 5, 30)))])
         else:
             model.release(rng, rng.choice((1, 1, 3, 30, len(model.held))))
-        model.check(kind, [rng.choice(pool) for _ in range(10)])
+        model.check(kind, [rng.choice(elements) for _ in range(10)])
     model.release(rng, len(model.held))
     assert len(model.spaces) == 0
-    assert model.spaces.locate(pool[0]) == BOTTOM_LABEL
+    assert model.spaces.locate(elements[0]) == BOTTOM_LABEL
 
 
 @pytest.mark.parametrize("kind", ["number", "string"])
@@ -172,12 +206,45 @@ def test_saved_spaces_come_back_and_files_never_change(make: MakeSpaces, kind: s
         array.flags.writeable = False
     before = {name: array.copy() for name, array in saved.items()}
     other: Spaces = make(kind, saved)
-    assert [other.locate(element) for element in pool] == [spaces.locate(element) for element in pool]
-    other.release_many(np.array([other.locate(pool[5])], np.int32))
+    elements = elements_of(kind)
+    assert [other.locate(element) for element in elements] == [spaces.locate(element) for element in elements]
+    for given, array in column(kind, elements):
+        assert other.locate_many(array).tolist() == [spaces.locate(element) for element in given]
+    other.release_many(np.array([other.place(pool[5])[0]], np.int32))
     other.add_many(pool[:20])
     assert other.audit() == []
     assert len(other) == len(spaces) - 1 or pool[5] in pool[:20]
     assert all((saved[name] == array).all() for name, array in before.items())
+
+
+def test_spaces_from_before_decimals_open(make: MakeSpaces) -> None:
+    """Format 1 has residuals, the number of integers from a double on, and all boundaries stand before a number."""
+    numbers = [-1.5, 0.5, math.nextafter(0.5, 1), 3, 2**53, 2**53 + 1, math.nan]
+    made = make("number")
+    made.add_many(numbers)
+    saved = made.arrays()
+    old = {name: array for name, array in saved.items() if name not in ("rest", "fine", "fine_ends")}
+    spaces: Spaces = make("number", {**old, "residual": saved["rest"] >> 2})
+    values = [*numbers, 0.25, 2, 3.5, 2**53 + 2, math.inf, Decimal("0.5"), Decimal("0.25")]
+    assert [spaces.locate(value) for value in values] == [made.locate(value) for value in values]
+    assert spaces.audit() == []
+    spaces.add_many([(0.5, 2), (place_of(Decimal("0.50000000000000000001")), 0)])
+    assert spaces.audit() == []
+    assert "rest" in spaces.arrays()
+
+
+def test_damaged_fine_boundaries_are_refused(make: MakeSpaces) -> None:
+    made = make("number")
+    made.add_many([place_of(Decimal("0.10000000000000000001")), (place_of(Decimal("0.3000000000000000000001")), 2)])
+    saved = made.arrays()
+    damages = (
+        {"fine_ends": saved["fine_ends"][:1]},
+        {"fine": saved["fine"][:-1]},
+        {"fine_ends": saved["fine_ends"][::-1]},
+    )
+    for damaged in damages:
+        with pytest.raises(CorruptSnapshot, match="fine boundaries"):
+            make("number", {**saved, **damaged}).locate(5)
 
 
 def test_damaged_arrays_are_refused(make: MakeSpaces) -> None:
@@ -232,9 +299,11 @@ def test_names_of_implementations() -> None:
 COUNTED: dict[str, list[tuple[Any, Any, float]]] = {
     "int": [(3, 4, 1), (3, 9, 6), (-(2**63), 2**63 - 1, 2.0**64), (2**63 - 2, 2**63 - 1, 1)],
     "number": [
-        (0.5, math.nextafter(0.5, 1), 1), (0.5, 0.75, math.inf), (2**53, 2**53 + 1, 1), (2**53 + 1, 2**53 + 2, 1),
-        (2**53, 2**53 + 2, math.inf), (2**63 - 1, 2.0**63, 1), (2**63 - 2, 2.0**63, math.inf), (-(2**63), 1 - 2**63, 1),
-        (math.inf, math.nan, 1), (0, 5e-324, 1), (1e300, math.nextafter(1e300, math.inf), 1), (1, 2, math.inf),
+        (0.5, (0.5, 2), 1), (0.5, 0.75, math.inf), (2**53, 2**53 + 1, math.inf), (2**53 + 1, (2**53 + 1, 2), 1),
+        (2**53, (2**53 + 2, 2), math.inf), (2**63 - 1, (2**63 - 1, 2), 1), ((0.5, 1), (0.5, 2), 1),
+        ((math.inf, 2), math.nan, 1), (0, (5e-324, 2), math.inf), (1e300, (1e300, 2), 1), (1, 2, math.inf),
+        (place_of(Decimal("0.10000000000000000001")), (place_of(Decimal("0.10000000000000000001")), 2), 1),
+        (place_of(Decimal("0.10000000000000000001")), (place_of(Decimal("0.10000000000000000002")), 2), math.inf),
     ],
     "string": [
         ("a", "a\0", 1), ("a", "b", math.inf), ("a", "b\0", math.inf), ("\0", "\0\0", 1), ("é", "é\0", 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -145,10 +146,22 @@ def test_python_types() -> None:
     assert list(read_schema(given).types.values()) == ["bool", "int", "double", "string", "date", "timestamp"]
 
 
+def test_decimals_are_numbers() -> None:
+    from pyspark.sql import types as st
+
+    expected = {"price": "number"}
+    for spelling in ("decimal(10,2)", "DECIMAL(38, 18)", "decimal", "numeric(5)", Decimal, pa.decimal128(10, 2)):
+        assert read_schema({"price": spelling}).types == expected
+    for width in (pa.decimal32(5, 2), pa.decimal64(9, 2), pa.decimal128(20, 2), pa.decimal256(50, 2)):
+        assert read_schema(pa.schema([("price", width)])).types == expected
+    assert read_schema("price decimal(10, 2)").types == expected
+    assert read_schema(st.StructType([st.StructField("price", st.DecimalType(10, 2))])).types == expected
+
+
 @pytest.mark.parametrize(
     "spelling",
     [
-        "decimal(10,2)", "binary", "time", "interval", "array<double>", "array<array<int>>", "map<int, string>",
+        "binary", "time", "interval", "array<double>", "array<array<int>>", "map<int, string>",
         "map<string, struct<x int>>", "array<struct<x int>>", "money",
     ],
 )  # fmt: skip
@@ -158,7 +171,13 @@ def test_what_cannot_be_held_is_refused(spelling: str) -> None:
 
 
 def test_arrow_types_that_cannot_be_held_are_refused() -> None:
-    for kind in (pa.decimal128(10, 2), pa.binary(), pa.time64("us"), pa.duration("s"), pa.list_(pa.float64())):
+    for kind in (
+        pa.list_(pa.decimal128(10, 2)),
+        pa.binary(),
+        pa.time64("us"),
+        pa.duration("s"),
+        pa.list_(pa.float64()),
+    ):
         with pytest.raises(InvalidArgument, match="'x' cannot have the type"):
             read_schema(pa.schema([("x", kind)]))
 

@@ -9,6 +9,7 @@ import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from matchwood.encoding.events.entry import EncodedBatch, encode_event, event_ba
 from matchwood.encoding.events.plan import EventPlan
 from matchwood.encoding.schema.timezones import Zone
 from matchwood.encoding.spaces.base import Strings
+from matchwood.encoding.spaces.decimals import Decimals
 from matchwood.encoding.spaces.lookups import lookup_of
 from matchwood.encoding.spaces.number_keys import NumberKeys
 from matchwood.errors import EventError
@@ -51,7 +53,13 @@ class PlainSpaces:
         return lookup_of((keys, labels), (NumberKeys.of_keys([]), labels[:0]))
 
     def locate_many(self, elements: Any) -> Any:
-        if isinstance(elements, Strings):
+        if isinstance(elements, Decimals):
+            exact: list[Any] = [Decimal(repr(each)) for each in elements.nearest.tolist()]
+            long = elements.exact.to_pylist() if isinstance(elements.exact, pa.Array) else elements.exact
+            for place, value in zip(elements.fine.tolist(), long, strict=True):
+                exact[place] = value
+            elements = exact
+        elif isinstance(elements, Strings):
             data = elements.data.tobytes()
             bounds = elements.offsets.tolist()
             elements = [data[start:stop].decode() for start, stop in itertools.pairwise(bounds)]

@@ -66,13 +66,15 @@ def test_decimals(width: pa.DataType) -> None:
     assert column_codes("int", (3,), column[1:4]) == [None, 10, 10]
     with pytest.raises(EventError, match=r"event 0: 'x' must be int \(got Decimal\('0.50'\), a Decimal\)"):
         column_codes("int", (3,), column)
-    with pytest.raises(EventError, match=r"event 1: 'x' must be double .* not exactly a double"):
-        column_codes("double", (3,), pa.array([Decimal("0.5"), Decimal("0.1")], width))
+    tenths = pa.array([Decimal("0.5"), Decimal("0.1"), Decimal("-0.05")], width)
+    assert column_codes("double", (Decimal("0.1"), 0.5), tenths) == [20, 10, 0]
 
 
-def test_decimals_beyond_64_bits_must_be_doubles() -> None:
-    column = pa.array([Decimal(2**70), Decimal(2**63 - 1)], pa.decimal128(38, 0))
-    assert column_codes("number", (2**63 - 1, 2.0**70), column) == [20, 10]
+def test_decimals_beyond_64_bits() -> None:
+    column = pa.array(
+        [Decimal(2**70), Decimal(2**63 - 1), Decimal(2**70 + 1), Decimal(-(10**37))], pa.decimal128(38, 0)
+    )
+    assert column_codes("number", (2**63 - 1, 2.0**70, 2**70 + 1), column) == [20, 10, 30, 0]
     with pytest.raises(EventError, match="beyond 64 bits"):
         column_codes("int", (1,), column)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from tests.fuzz.domains import KINDS
@@ -36,6 +37,8 @@ def _points(kind: str, leaves: list[Leaf]) -> list[Any] | None:
     if kind == "bool":
         return [None, False, True]
     constants = [*_constants(leaves)]
+    if any(isinstance(each, Decimal) for each in constants):
+        return None
     if kind == "string" and not any(leaf.operator.endswith("like") for leaf in leaves):
         return [None, *{"", *constants, *(each + "\0" for each in constants)}]
     if kind not in ("double", "number") or not all(_is_modest(each) for each in constants):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import random
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 KINDS: dict[str, str] = {
@@ -27,7 +28,7 @@ KINDS: dict[str, str] = {
     "ids": "list<int>",
     "tags": "list<string>",
 }
-"""Names as answers spell them; `number` takes ints and doubles, and is never declared."""
+"""Names as answers spell them; `number` takes ints, doubles and decimals, and is never declared."""
 
 ORDERED = ("=", "!=", "<", "<=", ">", ">=", "in", "not in", "between", "not between")
 PATTERNS = ("like", "not like", "ilike", "not ilike", "rlike", "not rlike")
@@ -39,6 +40,10 @@ HUGE = [2**63, -(2**63) - 1, 10**30]
 DOUBLES = [
     *(math.nan, math.inf, -math.inf, 0.0, -0.0, 0.5, 1.0, 1.5, 2.0, 0.1, 0.1 + 0.2),
     *(5e-324, -5e-324, 1.7976931348623157e308, 2.0**53, 2.0**53 + 2, 2.0**63, -(2.0**63)),
+]
+DECIMALS = [
+    *map(Decimal, ("0.1", "10.05", "0.5", "-0.1", "2.50", "1.00000000000000000001", "0.1000000000000000055", "1.5")),
+    *map(Decimal, ("9007199254740993.5", "9007199254740993", "0.99999999999999999999", "1E-400", "1E+30", "-1E+40")),
 ]
 STRINGS = [
     *("", " ", "a", "b", "A", "ab", "abc", "abd", "ba", "US", "us", "it's", '"', "`", "a_b", "a%b", "50%"),
@@ -56,7 +61,7 @@ POOLS: dict[str, list[Any]] = {
     "bool": [False, True],
     "int": INTS,
     "double": DOUBLES,
-    "number": [*INTS, *DOUBLES],
+    "number": [*INTS, *DOUBLES, *DECIMALS],
     "string": STRINGS,
     "date": DATES,
     "timestamp": TIMESTAMPS,
@@ -64,8 +69,8 @@ POOLS: dict[str, list[Any]] = {
     "list<string>": STRINGS,
 }
 STRANGERS: dict[str, list[Any]] = {
-    "int": HUGE,
-    "double": [*HUGE, *INTS],
+    "int": [*HUGE, *DOUBLES, *DECIMALS],
+    "double": [*HUGE, *INTS, *DECIMALS],
     "number": HUGE,
     "date": TIMESTAMPS,
     "timestamp": DATES,

@@ -6,7 +6,9 @@ It imports nothing of Matchwood. Truth is True, False, or None for NULL; scores 
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -32,6 +34,16 @@ def key(value: Any, zone: datetime.tzinfo) -> Any:
     if isinstance(value, datetime.date):
         return _moment(value, zone)
     return (1, 0) if value != value else (0, value)
+
+
+def beside(given: Any, value: Any) -> Any:
+    """A constant as an event's value meets it: a double meets a decimal as the nearest double does, and a decimal meets
+    the digits that a double is written with; one that is whole counts for what it is."""
+    if isinstance(value, float) and isinstance(given, Decimal):
+        return float(given)
+    if isinstance(value, Decimal) and isinstance(given, float) and math.isfinite(given):
+        return int(given) if given == int(given) else Decimal(repr(given))
+    return given
 
 
 def _moment(value: datetime.date, zone: datetime.tzinfo) -> int:
@@ -88,7 +100,7 @@ class Judge:
 
     def _compared(self, operator: str, given: Any, value: Any) -> bool:
         many = isinstance(given, tuple)
-        wanted = [key(each, self.zone) for each in given] if many else [key(given, self.zone)]
+        wanted = [key(beside(each, value), self.zone) for each in (given if many else [given])]
         return _TESTS[operator](self._keys(value), wanted)
 
     def _keys(self, value: Any) -> Any:
@@ -100,7 +112,7 @@ class Judge:
         given = self.weights.get(leaf.attribute, 1.0)
         if not isinstance(given, dict):
             return float(given)
-        by_value = {key(each, self.zone): weight for each, weight in given.items()}
+        by_value = {key(beside(each, value), self.zone): weight for each, weight in given.items()}
         keys = self._keys(value)
         if not isinstance(value, list):
             return float(by_value.get(keys, 1.0))

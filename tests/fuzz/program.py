@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import json
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from tests.fuzz.answers import Model
@@ -32,6 +33,7 @@ _ARROW = {
     "bool": "pa.bool_()",
     "int": "pa.int64()",
     "double": "pa.float64()",
+    "decimal": "pa.decimal256(76, 30)",
     "string": "pa.string()",
     "date": "pa.date32()",
     "timestamp": "pa.timestamp('us', 'UTC')",
@@ -202,6 +204,9 @@ def _table_of_events(events: list[Event], zone: datetime.tzinfo) -> str | None:
 
 def _column_kind(values: list[Any]) -> str | None:
     kinds = {type(value) for value in values if value is not None}
+    if Decimal in kinds:
+        fits = all(type(each) is Decimal and -30 < each.adjusted() < 40 for each in values if each is not None)
+        return "decimal" if fits else None
     return None if len(kinds) > 1 else "double" if float in kinds else "int"
 
 

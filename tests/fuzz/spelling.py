@@ -6,6 +6,7 @@ import datetime
 import math
 import random
 import re
+from decimal import Decimal
 from typing import Any
 
 from tests.fuzz.trees import Constant, Join, Leaf, Not, Tree
@@ -86,7 +87,7 @@ def literal(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         named = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         return f"cast('{named}' as double)"
-    return repr(value)
+    return digits(value) if isinstance(value, Decimal) else repr(value)
 
 
 def weight_key(value: Any) -> str:
@@ -95,4 +96,12 @@ def weight_key(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, datetime.date):
         return value.isoformat()
+    if isinstance(value, Decimal):
+        return digits(value)
     return value if isinstance(value, str) else repr(value)
+
+
+def digits(value: Decimal) -> str:
+    """A decimal with a point and no exponent, which would make a double of it."""
+    text = f"{value:f}"
+    return text if "." in text else f"{text}.0"

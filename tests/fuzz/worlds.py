@@ -183,7 +183,9 @@ class _Maker:
         found: dict[Any, Any] = {}
         for _ in range(self.rng.randint(1, 4)):
             value = self.rng.choice(self.palette[name]) if self.rng.random() < 0.8 else self._any(name)
-            if value == value and value not in (float("inf"), -float("inf")):
+            # Two decimals may be one number to a double, and their weights then contradict each other.
+            is_decimal = isinstance(value, decimal.Decimal)
+            if value == value and value not in (float("inf"), -float("inf")) and not is_decimal:
                 found[key(value, self.zone)] = value
         return {value: self.rng.choice(self.weights) for value in found.values()}
 

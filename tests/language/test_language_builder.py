@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import json
 import math
 from decimal import Decimal
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, LimitExceeded
 from matchwood.language import Expression, attr, parse
 
 x, tags, vip = attr("x"), attr("tags"), attr("vip")
@@ -150,10 +151,8 @@ def test_time_zones_become_offsets() -> None:
         (pd.NaT, "must not be NULL"),
         (pd.NA, "must not be NULL"),
         (np.datetime64("NaT"), "must not be NULL"),
-        (Decimal("0.1"), "not exactly a double"),
-        (Decimal("sNaN"), "not exactly a double"),
-        (Decimal("1e-400"), "not exactly a double"),
-        (Decimal("1e999999"), "not exactly a double"),
+        (Decimal("sNaN"), "must be a number"),
+        (Decimal("1" * 400 + ".5"), "double must be able to hold"),
         (np.longdouble(1) / 3, "must be a bool, int"),
         (np.datetime64("2026-01-31T00:00:00.000000001"), "microseconds"),
         (np.datetime64(2**62, "s"), "years 1 to 9999"),
@@ -173,6 +172,35 @@ def test_time_zones_become_offsets() -> None:
 def test_values_that_are_no_constants_are_refused(given: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         x == given  # noqa: B015
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("10.05", "10.05"),
+        ("10.050", "10.05"),
+        ("5.0", "5"),
+        ("1E+30", str(10**30)),
+        ("9007199254740993", "9007199254740993"),
+        ("9007199254740993.0", "9007199254740993.0"),
+        ("9007199254740992.0", "9007199254740992.0"),
+        ("0.1234567890123456789", "0.1234567890123456789"),
+        ("-1E-400", "-1E-400"),
+        ("Infinity", "cast('Infinity' as double)"),
+    ],
+)
+def test_decimals_keep_their_digits(given: str, text: str) -> None:
+    rule = x == Decimal(given)
+    assert str(rule) == f"x = {text}"
+    assert parse(str(rule)) == rule
+    assert Expression.from_json(rule.to_json()) == rule
+    assert Expression.from_json(json.dumps(rule.to_json())) == rule
+
+
+@pytest.mark.parametrize("given", ["1e999999", "1e-999999"])
+def test_decimals_beyond_the_limit_are_refused(given: str) -> None:
+    with pytest.raises(LimitExceeded, match="more than 4,000 digits"):
+        x == Decimal(given)  # noqa: B015
 
 
 def test_mistakes_in_python_are_told() -> None:

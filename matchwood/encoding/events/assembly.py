@@ -17,6 +17,7 @@ from matchwood.encoding.events._assembly_kernels import pairs_of_matrix, pairs_o
 from matchwood.encoding.events.columns.fixed import PlainColumns
 from matchwood.encoding.events.columns.parts import ColumnPart, Rows, codes_of, labels_of
 from matchwood.encoding.spaces.base import Strings
+from matchwood.encoding.spaces.decimals import Decimals
 from matchwood.encoding.spaces.keys import arrow_strings
 
 _SPARSE = 4
@@ -140,8 +141,10 @@ def _add(line: NDArray[np.int32], rows: Rows | None, labels: NDArray[np.int32]) 
     line[held if rows is None else rows[held]] = labels[held]
 
 
-def _readable(elements: NDArray[Any] | pa.Array) -> NDArray[Any] | Strings:
+def _readable(elements: NDArray[Any] | Decimals | pa.Array) -> NDArray[Any] | Strings | Decimals:
     """Elements as look-ups take them: always read-only, so that their kernels are compiled once."""
+    if isinstance(elements, Decimals):
+        return elements
     if isinstance(elements, pa.Array):
         offsets, data = arrow_strings(elements)
         return Strings(_frozen(offsets), _frozen(data))

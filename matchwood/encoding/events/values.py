@@ -1,14 +1,13 @@
 """One Python value of an event as an element of its attribute's domain, or a `MisfitValue` that says what it is.
 
-`spaces/base.py` says how elements are written. Nothing is guessed: bool is not int, text is not a number, a
-Decimal must be exact. What means NULL gives None. Columns of Python values go through here too where
-their types are mixed, so that every kind of input is held to the same rules.
+`spaces/base.py` says how elements are written. Nothing is guessed: bool is not int, text is not a number. What means
+NULL gives None. Columns of Python values go through here too where their types are mixed, so that every kind of input
+is held to the same rules.
 """
 
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -60,7 +59,7 @@ def _in_range(value: int, given: object) -> int:
     raise MisfitValue(describe(given, " beyond 64 bits"))
 
 
-def _number(value: object, reading: ValueReading) -> int | float:
+def _number(value: object, reading: ValueReading) -> int | float | Decimal:
     if type(value) is float:
         return value
     if type(value) is int:
@@ -75,21 +74,13 @@ def _is_whole(value: Decimal) -> bool:
     return value.is_finite() and value.adjusted() < 40 and value == value.to_integral_value()
 
 
-def _from_decimal(value: Decimal) -> int | float:
-    if _is_whole(value) and MIN_INT <= int(value) <= MAX_INT:
-        return int(value)
-    if value.is_qnan():
-        return math.nan
-    if not value.is_nan() and (narrow := _nearest_double(value)) == value:
-        return narrow
-    raise MisfitValue(describe(value, ", which is not exactly a double"))
-
-
-def _nearest_double(value: Decimal) -> float:
-    try:
+def _from_decimal(value: Decimal) -> int | float | Decimal:
+    """The integer or the double without digits that a Decimal is; all others stay what they are."""
+    if value.is_snan():
+        raise MisfitValue(describe(value, ", which is not a number"))
+    if not value.is_finite():
         return float(value)
-    except OverflowError:
-        return math.nan
+    return int(value) if _is_whole(value) and MIN_INT <= value <= MAX_INT else Decimal(value)
 
 
 def _string(value: object, reading: ValueReading) -> str:

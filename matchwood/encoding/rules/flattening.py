@@ -82,7 +82,7 @@ class Flat(NamedTuple):
     `nulls`    for each, whether it accepts NULL
     `sizes`    for each, its number of cuts
     `starts`   for each cut, whether it is START (and has no value)
-    `values`   for each other cut, its value; `sides` the side of it
+    `values`   for each other cut, the boundary there as spaces take it
     """
 
     lengths: NDArray[np.int64]
@@ -93,7 +93,6 @@ class Flat(NamedTuple):
     sizes: NDArray[np.int64]
     starts: NDArray[np.bool_]
     values: list[Any]
-    sides: NDArray[np.int8]
 
     def value_groups(self) -> list[tuple[int, NDArray[np.int64]]]:
         """For each key that has values, their positions in `values`."""
@@ -111,7 +110,6 @@ def flatten(rows: LeafRows) -> Flat:
     keys, cuts = rows.keys, rows.cuts
     distinct = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     points = list(chain.from_iterable(cuts))
-    parts = list(chain.from_iterable(points))
     return Flat(
         rows.lengths,
         rows.leaf_of,
@@ -120,8 +118,7 @@ def flatten(rows: LeafRows) -> Flat:
         rows.nulls,
         np.fromiter(map(len, cuts), np.int64, len(cuts)),
         np.fromiter(map(len, points), np.int8, len(points)) == 0,
-        parts[::2],
-        np.array(parts[1::2], np.int8),
+        [cut if cut[1] else cut[0] for cut in points if cut],
     )
 
 

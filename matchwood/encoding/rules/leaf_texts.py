@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 import json
-import math
 from typing import Any
 
 from matchwood.encoding.derived.keys import TRUE, is_derived, read_key
-from matchwood.logic import FULL, START, CutSet, Leaf, complement
+from matchwood.logic import FULL, START, Cut, CutSet, Leaf, complement
 
-_WHOLE = ("int", "date", "timestamp", "bool")
+_NUMBERS = ("number", "double")
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -43,57 +42,55 @@ def _pieces(name: str, leaf: Leaf, kind: str) -> list[str]:
     if leaf.cuts[0] == START and (without := _singles(complement(leaf.cuts), kind)):
         values = ", ".join(_value(value, kind) for value in without)
         return [f"{name} != {values}" if len(without) == 1 else f"{name} not in ({values})"]
-    ends = [cut[0] if cut and not cut[1] else math.nan if cut else None for cut in leaf.cuts]
-    pieces = [(ends[at], ends[at + 1] if at + 1 < len(ends) else None) for at in range(0, len(ends), 2)]
-    single = [low for low, high in pieces if low is not None and high is not None and _after(low, kind) == high]
+    pieces = _intervals(leaf.cuts)
+    single = [low[0] for low, high in pieces if low and _is_single(low, high, kind)]
     told = []
     if len(single) > 1:
         told.append(f"{name} in ({', '.join(_value(value, kind) for value in single)})")
     elif single:
         told.append(f"{name} = {_value(single[0], kind)}")
-    return told + [_range(name, low, high, kind) for low, high in pieces if low is None or _after(low, kind) != high]
+    return told + [_range(name, low, high, kind) for low, high in pieces if not _is_single(low, high, kind)]
+
+
+def _intervals(cuts: CutSet) -> list[tuple[Cut, Cut | None]]:
+    """The lower and upper cut of each interval, None for the end of the domain."""
+    ends = [*cuts, None] if len(cuts) % 2 else [*cuts]
+    return list(zip(ends[::2], ends[1::2], strict=True))  # type: ignore[arg-type]
 
 
 def _singles(cuts: CutSet, kind: str) -> list[Any]:
     """The values of a set that consists of single ones; none for other sets."""
-    values = [cut[0] for cut in cuts[::2] if cut]
-    ends = [cut[0] for cut in cuts[1::2]]
-    return values if len(cuts) == 2 * len(values) and ends == [_after(each, kind) for each in values] else []
+    pieces = _intervals(cuts)
+    return [low[0] for low, _ in pieces] if all(_is_single(*piece, kind) for piece in pieces) else []
 
 
-def _range(name: str, low: Any, high: Any, kind: str) -> str:
+def _is_single(low: Cut, high: Cut | None, kind: str) -> bool:
+    """Whether an interval is one value: on the line of numbers one place, else up to before the next value."""
+    if not low or not high:
+        return False
+    if kind in _NUMBERS:
+        return bool(low[0] == high[0])
+    return bool(high[0] == (low[0] + "\0" if isinstance(low[0], str) else low[0] + 1))
+
+
+def _range(name: str, low: Cut, high: Cut | None, kind: str) -> str:
     if kind == "bool":
-        return f"{name} = {'true' if low is not None else 'false'}"
+        return f"{name} = {'true' if low else 'false'}"
     if high is None:
         return f"{name} {_bound(low, '>=', '>', kind)}"
     below = _bound(high, "<", "<=", kind)
-    if low is None:
+    if not low:
         return f"{name} {below}"
     inclusive, value = _bound(low, "<=", "<", kind).split(" ", 1)
     return f"{value} {inclusive} {name} {below}"
 
 
-def _bound(value: Any, plain: str, shifted: str, kind: str) -> str:
-    """The end of a range: what stands just after a value is told by that value."""
-    before = _before(value)
-    return f"{plain} {_value(value, kind)}" if before is None else f"{shifted} {_value(before, kind)}"
-
-
-def _after(value: Any, kind: str) -> Any:
-    """The next value of the domain."""
-    if isinstance(value, str):
-        return value + "\0"
-    return value + 1 if kind in _WHOLE else math.nextafter(value, math.inf)
-
-
-def _before(value: Any) -> Any:
-    """The value that this one follows at once, if it looks as if it had been made from it."""
-    if isinstance(value, str):
-        return value[:-1] if value.endswith("\0") else None
-    if not isinstance(value, float) or not math.isfinite(value):
-        return None
-    before = math.nextafter(value, -math.inf)
-    return before if len(repr(before)) < len(repr(value)) else None
+def _bound(cut: Cut, plain: str, shifted: str, kind: str) -> str:
+    """The end of a range: a cut behind a value, or before the one that follows it, is told by that value."""
+    value, side = cut
+    if side == 0 and isinstance(value, str) and value.endswith("\0"):
+        value, side = value[:-1], 1
+    return f"{shifted if side else plain} {_value(value, kind)}"
 
 
 def _value(value: Any, kind: str) -> str:

@@ -5,7 +5,6 @@ One rule at a time, arrays of ten elements cost more to set up than to fill.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,7 +44,7 @@ def _numbered(
 ) -> list[tuple[int, bool, CutSet]]:
     row = []
     for key, cuts, null in leaves:
-        values = [math.nan if cut[1] else cut[0] for cut in cuts if cut]
+        values = [cut if cut[1] else cut[0] for cut in cuts if cut]
         number = vocabulary.number(key, kind_of(key) if values else "any")
         if values:
             elements.setdefault(number, []).extend(values)

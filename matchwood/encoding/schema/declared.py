@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import types
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ _PYTHON_TYPES: dict[type, str] = {
     bool: "bool",
     int: "int",
     float: "double",
+    Decimal: "decimal",
     str: "string",
     datetime.date: "date",
     datetime.datetime: "timestamp",

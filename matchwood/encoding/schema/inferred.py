@@ -186,8 +186,6 @@ class Schema:
             self._check_undeclared(predicate, where)
         elif kind not in ("any", FAMILIES[declared]) and declared != "any":
             raise _conflict(predicate, kind, where, f"{declared}, as declared")
-        elif declared == "int" and kind == "number":
-            _check_integers(predicate, where)
 
     def _check_undeclared(self, predicate: Predicate, where: str) -> None:
         name = predicate.attr
@@ -245,14 +243,6 @@ def predicates(expression: Expression) -> Iterator[Predicate]:
             stack.extend(reversed(node.operands))
         elif isinstance(node, Predicate):
             yield node
-
-
-def _check_integers(predicate: Predicate, where: str) -> None:
-    values = predicate.value if type(predicate.value) is tuple else (predicate.value,)
-    for value in values:
-        if isinstance(value, float) and not value.is_integer():
-            got = f"a comparison with {value!r}: {shown(predicate)}"
-            raise TypeConflict(predicate.attr, where=where, got=got, expected="int, as declared")
 
 
 def _conflict(predicate: Predicate, kind: str, where: str, expected: str) -> TypeConflict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from decimal import Decimal
 from typing import Any, NoReturn
 
 from matchwood.errors import TypeConflict
@@ -13,6 +14,7 @@ _LITERAL_KINDS: dict[type, str] = {
     bool: "bool",
     int: "number",
     float: "number",
+    Decimal: "number",
     str: "string",
     datetime.date: "timestamp",
     datetime.datetime: "timestamp",
@@ -105,9 +107,9 @@ def _list_kind(predicate: Predicate, kind: str, where: str) -> str:
     if kind == "string":
         return "list<string>"
     values = predicate.value if type(predicate.value) is tuple else (predicate.value,)
-    if kind == "number" and not any(isinstance(value, float) for value in values):
+    if kind == "number" and not any(isinstance(value, float | Decimal) for value in values):
         return "list<int>"
-    got = f"a test of a list for {'doubles' if kind == 'number' else kind}: {shown(predicate)}"
+    got = f"a test of a list for {'numbers with a fraction' if kind == 'number' else kind}: {shown(predicate)}"
     return _refuse(predicate, where, got, "tested for integers or strings, the elements that lists have")
 
 

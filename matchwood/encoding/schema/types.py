@@ -8,8 +8,8 @@ TYPES = ("bool", "int", "double", "string", "date", "timestamp", "list<int>", "l
 """What can be declared."""
 
 KINDS = ("any", *TYPES, "number")
-"""What an attribute can be: as declared, or inferred; `number` holds ints and doubles in one exact order,
-`any` is an attribute that rules only test for NULL. Snapshots hold positions in this tuple."""
+"""What an attribute can be: as declared, or inferred; `number`, as which decimals are declared too, holds ints,
+doubles and decimals in one exact order; `any` is an attribute that rules only test for NULL. Snapshots hold positions in this tuple."""
 
 LISTS = ("list<int>", "list<string>")
 
@@ -22,6 +22,9 @@ ALIASES = {
     **dict.fromkeys(("date", "date32", "date64"), "date"),
     **dict.fromkeys(("timestamp", "datetime", "datetime64"), "timestamp"),
     **dict.fromkeys(("timestamp_ntz", "timestamp_ltz", "timestamptz"), "timestamp"),
+    **dict.fromkeys(
+        ("decimal", "dec", "numeric", "number", "decimal32", "decimal64", "decimal128", "decimal256"), "number"
+    ),
     **dict.fromkeys(("null", "void", "any"), "any"),
 }
 """Names of scalar types, in lower case and without parameters."""
@@ -67,6 +70,6 @@ def list_type(element: str, name: str, spelling: str) -> str:
 def refused(name: str, spelling: str) -> InvalidArgument:
     """The error for a type that no attribute can have."""
     return InvalidArgument(
-        f"schema: {name!r} cannot have the type {spelling!r:.100}; the types are {', '.join(TYPES)} "
+        f"schema: {name!r} cannot have the type {spelling!r:.100}; the types are {', '.join(TYPES)}, decimal "
         "(convert the values, or leave the attribute out of the schema)"
     )

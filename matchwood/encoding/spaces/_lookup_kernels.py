@@ -26,10 +26,10 @@ def _count_up_to(keys: Any, key: Any) -> Any:
 
 
 @kernel
-def _count_pairs_up_to(primary: Any, residual: Any, key: Any, rest: Any) -> Any:
+def _count_pairs_up_to(primary: Any, rests: Any, key: Any, rest: Any) -> Any:
     """How many sorted pairs are not above (key, rest)."""
     found = _count_up_to(primary, key)
-    while found > 0 and primary[found - 1] == key and residual[found - 1] > rest:
+    while found > 0 and primary[found - 1] == key and rests[found - 1] > rest:
         found -= 1
     return found
 
@@ -51,15 +51,15 @@ def locate_integers(primary: Any, labels: Any, tail: Any, tail_labels: Any, elem
 
 @kernel
 def locate_pairs(
-    primary: Any, residual: Any, labels: Any, tail: Any, tail_residual: Any, tail_labels: Any, keys: Any, rests: Any
+    primary: Any, own_rests: Any, labels: Any, tail: Any, tail_rests: Any, tail_labels: Any, keys: Any, rests: Any
 ) -> Any:
     """The labels of elements whose key has two parts."""
     found = np.empty(len(keys), np.int32)
     for position in range(len(keys)):
-        main = _count_pairs_up_to(primary, residual, keys[position], rests[position])
+        main = _count_pairs_up_to(primary, own_rests, keys[position], rests[position])
         label = labels[main - 1] if main else np.int32(0)
         if len(tail):
-            beside = _count_pairs_up_to(tail, tail_residual, keys[position], rests[position])
+            beside = _count_pairs_up_to(tail, tail_rests, keys[position], rests[position])
             if beside:
                 label = max(label, tail_labels[beside - 1])
         found[position] = label

@@ -4,9 +4,9 @@ Every constant that live rules compare an attribute with is a *boundary*: the st
 stands before an element of the domain, has a label (ordered like the elements, with gaps), and lives
 as long as predicates refer to it. The space below the first boundary has BOTTOM_LABEL.
 
-How elements are written, here and in cuts: bool, int, date (days since 1970) and timestamp (UTC
-microseconds) as Python int; number and double as int or float; string as str. `nan` is the element
-above infinity.
+How elements are written: bool, int, date (days since 1970) and timestamp (UTC microseconds) as Python int; number
+and double as int, float or Decimal; string as str. `nan` is the element above infinity. Boundaries, as cuts are: by the
+element they stand before; on the line of numbers by a place (`decimals.py`), or by a place and the side of it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.encoding.spaces.decimals import Decimals
 from matchwood.encoding.spaces.event_counters import CountedAside
 from matchwood.encoding.spaces.lookups import Lookup
 from matchwood.errors import InvalidArgument
@@ -48,7 +49,7 @@ class Spaces(Protocol):
         """The number of live boundaries; there is one more space than that."""
 
     def add_many(self, elements: Sequence[Any], counts: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
-        """The labels of boundaries before these elements, each counted once more, or as many times as `counts` says;
+        """The labels of boundaries, given as above, each counted once more, or as many times as `counts` says;
         makes those that are new."""
 
     def release_many(self, labels: NDArray[np.int32]) -> None:
@@ -57,14 +58,15 @@ class Spaces(Protocol):
     def locate(self, element: Any) -> int:
         """The label of the space that holds one element."""
 
-    def locate_many(self, elements: NDArray[np.int64] | NDArray[np.float64] | Strings) -> NDArray[np.int32]:
-        """The same for a column without NULLs: int64; int64 or float64 for number and double; Strings for string."""
+    def locate_many(self, elements: NDArray[np.int64] | NDArray[np.float64] | Strings | Decimals) -> NDArray[np.int32]:
+        """The same for a column without NULLs: int64; int64, float64 or Decimals for number and double; Strings for
+        string."""
 
     def lookup(self) -> Lookup | None:
         """Where the boundaries lie in memory, for kernels that look up many attributes at once; None if they cannot."""
 
-    def place(self, element: Any) -> tuple[int, bool]:
-        """The label of the space that holds one element, and whether the space begins with it. Remembers nothing."""
+    def place(self, boundary: Any) -> tuple[int, bool]:
+        """The label of the space behind a boundary, and whether it begins there. Remembers nothing."""
 
     def values_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
         """How many elements of the domain have a label in each interval [low, high) of boundaries or ends of the

@@ -1,30 +1,33 @@
 """The ordered domain of each kind of attribute, and the values of a comparison as canonical cuts.
 
-Every domain here is discrete: after an element comes the next one. So each cut is written as "before an
-element", and the sets of two comparisons that hold for the same values are equal: `x > 5` is `x >= 6` on
-int. The one exception is the cut before NaN, `(inf, 1)`, since Python's NaN has no place in an order.
-The cut before the least element is START; a cut after the greatest is none at all, written None here.
+All domains but that of numbers are discrete here: after an element comes the next one. So each cut is written as
+"before an element", and the sets of two comparisons that hold for the same values are equal: `x > 5` is `x >= 6` on
+int. The cut before the least element is START; a cut after the greatest is none at all, written None here.
 
-Numbers are the 64-bit integers and the doubles in one exact order: the element after 2**53 is 2**53 + 1,
-which no double holds, and the one after 0.5 is the next double.
+On the line of numbers (`decimals.py`) a cut stands before a place (side 0), behind it (side 2), or between the integer
+or decimal at the place and the double above it (side 1). Integers and decimals compare with a constant by their values, a
+double with a decimal constant as with the double nearest to it. Mostly that double stands at the constant's own
+place, so that a comparison is one interval. Where it does not, as for a constant with twenty digits, that one
+double is put on its side by cuts of its own.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from matchwood.logic import EMPTY, START, Cut, CutSet, complement
+from matchwood.encoding.spaces.decimals import place_of
+from matchwood.encoding.spaces.keys import BEHIND, DOUBLE
+from matchwood.logic import EMPTY, START, Cut, CutSet, complement, difference, intersection, union, union_all
 
 Edge: TypeAlias = Cut | None
 """A cut, or None for the end of the domain."""
 
 INT_MIN, INT_END = -(2**63), 2**63
-_EXACT = 2**53
-_BEFORE_NAN: Cut = (math.inf, 1)
+_BEFORE_NAN: Cut = (math.inf, BEHIND)
 
 
 POINTS_KEPT = 16_384
@@ -54,9 +57,15 @@ def compare(domain: Domain, op: str, value: Any) -> CutSet:
     """
     if op == "=":
         return domain.point(value)
+    if isinstance(domain, Numbers) and _has_decimal(value):
+        return domain.compare(op, value)
     if op == "in":
         return _points(domain, value)
     return _COMPARISONS[op](domain, value)
+
+
+def _has_decimal(value: Any) -> bool:
+    return any(isinstance(each, Decimal) for each in value) if type(value) is tuple else isinstance(value, Decimal)
 
 
 def _span(low: Edge, high: Edge) -> CutSet:
@@ -91,47 +100,78 @@ _COMPARISONS: dict[str, Callable[[Domain, Any], CutSet]] = {
 }
 
 
-def successor(number: float) -> Edge:
-    """The cut after a number that is an element: before the next one in int64 and the doubles together."""
-    if number != number:
-        return None
-    if number == math.inf:
-        return _BEFORE_NAN
-    if -_EXACT < number < _EXACT or not INT_MIN <= number < INT_END:
-        return (math.nextafter(number, math.inf), 0)
-    following = int(number) + 1
-    return (following, 0) if following < INT_END else (float(following), 0)
-
-
 def _number_before(value: float) -> Edge:
-    if isinstance(value, int):
-        return (value if INT_MIN <= value < INT_END else _ceiling(value), 0)
     if value != value:
         return _BEFORE_NAN
     return START if value == -math.inf else (value, 0)
 
 
 def _number_after(value: float) -> Edge:
-    if isinstance(value, int) and not INT_MIN <= value < INT_END:
-        element = _ceiling(value)
-        return successor(element) if element == value else (element, 0)
-    return successor(value)
+    return None if value != value else (value, BEHIND)
 
 
-def _ceiling(value: int) -> float:
-    """The least double that is not below an integer."""
-    try:
-        nearest = float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -sys.float_info.max
-    return math.nextafter(nearest, math.inf) if nearest < value else nearest
+class Numbers(Domain):
+    """The line of numbers: constants are ints and doubles, each at a place, and Decimals."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(_number_before, _number_after)
+        self.point = lru_cache(POINTS_KEPT, typed=True)(self._point)
+
+    def _point(self, value: float | Decimal) -> CutSet:
+        if isinstance(value, Decimal):
+            return union(*_places(value))
+        return _span(_number_before(value), _number_after(value))
+
+    def compare(self, op: str, value: Any) -> CutSet:
+        """The numbers of a comparison, one of whose constants may be a Decimal."""
+        if op in ("in", "not in"):
+            found = union_all(map(self.point, value))
+            return found if op == "in" else complement(found)
+        if op in ("between", "not between"):
+            found = intersection(self.compare(">=", value[0]), self.compare("<=", value[1]))
+            return found if op == "between" else complement(found)
+        if op in ("=", "!="):
+            return self.point(value) if op == "=" else complement(self.point(value))
+        if not isinstance(value, Decimal):
+            return _COMPARISONS[op](self, value)
+        above = self._above(value)
+        if op == ">":
+            return above
+        return complement(above) if op == "<=" else _toggled(op, union(above, self.point(value)))
+
+    def _above(self, value: Decimal) -> CutSet:
+        """What is above a decimal: exact numbers by their values, doubles by the one nearest to it."""
+        exact, double = _places(value)
+        if exact < double:
+            return difference((exact[1],), double)
+        return (exact[1],)
 
 
-def _integer_before(value: float) -> Edge:
-    element = int(value)
+def _toggled(op: str, at_least: CutSet) -> CutSet:
+    return at_least if op == ">=" else complement(at_least)
+
+
+def _places(value: Decimal) -> tuple[CutSet, CutSet]:
+    """The number that equals a Decimal, and the double nearest to it."""
+    exact, double = place_of(value), float(value)
+    return ((exact, 0), (exact, BEHIND)), ((double, DOUBLE), (double, BEHIND))
+
+
+def _integer_before(value: float | Decimal) -> Edge:
+    """The cut before the least integer that is not below a number."""
+    if value != value or value in (math.inf, -math.inf):
+        return START if value == -math.inf else None
+    element = math.ceil(value)
     if element <= INT_MIN:
         return START
     return (element, 0) if element < INT_END else None
+
+
+def _integer_after(value: float | Decimal) -> Edge:
+    is_finite = value == value and value not in (math.inf, -math.inf)
+    return _integer_before(math.floor(value) + 1 if is_finite else value)
 
 
 def _bool_before(value: int) -> Edge:
@@ -143,8 +183,8 @@ def _string_before(value: str) -> Edge:
 
 
 BOOL = Domain(_bool_before, lambda value: _bool_before(int(value) + 1))
-INT = Domain(_integer_before, lambda value: _integer_before(int(value) + 1))
-NUMBER = Domain(_number_before, _number_after)
+INT = Domain(_integer_before, _integer_after)
+NUMBER = Numbers()
 STRING = Domain(_string_before, lambda value: (value + "\0", 0), points_kept=0)
 
 

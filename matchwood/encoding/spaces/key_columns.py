@@ -19,7 +19,7 @@ class KeyColumn(Protocol):
 
     @classmethod
     def of_elements(cls, elements: Sequence[Any]) -> tuple[Self, NDArray[np.int64]]:
-        """The distinct keys of some elements, and the position of each element's key among them."""
+        """The distinct keys of some boundaries, and the position of each one's key among them."""
 
     @classmethod
     def of_keys(cls, keys: Sequence[Any]) -> Self:
@@ -31,7 +31,12 @@ class KeyColumn(Protocol):
 
     @staticmethod
     def key(element: Any) -> Any:
-        """The Python form of an element's key."""
+        """The Python form of the key of a boundary, given by the element that it stands before; on the line of numbers
+        (`decimals.py`) by a place, or by a place and the side of it."""
+
+    @staticmethod
+    def value_key(element: Any) -> Any:
+        """The Python form of an element's own key."""
 
     @staticmethod
     def place(low: Any, key: Any, high: Any) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,13 @@ from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.spaces import labels as labelling
 from matchwood.encoding.spaces.base import Relabelling
 from matchwood.encoding.spaces.boundaries import Boundaries
+from matchwood.encoding.spaces.decimals import Decimals
 from matchwood.encoding.spaces.event_counters import CountedAside, EventCounters, check_sizes
+from matchwood.encoding.spaces.integer_keys import IntegerKeys
 from matchwood.encoding.spaces.key_columns import KeyColumn
+from matchwood.encoding.spaces.keys import DOUBLE, double_keys
 from matchwood.encoding.spaces.lookups import Lookup
-from matchwood.encoding.spaces.number_keys import IntegerKeys, NumberKeys
+from matchwood.encoding.spaces.number_keys import NumberKeys
 from matchwood.encoding.spaces.string_keys import StringKeys
 
 FEW = 8
@@ -25,6 +29,9 @@ FEW = 8
 
 MEMO_SIZE, MEMO_LENGTH = 16_384, 256
 """How many values' labels are remembered, and up to what length of a text."""
+
+REACH = 16
+"""How many doubles away from the one told for a fine decimal its own neighbours may lie."""
 
 
 class LabelledSpaces(ABC):
@@ -37,6 +44,7 @@ class LabelledSpaces(ABC):
         self.counters = {"split": 0, "merged": 0, "relabelled": 0, "moved": 0}
         self._events = EventCounters(arrays)
         self._memo: dict[Any, int] = {}
+        self._parting: bool | None = None if arrays is not None else False
 
     @staticmethod
     def check_saved(columns: Mapping[str, NDArray[Any]], starts: Mapping[str, NDArray[np.int64]]) -> None:
@@ -45,6 +53,8 @@ class LabelledSpaces(ABC):
             _check_offsets(columns["offsets"], starts["offsets"], sizes.pop("data"))
             sizes["offsets"] = sizes["offsets"] - 1
         check_sizes(sizes.pop("observed"), sizes["labels"])
+        # `NumberKeys.of_arrays` checks these: few boundaries have any.
+        sizes = {name: size for name, size in sizes.items() if name not in ("fine", "fine_ends")}
         if not {"labels", "counts"} < sizes.keys() or any((size != sizes["labels"]).any() for size in sizes.values()):
             raise ValueError("the boundaries' keys, labels and counts differ in number")
 
@@ -54,21 +64,49 @@ class LabelledSpaces(ABC):
     # ---------------------------------------------------------------- look-up
 
     def locate(self, element: Any) -> int:
+        if type(element) is Decimal:
+            return self._label_at(self.columns.value_key(element))
         label = self._memo.get(element)
         if label is None:
-            label = self._label_at(self.columns.key(element))
-            if isinstance(element, str) and len(element) > MEMO_LENGTH:
+            label = self._label_at(self.columns.value_key(element))
+            if self._parts_equals if isinstance(element, int | float) else len(element) > MEMO_LENGTH:
                 return label
             if len(self._memo) >= MEMO_SIZE:
                 self._memo.clear()
             self._memo[element] = label
         return label
 
+    @property
+    def _parts_equals(self) -> bool:
+        """Whether a boundary may part the double 1.0 from the integer 1, which Python's dicts take for one key."""
+        if self._parting is None:
+            self._parting = self.columns is NumberKeys and self._held().keys.parts_equals()  # type: ignore[attr-defined]
+        return self._parting
+
+    def _locate_decimals(self, column: Decimals) -> NDArray[np.int32]:
+        """Most stand where a double does. Of the others, those with no boundary about need no closer look."""
+        primary = double_keys(column.nearest)
+        labels = self._locate_pairs(primary, np.zeros(len(primary), np.int16))
+        fine = column.fine
+        if not len(fine):
+            return labels
+        none = np.zeros(len(fine), np.int16)
+        below, above = (self._locate_pairs(primary[fine] + step, none) for step in (-REACH, REACH))
+        near = np.flatnonzero(below != above)
+        values, codes = column.distinct(near)
+        labels[fine] = below
+        labels[fine[near]] = np.array([self.locate(value) for value in values], np.int32)[codes]
+        return labels
+
+    @abstractmethod
+    def _locate_pairs(self, primary: NDArray[np.int64], rest: NDArray[np.int16]) -> NDArray[np.int32]:
+        """The labels of the spaces of numbers, given by the parts of their keys."""
+
     def lookup(self) -> Lookup | None:
         return None
 
-    def place(self, element: Any) -> tuple[int, bool]:
-        key = self.columns.key(element)
+    def place(self, boundary: Any) -> tuple[int, bool]:
+        key = self.columns.key(boundary)
         return self._label_at(key), self._is_boundary(key)
 
     @abstractmethod
@@ -110,8 +148,13 @@ class LabelledSpaces(ABC):
         references = len(elements) if counts is None else int(counts.sum())
         if references <= FEW:
             each_counts = [1] * len(elements) if counts is None else counts.tolist()
-            return self._add_few([self.columns.key(element) for element in elements], each_counts)
+            own = [self.columns.key(element) for element in elements]
+            if self.columns is NumberKeys and any(key & 3 == DOUBLE for key in own):
+                self._parting = True
+            return self._add_few(own, each_counts)
         keys, inverse = self.columns.of_elements(elements)
+        if self.columns is NumberKeys and keys.parts_equals():
+            self._parting = True
         summed = np.bincount(inverse, counts, minlength=len(keys)).astype(np.int32)
         if len(keys) <= max(FEW, len(self) // 256):
             labels = self._add_few([keys.at(place) for place in range(len(keys))], summed.tolist())

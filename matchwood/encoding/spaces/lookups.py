@@ -35,14 +35,14 @@ def lookup_of(main: Part, tail: Part) -> Lookup | None:
 
 def _part(keys: KeyColumn, labels: NDArray[np.int32]) -> list[int] | None:
     arrays = keys.arrays()
-    primary, residual = arrays.get("primary"), arrays.get("residual")
+    primary, rest = arrays.get("primary"), arrays.get("rest")
     if primary is None or not _is_sound(primary, np.int64, len(labels)) or not _is_sound(labels, np.int32, len(labels)):
         return None
-    if residual is None:
+    if rest is None:
         return [len(labels), primary.ctypes.data, 0, labels.ctypes.data]
-    if not _is_sound(residual, np.int16, len(labels)):
+    if not _is_sound(rest, np.int16, len(labels)):
         return None
-    return [len(labels), primary.ctypes.data, residual.ctypes.data, labels.ctypes.data]
+    return [len(labels), primary.ctypes.data, rest.ctypes.data, labels.ctypes.data]
 
 
 def _is_sound(array: NDArray[Any], dtype: Any, size: int) -> bool:

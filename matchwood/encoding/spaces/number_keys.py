@@ -1,9 +1,10 @@
-"""The keys of boundaries on numbers: one integer each, or two where integers and doubles mix."""
+"""The keys of boundaries on the line of numbers, where integers, doubles and decimals mix."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,201 +12,233 @@ from numpy.typing import NDArray
 
 from matchwood.core import places_in
 from matchwood.encoding.spaces import _lookup_kernels as kernels
+from matchwood.encoding.spaces.decimals import place_of
 from matchwood.encoding.spaces.key_columns import Labels, frozen
 from matchwood.encoding.spaces.keys import (
+    DOUBLE,
+    FINE,
     NAN_KEY,
-    RESIDUAL_BITS,
+    PLACE_BITS,
+    REST_BITS,
+    REST_MASK,
+    FineKey,
     double_keys,
     doubles_of,
+    fine_bytes,
     integer_keys,
     key_number,
     number_key,
     number_keys,
 )
 
+_PLACE = (1 << PLACE_BITS) - 1
 
-class IntegerKeys:
-    """bool, int, date and timestamp: each element is its own key."""
-
-    def __init__(self, primary: NDArray[np.int64]) -> None:
-        self.primary = frozen(primary)
-
-    @classmethod
-    def of_elements(cls, elements: Sequence[int]) -> tuple[IntegerKeys, NDArray[np.int64]]:
-        distinct, inverse = np.unique(np.array(elements, np.int64), return_inverse=True)
-        return cls(distinct), inverse
-
-    @classmethod
-    def of_keys(cls, keys: Sequence[int]) -> IntegerKeys:
-        return cls(np.array(keys, np.int64))
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> IntegerKeys:
-        return cls(arrays["primary"])
-
-    @staticmethod
-    def key(element: int) -> int:
-        return int(element)
-
-    @staticmethod
-    def place(low: int, key: int, high: int) -> float:
-        return (key - low) / (high - low)
-
-    def __len__(self) -> int:
-        return len(self.primary)
-
-    def at(self, position: int) -> int:
-        return int(self.primary.item(position))
-
-    def find(self, key: int) -> tuple[int, bool]:
-        count = places_in(self.primary, key, "right")
-        return count, count > 0 and self.primary.item(count - 1) == key
-
-    def counts_up_to(self, other: IntegerKeys) -> NDArray[np.int64]:
-        return places_in(self.primary, other.primary, "right")
-
-    def same(self, positions: NDArray[np.int64], other: IntegerKeys) -> NDArray[np.bool_]:
-        equal: NDArray[np.bool_] = self.primary[positions] == other.primary
-        return equal
-
-    def take(self, order: NDArray[np.int64]) -> IntegerKeys:
-        return IntegerKeys(self.primary[order])
-
-    def joined(self, other: IntegerKeys) -> IntegerKeys:
-        return IntegerKeys(np.concatenate((self.primary, other.primary)))
-
-    def scale(self) -> NDArray[np.float64]:
-        return self.primary.astype(np.float64)
-
-    def steps(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
-        # The greatest int64 stands in for what follows it.
-        counts: NDArray[np.float64] = np.maximum(self.primary[high].astype(np.float64) - self.primary[low], 1.0)
-        return counts
-
-    @staticmethod
-    def ends(kind: str) -> tuple[int, int]:
-        return (0, 2) if kind == "bool" else (-(2**63), 2**63 - 1)
-
-    def locate(self, labels: Labels, tail: IntegerKeys, tail_labels: Labels, elements: NDArray[np.int64]) -> Labels:
-        found: Labels = kernels.locate_integers(self.primary, labels, tail.primary, tail_labels, frozen(elements))
-        return found
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"primary": self.primary}
-
-    @property
-    def nbytes(self) -> int:
-        return self.primary.nbytes
+Fine = NDArray[np.object_]
+"""The further bytes of each key (`keys.py`), empty for most."""
 
 
 class NumberKeys:
-    """number and double: 64-bit integers and doubles in one order."""
+    """number and double: boundaries are given as a place, or as a place and the side of it."""
 
-    def __init__(self, primary: NDArray[np.int64], residual: NDArray[np.int16]) -> None:
-        self.primary, self.residual = frozen(primary), frozen(residual)
+    def __init__(self, primary: NDArray[np.int64], rest: NDArray[np.int16], fine: Fine | None = None) -> None:
+        self.primary, self.rest = frozen(primary), frozen(rest)
+        self.fine = fine if fine is not None and len(fine) else None
 
     @classmethod
-    def of_elements(cls, elements: Sequence[float]) -> tuple[NumberKeys, NDArray[np.int64]]:
-        primary, residual = number_keys(elements)
-        if not residual.any():
-            distinct, inverse = np.unique(primary, return_inverse=True)
-            return cls(distinct, np.zeros(len(distinct), np.int16)), inverse
-        order = np.lexsort((residual, primary))
-        ordered = cls(primary[order], residual[order])
-        fresh = np.append(True, (np.diff(ordered.primary) != 0) | (np.diff(ordered.residual) != 0))
+    def of_elements(cls, elements: Sequence[Any]) -> tuple[NumberKeys, NDArray[np.int64]]:
+        sided = [element if type(element) is tuple else (element, 0) for element in elements]
+        primary, rest, further = number_keys([place for place, _ in sided])
+        sides = np.array([side for _, side in sided], np.int16)
+        given = cls(primary, rest + np.where(rest & _PLACE == FINE, np.int16(0), sides), _with_sides(further, sides))
+        order = given.order()
+        ordered = given.take(order)
+        fresh = np.ones(len(order), np.bool_)
+        fresh[1:] = ~ordered.same(np.arange(len(order) - 1), ordered.take(np.arange(1, len(order))))
         inverse = np.empty(len(order), np.int64)
         inverse[order] = np.cumsum(fresh) - 1
         return ordered.take(np.flatnonzero(fresh)), inverse
 
     @classmethod
     def of_keys(cls, keys: Sequence[int]) -> NumberKeys:
-        primary = np.array([key >> RESIDUAL_BITS for key in keys], np.int64)
-        return cls(primary, np.array([key & 0xFFFF for key in keys], np.int16))
+        primary = np.array([key >> REST_BITS for key in keys], np.int64)
+        return cls(primary, np.array([key & REST_MASK for key in keys], np.int16), _objects(map(fine_bytes, keys)))
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> NumberKeys:
-        return cls(arrays["primary"], arrays["residual"])
+        """Snapshots from before decimals count integers alone, and all of their boundaries stand before a number."""
+        if "rest" not in arrays:
+            return cls(arrays["primary"], arrays["residual"] << PLACE_BITS)
+        rest = arrays["rest"]
+        return cls(arrays["primary"], rest, _restored(rest, arrays["fine_ends"], arrays["fine"]))
 
     @staticmethod
-    def key(element: float) -> int:
-        return number_key(element)
+    def key(element: Any) -> int:
+        return number_key(*element) if type(element) is tuple else number_key(element)
+
+    @staticmethod
+    def value_key(element: Any) -> int:
+        if isinstance(element, Decimal):
+            return number_key(place_of(element))
+        return number_key(element, DOUBLE if isinstance(element, float) else 0)
 
     @staticmethod
     def place(low: int, key: int, high: int) -> float:
         start, stop = key_number(low), key_number(high)
         if stop - start > 0 and stop - start < math.inf:
             return (key_number(key) - start) / (stop - start)
-        return (key - low) / (high - low)
+        apart = int(high) - int(low)
+        return (int(key) - int(low)) / apart if apart else math.nan
 
     def __len__(self) -> int:
         return len(self.primary)
 
     def at(self, position: int) -> int:
-        return int((self.primary.item(position) << RESIDUAL_BITS) + self.residual.item(position))
+        key = (self.primary.item(position) << REST_BITS) + self.rest.item(position)
+        if self.fine is not None and self.fine[position]:
+            return FineKey(key, self.fine[position])
+        return int(key)
+
+    def order(self) -> NDArray[np.int64]:
+        """The positions of the keys, which may lie in any order, from the least on."""
+        order = np.lexsort((self.rest, self.primary))
+        if self.fine is None:
+            return order
+        fine = np.flatnonzero(self.rest[order] & _PLACE == FINE)
+        order[fine] = sorted(order[fine].tolist(), key=self.at)
+        return order
 
     def find(self, key: int) -> tuple[int, bool]:
-        primary, residual = key >> RESIDUAL_BITS, key & 0xFFFF
+        primary, rest = int(key) >> REST_BITS, int(key) & REST_MASK
         count = places_in(self.primary, primary, "right")
         if not count or self.primary.item(count - 1) != primary:
             return count, False
-        while count and self.residual.item(count - 1) > residual and self.primary.item(count - 1) == primary:
+        while count and self.rest.item(count - 1) > rest and self.primary.item(count - 1) == primary:
             count -= 1
+        count = self._back(count, key)
         return count, count > 0 and self.at(count - 1) == key
+
+    def _back(self, count: int, key: int) -> int:
+        """How many of the first `count` keys, whose primaries and rests are not above that of one, are not above it."""
+        if self.fine is not None and isinstance(key, FineKey):
+            while count and self.at(count - 1) > key:
+                count -= 1
+        return count
 
     def counts_up_to(self, other: NumberKeys) -> NDArray[np.int64]:
         positions = frozen(np.arange(1, len(self) + 1, dtype=np.int32))
         none = NumberKeys.of_keys([])
-        return self._locate(positions, none, frozen(np.empty(0, np.int32)), other).astype(np.int64)
+        counts = self.located(positions, none, frozen(np.empty(0, np.int32)), other.primary, other.rest).astype(
+            np.int64
+        )
+        if self.fine is not None and other.fine is not None:
+            for place in np.flatnonzero(other.rest & _PLACE == FINE).tolist():
+                counts[place] = self._back(counts.item(place), other.at(place))
+        return counts
 
     def same(self, positions: NDArray[np.int64], other: NumberKeys) -> NDArray[np.bool_]:
         equal: NDArray[np.bool_] = self.primary[positions] == other.primary
-        equal &= self.residual[positions] == other.residual
+        equal &= self.rest[positions] == other.rest
+        if self.fine is not None and other.fine is not None:
+            equal &= self.fine[positions] == other.fine
         return equal
 
     def take(self, order: NDArray[np.int64]) -> NumberKeys:
-        return NumberKeys(self.primary[order], self.residual[order])
+        return NumberKeys(self.primary[order], self.rest[order], None if self.fine is None else self.fine[order])
 
     def joined(self, other: NumberKeys) -> NumberKeys:
-        return NumberKeys(
-            np.concatenate((self.primary, other.primary)), np.concatenate((self.residual, other.residual))
-        )
+        fine = None
+        if self.fine is not None or other.fine is not None:
+            fine = np.concatenate((self._all_fine(), other._all_fine()))
+        return NumberKeys(np.concatenate((self.primary, other.primary)), np.concatenate((self.rest, other.rest)), fine)
+
+    def _all_fine(self) -> Fine:
+        return np.full(len(self), b"", object) if self.fine is None else self.fine
 
     def scale(self) -> NDArray[np.float64]:
         return doubles_of(self.primary)
 
+    def parts_equals(self) -> bool:
+        """Whether a boundary stands between an integer or decimal and the double that equals it."""
+        return bool((self.rest & _PLACE == DOUBLE).any())
+
     def steps(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
-        next_double = (self.primary[high] - self.primary[low] == 1) & (self.residual[high] == 0)
-        single = next_double & (self.residual[low] == 0)
-        start, stop = doubles_of(self.primary[low]), doubles_of(self.primary[high])
-        # From 2**53 on integers lie between the doubles, up to 2**63.
-        whole = np.flatnonzero((np.abs(start) >= 2.0**53) & (start >= -(2.0**63)) & (start < 2.0**63))
-        first = start[whole].astype(np.int64) + self.residual[low[whole]]
-        inside = stop[whole] < 2.0**63
-        last = np.where(inside, stop[whole], 0.0).astype(np.int64) + self.residual[high[whole]]
-        at_end = (first == 2**63 - 1) & (stop[whole] == 2.0**63)
-        single[whole] = np.where(inside, last - first == 1, at_end)
-        single |= (start == math.inf) & (self.primary[high] == NAN_KEY)
-        return np.where(single, 1.0, np.inf)
+        """The integer and the double at one place count as one."""
+        single = (self.primary[low] == self.primary[high]) & (
+            self.rest[low] >> PLACE_BITS == self.rest[high] >> PLACE_BITS
+        )
+        fine = (self.rest[low] & _PLACE == FINE) | (self.rest[high] & _PLACE == FINE)
+        if self.fine is not None and fine.any():
+            ends = ([each[:-1] for each in self.fine[places]] for places in (low, high))
+            single &= ~fine | np.array([one == other != b"" for one, other in zip(*ends, strict=True)])
+        single |= (doubles_of(self.primary[low]) == math.inf) & (self.primary[high] >= NAN_KEY)
+        return np.where(single | self._are_neighbours(low, high), 1.0, np.inf)
+
+    def _are_neighbours(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Snapshots from before decimals end a single number before the next double."""
+        plain: NDArray[np.bool_] = (self.rest[low] == 0) & (self.rest[high] == 0)
+        plain &= self.primary[high] - self.primary[low] == 1
+        return plain
 
     @staticmethod
     def ends(kind: str) -> tuple[int, int]:
-        return number_key(-math.inf), number_key(math.nan) + (1 << RESIDUAL_BITS)
+        return number_key(-math.inf), number_key(math.nan) + (1 << REST_BITS)
 
     def locate(self, labels: Labels, tail: NumberKeys, tail_labels: Labels, elements: NDArray[Any]) -> Labels:
-        if elements.dtype == np.float64:
-            primary = double_keys(elements)
-            return self._locate(labels, tail, tail_labels, NumberKeys(primary, np.zeros(len(primary), np.int16)))
-        return self._locate(labels, tail, tail_labels, NumberKeys(*integer_keys(elements)))
+        return self.located(labels, tail, tail_labels, *value_keys(elements))
 
-    def _locate(self, labels: Labels, tail: NumberKeys, tail_labels: Labels, keys: NumberKeys) -> Labels:
+    def located(
+        self, labels: Labels, tail: NumberKeys, tail_labels: Labels, primary: NDArray[np.int64], rest: NDArray[np.int16]
+    ) -> Labels:
+        """The label of the space of each key, given by its primary and rest; fine ones count as above all others."""
         found: Labels = kernels.locate_pairs(
-            self.primary, self.residual, labels, tail.primary, tail.residual, tail_labels, keys.primary, keys.residual
+            self.primary, self.rest, labels, tail.primary, tail.rest, tail_labels, frozen(primary), frozen(rest)
         )
         return found
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"primary": self.primary, "residual": self.residual}
+        fine = [each for each in self._all_fine().tolist() if each] if self.fine is not None else []
+        ends = np.cumsum([len(each) for each in fine], dtype=np.int64)
+        data = np.frombuffer(b"".join(fine), np.uint8)
+        return {"primary": self.primary, "rest": self.rest, "fine_ends": ends, "fine": data}
 
     @property
     def nbytes(self) -> int:
-        return self.primary.nbytes + self.residual.nbytes
+        further = 0 if self.fine is None else 8 * len(self) + sum(map(len, self.fine))
+        return self.primary.nbytes + self.rest.nbytes + further
+
+
+def value_keys(elements: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
+    """Primaries and rests of a column of numbers, doubles or integers."""
+    if elements.dtype == np.float64:
+        return double_keys(elements), np.full(len(elements), DOUBLE, np.int16)
+    return integer_keys(elements)
+
+
+def _objects(fine: Iterable[bytes]) -> Fine | None:
+    given = list(fine)
+    if not any(given):
+        return None
+    return np.fromiter(given, object, len(given))
+
+
+def _with_sides(further: Mapping[int, bytes], sides: NDArray[np.int16]) -> Fine | None:
+    """The further bytes of keys, which end with the side of the boundary."""
+    if not further:
+        return None
+    made = np.full(len(sides), b"", object)
+    for at, data in further.items():
+        made[at] = data[:-1] + bytes((sides.item(at),))
+    return made
+
+
+def _restored(rest: NDArray[np.int16], ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Fine | None:
+    places = np.flatnonzero(rest & _PLACE == FINE)
+    starts = np.concatenate(([0], ends))
+    if len(places) != len(ends) or (np.diff(starts) <= 0).any() or starts[-1] != len(data):
+        raise ValueError("the further bytes of fine boundaries do not fit their number")
+    if not len(places):
+        return None
+    made, bounds = np.full(len(rest), b"", object), starts.tolist()
+    for number, place in enumerate(places.tolist()):
+        made[place] = data[bounds[number] : bounds[number + 1]].tobytes()
+    return made

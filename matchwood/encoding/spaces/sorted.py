@@ -22,6 +22,7 @@ from matchwood.encoding.spaces import labelled as labelled_spaces
 from matchwood.encoding.spaces import labels as labelling
 from matchwood.encoding.spaces.base import Strings
 from matchwood.encoding.spaces.boundaries import Boundaries
+from matchwood.encoding.spaces.decimals import Decimals
 from matchwood.encoding.spaces.event_counters import CountedAside
 from matchwood.encoding.spaces.key_columns import KeyColumn, frozen
 from matchwood.encoding.spaces.labelled import LabelledSpaces
@@ -91,8 +92,15 @@ class SortedSpaces(LabelledSpaces):
         # Dead ones with the same label come behind.
         return self._main.keys.at(places_in(self._main.labels, label))
 
-    def locate_many(self, elements: NDArray[Any] | Strings) -> NDArray[np.int32]:
+    def locate_many(self, elements: NDArray[Any] | Strings | Decimals) -> NDArray[np.int32]:
+        if isinstance(elements, Decimals):
+            return self._locate_decimals(elements)
         return self._main.keys.locate(frozen(self._main.labels), *self._tail_column(), elements)
+
+    def _locate_pairs(self, primary: NDArray[np.int64], rest: NDArray[np.int16]) -> NDArray[np.int32]:
+        keys: Any = self._main.keys
+        found: NDArray[np.int32] = keys.located(frozen(self._main.labels), *self._tail_column(), primary, rest)
+        return found
 
     def _tail_column(self) -> tuple[KeyColumn, NDArray[np.int32]]:
         tail = self._tail

@@ -46,6 +46,8 @@ class StringKeys:
     def key(element: str) -> bytes:
         return element.encode()
 
+    value_key = key
+
     @staticmethod
     def place(low: bytes, key: bytes, high: bytes) -> float:
         shared = _shared_length(low, high)

@@ -139,6 +139,8 @@ class SpaceTable:
         for number in self.numbers():
             made = self._spaces.get(number)
             held = self._saved_arrays(number) if made is None else made.arrays(counted.get(number))
+            if "residual" in held:  # as saved before there were decimals
+                held = self.made(number).arrays(counted.get(number))
             families.setdefault(_family(self.kind_of(number)), []).append((number, held))
         packed: dict[str, NDArray[Any]] = {}
         for family, members in families.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -93,4 +92,4 @@ def located(encoder: Encoder, leaf: Leaf) -> _Said:
 def _label(spaces: Any, cut: tuple[Any, ...]) -> int:
     if spaces is None:
         return TRUE_LABEL
-    return int(spaces.locate(math.nan if cut[1] else cut[0]))
+    return int(spaces.place(cut if cut[1] else cut[0])[0])

@@ -6,8 +6,6 @@ terms of labels, so that no rule is parsed. Values of the query between two boun
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,5 +86,5 @@ def _labelled(cut: Cut, spaces: Spaces | None, derived: bool) -> Cut:
         return START
     if derived:
         return ((TRUE_LABEL, 0), 0)
-    label, is_boundary = (BOTTOM_LABEL, False) if spaces is None else spaces.place(math.nan if cut[1] else cut[0])
+    label, is_boundary = (BOTTOM_LABEL, False) if spaces is None else spaces.place(cut if cut[1] else cut[0])
     return ((label, 0), 0) if is_boundary else ((label, 1, *cut), 0)

@@ -7,7 +7,6 @@ query's is exact, though two ends of the query may share a place.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,7 +106,7 @@ def _place(cut: Cut, spaces: Spaces | None, derived: bool) -> int:
         return 2 * TRUE_LABEL
     if spaces is None:
         return 2 * BOTTOM_LABEL + BETWEEN
-    label, is_boundary = spaces.place(math.nan if cut[1] else cut[0])
+    label, is_boundary = spaces.place(cut if cut[1] else cut[0])
     return 2 * label if is_boundary else 2 * label + BETWEEN
 
 

@@ -66,6 +66,8 @@ def _brought_to_kind(name: str, column: Column, kind: st.DataType) -> tuple[Slot
         return Slot(name, "int"), column.cast("bigint")
     if isinstance(kind, st.FloatType | st.DoubleType):
         return Slot(name, "double"), column.cast("double") + sf.lit(0.0)
+    if isinstance(kind, st.DecimalType):
+        return Slot(name, f"decimal({kind.precision},{kind.scale})"), column
     if isinstance(kind, _TIMES):
         return Slot(name, "time"), column.cast("timestamp")
     if isinstance(kind, _TEXTS):

@@ -7,6 +7,7 @@ the kinds below. Translated are only the points where the two languages differ o
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -32,14 +33,21 @@ DEEPEST, LARGEST = 60, 2_000
 """Spark parses SQL by recursion and compiles it to one class: more levels or nodes than these are not for it."""
 
 _ISO = r"\A\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?\z"
-_FAMILIES = {"bool": "bool", "int": "number", "double": "number", "string": "string", "time": "time"}
+_FAMILIES = {
+    "bool": "bool",
+    "int": "number",
+    "double": "number",
+    "decimal": "number",
+    "string": "string",
+    "time": "time",
+}
 
 
 class Slot(NamedTuple):
     """Where an attribute stands: a column, and its kind.
 
-    Kinds: bool, int, double, string, time, list<int>, list<string>; `missing` (there is no such column), or
-    `other`, with what it is in `told`.
+    Kinds: bool, int, double, decimal(p,s), string, time, list<int>, list<string>; `missing` (there is no such column),
+    or `other`, with what it is in `told`.
     """
 
     column: str
@@ -92,7 +100,7 @@ def _predicate(node: Predicate, slot: Slot) -> str:
     family = _family(node)
     if slot.kind == "string" and family == "time":
         slot = Slot(f"(CASE WHEN {slot.column} RLIKE {text_literal(_ISO)} THEN {_as_time(slot.column)} END)", "time")
-    if _FAMILIES.get(slot.kind, slot.kind) != family:
+    if _FAMILIES.get(slot.kind.partition("(")[0], slot.kind) != family:
         raise Untranslatable(f"{node} compares {family} with a column of type {slot.told or slot.kind}")
     if node.op in PATTERN_OPERATORS:
         return _pattern(node, slot.column)
@@ -108,7 +116,7 @@ def _family(node: Predicate) -> str:
         return "bool"
     if node.op in LIST_OPERATORS:
         return "list<string>" if isinstance(sample, str) else "list<int>"
-    if isinstance(sample, int | float):
+    if isinstance(sample, int | float | Decimal):
         return "number"
     return "string" if isinstance(sample, str) else "time"
 

@@ -1,16 +1,20 @@
 """Constants as Spark SQL, and comparisons that stay exact where Spark would round or cast.
 
-Spark compares integers with doubles as doubles. Here a constant that the column's type cannot hold is replaced by
-the nearest one that it can, and the operator by one that says the same.
+Spark compares integers with doubles as doubles, and rounds decimals that have no common type of 38 digits. Here a
+constant that the column's type cannot hold is replaced by the nearest one that it can, and the operator by one that
+says the same. Kinds of columns are those of `text.Slot`.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from typing import Any, Final
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
 
 from matchwood.errors import MatchwoodError
+from matchwood.language import decimal_of
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 NO_VALUE: Final = object()
@@ -36,6 +40,8 @@ def comparison(column: str, kind: str, operator: str, value: Any) -> str:
 
     >>> comparison("a0", "int", "<", 1.5), comparison("a0", "int", "=", 1.5)
     ('a0 <= 1L', 'CASE WHEN a0 IS NOT NULL THEN FALSE END')
+    >>> comparison("a0", "decimal(10,2)", "=", 10.05), comparison("a0", "decimal(10,2)", ">", 1.005)
+    ("a0 = CAST('10.05' AS DECIMAL(10,2))", "NOT (a0 <= CAST('1.00' AS DECIMAL(10,2)))")
     """
     exact = exact_value(value, kind)
     if exact is not NO_VALUE:
@@ -48,9 +54,10 @@ def comparison(column: str, kind: str, operator: str, value: Any) -> str:
 
 def exact_value(value: Any, kind: str) -> Any:
     """The constant as a value of the column's type, or NO_VALUE where none equals it."""
-    if kind == "int":
-        whole = isinstance(value, int) or value.is_integer()
-        return int(value) if whole and INT_MIN <= value <= INT_MAX else NO_VALUE
+    if kind == "int" or kind.startswith("decimal"):
+        return _exact_number(value, kind)
+    if kind == "double" and isinstance(value, Decimal):
+        return float(value)
     if kind == "double" and isinstance(value, int):
         try:
             return float(value) if int(float(value)) == value else NO_VALUE
@@ -59,13 +66,55 @@ def exact_value(value: Any, kind: str) -> Any:
     return value
 
 
+class _Digits(NamedTuple):
+    """The values of a column of integers or decimals: whole numbers of units, of which 10**scale are one."""
+
+    scale: int
+    least: int
+    most: int
+
+
+def _digits(kind: str) -> _Digits:
+    if kind == "int":
+        return _Digits(0, INT_MIN, INT_MAX)
+    precision, scale = map(int, kind.removeprefix("decimal(").removesuffix(")").split(","))
+    return _Digits(scale, 1 - 10**precision, 10**precision - 1)
+
+
+def _is_finite(value: Any) -> bool:
+    """Python would make a double of an integer first, however large."""
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _units(value: Any, scale: int) -> Fraction:
+    """A finite constant in units of a column; a double is the decimal that it stands for."""
+    exact: int | Decimal = decimal_of(value) if isinstance(value, float) else value
+    return Fraction(exact) * int(10**scale)
+
+
+def _exact_number(value: Any, kind: str) -> Any:
+    digits = _digits(kind)
+    units = _units(value, digits.scale) if _is_finite(value) else Fraction(1, 2)
+    if units.denominator > 1 or not digits.least <= units <= digits.most:
+        return NO_VALUE
+    return _of_units(int(units), kind)
+
+
+def _of_units(units: int, kind: str) -> int | Decimal:
+    return units if kind == "int" else Decimal(f"{units}E{-_digits(kind).scale}")
+
+
 def _below(column: str, kind: str, value: Any) -> str:
     """`column < value` for a constant that no value of the column equals."""
     if kind == "double":
         return f"{column} <= {literal(_double_below(value), kind)}"
-    if value != value or value > INT_MAX:
+    if not _is_finite(value):
+        return never(column) if value == -math.inf else always(column)
+    digits = _digits(kind)
+    units = math.floor(_units(value, digits.scale))
+    if units > digits.most:
         return always(column)
-    return never(column) if value < INT_MIN else f"{column} <= {literal(math.floor(value), kind)}"
+    return never(column) if units < digits.least else f"{column} <= {literal(_of_units(units, kind), kind)}"
 
 
 def _double_below(value: int) -> float:
@@ -85,6 +134,8 @@ def literal(value: Any, kind: str) -> str:
     """
     if kind == "int":
         return f"{value}L" if value > INT_MIN else f"CAST('{value}' AS BIGINT)"
+    if kind.startswith("decimal"):
+        return f"CAST('{value:f}' AS {kind.upper()})"
     if kind == "double":
         # Column and constant have no -0.0: a set of constants that Spark hashes would tell it from 0.0.
         return _double(value + 0.0)

@@ -24,13 +24,13 @@ from matchwood.encoding.events.columns._address_kernels import (
     int32_at,
     int64_at,
 )
-from matchwood.encoding.spaces.keys import NAN_KEY
+from matchwood.encoding.spaces.keys import DOUBLE, NAN_KEY, PLACE_BITS
 
 UNREAD, BIT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, FLOAT32, FLOAT64 = range(11)
 """What stands in a column; of one that is UNREAD only NULL matters."""
 
 SPACES = 8
-"""Addresses and sizes of an attribute's boundaries: how many, keys, residuals or 0, labels; the same of the tail."""
+"""Addresses and sizes of an attribute's boundaries: how many, keys, rests or 0, labels; the same of the tail."""
 
 _INFINITY_KEY = 0x7FF0_0000_0000_0000
 _LEAST = np.int64(-(2**63))
@@ -123,7 +123,7 @@ def _double_key(value: Any) -> Any:
 
 @kernel
 def _number_key(value: Any) -> Any:
-    """Primary and residual of an integer."""
+    """Primary and rest of an integer."""
     nearest = np.float64(value)
     primary = _double_key(nearest)
     if -_EXACT <= value <= _EXACT:
@@ -131,19 +131,19 @@ def _number_key(value: Any) -> Any:
     if nearest >= 2.0**63 or np.int64(nearest) > value:
         primary -= 1
     below = double_of(_LEAST - primary if primary < 0 else primary)
-    return primary, value - np.int64(below)
+    return primary, (value - np.int64(below)) << PLACE_BITS
 
 
 @kernel
-def _count_up_to(count: Any, keys: Any, residuals: Any, key: Any, rest: Any) -> Any:
+def _count_up_to(count: Any, keys: Any, rests: Any, key: Any, rest: Any) -> Any:
     """How many of the sorted keys at an address are not above (key, rest)."""
     found = np.int64(0)
     while count > 0:
         half = (count + 1) >> 1
         found = found + half if int64_at(keys + 8 * (found + half - 1)) <= key else found
         count -= half
-    if residuals:
-        while found > 0 and int64_at(keys + 8 * (found - 1)) == key and int16_at(residuals + 2 * (found - 1)) > rest:
+    if rests:
+        while found > 0 and int64_at(keys + 8 * (found - 1)) == key and int16_at(rests + 2 * (found - 1)) > rest:
             found -= 1
     return found
 
@@ -154,7 +154,7 @@ def _label_at(plain: Any, column: Any, place: Any) -> Any:
     kind, values, spaces = plain.kinds[column], plain.values[column], plain.spaces[column]
     if kind == UNREAD or spaces[0] < 0:
         return np.int32(0)
-    rest = np.int64(0)
+    rest = np.int64(DOUBLE)
     if kind == FLOAT64:
         key = _double_key(float64_at(values + 8 * place))
     elif kind == FLOAT32:

@@ -1,7 +1,7 @@
 """Columns of Arrow arrays: each attribute's values read at once, never row by row where Arrow can say it.
 
 Which reader serves a column follows from the attribute's kind and the family of the Arrow type. Text that
-stands for moments, and decimals, are read as Python values, once for each distinct one. A column
+stands for moments is read as Python values, once for each distinct one. A column
 whose family has no reader for the kind fits nowhere: all its values are misfits.
 """
 
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from matchwood.encoding.events.columns.coerced import coerced_column
+from matchwood.encoding.events.columns.decimals import decimal_parts
 from matchwood.encoding.events.columns.objects import read_objects
 from matchwood.encoding.events.columns.parts import EMPTY, ColumnPart, Misfits, Rows, ValueColumn, repeated
 from matchwood.encoding.events.columns.times import read_dates, read_midnights, read_moments
@@ -163,6 +164,17 @@ def _whole_floats(kind: str, array: pa.Array, reading: ValueReading) -> ValueCol
     )
 
 
+def _decimals(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
+    return ValueColumn(decimal_parts(array)[0], [])
+
+
+def _whole_decimals(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
+    """Decimals without a fraction are integers."""
+    parts, others = decimal_parts(array)
+    misfits = Misfits(others, lambda position: _got(kind, array[int(others[position])], reading))
+    return ValueColumn(parts[:-1], [misfits]) if len(others) else ValueColumn(parts, [])
+
+
 def _strings(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     encoded = array.dictionary_encode()
     codes = _index_codes(encoded.indices)
@@ -240,10 +252,10 @@ _READERS: dict[tuple[str, str], Reader] = {
     ("bool", "bool"): _bits,
     ("int", "int"): _integers,
     ("int", "float"): _whole_floats,
-    ("int", "decimal"): _through_python,
+    ("int", "decimal"): _whole_decimals,
     **{(kind, "int"): _integers for kind in ("number", "double")},
     **{(kind, "float"): _floats for kind in ("number", "double")},
-    **{(kind, "decimal"): _through_python for kind in ("number", "double")},
+    **{(kind, "decimal"): _decimals for kind in ("number", "double")},
     ("string", "string"): _strings,
     ("date", "date"): read_dates,
     ("date", "string"): _through_python,

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from decimal import Decimal
 from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from matchwood.encoding.events.columns.decimals import parts_of_decimals
 from matchwood.encoding.events.columns.parts import EMPTY, ColumnPart, Misfits, Rows, ValueColumn, placed
 from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading
 from matchwood.encoding.events.values import read_element
@@ -34,6 +36,7 @@ _QUICK_TYPES: dict[str, frozenset[type]] = {
     "list<int>": frozenset((list,)),
     "list<string>": frozenset((list,)),
 }
+_NUMBERS = (int, float, Decimal)
 _ELEMENT_TYPES = {"list<int>": frozenset((int, type(None))), "list<string>": frozenset((str, type(None)))}
 
 
@@ -71,14 +74,18 @@ def _integers(kind: str, values: list[int], types: set[type]) -> list[ColumnPart
 
 def _numbers(kind: str, values: list[Any], types: set[type]) -> list[ColumnPart]:
     """Integers stay integers: as doubles, those beyond 2**53 would be rounded."""
-    if len(types) < 2:
+    if len(types) < 2 and Decimal not in types:
         return [ColumnPart(np.array(values, np.float64 if float in types else np.int64))]
-    whole = np.array([type(value) is int for value in values], np.bool_)
-    integers, doubles = np.flatnonzero(whole), np.flatnonzero(~whole)
-    return [
-        ColumnPart(np.array([values[row] for row in integers], np.int64), integers),
-        ColumnPart(np.array([values[row] for row in doubles], np.float64), doubles),
+    integers, doubles, decimals = (
+        [row for row, value in enumerate(values) if type(value) is kind] for kind in _NUMBERS
+    )
+    parts = [
+        ColumnPart(np.array([values[row] for row in integers], np.int64), np.array(integers, np.int64)),
+        ColumnPart(np.array([values[row] for row in doubles], np.float64), np.array(doubles, np.int64)),
     ]
+    if decimals:
+        parts += parts_of_decimals([values[row] for row in decimals], np.array(decimals, np.int64))
+    return [part for part in parts if len(part.elements)]
 
 
 def _texts(kind: str, values: list[str], types: set[type]) -> list[ColumnPart]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.encoding.codes import NULL_LABEL
+from matchwood.encoding.spaces.decimals import Decimals
 
 Rows = NDArray[np.int64]
 
@@ -21,13 +22,13 @@ Rows = NDArray[np.int64]
 class ColumnPart(NamedTuple):
     """Some values of a column, none of them NULL except as said here.
 
-    `elements`  int64, float64, or a pyarrow array of strings or lists, without NULLs
+    `elements`  int64, float64, Decimals, or a pyarrow array of strings or lists, without NULLs
     `rows`      the row of each value; None when value i is that of row i
     `codes`     value i is elements[codes[i]], NULL if that is -1; None when it is elements[i]
     `valid`     False where value i is NULL, whatever the elements hold; None when none is
     """
 
-    elements: NDArray[Any] | pa.Array
+    elements: NDArray[Any] | Decimals | pa.Array
     rows: Rows | None = None
     codes: NDArray[np.int64] | None = None
     valid: NDArray[np.bool_] | None = None

@@ -1,9 +1,9 @@
 """Keys of a PS-Tree: what each kind of value is cut into elements from.
 
 A key is a row of bytes that compare like the values: eight for an integer (all of its bits, the sign turned round so
-that negative ones come first); for a number the eight of its double (`spaces/keys.py`), and two more for an integer
-that no double holds; for a string its UTF-8 bytes. The first eight bytes are one number, the *head*, the rest is in
-`data`."""
+that negative ones come first); for a number the eight of its primary (`spaces/keys.py`), two more if it has a rest, and
+the further bytes of a fine one; for a string its UTF-8 bytes. The first eight bytes are one number, the *head*, the
+rest is in `data`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding.spaces.base import Strings
+from matchwood.encoding.spaces.integer_keys import IntegerKeys
 from matchwood.encoding.spaces.key_columns import frozen
-from matchwood.encoding.spaces.keys import RESIDUAL_BITS, double_keys, integer_keys
-from matchwood.encoding.spaces.number_keys import IntegerKeys, NumberKeys
+from matchwood.encoding.spaces.keys import REST_BITS, REST_MASK, FineKey, fine_bytes
+from matchwood.encoding.spaces.number_keys import NumberKeys
 from matchwood.encoding.spaces.string_keys import StringKeys
 
 _SIGN = np.uint64(2**63)
@@ -46,10 +47,11 @@ def key_of(kind: str, key: Any) -> Key:
         return Key(int.from_bytes(key[:8].ljust(8, b"\0"), "big"), np.frombuffer(key, np.uint8), 0, len(key))
     if kind not in ("number", "double"):
         return Key(key + 2**63, _NO_BYTES, 0, 8)
-    primary, residual = key >> RESIDUAL_BITS, key & 0xFFFF
-    if not residual:
+    primary, rest = int(key) >> REST_BITS, int(key) & REST_MASK
+    if not rest:
         return Key(primary + 2**63, _NO_BYTES, 0, 8)
-    return Key(primary + 2**63, frozen(np.frombuffer(residual.to_bytes(2, "big"), np.uint8)), -8, 10)
+    data = rest.to_bytes(2, "big") + fine_bytes(key)
+    return Key(primary + 2**63, frozen(np.frombuffer(data, np.uint8)), -8, 8 + len(data))
 
 
 def python_key(kind: str, head: int, rest: bytes, length: int) -> Any:
@@ -58,7 +60,8 @@ def python_key(kind: str, head: int, rest: bytes, length: int) -> Any:
         return (head.to_bytes(8, "big") + rest)[:length]
     if kind not in ("number", "double"):
         return head - 2**63
-    return ((head - 2**63) << RESIDUAL_BITS) + int.from_bytes(rest, "big")
+    key = ((head - 2**63) << REST_BITS) + int.from_bytes(rest[:2], "big")
+    return FineKey(key, rest[2:]) if len(rest) > 2 else key
 
 
 def heads_of(primary: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -70,8 +73,9 @@ def keys_of_column(column: Any) -> ElementKeys:
     """The keys of a column of boundaries (`spaces/number_keys.py`, `spaces/string_keys.py`)."""
     if isinstance(column, StringKeys):
         return keys_of_strings(column.first, Strings(column.offsets, column.data))
-    residual = column.residual if isinstance(column, NumberKeys) else None
-    return keys_of_numbers(column.primary, residual)
+    if not isinstance(column, NumberKeys):
+        return keys_of_numbers(column.primary, None)
+    return keys_of_numbers(column.primary, column.rest) if column.fine is None else _keys_with_fine(column)
 
 
 def keys_of_strings(heads: NDArray[np.uint64], strings: Strings) -> ElementKeys:
@@ -80,27 +84,28 @@ def keys_of_strings(heads: NDArray[np.uint64], strings: Strings) -> ElementKeys:
     return ElementKeys(heads, frozen(strings.data), offsets[:-1], frozen(np.diff(offsets)))
 
 
-def keys_of_numbers(primary: NDArray[np.int64], residual: NDArray[np.int16] | None) -> ElementKeys:
-    """The keys of integers, or of numbers by their primaries and residuals."""
+def _keys_with_fine(column: NumberKeys) -> ElementKeys:
+    """The keys of numbers of which some have further bytes."""
+    assert column.fine is not None
+    parts = [rest.to_bytes(2, "big") + fine for rest, fine in zip(column.rest.tolist(), column.fine, strict=True)]
+    lengths = np.where(column.rest != 0, 8 + np.fromiter(map(len, parts), np.int64, len(parts)), 8)
+    ends = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
+    starts = np.concatenate(([0], ends))[:-1] - 8
+    data = frozen(np.frombuffer(b"".join(parts), np.uint8))
+    return ElementKeys(heads_of(column.primary), data, frozen(starts), frozen(lengths))
+
+
+def keys_of_numbers(primary: NDArray[np.int64], rest: NDArray[np.int16] | None) -> ElementKeys:
+    """The keys of integers, or of numbers by their primaries and rests."""
     count = len(primary)
-    if residual is None or not residual.any():
+    if rest is None or not rest.any():
         return ElementKeys(heads_of(primary), _NO_BYTES, frozen(np.zeros(count, np.int64)), frozen(np.full(count, 8)))
-    rests = residual.astype(">u2").view(np.uint8)
-    lengths = np.where(residual != 0, 10, 8)
+    rests = rest.astype(">u2").view(np.uint8)
+    lengths = np.where(rest != 0, 10, 8)
     return ElementKeys(heads_of(primary), frozen(rests), frozen(2 * np.arange(count) - 8), frozen(lengths))
 
 
-def number_parts(elements: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int16] | None]:
-    """Primaries and residuals of a column of numbers; no residuals where doubles hold all of them."""
-    if elements.dtype == np.float64:
-        return double_keys(elements), None
-    primary, residual = integer_keys(elements)
-    return primary, residual if residual.any() else None
-
-
-def column_of(kind: str, heads: NDArray[np.uint64], rests: NDArray[np.int16], strings: Strings | None) -> Any:
-    """A column of boundaries from keys in order: of strings if given, else of heads and residuals."""
-    if strings is not None:
-        return StringKeys(*strings)
+def column_of(kind: str, heads: NDArray[np.uint64], rests: NDArray[np.int16], fine: Any) -> Any:
+    """A column of boundaries from the heads, rests and further bytes of keys in order."""
     primary = (heads ^ _SIGN).view(np.int64)
-    return NumberKeys(primary, rests) if kind in ("number", "double") else IntegerKeys(primary)
+    return NumberKeys(primary, rests, fine) if kind in ("number", "double") else IntegerKeys(primary)

@@ -26,10 +26,13 @@ from matchwood.encoding.spaces import labelled as labelled_spaces
 from matchwood.encoding.spaces import labels as labelling
 from matchwood.encoding.spaces.base import Strings
 from matchwood.encoding.spaces.boundaries import Boundaries
+from matchwood.encoding.spaces.decimals import Decimals
 from matchwood.encoding.spaces.event_counters import CountedAside
+from matchwood.encoding.spaces.integer_keys import IntegerKeys
 from matchwood.encoding.spaces.key_columns import KeyColumn, frozen
+from matchwood.encoding.spaces.keys import DOUBLE, fine_bytes
 from matchwood.encoding.spaces.labelled import LabelledSpaces
-from matchwood.encoding.spaces.number_keys import IntegerKeys
+from matchwood.encoding.spaces.number_keys import value_keys
 from matchwood.encoding.spaces.pstree import _change_kernels as changes
 from matchwood.encoding.spaces.pstree import _lookup_kernels as kernels
 from matchwood.encoding.spaces.pstree._audit_kernels import PROBLEMS, inspect
@@ -42,10 +45,10 @@ from matchwood.encoding.spaces.pstree.keys import (
     keys_of_column,
     keys_of_numbers,
     keys_of_strings,
-    number_parts,
     python_key,
 )
 from matchwood.encoding.spaces.pstree.rows import TreeRows
+from matchwood.encoding.spaces.string_keys import StringKeys
 from matchwood.errors import CorruptSnapshot
 
 
@@ -96,16 +99,21 @@ class PSTree(LabelledSpaces):
             return False
         return bool(self._key_of(label) == key)
 
-    def locate_many(self, elements: NDArray[Any] | Strings) -> NDArray[np.int32]:
+    def locate_many(self, elements: NDArray[Any] | Strings | Decimals) -> NDArray[np.int32]:
+        if isinstance(elements, Decimals):
+            return self._locate_decimals(elements)
         if isinstance(elements, Strings):
             offsets, data = frozen(elements.offsets), frozen(elements.data)
             return self._locate(keys_of_strings(space_kernels.prefixes(offsets, data), Strings(offsets, data)))
         if self.columns is IntegerKeys:
             return self._locate_heads(heads_of(elements))
-        primary, residual = number_parts(elements)
-        if residual is None:
+        return self._locate_pairs(*value_keys(elements))
+
+    def _locate_pairs(self, primary: NDArray[np.int64], rest: NDArray[np.int16]) -> NDArray[np.int32]:
+        """Where no boundary parts a double from the number that equals it, doubles are found by their heads alone."""
+        if not rest.any() or not (self._parts_equals or (rest > DOUBLE).any()):
             return self._locate_heads(heads_of(primary))
-        return self._locate(keys_of_numbers(primary, residual))
+        return self._locate(keys_of_numbers(primary, rest))
 
     def _locate_heads(self, heads: NDArray[np.uint64]) -> NDArray[np.int32]:
         found: NDArray[np.int32] = kernels.locate_heads(*self._tree.reading[:4], heads)
@@ -242,15 +250,26 @@ class PSTree(LabelledSpaces):
     def _held(self) -> Boundaries:
         tree, order = self._tree, self._order()
         leaves, heads = tree.leaves[order], tree.leaf_words[order, 0]
-        strings, rests = None, np.zeros(len(order), np.int16)
         if self.kind == "string":
-            strings = Strings(*kernels.gather_keys(*tree.reading, order))
+            keys: Any = StringKeys(*kernels.gather_keys(*tree.reading, order))
         else:
-            inexact = np.flatnonzero(leaves[:, LENGTH] > 8)
-            start = tree.leaf_words[order[inexact], 1].astype(np.int64) + 8
-            rests[inexact] = tree.pool[start].astype(np.int16) * 256 + tree.pool[start + 1]
-        keys = column_of(self.kind, heads, rests, strings)
+            rests = np.zeros(len(order), np.int16)
+            further = np.flatnonzero(leaves[:, LENGTH] > 8)
+            start = tree.leaf_words[order[further], 1].astype(np.int64) + 8
+            rests[further] = tree.pool[start].astype(np.int16) * 256 + tree.pool[start + 1]
+            keys = column_of(self.kind, heads, rests, self._fine_bytes(order))
         return Boundaries(keys, leaves[:, LABEL], leaves[:, COUNT], leaves[:, RECENT] != 0)
+
+    def _fine_bytes(self, order: NDArray[np.int64]) -> NDArray[np.object_] | None:
+        """The further bytes of keys, for most of them none."""
+        lengths = self._tree.leaves[order, LENGTH]
+        places = np.flatnonzero(lengths > 10).tolist()
+        if not places:
+            return None
+        fine = np.full(len(order), b"", object)
+        for place in places:
+            fine[place] = fine_bytes(self._key(order.item(place)))
+        return fine
 
     def arrays(self, counted: CountedAside | None = None) -> dict[str, NDArray[Any]]:
         held, observed = self._held(), (counted or self.counted_aside()).array()
