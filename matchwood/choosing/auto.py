@@ -78,7 +78,7 @@ class AutoMatcher(EngineMatcher):
     """`choice` tells what was chosen and why; `trying` is held by the thread in which a trial is under way."""
 
     def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
-        able = [name for name in engines_for(options) if engine_class(name).takes == "conjunctions"]
+        able = [name for name in engines_for(options) if engine_class(name).unit_kind == "conjunctions"]
         super().__init__(FIRST_ENGINE if FIRST_ENGINE in able else able[0], encoder, table, options, dnf_limit)
         self.setting, self._options = AUTO, dict(options)
         model = shipped()
@@ -140,8 +140,8 @@ class AutoMatcher(EngineMatcher):
     def _best_by_rules(self) -> str:
         self._looked_at = self._conjunctions.live
         self.clock.begin_anew()
-        history = self.encoder.history if self.encoder.history.events else None
-        wanted = self.choice.best_by_rules(features_of(self._conjunctions, history))
+        event_statistics = self.encoder.event_statistics if self.encoder.event_statistics.events else None
+        wanted = self.choice.best_by_rules(features_of(self._conjunctions, event_statistics))
         if wanted == self.name:
             self.choice.keep_by_rules()
         else:

@@ -6,7 +6,8 @@
         pool = Column(np.int32, below="units")
 
 A *column* is an array that grows, a *number* stands in the header, a *part* is a state inside the state, whose names
-are saved beside, or under a prefix. Each is saved under the name of its attribute, without a leading underscore.
+are saved beside, or under a prefix. Each is saved under the name of its attribute, without a leading underscore, or
+under the `name` that it is given.
 
 Lengths and bounds are numbers, or names: of a column, for its length; of what the owner of a part has `given` it; or of
 an attribute, as `store.count`. They are checked once, before anybody relies on what was restored, and then comes what
@@ -32,6 +33,9 @@ class State:
     declared: ClassVar[Mapping[str, Field]] = {}
     """All fields by the names of their attributes, those of base classes first."""
 
+    _viewed: ClassVar[dict[Any, tuple[str, ...]]] = {}
+    """By named tuple: the columns that it shows."""
+
     columns: dict[str, Growable]
     """The arrays by the names that they are saved under, those included that are not saved."""
     parts: dict[str, Any]
@@ -44,6 +48,7 @@ class State:
         super().__init_subclass__(**options)
         fields = [(name, each) for base in reversed(cls.__mro__) for name, each in vars(base).items()]
         cls.declared = {name: each for name, each in fields if isinstance(each, Field)}
+        cls._viewed = {}
 
     def start(self) -> None:
         """Begin with nothing; numbers of the header stay."""
@@ -54,8 +59,9 @@ class State:
 
     def view_as(self, kind: type[Views]) -> Views:
         """The columns that a named tuple names, read-only."""
-        columns = self.columns
-        return kind._make([columns[name].view() for name in kind._fields])  # type: ignore[attr-defined, no-any-return]
+        columns, known = self.columns, self._viewed.get(kind)
+        names = known or self._viewed.setdefault(kind, _saved_names(self.declared, kind))
+        return kind._make([columns[name].view() for name in names])  # type: ignore[attr-defined, no-any-return]
 
     @property
     def nbytes(self) -> int:
@@ -109,6 +115,11 @@ class State:
         """The number that a declaration names; of a column, its length."""
         value = self.found(name)
         return len(value) if isinstance(value, Growable) else int(value)
+
+
+def _saved_names(declared: Mapping[str, Field], kind: Any) -> tuple[str, ...]:
+    """Under which names the columns are kept that a named tuple names by their attributes."""
+    return tuple(declared[name].name if name in declared else name for name in kind._fields)
 
 
 def arrays_of(rooms: Mapping[str, Any]) -> dict[str, NDArray[Any]]:

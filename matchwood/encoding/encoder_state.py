@@ -51,7 +51,7 @@ def arrays(encoder: Encoder) -> dict[str, NDArray[Any]]:
     named = {
         "attributes": vocabulary.table.arrays(),
         # Events that still wait are counted beside the spaces now.
-        "history": vocabulary.history.arrays(),
+        "history": vocabulary.event_statistics.arrays(),
         "spaces": vocabulary.spaces.arrays(),
         "sources": _names([(source.name, source.kind) for source in vocabulary.derived]),
         "uses": {
@@ -83,7 +83,7 @@ def restored(
     encoder = cls(schema or _schema(saved, settings), settings["timezone"], settings["spaces"])
     table, sources = AttributeTable(_part(saved, "attributes")), _pairs(_part(saved, "sources"))
     encoder.vocabulary.restore(table, _part(saved, "spaces"), sources)
-    encoder.history.restore(_part(saved, "history"))
+    encoder.event_statistics.restore(_part(saved, "history"))
     return encoder
 
 

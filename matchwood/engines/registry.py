@@ -22,9 +22,9 @@ _ENGINES: dict[str, type[Structure]] = {
 }
 
 
-def engine_names(takes: str | None = None) -> list[str]:
-    """The names of all engines, or of those that take `conjunctions` or `forms`, sorted."""
-    return sorted(name for name, engine in _ENGINES.items() if takes in (None, engine.takes))
+def engine_names(unit_kind: str | None = None) -> list[str]:
+    """The names of all engines, or of those whose units are `conjunctions` or `forms`, sorted."""
+    return sorted(name for name, engine in _ENGINES.items() if unit_kind in (None, engine.unit_kind))
 
 
 def published_spaces(name: str) -> str | None:
@@ -34,9 +34,9 @@ def published_spaces(name: str) -> str | None:
 
 
 def engine_class(name: str) -> Any:
-    """The engine of a public name; its `takes` tells whether it is made over a store of conjunctions, or is its own.
+    """The engine of a public name; by its `unit_kind` it is made over a store, or is its own.
 
-    >>> engine_class("scan").__name__, engine_class("scan").takes, engine_class("atree").takes
+    >>> engine_class("scan").__name__, engine_class("scan").unit_kind, engine_class("atree").unit_kind
     ('Scan', 'conjunctions', 'forms')
     """
     found = _ENGINES.get(name)

@@ -66,7 +66,7 @@ class EngineMatcher:
 
     def _introduce(self, engine: Structure) -> None:
         """Let an engine know what events were like, and what labels stand for."""
-        engine.history, engine.values = self.encoder.history, self.encoder.vocabulary
+        engine.event_statistics, engine.values = self.encoder.event_statistics, self.encoder.vocabulary
 
     @property
     def engine(self) -> Any:
@@ -216,13 +216,13 @@ class EngineMatcher:
 
     def observe(self, events: EncodedEvents) -> None:
         """Remember what events are like."""
-        self.encoder.history.observe(events)
+        self.encoder.event_statistics.observe(events)
         self.sample.observe(events)
 
     def note(self, part: MatcherPart, events: int, work: Work, seconds: float, scored: int = 0) -> None:
         """Count what one call of a part's engine did, and the seconds that it took."""
         self.work.fold(events if part is self.parts[0] else 0, work, scored)
-        if part.engine.uses_history:
+        if part.engine.uses_event_statistics:
             self.watch.fold(events, work)
 
     @property

@@ -43,7 +43,7 @@ def fare(outcome: Outcome, model: Model, size: GridScale) -> Fared:
     matcher, beside = _matcher(outcome, model)
     first, given = matcher.name, outcome.given
     matcher.sample.observe(given.seen)
-    given.encoder.history.observe(given.seen)
+    given.encoder.event_statistics.observe(given.seen)
     us, events, total = _us_now(matcher, outcome, size), 0.0, 0.0
     while events < AMORTISED:
         wait = max(0.0, matcher.clock._look_at - matcher.clock.seconds) + 1e-9
@@ -68,7 +68,7 @@ def _us_now(matcher: AutoMatcher, outcome: Outcome, size: GridScale) -> float:
     given, plain_us = outcome.given, outcome.own_us(matcher.name)
     if not math.isfinite(plain_us):
         return measure_engine(matcher.engine, given.events, size.seconds).match_us
-    if not matcher.engine.uses_history or not matcher.choice.trials:
+    if not matcher.engine.uses_event_statistics or not matcher.choice.trials:
         return plain_us
     plain = engine_class(matcher.name)(given.store)
     plain.rebuild()

@@ -12,7 +12,6 @@ from matchwood.engines.atree.layout import (
     AND,
     CHILD_END,
     CHILD_WASTE,
-    COUNT,
     DEAD,
     EMPTY,
     FAN,
@@ -24,6 +23,7 @@ from matchwood.engines.atree.layout import (
     KIND_MASK,
     LEAF,
     LIVE,
+    NODE_COUNT,
     NOT,
     OR,
     PARENTS,
@@ -271,7 +271,7 @@ def fill_table(tree: Any) -> None:
     """Enter all live nodes, which differ, into an empty table."""
     table, nodes = tree.table, tree.nodes
     mask = np.uint64(len(table) - 1)
-    for node in range(tree.state[COUNT]):
+    for node in range(tree.state[NODE_COUNT]):
         if kind_of(nodes, node) == DEAD:
             continue
         slot = slot_start(tree, node) & mask
@@ -289,8 +289,8 @@ def new_node(tree: Any, kind: Any, level: Any) -> Any:
     nodes, state = tree.nodes, tree.state
     node = state[FREE]
     if node < 0 or is_leaf(kind):
-        node = state[COUNT]
-        state[COUNT] += 1
+        node = state[NODE_COUNT]
+        state[NODE_COUNT] += 1
     else:
         state[FREE] = nodes[WIDTH * node + FIRST]
     nodes[WIDTH * node : WIDTH * node + WIDTH] = 0

@@ -33,7 +33,7 @@ from matchwood.engines.atree.layout import (
     PARENTS,
     ROOM,
     SIZE,
-    STALE,
+    STALE_LEAVES,
     UNIT,
     WIDTH,
     XOR,
@@ -118,7 +118,7 @@ def _bury(tree: Any, node: Any) -> None:
     tree.rooms[node] = 0
     state[LIVE] -= 1
     if is_leaf(kind_of(nodes, node)):
-        state[STALE] += 1
+        state[STALE_LEAVES] += 1
     else:
         nodes[at + FIRST] = state[FREE]
         state[FREE] = node

@@ -1,7 +1,7 @@
 """Leaves of a BE-Tree that an event has reached: which candidates pass their first test, and which of these match.
 
 The first test takes no branch that could be mispredicted, and reads the rows of a leaf in order; what passes is
-collected from many leaves, its tails are touched so that their cache misses overlap, and then it is verified.
+collected from many leaves, its residuals are touched so that their cache misses overlap, and then it is verified.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.engines.betree._row_kernels import BARE, BIT, TEST
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
-from matchwood.engines.shared._residual_kernels import LINE, TAIL_START
+from matchwood.engines.shared._residual_kernels import LINE, RESIDUAL_START
 from matchwood.engines.shared._verification_kernels import passes, verify
 
 EVALUATED, REUSED, NOTED, TALLY = range(4)
 """Predicates evaluated lazily, and found evaluated; nodes that the ranking is told of; how many numbers there are."""
 
 PASSING = 4096
-"""Candidates that are verified together, after their tails have been touched."""
+"""Candidates that are verified together, after their residuals have been touched."""
 
 
 @bare_kernel
@@ -33,7 +33,7 @@ def fetch_rows(pool: Any, start: Any, stop: Any) -> None:
 
 @bare_kernel
 def pass_tests(pool: Any, start: Any, stop: Any, labels: Any, passing: Any, end: Any) -> Any:
-    """Collect the tails of rows whose first test holds; returns the new end."""
+    """Collect the residuals of rows whose first test holds; returns the new end."""
     found = np.uint64(end)
     for at in range(np.uint64(start), np.uint64(stop), np.uint64(TEST)):
         label = labels[np.uint32(pool[at])]
@@ -118,12 +118,12 @@ def verify_references(
     records: Any, intervals: Any, samples: Any, pool: Any, passing: Any, count: Any, labels: Any, result: Any,
     passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: Any,
 ) -> Any:  # fmt: skip
-    """Write the units behind `used` of whose tails all references hold; returns the new end."""
+    """Write the units behind `used` of whose residuals all references hold; returns the new end."""
     one = np.uint64(1)
     for place in range(np.uint64(count)):
-        tail = np.uint64(np.uint32(passing[place]))
-        at = tail + np.uint64(TAIL_START)
-        end, holds = at + np.uint64(np.uint32(pool[tail + one])), True
+        residual = np.uint64(np.uint32(passing[place]))
+        at = residual + np.uint64(RESIDUAL_START)
+        end, holds = at + np.uint64(np.uint32(pool[residual + one])), True
         while holds and at < end:
             reference = pool[at]
             if reference >= 0:
@@ -134,7 +134,7 @@ def verify_references(
                 holds = _lazily(records, intervals, samples, predicate, labels, passed, failed, done, tally)
             at += one
         if holds and used < len(units):
-            units[used] = pool[tail]
+            units[used] = pool[residual]
             used += 1
     return used
 

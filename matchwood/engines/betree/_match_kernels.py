@@ -27,7 +27,6 @@ from matchwood.engines.betree._row_kernels import LEAF_START, attribute_bit, row
 from matchwood.engines.betree.layout import (
     ALWAYS,
     CLUSTER,
-    COUNT,
     FLAGS,
     HIGH,
     LEFT,
@@ -40,8 +39,9 @@ from matchwood.engines.betree.layout import (
     SPLIT,
     START,
     TOP,
+    UNIT_COUNT,
 )
-from matchwood.engines.shared._residual_kernels import fetch_tails, verify_tails
+from matchwood.engines.shared._residual_kernels import fetch_residuals, verify_residuals
 from matchwood.engines.shared._verification_kernels import clear, scatter
 
 
@@ -67,7 +67,7 @@ def _search(
     cluster, level = np.int64(partitions[at + TOP]), 31
     while cluster != NONE:
         at = CLUSTER * cluster
-        wanted = nodes[at + COUNT] > 0 or np.uint32(nodes[at + MASK]) & present != 0
+        wanted = nodes[at + UNIT_COUNT] > 0 or np.uint32(nodes[at + MASK]) & present != 0
         if wanted and nodes[at + LOW] <= label < nodes[at + HIGH] and count < len(reached):
             reached[count] = cluster
             count += 1
@@ -131,9 +131,9 @@ def _verify(
     """Write the units behind `used` that match, of the candidates that passed; returns the new end."""
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     if form.blocks:
-        fetch_tails(pool, passing, count)
+        fetch_residuals(pool, passing, count)
         if form.kind == 0:
-            return verify_tails(pool, intervals, passing, count, labels, passing, False, units, used)
+            return verify_residuals(pool, intervals, passing, count, labels, passing, False, units, used)
         return verify_references(
             records, intervals, known.samples, pool, passing, count, labels, result, memory.passed, memory.failed,
             memory.done, tally, units, used,
@@ -177,10 +177,10 @@ def _scan(
     for place in range(count):
         at = CLUSTER * np.int64(reached[place])
         start = np.int64(nodes[at + START]) + LEAF_START
-        fetch_rows(pool, start, start + np.int64(nodes[at + COUNT]) * width)
+        fetch_rows(pool, start, start + np.int64(nodes[at + UNIT_COUNT]) * width)
     for place in range(count):
         at = CLUSTER * np.int64(reached[place])
-        rows, start = np.int64(nodes[at + COUNT]), np.int64(nodes[at + START]) + LEAF_START
+        rows, start = np.int64(nodes[at + UNIT_COUNT]), np.int64(nodes[at + START]) + LEAF_START
         stop, failed = start + rows * width, np.int64(0)
         work[1] += rows
         while start < stop:

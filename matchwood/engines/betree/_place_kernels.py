@@ -16,7 +16,6 @@ from matchwood.engines.betree.layout import (
     CHAIN,
     CLUSTER,
     CLUSTERS,
-    COUNT,
     COVERED,
     EXACT,
     EXPLORED,
@@ -46,6 +45,7 @@ from matchwood.engines.betree.layout import (
     STAMP,
     SUBSUMED,
     TOP,
+    UNIT_COUNT,
     UP,
     WHOLE,
 )
@@ -201,7 +201,7 @@ def recount(tree: Any) -> None:
         tree.partitions[at + RULES] = tree.partitions[at + SUBSUMED] = tree.partitions[at + COVERED] = 0
     for cluster in range(tree.state[CLUSTERS]):
         if tree.clusters[CLUSTER * cluster + FLAGS] & GONE == 0:
-            count_units(tree, cluster, np.int64(tree.clusters[CLUSTER * cluster + COUNT]))
+            count_units(tree, cluster, np.int64(tree.clusters[CLUSTER * cluster + UNIT_COUNT]))
 
 
 @bare_kernel

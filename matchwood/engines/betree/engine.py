@@ -72,7 +72,7 @@ class BETree(Engine):
     """
 
     name: ClassVar[str] = "betree"
-    uses_history: ClassVar[bool] = True
+    uses_event_statistics: ClassVar[bool] = True
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
     options: ClassVar[Mapping[str, Any]] = {
         "max_cap": 0,

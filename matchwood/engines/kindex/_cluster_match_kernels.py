@@ -172,7 +172,7 @@ def _by_promise(access: Any, found: Any, clusters: int, promises: Any) -> int:
 
 @bare_kernel
 def top_direct(
-    access: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int, events_count: int, judging: Any,
+    access: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int, events_count: int, context: Any,
     truth: Any, touched: Any, found: Any, promises: Any, labels: Any, n: int, again: bool, seen: Any, stamp: Any,
     rows: Any, best: Any, scores: Any, filled: Any, work: Any,
 ) -> None:  # fmt: skip
@@ -186,11 +186,11 @@ def top_direct(
         access.stream,
         access.cluster_offsets,
     )
-    entry_promises, weights = access.promises, judging.scratch.weights
+    entry_promises, weights = access.promises, context.scratch.weights
     read = 0
     for event in range(first, first + events_count):
         start, size = np.int64(event - first) * n, filled[event - first]
-        begin_event(judging, event)
+        begin_event(context, event)
         scatter(events, event, labels)
         most = 0.0
         for weight in weights:
@@ -222,22 +222,22 @@ def top_direct(
                 at = end
                 if holds and alive[unit] == LIVE:
                     work[MATCHED] += 1
-                    bound = unit_bound(conjunctions, bounds, unit, labels, weights, judging.names, most)
+                    bound = unit_bound(conjunctions, bounds, unit, labels, weights, context.names, most)
                     if size == n and (bound + bounds.constants[unit]) * SLACK < scores[start]:
                         work[SKIPPED_UNITS] += 1
                     else:
                         pending, size = collect(
-                            judging, unit, bound, n, again, seen, stamp + event - first, rows, pending, best, scores,
+                            context, unit, bound, n, again, seen, stamp + event - first, rows, pending, best, scores,
                             start, size, work,
                         )  # fmt: skip
                         if pending >= batch:
-                            size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                            size = flush(context, rows, pending, n, best, scores, start, size, work)
                             pending, batch = 0, min(AHEAD, 2 * batch)
-        size = flush(judging, rows, pending, n, best, scores, start, size, work)
+        size = flush(context, rows, pending, n, best, scores, start, size, work)
         for place in range(count):
             truth[touched[place]] = UNKNOWN
         clear(events, event, labels)
-        end_event(judging, event)
+        end_event(context, event)
         filled[event - first] = size
         work[EVENTS] += 1
     work[CANDIDATES] += read

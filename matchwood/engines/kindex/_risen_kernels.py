@@ -42,15 +42,15 @@ def clauses_true(offsets: Any, records: Any, intervals: Any, unit: Any, labels: 
 
 @bare_kernel
 def top_units(
-    wanted: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int, judging: Any, labels: Any,
+    wanted: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int, context: Any, labels: Any,
     n: int, seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, filled: Any, work: Any,
 ) -> None:  # fmt: skip
     """Offer the rules of the units `wanted` to the best `n` of each event, before any run is searched."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    weights = judging.scratch.weights
+    weights = context.scratch.weights
     for place in range(len(filled)):
         event, start, size = first + place, np.int64(place) * n, filled[place]
-        begin_event(judging, event)
+        begin_event(context, event)
         scatter(events, event, labels)
         most = 0.0
         for weight in weights:
@@ -63,14 +63,14 @@ def top_units(
             if not clauses_true(offsets, records, intervals, unit, labels):
                 continue
             work[MATCHED] += 1
-            bound = unit_bound(conjunctions, bounds, unit, labels, weights, judging.names, most)
+            bound = unit_bound(conjunctions, bounds, unit, labels, weights, context.names, most)
             if size == n and (bound + bounds.constants[unit]) * SLACK < scores[start]:
                 work[SKIPPED_UNITS] += 1
                 continue
             pending, size = collect(
-                judging, unit, bound, n, False, seen, stamp + place, rows, 0, best, scores, start, size, work
+                context, unit, bound, n, False, seen, stamp + place, rows, 0, best, scores, start, size, work
             )
-            size = flush(judging, rows, pending, n, best, scores, start, size, work)
+            size = flush(context, rows, pending, n, best, scores, start, size, work)
         clear(events, event, labels)
-        end_event(judging, event)
+        end_event(context, event)
         filled[place] = size

@@ -128,7 +128,7 @@ def _is_there(best: Any, start: Any, size: Any, row: Any) -> bool:
 
 @bare_kernel
 def collect(
-    judging: Any, unit: Any, bound: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any, pending: int,
+    context: Any, unit: Any, bound: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any, pending: int,
     best: Any, scores: Any, start: Any, size: Any, work: Any,
 ) -> Any:  # fmt: skip
     """Put the rules of a unit that were not met before and can be among the best behind those that are `pending`.
@@ -137,7 +137,7 @@ def collect(
     may have been met in another run, whose marks are gone: those among the best are found there, others fail again.
     Returns how many are pending, and how many are among the best: where `rows` are full, they are scored.
     """
-    heads, chain, constants = judging.heads, judging.chain, judging.programs.constants
+    heads, chain, constants = context.heads, context.chain, context.programs.constants
     node = np.int64(-2) - np.int64(heads[unit])
     row = np.int64(heads[unit])
     while row != -1:
@@ -158,7 +158,7 @@ def collect(
                 rows[pending] = row
                 pending += 1
                 if pending == AHEAD:
-                    size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                    size = flush(context, rows, pending, n, best, scores, start, size, work)
                     pending = 0
         if following < 0:
             break
@@ -168,12 +168,12 @@ def collect(
 
 @bare_kernel
 def flush(
-    judging: Any, rows: Any, pending: int, n: int, best: Any, scores: Any, start: Any, size: Any, work: Any
+    context: Any, rows: Any, pending: int, n: int, best: Any, scores: Any, start: Any, size: Any, work: Any
 ) -> Any:
     """Score the rules that are pending; returns how many are among the best by now."""
-    score_rows(judging.programs, rows, 0, pending, judging.scratch)
+    score_rows(context.programs, rows, 0, pending, context.scratch)
     work[SCORED] += pending
-    found = judging.scratch.scores
+    found = context.scratch.scores
     for place in range(pending):
         if found[place] < 0:
             work[DAMAGED] = 1
@@ -184,7 +184,7 @@ def flush(
 
 @bare_kernel
 def _search_top(
-    run: Any, conjunctions: Any, bounds: Any, alive: Any, of_clauses: bool, shortcuts: bool, judging: Any, cursors: Any,
+    run: Any, conjunctions: Any, bounds: Any, alive: Any, of_clauses: bool, shortcuts: bool, context: Any, cursors: Any,
     slot_bounds: Any, labels: Any, most: Any, extra: Any, need: int, count: int, ceiling: Any, n: int, again: bool,
     seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, start: Any, size: Any, work: Any,
 ) -> Any:  # fmt: skip
@@ -197,10 +197,10 @@ def _search_top(
     now, order, counters, names = cursors.entries, cursors.order, cursors.counters, run.units
     offsets, records = conjunctions.offsets, conjunctions.records
     weights, unit_constants, clauses, attribute_names = (
-        judging.scratch.weights,
+        context.scratch.weights,
         bounds.constants,
         run.clauses,
-        judging.names,
+        context.names,
     )
     while count >= need and work[DAMAGED] == 0:
         number, pivot = order[0] >> NUMBER_BITS, order[need - 1] >> NUMBER_BITS
@@ -233,9 +233,9 @@ def _search_top(
                         bound = unit_bound(conjunctions, bounds, unit, labels, weights, attribute_names, most)
                     if size < n or (bound + unit_constants[unit]) * SLACK >= scores[start]:
                         pending, size = collect(
-                            judging, unit, bound, n, again, seen, stamp, rows, 0, best, scores, start, size, work
+                            context, unit, bound, n, again, seen, stamp, rows, 0, best, scores, start, size, work
                         )
-                        size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                        size = flush(context, rows, pending, n, best, scores, start, size, work)
         for place in range(moving - 1, -1, -1):
             if order[place] >> NUMBER_BITS < least:
                 slot = order[place] & SLOT_MASK
@@ -274,7 +274,7 @@ def _greatest_sum(slot_bounds: Any, count: int, need: int, chosen: Any) -> Any:
 @bare_kernel
 def top_run(
     run: Any, conjunctions: Any, bounds: Any, ubs: Any, constants: Any, extras: Any, alive: Any, of_clauses: bool,
-    shortcuts: bool, events: Any, first: int, count: int, judging: Any, cursors: Any, slot_bounds: Any, chosen: Any,
+    shortcuts: bool, events: Any, first: int, count: int, context: Any, cursors: Any, slot_bounds: Any, chosen: Any,
     labels: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, filled: Any, work: Any,
 ) -> None:  # fmt: skip
     """Offer the rules of one run to the best `n` of each of `count` events: heaps, best[e * n :], of filled[e] rules.
@@ -283,10 +283,10 @@ def top_run(
     of the best: the second pruning, which does not hold for clauses, more than K of which may add something.
     """
     sizes, size_offsets, group_offsets = run.sizes, run.size_offsets, run.group_offsets
-    heads, tallies, names, weights = cursors.heads, cursors.tallies, judging.names, judging.scratch.weights
+    heads, tallies, names, weights = cursors.heads, cursors.tallies, context.names, context.scratch.weights
     for event in range(first, first + count):
         start, size = np.int64(event - first) * n, filled[event - first]
-        begin_event(judging, event)
+        begin_event(context, event)
         scatter(events, event, labels)
         most = 0.0
         for weight in weights:
@@ -317,7 +317,7 @@ def top_run(
                     cursors.order[slot] = (cursors.entries[slot] << SLOT_BITS) | slot
                 sort(cursors.order, slots)
                 size = _search_top(
-                    run, conjunctions, bounds, alive, of_clauses, shortcuts, judging, cursors, slot_bounds, labels,
+                    run, conjunctions, bounds, alive, of_clauses, shortcuts, context, cursors, slot_bounds, labels,
                     most, extras[index], need, slots, np.int64(size_offsets[index + 1]), n, again, seen,
                     stamp + event - first, rows, best, scores, start, size, work,
                 )  # fmt: skip
@@ -340,12 +340,12 @@ def top_run(
                 )  # fmt: skip
                 if agreeing >= need:
                     size = _search_top(
-                        run, conjunctions, bounds, alive, False, shortcuts, judging, cursors, slot_bounds, labels, most,
+                        run, conjunctions, bounds, alive, False, shortcuts, context, cursors, slot_bounds, labels, most,
                         extras[index], need, agreeing, high, n, again, seen, stamp + event - first, rows, best, scores,
                         start, size, work,
                     )  # fmt: skip
         clear(events, event, labels)
-        end_event(judging, event)
+        end_event(context, event)
         filled[event - first] = size
         work[EVENTS] += 1
 

@@ -155,13 +155,13 @@ class Search(NamedTuple):
 
 
 def top_of_runs(
-    runs: list[Run], search: Search, events: EncodedEvents, first: int, contest: TopQuery, workspace: Workspace
+    runs: list[Run], search: Search, events: EncodedEvents, first: int, query: TopQuery, workspace: Workspace
 ) -> Ranked:
     """The best rules of the events from `first` on, as many events as the output has room for."""
     if not 0 <= first <= events.count:
         raise InvalidArgument(f"the first event to match must be in 0 to {events.count} (got {first})")
-    with contest.judging(workspace) as judging:
-        n = max(1, min(contest.n, len(judging.programs.starts)))
+    with query.judging(workspace) as context:
+        n = max(1, min(query.n, len(context.programs.starts)))
         count = min(events.count - first, max(1, _ROOM // n))
         best, scores = np.empty(count * n, np.int32), np.empty(count * n, np.float64)
         filled, work = np.zeros(count, np.int64), np.zeros(11, np.int64)
@@ -169,10 +169,10 @@ def top_of_runs(
         search.risen.settle(runs, search, count)
         apart = read_only(search.risen.units, np.int32)
         if len(apart):
-            _offer_units(apart, search, events, first, judging, workspace, stamp, n, best, scores, filled, work)
+            _offer_units(apart, search, events, first, context, workspace, stamp, n, best, scores, filled, work)
         for place, run in enumerate(runs):
             again = place > 0 or len(apart) > 0
-            _offer_run(run, search, events, first, judging, workspace, stamp, n, again, best, scores, filled, work)
+            _offer_run(run, search, events, first, context, workspace, stamp, n, again, best, scores, filled, work)
     did = work.tolist()
     search.counters.fold(did)
     if did[DAMAGED]:
@@ -188,10 +188,10 @@ def _stamps(workspace: Workspace, count: int) -> int:
 
 
 def _offer_run(
-    run: Run, search: Search, events: EncodedEvents, first: int, judging: ScoringContext,
+    run: Run, search: Search, events: EncodedEvents, first: int, context: ScoringContext,
     workspace: Workspace, stamp: int, n: int, again: bool, best: Any, scores: Any, filled: Any, work: Any,
 ) -> None:  # fmt: skip
-    rows = len(judging.programs.starts)
+    rows = len(context.programs.starts)
     labels = workspace.array("labels", search.store.attributes, np.int32, NULL_LABEL)
     seen = workspace.array("kindex.seen", rows, np.int64)[:rows]
     buffer, units = workspace.array("kindex.rows", AHEAD, np.int32), (search.store.view(), search.table.view())
@@ -199,7 +199,7 @@ def _offer_run(
         access = ranked_access(run, search.store, search.table)
         promises = workspace.array("kindex.promises", len(access.cluster_offsets), np.float64, None)
         top_direct(
-            access, *units, search.states, events, first, len(filled), judging, *run.scratch(workspace), promises,
+            access, *units, search.states, events, first, len(filled), context, *run.scratch(workspace), promises,
             labels, n, again, seen, stamp, buffer, best, scores, filled, work,
         )  # fmt: skip
         return
@@ -208,21 +208,21 @@ def _offer_run(
     top_run(
         run.arrays, *units, *bounds_of(run, search.store, search.table), search.states, run.of_clauses,
         run.layout.shortcuts, events, first,
-        len(filled), judging, run.cursors(workspace), promises, chosen, labels, n, again, seen, stamp, buffer,
+        len(filled), context, run.cursors(workspace), promises, chosen, labels, n, again, seen, stamp, buffer,
         best, scores, filled, work,
     )  # fmt: skip
 
 
 def _offer_units(
-    units: NDArray[np.int32], search: Search, events: EncodedEvents, first: int, judging: ScoringContext,
+    units: NDArray[np.int32], search: Search, events: EncodedEvents, first: int, context: ScoringContext,
     workspace: Workspace, stamp: int, n: int, best: Any, scores: Any, filled: Any, work: Any,
 ) -> None:  # fmt: skip
-    rows = len(judging.programs.starts)
+    rows = len(context.programs.starts)
     labels = workspace.array("labels", search.store.attributes, np.int32, NULL_LABEL)
     seen = workspace.array("kindex.seen", rows, np.int64)[:rows]
     buffer = workspace.array("kindex.rows", AHEAD, np.int32)
     top_units(
-        units, search.store.view(), search.table.view(), search.states, events, first, judging, labels, n, seen, stamp,
+        units, search.store.view(), search.table.view(), search.states, events, first, context, labels, n, seen, stamp,
         buffer, best, scores, filled, work,
     )  # fmt: skip
 

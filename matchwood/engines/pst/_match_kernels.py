@@ -10,20 +10,20 @@ from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import ancestor
-from matchwood.engines.pst._block_kernels import PACKED, pack_end, verify_marks, verify_pack
-from matchwood.engines.pst._candidate_kernels import HEAD
+from matchwood.engines.pst._block_kernels import BLOCK_SIZE, end_of_block, verify_block, verify_marks
+from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._signature_kernels import keep_signed
 from matchwood.engines.pst._space_list_kernels import attribute_bit, combined_key, filter_bit
 from matchwood.engines.pst._unit_list_kernels import examine_units
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
-from matchwood.engines.shared._residual_kernels import LINE, LIVE, fetch_tails, verify_tails
+from matchwood.engines.shared._residual_kernels import LINE, LIVE, fetch_residuals, verify_residuals
 from matchwood.engines.shared._verification_kernels import clear, scatter, verify
 
-PACK_SHARE = 7
-"""About so many times the size of its heads a pack has."""
+BLOCK_SHARE = 7
+"""About so many times the size of its first tests a block has."""
 
-BLOCK = 4096
-"""Candidates that are verified together, after their tails have been asked for."""
+BATCH = 4096
+"""Candidates that are verified together, after their residuals have been asked for."""
 
 
 @bare_kernel
@@ -86,38 +86,38 @@ def _probe_combinations(
 
 
 @bare_kernel
-def _fetch(heads: Any, starts: Any, counts: Any, packs: Any, pack_starts: Any, found: Any, count: int) -> None:
-    """Ask for every cache line of the lists' heads, so that their misses overlap."""
+def _fetch(first_tests: Any, starts: Any, counts: Any, blocks: Any, block_starts: Any, found: Any, count: int) -> None:
+    """Ask for every cache line of the lists' first tests, so that their misses overlap."""
     for place in range(count):
-        start = HEAD * np.int64(starts[found[place]])
-        for at in range(start, start + HEAD * np.int64(counts[found[place]]), LINE):
-            prefetch(heads, at)
-        start, stop = pack_starts[found[place]], pack_starts[found[place] + 1]
-        for at in range(start, start + (stop - start) // PACK_SHARE, LINE):
-            prefetch(packs, at)
+        start = TEST_WIDTH * np.int64(starts[found[place]])
+        for at in range(start, start + TEST_WIDTH * np.int64(counts[found[place]]), LINE):
+            prefetch(first_tests, at)
+        start, stop = block_starts[found[place]], block_starts[found[place] + 1]
+        for at in range(start, start + (stop - start) // BLOCK_SHARE, LINE):
+            prefetch(blocks, at)
 
 
 @bare_kernel
-def _passing(heads: Any, start: Any, stop: Any, labels: Any, passing: Any, count: Any) -> Any:
-    """Collect the tails of the heads start : stop whose test holds, without a branch to mispredict."""
+def _passing(first_tests: Any, start: Any, stop: Any, labels: Any, passing: Any, count: Any) -> Any:
+    """Collect the residuals of the first tests start : stop whose test holds, without a branch to mispredict."""
     end = np.uint64(count)
-    for at in range(np.uint64(HEAD * start), np.uint64(HEAD * stop), np.uint64(HEAD)):
-        label = labels[np.uint32(heads[at])]
-        passing[end] = heads[at + np.uint64(3)]
-        end += np.uint64(np.uint32(label - heads[at + np.uint64(1)]) < np.uint32(heads[at + np.uint64(2)]))
+    for at in range(np.uint64(TEST_WIDTH * start), np.uint64(TEST_WIDTH * stop), np.uint64(TEST_WIDTH)):
+        label = labels[np.uint32(first_tests[at])]
+        passing[end] = first_tests[at + np.uint64(3)]
+        end += np.uint64(np.uint32(label - first_tests[at + np.uint64(1)]) < np.uint32(first_tests[at + np.uint64(2)]))
     return np.int64(end)
 
 
 @bare_kernel
 def _hits(
-    tails: Any, intervals: Any, signatures: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any,
+    residuals: Any, intervals: Any, signatures: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any,
     units: Any, used: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """Verify the candidates that passed their heads; returns the end of the hits."""
-    fetch_tails(tails, passing, count)
+    """Verify the candidates that passed their first tests; returns the end of the hits."""
+    fetch_residuals(residuals, passing, count)
     if len(signatures.words) > 0:
-        count = keep_signed(signatures, tails, passing, count, labels)
-    used = verify_tails(tails, intervals, passing, count, labels, states, stale, units, used)
+        count = keep_signed(signatures, residuals, passing, count, labels)
+    used = verify_residuals(residuals, intervals, passing, count, labels, states, stale, units, used)
     work[2] += count
     return used
 
@@ -128,31 +128,35 @@ def _examine(
     labels: Any, passing: Any, left: Any, units: Any, used: Any, work: Any,
 ) -> Any:  # fmt: skip
     """All hits in the lists found; returns their end."""
-    heads, tails, starts, counts = lists.heads, lists.tails, lists.starts, lists.counts
-    packs, pack_starts, waiting = lists.packs, lists.pack_starts, 0
+    first_tests, residuals, starts, counts = lists.first_tests, lists.residuals, lists.starts, lists.counts
+    blocks, block_starts, waiting = lists.blocks, lists.block_starts, 0
     for place in range(count):
-        start, stop = pack_starts[found[place]], pack_starts[found[place] + 1]
+        start, stop = block_starts[found[place]], block_starts[found[place] + 1]
         while start < stop:
-            if waiting + PACKED > BLOCK:
-                used, waiting = verify_marks(packs, passing, waiting, labels, states, stale, units, used), 0
-            used, waiting, kept = verify_pack(packs, start, labels, left, passing, waiting, states, stale, units, used)
-            work[1] += packs[start]
+            if waiting + BLOCK_SIZE > BATCH:
+                used, waiting = verify_marks(blocks, passing, waiting, labels, states, stale, units, used), 0
+            used, waiting, kept = verify_block(
+                blocks, start, labels, left, passing, waiting, states, stale, units, used
+            )
+            work[1] += blocks[start]
             work[2] += kept
-            start = pack_end(packs, start)
-    used = verify_marks(packs, passing, waiting, labels, states, stale, units, used)
+            start = end_of_block(blocks, start)
+    used = verify_marks(blocks, passing, waiting, labels, states, stale, units, used)
     waiting = 0
     for place in range(count):
         start = starts[found[place]]
         stop = start + counts[found[place]]
         work[1] += stop - start
         while start < stop:
-            end = min(stop, start + BLOCK - waiting)
-            waiting = _passing(heads, start, end, labels, passing, waiting)
+            end = min(stop, start + BATCH - waiting)
+            waiting = _passing(first_tests, start, end, labels, passing, waiting)
             start = end
-            if waiting == BLOCK:
-                used = _hits(tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
+            if waiting == BATCH:
+                used = _hits(
+                    residuals, intervals, signatures, passing, waiting, states, stale, labels, units, used, work
+                )
                 waiting = 0
-    return _hits(tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
+    return _hits(residuals, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
 
 
 @kernel
@@ -164,7 +168,7 @@ def match_lists(
     """All hits of the events from `first` on, while a whole event's hits have room.
 
     `spaces`, `attributes` and `levels` have room for every level of every pair, `found` for all lists, `passing` for
-    BLOCK, `left` for a pack. `stale` tells whether the lists hold removed units, `access` the positions of the
+    BATCH, `left` for a block. `stale` tells whether the lists hold removed units, `access` the positions of the
     predicates that gave access, where the lists do not hold the others side by side.
     """
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
@@ -182,7 +186,7 @@ def match_lists(
                 spaces, attributes, levels, count, depth, found, total,
             )  # fmt: skip
         if side_by_side:
-            _fetch(lists.heads, lists.starts, lists.counts, lists.packs, lists.pack_starts, found, total)
+            _fetch(lists.first_tests, lists.starts, lists.counts, lists.blocks, lists.block_starts, found, total)
             used = _examine(
                 lists, intervals, signatures, found, total, states, stale, labels, passing, left, units, used, work
             )  # fmt: skip

@@ -13,9 +13,9 @@ from matchwood.core import Column, Number, Part, require
 from matchwood.encoding import LEVELS, NULL_LABEL, EncodedEvents
 from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines.base import Hits
-from matchwood.engines.pst._block_kernels import PACKED
+from matchwood.engines.pst._block_kernels import BLOCK_SIZE
 from matchwood.engines.pst._candidate_kernels import plan_shapes
-from matchwood.engines.pst._match_kernels import BLOCK, match_lists
+from matchwood.engines.pst._match_kernels import BATCH, match_lists
 from matchwood.engines.pst.audit import audit_candidates
 from matchwood.engines.pst.candidates import Candidates
 from matchwood.engines.pst.signatures import NO_SIGNATURES, SignatureArrays
@@ -52,10 +52,10 @@ class AccessEngine(ListEngine):
     `reconsider`    choose access predicates anew when too many candidates are looked at for what is found
 
     Work: candidates are the units in the lists that an event selects (removed ones included until the lists are built
-    anew) and those looked at always; verified are the ones that passed the test in their heads, and the signatures.
+    anew) and those looked at always; verified are the ones that passed their first test, and the signatures.
     """
 
-    uses_history: ClassVar[bool] = True
+    uses_event_statistics: ClassVar[bool] = True
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"ranking": ("shares", "operators")}
     published_spaces: ClassVar[str | None] = "pstree"
     shaped_by_options: ClassVar[str] = "lists"
@@ -116,7 +116,7 @@ class AccessEngine(ListEngine):
         self._frequency.resize(self.store.attributes)
         count_attributes(conjunctions, units, self._frequency.writable())
         operators = (self.values or NoValues()) if self.settings["ranking"] == "operators" else None
-        ranking = ranked(conjunctions, units, self._frequency.view(), self._live, self.history, operators)
+        ranking = ranked(conjunctions, units, self._frequency.view(), self._live, self.event_statistics, operators)
         limits = self._wanted, self._most_spaces, self._useless
         choose_access(conjunctions, units, ranking, *limits, self._access.writable())
         if self.settings["side_by_side"]:
@@ -176,8 +176,8 @@ class AccessEngine(ListEngine):
             workspace.array("pst.attributes", most, np.uint64, None),
             workspace.array("pst.levels", most, np.uint32, None),
             workspace.array("pst.found", len(lists.keys), np.int32, None),
-            workspace.array("pst.passing", BLOCK, np.int32),
-            workspace.array("pst.left", PACKED, np.uint8),
+            workspace.array("pst.passing", BATCH, np.int32),
+            workspace.array("pst.left", BLOCK_SIZE, np.uint8),
             output.units, output.offsets, output.work,
         )  # fmt: skip
         return output.hits()
@@ -187,9 +187,9 @@ class AccessEngine(ListEngine):
     def stats(self) -> dict[str, Any]:
         return {
             **super().stats(),
-            "bytes_tails": self._candidates.tails.nbytes,
+            "bytes_residuals": self._candidates.residuals.nbytes,
             "lists": self._candidates.lists,
-            "packed_postings": self._candidates.in_packs,
+            "packed_postings": self._candidates.in_blocks,
             "reconsidered": self._reconsidered,
         }
 

@@ -28,7 +28,7 @@ from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 
 _CHUNK = 2**16
-"""Units whose intervals are looked up in the history together, so that bulk loads stay within bounded memory."""
+"""Units whose intervals are looked up in the statistics together, so that bulk loads stay within bounded memory."""
 
 
 class SelectivityOrder(NamedTuple):
@@ -48,7 +48,7 @@ def ranked(
     units: NDArray[np.int32],
     frequency: NDArray[np.int64],
     live: int,
-    history: EventShares | None,
+    statistics: EventShares | None,
     operators: LabelValues | None = None,
 ) -> SelectivityOrder:
     """Rank all constraints of these units; `frequency` counts how many of `live` units name each attribute.
@@ -63,8 +63,8 @@ def ranked(
         estimate_costs(conjunctions, units, starts, frequency, live, costs)
     else:
         _rank_operators(conjunctions, units, starts, operators, costs)
-    if history is not None and history.events > 0:
-        _observe(conjunctions, units, starts, history, costs, PRIOR_EVENTS if operators is None else 0)
+    if statistics is not None and statistics.events > 0:
+        _observe(conjunctions, units, starts, statistics, costs, PRIOR_EVENTS if operators is None else 0)
     order_constraints(starts, costs, order)
     return SelectivityOrder(read_only(starts, np.int64), read_only(costs, np.float32), read_only(order, np.int32))
 
@@ -91,16 +91,16 @@ def _observe(
     conjunctions: Conjunctions,
     units: NDArray[np.int32],
     starts: NDArray[np.int64],
-    history: EventShares,
+    statistics: EventShares,
     costs: NDArray[np.float32],
     prior: int,
 ) -> None:
     for first, last in _chunks(units):
         encoded = unpacked(*conjunctions, units[first:last])
         attributes = np.repeat(encoded.attributes, np.diff(encoded.pieces))
-        shares = np.asarray(history.shares(attributes, encoded.low, encoded.high), dtype=np.float64)
+        shares = np.asarray(statistics.shares(attributes, encoded.low, encoded.high), dtype=np.float64)
         part = costs[starts[first] : starts[last]]
-        blend_shares(encoded.pieces, shares, history.events, prior, part)
+        blend_shares(encoded.pieces, shares, statistics.events, prior, part)
 
 
 def _rank_operators(

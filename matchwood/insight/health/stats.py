@@ -34,6 +34,6 @@ def stats_of(table: RuleTable, encoder: Encoder, matcher: Matcher) -> dict[str, 
         "bytes_rules": kept["bytes_ids"] + kept["bytes_links"] + kept["bytes_weights"],
         "holes": kept["holes"],
         "encoding": encoder.stats(),
-        "observed_events": encoder.history.events,
+        "observed_events": encoder.event_statistics.events,
         **({"health": report(matcher)} if isinstance(matcher, EngineMatcher) else {}),
     }

@@ -14,7 +14,6 @@ from matchwood.core.jit import kernel
 from matchwood.encoding.spaces.pstree._lookup_kernels import (
     BITS,
     CHILD,
-    COUNT,
     DEPTH,
     EQUAL,
     GREATER,
@@ -24,6 +23,7 @@ from matchwood.encoding.spaces.pstree._lookup_kernels import (
     NEXT,
     PREV,
     RECENT,
+    REFERENCES,
     element_of,
     find_leaf,
     is_boundary,
@@ -177,11 +177,11 @@ def add_key(
     head = np.uint64(head)
     before = np.int64(find_leaf(nodes, node_words, leaves, leaf_words, pool, head, data, start, length))
     if is_boundary(leaves, leaf_words, pool, before, head, data, start, length):
-        leaves[before, COUNT] += count
+        leaves[before, REFERENCES] += count
         return before
     leaf = _new_leaf(leaves, leaf_words, pool, state, head, data, start, length)
     following = np.int64(leaves[before, NEXT])
-    leaves[leaf, LABEL], leaves[leaf, COUNT], leaves[leaf, RECENT] = label, count, 1
+    leaves[leaf, LABEL], leaves[leaf, REFERENCES], leaves[leaf, RECENT] = label, count, 1
     leaves[leaf, PREV], leaves[leaf, NEXT] = before, following
     leaves[before, NEXT] = leaf
     _attach(nodes, node_words, leaves, leaf_words, pool, state, leaf, before)
@@ -222,7 +222,7 @@ def plant_keys(
             if shared < 2 * leaves[before, LENGTH] and own > word_of(head, data, start, length, index):
                 return position
         leaf = _new_leaf(leaves, leaf_words, pool, state, head, data, start, length)
-        leaves[leaf, LABEL], leaves[leaf, COUNT], leaves[leaf, PREV] = labels[position], counts[position], before
+        leaves[leaf, LABEL], leaves[leaf, REFERENCES], leaves[leaf, PREV] = labels[position], counts[position], before
         leaves[before, NEXT] = leaf
         _attach(nodes, node_words, leaves, leaf_words, pool, state, leaf, before)
         before = leaf
@@ -285,8 +285,8 @@ def release_leaves(
     """Count a reference less for each leaf given; returns how many boundaries disappeared."""
     gone = 0
     for leaf in released:
-        leaves[leaf, COUNT] -= 1
-        if leaves[leaf, COUNT] == 0:
+        leaves[leaf, REFERENCES] -= 1
+        if leaves[leaf, REFERENCES] == 0:
             remove_leaf(nodes, leaves, leaf_words, pool, state, leaf)
             gone += 1
     return gone

@@ -32,7 +32,7 @@ from matchwood.encoding.spaces.number_keys import IntegerKeys
 from matchwood.encoding.spaces.pstree import _change_kernels as changes
 from matchwood.encoding.spaces.pstree import _lookup_kernels as kernels
 from matchwood.encoding.spaces.pstree._audit_kernels import PROBLEMS, inspect
-from matchwood.encoding.spaces.pstree._lookup_kernels import COUNT, LABEL, LENGTH, NEXT, PREV, RECENT
+from matchwood.encoding.spaces.pstree._lookup_kernels import LABEL, LENGTH, NEXT, PREV, RECENT, REFERENCES
 from matchwood.encoding.spaces.pstree.keys import (
     ElementKeys,
     column_of,
@@ -249,7 +249,7 @@ class PSTree(LabelledSpaces):
             start = tree.leaf_words[order[inexact], 1].astype(np.int64) + 8
             rests[inexact] = tree.pool[start].astype(np.int16) * 256 + tree.pool[start + 1]
         keys = column_of(self.kind, heads, rests, strings)
-        return Boundaries(keys, leaves[:, LABEL], leaves[:, COUNT], leaves[:, RECENT] != 0)
+        return Boundaries(keys, leaves[:, LABEL], leaves[:, REFERENCES], leaves[:, RECENT] != 0)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         held = self._held()

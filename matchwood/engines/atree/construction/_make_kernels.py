@@ -23,11 +23,11 @@ from matchwood.engines.atree.construction._ahead_kernels import RING
 from matchwood.engines.atree.construction._cover_kernels import cover, self_adjust
 from matchwood.engines.atree.layout import (
     CHILD_END,
-    COUNT,
     FAN,
     FIRST,
     LIVE,
     MOST_ASKED,
+    NODE_COUNT,
     OFF,
     PARENT_END,
     ROOM,
@@ -68,7 +68,7 @@ def _has_room(tree: Any, needed: Any) -> Any:
     """Whether there is room for one more node, and for what it needs in the pools of children and of parents."""
     state = tree.state
     return (
-        state[COUNT] < min(len(tree.ids), len(tree.nodes) // WIDTH)
+        state[NODE_COUNT] < min(len(tree.ids), len(tree.nodes) // WIDTH)
         and 2 * (state[LIVE] + state[TOMBSTONES] + 1) <= len(tree.table)
         and state[CHILD_END] + needed[0] <= len(tree.children)
         and state[PARENT_END] + needed[1] <= len(tree.parents)
