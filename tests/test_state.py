@@ -96,13 +96,16 @@ def test_a_view_names_columns_by_their_attributes_or_by_what_they_are_saved_as()
     class Others(Named):
         tests = Column(np.int64, name="first")
 
-    view = NamedTuple("view", [("tests", Any), ("pool", Any)])
+    class View(NamedTuple):
+        tests: Any
+        pool: Any
+
     for kind, saved in ((Named, "heads"), (Others, "first")):
         state = kind()
         state.start()
         state.tests.extend([3])
         state._pool.extend([4])
-        assert [array.tolist() for array in state.view_as(view)] == [[3], [4]]
+        assert [array.tolist() for array in state.view_as(View)] == [[3], [4]]
         assert set(state.arrays()) == {saved, "pool"}
 
 

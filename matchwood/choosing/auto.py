@@ -20,6 +20,7 @@ from matchwood.choosing.model import shipped
 from matchwood.choosing.trial import Trial, match_all
 from matchwood.encoding import EncodedEvents, Encoder
 from matchwood.engines import (
+    FIRST_ENGINE,
     ATree,
     ConjunctionStore,
     Engine,
@@ -47,8 +48,6 @@ from matchwood.matching import (
 from matchwood.rules import RuleTable
 
 AUTO = "auto"
-FIRST_ENGINE = "pstbloom"
-"""What an index begins with: a quarter of counting's time where few rules match, and never much more (`bench core`)."""
 
 LEAST_UNITS = 1_000
 """Below that, any engine will do."""

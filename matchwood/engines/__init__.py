@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from matchwood.engines.kindex.engine import KIndex, joined
     from matchwood.engines.kindex.options import Layout
     from matchwood.engines.kindex.run import Run
-    from matchwood.engines.registry import engine_class, engine_names, published_spaces, registered
+    from matchwood.engines.registry import (
+        FIRST_ENGINE,
+        LEAST_ENGINE,
+        engine_choices,
+        engine_class,
+        engine_names,
+        published_spaces,
+        registered,
+    )
     from matchwood.engines.shared.access import ranked
     from matchwood.engines.shared.bounds import BoundTable, UnitBounds
     from matchwood.engines.shared.output import Output
@@ -66,10 +74,12 @@ __all__ = [
     "END",
     "EXCLUDED",
     "FALSE",
+    "FIRST_ENGINE",
     "HEM",
     "KEEP",
     "KEPT",
     "KIND_NAMES",
+    "LEAST_ENGINE",
     "LOAD",
     "ONE",
     "OP_BITS",
@@ -112,6 +122,7 @@ __all__ = [
     "bare_nodes",
     "buckets",
     "column_of",
+    "engine_choices",
     "engine_class",
     "engine_names",
     "joined",

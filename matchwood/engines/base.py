@@ -84,7 +84,7 @@ class Structure(State, ABC):
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The values of the options that are names."""
     uses_event_statistics: ClassVar[bool] = False
-    """Whether the engine lays units out by `event_statistics`, and is told to `reconsider` if candidates are too many."""
+    """Whether the engine lays units out by `event_statistics`, to `reconsider` that when candidates are too many."""
     ranks: ClassVar[bool] = False
     """Whether `top` looks for the best rules by itself: programs and bounds are then made when rules are inserted."""
     bounds: BoundTable | None = None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matchwood.language.operators import PATTERNS
     from matchwood.language.parser import is_json, parse, parse_text
     from matchwood.language.pointing import in_predicate, in_source
-    from matchwood.language.simple import NAME, match_whole, pieces_of, read_simple, read_test
+    from matchwood.language.simple import NAME, SharedPredicates, match_whole, pieces_of, read_test
     from matchwood.language.tree import (
         COMPARISONS,
         LIST_OPERATORS,
@@ -56,6 +56,7 @@ __all__ = [
     "Not",
     "Or",
     "Predicate",
+    "SharedPredicates",
     "Truth",
     "Xnor",
     "Xor",
@@ -75,7 +76,6 @@ __all__ = [
     "pieces_of",
     "plain_name",
     "postorder",
-    "read_simple",
     "read_test",
     "split_path",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.jit import bare_kernel
-from matchwood.engines.kindex._top_kernels import unit_bound
+from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event, score
 from matchwood.engines.shared._verification_kernels import clear, scatter
 from matchwood.engines.shared.bounds import SLACK

@@ -3,7 +3,7 @@
 What an event touches follows from the engine's own counters:
 
     pstbloom   the blocks of its lists, in sequence; a first test of 16 bytes for every other candidate, in sequence
-               in its list, and at a place of its own the residual of each of these that is verified, in whole cache lines
+               in its list, and at a place of its own the residual of each that is verified, in whole cache lines
     counting   4 bytes for every posting, in sequence; a counter for every posting, at a random place; and all counters
                once more, in sequence, when they are reset
 

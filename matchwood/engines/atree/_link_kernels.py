@@ -7,7 +7,10 @@ link is undone without a look at the other parents of a predicate, of which ther
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import bare_kernel
 from matchwood.engines.atree._node_kernels import kind_of
@@ -23,6 +26,23 @@ from matchwood.engines.atree.layout import (
     SIZE,
     WIDTH,
 )
+
+
+class SeatScratch(NamedTuple):
+    """What finding all seats needs.
+
+    `offsets`            by child: where its entries are gathered
+    `filled`             how many of them there are so far: 0 before
+    `grouped`, `owners`  the entries by child, and the parent of each
+    `seen`, `seat_of`    by parent: the child at hand, -1 before, and its seat in the list of that child
+    """
+
+    offsets: NDArray[np.int64]
+    filled: NDArray[np.int32]
+    grouped: NDArray[np.int32]
+    owners: NDArray[np.int32]
+    seen: NDArray[np.int32]
+    seat_of: NDArray[np.int32]
 
 
 @bare_kernel
@@ -137,14 +157,14 @@ def choose_access(tree: Any, node: Any, on_demand: bool) -> None:
 
 @bare_kernel
 def find_seats(
-    nodes: Any, children: Any, parents: Any, inner: Any, live: Any, offsets: Any, filled: Any, grouped: Any,
-    owners: Any, seen: Any, seat_of: Any, seats: Any, entries: Any,
-) -> bool:  # fmt: skip
-    """Write the seat of every entry and the entry of every seat; returns whether both ends know the same links.
+    nodes: Any, children: Any, parents: Any, inner: Any, live: Any, scratch: SeatScratch, seats: Any, entries: Any
+) -> bool:
+    """Write the seat of every entry and the entry of every seat, which are -1 before.
 
-    Entries are gathered by child, from offsets[child] on; `seen` and `seat_of` then tell the seat of each parent in
-    the list of the child at hand. `filled` begins with 0, `seen` and `entries` with -1.
+    Returns whether both ends know the same links.
     """
+    offsets, filled, grouped, owners = scratch.offsets, scratch.filled, scratch.grouped, scratch.owners
+    seen, seat_of = scratch.seen, scratch.seat_of
     for node in inner:
         at = WIDTH * node
         for entry in range(nodes[at + FIRST], nodes[at + FIRST] + nodes[at + SIZE]):

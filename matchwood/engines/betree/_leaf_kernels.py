@@ -13,6 +13,7 @@ import numpy as np
 from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.engines.betree._row_kernels import BARE, BIT, TEST
+from matchwood.engines.betree.layout import MatchScratch
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared._residual_kernels import LINE, RESIDUAL_START
 from matchwood.engines.shared._verification_kernels import passes, verify
@@ -65,10 +66,11 @@ def pass_all(pool: Any, start: Any, stop: Any, passing: Any, end: Any) -> Any:
 
 @bare_kernel
 def pass_filtered(
-    pool: Any, start: Any, stop: Any, words: Any, kind: Any, blocks: bool, bloom: Any, labels: Any, result: Any,
-    passing: Any, end: Any, work: Any,
-) -> Any:  # fmt: skip
-    """The same for rows of any kind behind a Bloom filter of `words` words."""
+    pool: Any, start: Any, stop: Any, form: Any, bloom: Any, scratch: MatchScratch, end: Any, work: Any
+) -> Any:
+    """The same for rows of any kind behind a Bloom filter."""
+    words, kind, blocks = (form.bloom_bits + 31) // 32, form.kind, form.blocks
+    labels, result, passing = scratch.labels, scratch.result, scratch.passing
     found, one, high = np.uint64(end), np.uint64(1), np.uint64(words - 1)
     width = np.uint64(words + ((TEST if kind == 0 else BIT) if blocks else BARE))
     for row in range(np.uint64(start), np.uint64(stop), width):
@@ -115,11 +117,12 @@ def _lazily(
 
 @bare_kernel
 def verify_references(
-    records: Any, intervals: Any, samples: Any, pool: Any, passing: Any, count: Any, labels: Any, result: Any,
-    passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: Any,
-) -> Any:  # fmt: skip
+    conjunctions: Any, samples: Any, pool: Any, count: Any, scratch: MatchScratch, units: Any, used: Any
+) -> Any:
     """Write the units behind `used` of whose residuals all references hold; returns the new end."""
-    one = np.uint64(1)
+    records, intervals, one = conjunctions.records, conjunctions.intervals, np.uint64(1)
+    labels, result, passing, tally = scratch.labels, scratch.result, scratch.passing, scratch.tally
+    passed, failed, done = scratch.passed, scratch.failed, scratch.done
     for place in range(np.uint64(count)):
         residual = np.uint64(np.uint32(passing[place]))
         at = residual + np.uint64(RESIDUAL_START)
@@ -153,11 +156,12 @@ def verify_stored(
 
 
 @bare_kernel
-def verify_known(
-    positions: Any, records: Any, intervals: Any, ids: Any, bits: Any, samples: Any, passing: Any, count: Any,
-    labels: Any, result: Any, passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: Any,
-) -> Any:  # fmt: skip
+def verify_known(conjunctions: Any, known: Any, count: Any, scratch: MatchScratch, units: Any, used: Any) -> Any:
     """The same by the numbers of their predicates."""
+    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    ids, bits, samples = known.ids, known.bits, known.samples
+    labels, result, passing, tally = scratch.labels, scratch.result, scratch.passing, scratch.tally
+    passed, failed, done = scratch.passed, scratch.failed, scratch.done
     for place in range(count):
         unit, holds = np.int64(passing[place]), True
         at, end = positions[unit], positions[unit + 1]

@@ -250,7 +250,6 @@ def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, 
     `presence` is the share of events that have an attribute.
     """
     nodes, state, offsets = tree.clusters, tree.state, conjunctions.offsets
-    records, intervals = conjunctions.records, conjunctions.intervals
     order, costs, kinds = np.empty(64, np.int32), np.empty(64, np.float32), np.empty(64, np.int8)
     nothing, width = np.empty(0, np.uint16), row_width(form)
     for place in range(state[UNCLEAN]):
@@ -280,9 +279,7 @@ def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, 
                 test = _first_test(conjunctions, unit, order, costs, kept)
                 _write_test(conjunctions, unit, test, pool, inner)
                 pool[inner + 3] = end
-                end = write_residual(
-                    records, intervals, offsets[unit], order, 0, kept, nothing, 0, 0, test, kinds, unit, pool, end
-                )
+                end = write_residual(conjunctions, unit, order, 0, kept, nothing, 0, test, kinds, pool, end)
             else:
                 end = _write_references(conjunctions, known, unit, order, kept, pool, inner, end)
             unit = tree.after[unit]

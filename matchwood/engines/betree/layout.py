@@ -146,12 +146,26 @@ class LeafForm(NamedTuple):
     noting: bool
 
 
-class Memory(NamedTuple):
-    """Lazy evaluation of one event: bits of predicates that passed and that failed, and the words that were set."""
+class MatchScratch(NamedTuple):
+    """What matching writes to, for one thread.
 
+    `labels`   by attribute: the event's label, NULL_LABEL between two events
+    `reached`  the c-nodes that the event reaches
+    `result`   the bitmap's result; that of an event without attributes between two events
+    `passed`, `failed`, `done`  lazy evaluation of one event: bits of predicates that passed and that failed, and the
+               words that were set
+    `passing`  candidates that passed their first test: their residuals, or units
+    `tally`    numbers, as `_leaf_kernels` names them
+    """
+
+    labels: NDArray[np.int32]
+    reached: NDArray[np.int32]
+    result: NDArray[np.uint64]
     passed: NDArray[np.uint64]
     failed: NDArray[np.uint64]
     done: NDArray[np.int32]
+    passing: NDArray[np.int32]
+    tally: NDArray[np.int64]
 
 
 class Noted(NamedTuple):

@@ -20,9 +20,19 @@ from matchwood.engines.kindex._top_kernels import (
     VERIFIED,
     collect,
     flush,
-    unit_bound,
 )
-from matchwood.engines.kindex.layout import EMPTY, FIRST, HEADER, NEGATED, TEST_BITS
+from matchwood.engines.kindex.layout import (
+    EMPTY,
+    FIRST,
+    HEADER,
+    NEGATED,
+    TEST_BITS,
+    BoundedUnits,
+    DirectScratch,
+    TopHeaps,
+    TopScratch,
+)
+from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event
@@ -96,13 +106,12 @@ def entry_holds(
 
 @bare_kernel
 def match_direct(
-    access: Any, alive: Any, events: Any, first: int, last: int, worst: int, truth: Any, touched: Any, found: Any,
-    labels: Any, units: Any, offsets: Any, work: Any,
+    access: Any, alive: Any, events: Any, first: int, last: int, worst: int, direct: DirectScratch, labels: Any,
+    output: Any,
 ) -> None:  # fmt: skip
-    """What `match_run` finds, in the clusters of the predicates that hold; an event has at most `worst` hits.
-
-    `truth` is UNKNOWN for every predicate between the events.
-    """
+    """What `match_run` finds, in the clusters of the predicates that hold; an event has at most `worst` hits."""
+    truth, touched, found = direct
+    units, offsets, work = output.units, output.offsets, output.work
     records, intervals, stream, cluster_offsets = (
         access.records,
         access.intervals,
@@ -172,9 +181,8 @@ def _by_promise(access: Any, found: Any, clusters: int, promises: Any) -> int:
 
 @bare_kernel
 def top_direct(
-    access: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int, events_count: int, context: Any,
-    truth: Any, touched: Any, found: Any, promises: Any, labels: Any, n: int, again: bool, seen: Any, stamp: Any,
-    rows: Any, best: Any, scores: Any, filled: Any, work: Any,
+    access: Any, bounded: BoundedUnits, events: Any, first: int, context: Any, direct: DirectScratch,
+    scratch: TopScratch, heaps: TopHeaps,
 ) -> None:  # fmt: skip
     """What `top_run` finds, in the clusters of the predicates that hold, by what they promise, until it is too little.
 
@@ -187,8 +195,12 @@ def top_direct(
         access.cluster_offsets,
     )
     entry_promises, weights = access.promises, context.scratch.weights
+    conjunctions, bounds, alive = bounded
+    truth, touched, found = direct
+    labels, promises, rows = scratch.labels, scratch.promises, scratch.rows
+    n, scores, filled, work = heaps.n, heaps.scores, heaps.filled, heaps.work
     read = 0
-    for event in range(first, first + events_count):
+    for event in range(first, first + len(filled)):
         start, size = np.int64(event - first) * n, filled[event - first]
         begin_event(context, event)
         scatter(events, event, labels)
@@ -226,14 +238,12 @@ def top_direct(
                     if size == n and (bound + bounds.constants[unit]) * SLACK < scores[start]:
                         work[SKIPPED_UNITS] += 1
                     else:
-                        pending, size = collect(
-                            context, unit, bound, n, again, seen, stamp + event - first, rows, pending, best, scores,
-                            start, size, work,
-                        )  # fmt: skip
+                        stamp = heaps.stamp + event - first
+                        pending, size = collect(context, unit, bound, scratch, heaps, stamp, pending, start, size)
                         if pending >= batch:
-                            size = flush(context, rows, pending, n, best, scores, start, size, work)
+                            size = flush(context, rows, pending, heaps, start, size)
                             pending, batch = 0, min(AHEAD, 2 * batch)
-        size = flush(context, rows, pending, n, best, scores, start, size, work)
+        size = flush(context, rows, pending, heaps, start, size)
         for place in range(count):
             truth[touched[place]] = UNKNOWN
         clear(events, event, labels)

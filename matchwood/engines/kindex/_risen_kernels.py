@@ -16,8 +16,9 @@ from matchwood.engines.kindex._top_kernels import (
     VERIFIED,
     collect,
     flush,
-    unit_bound,
 )
+from matchwood.engines.kindex.layout import BoundedUnits, TopHeaps, TopScratch
+from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH, attribute_of
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event
 from matchwood.engines.shared._verification_kernels import clear, passes, scatter
@@ -42,10 +43,12 @@ def clauses_true(offsets: Any, records: Any, intervals: Any, unit: Any, labels: 
 
 @bare_kernel
 def top_units(
-    wanted: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int, context: Any, labels: Any,
-    n: int, seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, filled: Any, work: Any,
-) -> None:  # fmt: skip
-    """Offer the rules of the units `wanted` to the best `n` of each event, before any run is searched."""
+    wanted: Any, bounded: BoundedUnits, events: Any, first: int, context: Any, scratch: TopScratch, heaps: TopHeaps
+) -> None:
+    """Offer the rules of the units `wanted` to the best of each event, before any run is searched."""
+    conjunctions, bounds, alive = bounded
+    labels, rows, n = scratch.labels, scratch.rows, heaps.n
+    scores, filled, work = heaps.scores, heaps.filled, heaps.work
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     weights = context.scratch.weights
     for place in range(len(filled)):
@@ -67,10 +70,8 @@ def top_units(
             if size == n and (bound + bounds.constants[unit]) * SLACK < scores[start]:
                 work[SKIPPED_UNITS] += 1
                 continue
-            pending, size = collect(
-                context, unit, bound, n, False, seen, stamp + place, rows, 0, best, scores, start, size, work
-            )
-            size = flush(context, rows, pending, n, best, scores, start, size, work)
+            pending, size = collect(context, unit, bound, scratch, heaps, heaps.stamp + place, 0, start, size)
+            size = flush(context, rows, pending, heaps, start, size)
         clear(events, event, labels)
         end_event(context, event)
         filled[place] = size

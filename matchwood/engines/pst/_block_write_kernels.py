@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
 from matchwood.encoding.spaces.dyadic import block_end
@@ -21,6 +22,7 @@ from matchwood.engines.pst._block_kernels import (
     SINGLE_WIDTH,
     end_of_block,
 )
+from matchwood.engines.pst._candidate_kernels import NewCandidates
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
 from matchwood.engines.shared._residual_kernels import MASK_STEPS, is_access, step_bits, step_shift, steps_between
 
@@ -35,6 +37,18 @@ NOT_IN_BLOCKS = -1
 
 LAST_RANK = 2**16 - 1
 _ROUND = 2**RANK_SHIFT - 1
+
+
+class BlockPlan(NamedTuple):
+    """What candidates take in blocks.
+
+    `needed`  constraints that lists and first tests leave of each, or NOT_IN_BLOCKS
+    `single`, `masked`  the entries of these
+    """
+
+    needed: NDArray[np.int32]
+    single: NDArray[np.int32]
+    masked: NDArray[np.int32]
 
 
 @kernel
@@ -136,13 +150,13 @@ def _is_left(records: Any, access: Any, choice: int, wanted: int, first: int, te
 
 
 @kernel
-def plan_blocks(
-    conjunctions: Any, units: Any, access: Any, wanted: int, tests: Any, needed: Any, single: Any, masked: Any
-) -> None:
+def plan_blocks(conjunctions: Any, new: NewCandidates, wanted: int, plan: BlockPlan) -> None:
     """How many constraints lists and first tests leave of each unit, and their entries; else NOT_IN_BLOCKS.
 
     A unit without access predicates is in no list.
     """
+    units, access, tests = new.units, new.access, new.tests
+    needed, single, masked = plan.needed, plan.single, plan.masked
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
         unit, test = units[place], tests[place]
@@ -215,11 +229,11 @@ def write_mark(
 
 @kernel
 def write_blocks(
-    conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, tests: Any, needed: Any, single: Any,
-    masked: Any, places: Any, counts: Any, blocks: Any,
-) -> None:  # fmt: skip
+    conjunctions: Any, new: NewCandidates, wanted: int, plan: BlockPlan, places: Any, counts: Any, blocks: Any
+) -> None:
     """Write the blocks of all lists one behind the other; `places` has counts[l] units of each list l."""
-    posting, at = 0, 0
+    units, access, tests, starts, order = new.units, new.access, new.tests, new.ranking.starts, new.ranking.order
+    needed, single, masked, posting, at = plan.needed, plan.single, plan.masked, 0, 0
     for found in range(len(counts)):
         left = counts[found]
         while left > 0:
@@ -236,7 +250,7 @@ def write_blocks(
                 place, single_at, mask_at = places[posting + owner], single_end, mask_end
                 unit, test = units[place], tests[place]
                 alone, single_end, mask_end = write_candidate(
-                    conjunctions, unit, ranking.order, ranking.starts[place], access, wanted, test, owner, blocks,
+                    conjunctions, unit, order, starts[place], access, wanted, test, owner, blocks,
                     single_at, mask_at,
                 )  # fmt: skip
                 write_block_test(conjunctions, unit, access, wanted, test, needed[place], blocks, first_test)

@@ -6,9 +6,10 @@ docs/protocols.md has the picture, and why they lie apart.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
 from matchwood.engines.shared._access_kernels import UNUSABLE, covered
@@ -28,10 +29,36 @@ from matchwood.engines.shared._residual_kernels import (
     write_residual,
 )
 
+if TYPE_CHECKING:
+    from matchwood.engines.shared.access import SelectivityOrder
+
 TEST_WIDTH = 4
 
 MOST_COPIES = 8
 """A unit in more lists than this has one residual for all of them."""
+
+
+class NewCandidates(NamedTuple):
+    """Units on their way into lists.
+
+    `units`    the units
+    `ranking`  their constraints, the most selective first
+    `access`   of all units: `wanted` positions each of the constraints that give access, UNUSED where there are fewer
+    `tests`    of these units: the position of the constraint that is tested first, -1 if there is none
+    """
+
+    units: NDArray[np.int32]
+    ranking: SelectivityOrder
+    access: NDArray[np.uint16]
+    tests: NDArray[np.int32]
+
+
+class GrowingLists(NamedTuple):
+    """Lists that have room for what they gain: list l begins at starts[l], has counts[l], of which added[l] are new."""
+
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    added: NDArray[np.int32]
 
 
 @kernel
@@ -130,12 +157,16 @@ def place_first_tests(
 
 @kernel
 def fill_candidates(
-    conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, tests: Any, sizes: Any,
-    touched: Any, starts: Any, counts: Any, added: Any, first_tests: Any, residuals: Any, used: int,
+    conjunctions: Any, new: NewCandidates, wanted: int, sizes: Any, touched: Any, lists: GrowingLists,
+    first_tests: Any, residuals: Any, used: int,
 ) -> int:  # fmt: skip
-    """Write all new first tests and their residuals, list by list; leaves the gains zero; returns the end of these."""
+    """Write all new first tests and their residuals, list by list; leaves the gains zero; returns the end of these.
+
+    Unit i is new in sizes[i] lists; those that grow are `touched`.
+    """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    ranks, order = ranking.starts, ranking.order
+    units, access, tests, ranks, order = new.units, new.access, new.tests, new.ranking.starts, new.ranking.order
+    starts, counts, added = lists.starts, lists.counts, lists.added
     shared, kinds, most = np.full(len(units), -1, dtype=np.int64), np.empty(64, dtype=np.int8), 64
     for found in touched:
         stop = starts[found] + counts[found]
@@ -149,9 +180,8 @@ def fill_candidates(
                 if count > most:
                     kinds, most = np.empty(count, dtype=np.int8), count
                 used = write_residual(
-                    records, intervals, offsets[unit], order, ranks[place], count, access, wanted * unit, wanted,
-                    test, kinds, unit, residuals, used,
-                )  # fmt: skip
+                    conjunctions, unit, order, ranks[place], count, access, wanted, test, kinds, residuals, used
+                )
                 if sizes[place] > MOST_COPIES:
                     shared[place] = residual
             else:

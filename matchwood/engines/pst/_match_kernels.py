@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
@@ -24,6 +25,55 @@ BLOCK_SHARE = 7
 
 BATCH = 4096
 """Candidates that are verified together, after their residuals have been asked for."""
+
+
+class Search(NamedTuple):
+    """How lists are searched.
+
+    `depth`         spaces that a combination has at most
+    `side_by_side`  whether candidates lie in their lists with their tests
+    `stale`         whether the lists hold removed units
+    `live`          units, all of which an event may match
+    """
+
+    depth: int
+    side_by_side: bool
+    stale: bool
+    live: int
+
+
+class ListedUnits(NamedTuple):
+    """What the engine knows of its units.
+
+    `access`  `depth` positions each of the predicates that gave access: lists that do not hold the others side by side
+              need them
+    `states`  LIVE, STALE, or 0
+    `always`  those without access predicates, looked at for every event
+    """
+
+    access: NDArray[np.uint16]
+    states: NDArray[np.uint8]
+    always: NDArray[np.int32]
+
+
+class MatchScratch(NamedTuple):
+    """What matching writes to, for one thread.
+
+    `labels`   by attribute: the event's label, NULL_LABEL between two events
+    `spaces`, `attributes`, `levels`  the lists of the spaces that an event is in, and the bits of their attributes and
+               levels: room for every level of every pair
+    `found`    the lists that an event selects: room for all
+    `passing`  candidates that passed their first test: room for BATCH
+    `left`     for each candidate of a block, the constraints that are left
+    """
+
+    labels: NDArray[np.int32]
+    spaces: NDArray[np.int32]
+    attributes: NDArray[np.uint64]
+    levels: NDArray[np.uint32]
+    found: NDArray[np.int32]
+    passing: NDArray[np.int32]
+    left: NDArray[np.uint8]
 
 
 @bare_kernel
@@ -48,15 +98,15 @@ def probe_spaces(lists: Any, events: Any, event: int, spaces: Any, attributes: A
 
 
 @kernel
-def _probe_combinations(
-    table: Any, filtered: Any, keys: Any, next_attributes: Any, next_levels: Any,
-    spaces: Any, attributes: Any, levels: Any, count: int, depth: int, found: Any, used: int,
-) -> int:  # fmt: skip
-    """The lists of all combinations of an event's spaces, behind the `used` ones.
+def _probe_combinations(lists: Any, scratch: MatchScratch, count: int, depth: int, used: int) -> int:
+    """The lists of all combinations of an event's spaces, behind the `used` ones (Alg. 7).
 
     Each part knows the attributes and levels that follow it, and the filter which combinations exist: so nearly all
     that are looked up in the table are there.
     """
+    table, filtered, keys = lists.combined_table, lists.combined_filter, lists.keys
+    next_attributes, next_levels, found = lists.next_attributes, lists.next_levels, scratch.found
+    spaces, attributes, levels = scratch.spaces, scratch.attributes, scratch.levels
     parts, places = np.empty(depth, dtype=np.int64), np.empty(depth, dtype=np.int64)
     for first in range(count):
         parts[0], places[0], top = spaces[first], 0, 0
@@ -124,10 +174,12 @@ def _hits(
 
 @bare_kernel
 def _examine(
-    lists: Any, intervals: Any, signatures: Any, found: Any, count: int, states: Any, stale: bool,
-    labels: Any, passing: Any, left: Any, units: Any, used: Any, work: Any,
+    lists: Any, intervals: Any, signatures: Any, count: int, states: Any, stale: bool, scratch: MatchScratch,
+    used: Any, output: Any,
 ) -> Any:  # fmt: skip
     """All hits in the lists found; returns their end."""
+    found, labels, passing, left = scratch.found, scratch.labels, scratch.passing, scratch.left
+    units, work = output.units, output.work
     first_tests, residuals, starts, counts = lists.first_tests, lists.residuals, lists.starts, lists.counts
     blocks, block_starts, waiting = lists.blocks, lists.block_starts, 0
     for place in range(count):
@@ -161,38 +213,29 @@ def _examine(
 
 @kernel
 def match_lists(
-    conjunctions: Any, lists: Any, signatures: Any, depth: int, side_by_side: bool, access: Any,
-    states: Any, always: Any, live: int, stale: bool, events: Any, first: int, labels: Any,
-    spaces: Any, attributes: Any, levels: Any, found: Any, passing: Any, left: Any, units: Any, offsets: Any, work: Any,
+    conjunctions: Any, lists: Any, signatures: Any, search: Search, listed: ListedUnits, events: Any, first: int,
+    scratch: MatchScratch, output: Any,
 ) -> None:  # fmt: skip
-    """All hits of the events from `first` on, while a whole event's hits have room.
-
-    `spaces`, `attributes` and `levels` have room for every level of every pair, `found` for all lists, `passing` for
-    BATCH, `left` for a block. `stale` tells whether the lists hold removed units, `access` the positions of the
-    predicates that gave access, where the lists do not hold the others side by side.
-    """
+    """All hits of the events from `first` on, while a whole event's hits have room."""
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    used = 0
+    access, states, always, depth = listed.access, listed.states, listed.always, search.depth
+    labels, spaces, found = scratch.labels, scratch.spaces, scratch.found
+    units, offsets, work, used = output.units, output.offsets, output.work, 0
     for event in range(first, len(events.offsets) - 1):
-        if len(units) - used < live:
+        if len(units) - used < search.live:
             break
         scatter(events, event, labels)
-        count = probe_spaces(lists, events, event, spaces, attributes, levels)
+        count = probe_spaces(lists, events, event, spaces, scratch.attributes, scratch.levels)
         total = min(count, len(found))
         found[:total] = spaces[:total]
         if depth > 1:
-            total = _probe_combinations(
-                lists.combined_table, lists.combined_filter, lists.keys, lists.next_attributes, lists.next_levels,
-                spaces, attributes, levels, count, depth, found, total,
-            )  # fmt: skip
-        if side_by_side:
+            total = _probe_combinations(lists, scratch, count, depth, total)
+        if search.side_by_side:
             _fetch(lists.first_tests, lists.starts, lists.counts, lists.blocks, lists.block_starts, found, total)
-            used = _examine(
-                lists, intervals, signatures, found, total, states, stale, labels, passing, left, units, used, work
-            )  # fmt: skip
+            used = _examine(lists, intervals, signatures, total, states, search.stale, scratch, used, output)
         else:
             used = examine_units(
-                conjunctions, lists, signatures, access, depth, found, total, states, labels, units, used, work
+                conjunctions, lists, signatures, access, depth, states, total, scratch, used, output
             )  # fmt: skip
         for unit in always:
             if states[unit] == LIVE and used < len(units):

@@ -99,7 +99,7 @@ def _is_signed(signatures: Any, residuals: Any, residual: Any, labels: Any) -> b
     return True
 
 
-TALLY, ENTER, ASK = 0, 1, 2
+COUNT_LOADS, ENTER, ASK = 0, 1, 2
 
 
 @kernel
@@ -125,7 +125,7 @@ def _walk(
             high = intervals[2 * interval + 1] if several else records[at + 2]
             for bucket in range(max(last + 1, bucket_of(low)), bucket_of(high - 1) + 1):
                 last = bucket
-                if task == TALLY:
+                if task == COUNT_LOADS:
                     loads[BUCKETS * attribute + bucket] += 1
                     continue
                 word = word_of(bases, sizes, attribute, bucket, hashed)
@@ -141,7 +141,7 @@ def count_loads(conjunctions: Any, units: Any, access: Any, wanted: int, loads: 
     """Count how many units each bucket gains."""
     nothing, words = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
     for unit in units:
-        _walk(conjunctions, unit, access, wanted, TALLY, loads, nothing, nothing, words)
+        _walk(conjunctions, unit, access, wanted, COUNT_LOADS, loads, nothing, nothing, words)
 
 
 @kernel

@@ -8,9 +8,10 @@ combination come in the order in which the unit uses its access predicates, the 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import kernel
@@ -21,6 +22,35 @@ from matchwood.engines.shared._record_kernels import FLAG_BITS, SEVERAL, WIDTH
 
 COMBINED = 1 << 63
 _LOW_HALF = 2**32 - 1
+
+
+class SpaceLists(NamedTuple):
+    """What a new space changes of `CandidateLists`."""
+
+    table: NDArray[np.int32]
+    keys: NDArray[np.uint64]
+    levels: NDArray[np.uint32]
+
+
+class CombinationLists(NamedTuple):
+    """What a new combination changes of `CandidateLists`, and `added`, what each list gains."""
+
+    combined_table: NDArray[np.int32]
+    combined_filter: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    counts: NDArray[np.int32]
+    added: NDArray[np.int32]
+    next_attributes: NDArray[np.uint64]
+    next_levels: NDArray[np.uint32]
+
+
+class CombinationLimits(NamedTuple):
+    """How many access predicates a unit has at most, how many combinations of spaces, and how many units a list holds
+    before one predicate more is used."""
+
+    wanted: int
+    most: int
+    dense: int
 
 
 @kernel
@@ -75,13 +105,14 @@ def _fill_codes(records: Any, intervals: Any, at: int, codes: Any) -> Any:
 @kernel
 def assign_spaces(
     conjunctions: Any, units: Any, access: Any, wanted: int, space_counts: Any, place: int, used: int,
-    table: Any, keys: Any, count: int, room: int, levels: Any, spaces: Any,
+    lists: SpaceLists, count: int, room: int, spaces: Any,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Find or make the list of every space of every access predicate, writing their numbers to `spaces`.
 
     Starts with the unit at `place`, whose spaces begin at `used`, and stops before a unit for which there could be
-    more than `room` lists; returns where, and the number of lists.
+    more than `room` lists; returns where, and the number of lists (docs/protocols.md, room).
     """
+    table, keys, levels = lists.table, lists.keys, lists.levels
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     codes = np.empty(max(1, space_counts.max()) if len(space_counts) > 0 else 1, dtype=np.int64)
     while place < len(units):
@@ -110,15 +141,18 @@ def assign_spaces(
 
 @kernel
 def assign_combinations(
-    units: Any, access: Any, wanted: int, space_counts: Any, spaces: Any, dense: int, most: int, progress: Any,
-    room: int, table: Any, filtered: Any, keys: Any, counts: Any, added: Any, attributes: Any, levels: Any, sizes: Any,
-    lists: Any,
+    units: Any, access: Any, limits: CombinationLimits, space_counts: Any, spaces: Any, progress: Any, room: int,
+    combined: CombinationLists, sizes: Any, lists: Any,
 ) -> None:  # fmt: skip
     """Choose how many access predicates each unit uses, two at least if it has them, and find or make its lists.
 
     A unit uses one predicate more as long as one of its combinations holds `dense` units already. `progress` holds the
     next unit, where its spaces and its postings begin, and the number of lists; stops before there could be too many.
     """
+    wanted, most, dense = limits.wanted, limits.most, limits.dense
+    table, filtered, keys = combined.combined_table, combined.combined_filter, combined.keys
+    counts, added = combined.counts, combined.added
+    attributes, levels = combined.next_attributes, combined.next_levels
     while progress[0] < len(units) and progress[3] + wanted * most <= room:
         place, first, posting, count = progress[0], progress[1], progress[2], progress[3]
         unit, depth, total = units[place], 1, space_counts[wanted * place]

@@ -71,14 +71,15 @@ def _holds(offsets: Any, records: Any, intervals: Any, access: Any, wanted: int,
 
 @bare_kernel
 def examine_units(
-    conjunctions: Any, lists: Any, signatures: Any, access: Any, wanted: int, found: Any, count: int, states: Any,
-    labels: Any, units: Any, used: Any, work: Any,
+    conjunctions: Any, lists: Any, signatures: Any, access: Any, wanted: int, states: Any, count: int, scratch: Any,
+    used: Any, output: Any,
 ) -> Any:  # fmt: skip
     """All hits in the lists found; returns their end.
 
     Arrays are taken out of their tuples once an event: doing so for each candidate counts references up and down.
     """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    found, labels, units, work = scratch.found, scratch.labels, output.units, output.work
     first_tests, starts, counts, signed = lists.first_tests, lists.starts, lists.counts, len(signatures.words) > 0
     for place in range(count):
         start = starts[found[place]]

@@ -15,9 +15,14 @@ from matchwood.engines.pst._block_kernels import (
     MASK_WIDTH,
     SINGLE_WIDTH,
 )
-from matchwood.engines.pst._block_write_kernels import NOT_IN_BLOCKS, list_block_units, plan_blocks, write_blocks
-from matchwood.engines.pst._candidate_kernels import MOST_COPIES
-from matchwood.engines.shared.access import SelectivityOrder
+from matchwood.engines.pst._block_write_kernels import (
+    NOT_IN_BLOCKS,
+    BlockPlan,
+    list_block_units,
+    plan_blocks,
+    write_blocks,
+)
+from matchwood.engines.pst._candidate_kernels import MOST_COPIES, NewCandidates
 from matchwood.engines.shared.store import Conjunctions
 
 
@@ -36,13 +41,10 @@ class BlockLayout(NamedTuple):
     lists: NDArray[np.int32]
 
 
-def blocks_of(
+def block_layout(
     conjunctions: Conjunctions,
-    units: NDArray[np.int32],
-    ranking: SelectivityOrder,
-    access: NDArray[np.uint16],
+    new: NewCandidates,
     wanted: int,
-    tests: NDArray[np.int32],
     sizes: NDArray[np.int64],
     lists: NDArray[np.int32],
     count: int,
@@ -53,8 +55,9 @@ def blocks_of(
     Unit i is in sizes[i] of the lists, which number `count`. One in many lists shares one residual among them, and
     is not packed.
     """
-    needed, single, masked = (np.empty(len(units), dtype=np.int32) for _ in range(3))
-    plan_blocks(conjunctions, units, access, wanted, tests, needed, single, masked)
+    units = new.units
+    needed, single, masked = plan = BlockPlan._make(np.empty(len(units), dtype=np.int32) for _ in range(3))
+    plan_blocks(conjunctions, new, wanted, plan)
     places = np.repeat(np.arange(len(units), dtype=np.int32), sizes)
     chosen = ((needed != NOT_IN_BLOCKS) & (sizes <= MOST_COPIES))[places]
     chosen &= (np.bincount(lists[chosen], minlength=count) >= least)[lists]
@@ -66,9 +69,7 @@ def blocks_of(
     words = BLOCK_START * -(-gains // BLOCK_SIZE) + (BLOCK_TEST_WIDTH + MARK_WIDTH) * gains + entries.astype(np.int64)
     np.cumsum(words, out=starts[1:])
     blocks = np.empty(starts[-1], dtype=np.int32)
-    write_blocks(
-        conjunctions, units, ranking, access, wanted, tests, needed, single, masked, places[order], gains, blocks
-    )  # fmt: skip
+    write_blocks(conjunctions, new, wanted, plan, places[order], gains, blocks)
     left = np.bincount(places[~chosen], minlength=len(units))
     return BlockLayout(blocks, starts, gains, left, lists[~chosen])
 

@@ -12,6 +12,8 @@ from matchwood.engines.pst._block_write_kernels import check_blocks
 from matchwood.engines.pst._candidate_kernels import (
     MOST_COPIES,
     TEST_WIDTH,
+    GrowingLists,
+    NewCandidates,
     check_candidates,
     fill_candidates,
     place_first_tests,
@@ -19,6 +21,9 @@ from matchwood.engines.pst._candidate_kernels import (
 )
 from matchwood.engines.pst._space_list_kernels import (
     COMBINED,
+    CombinationLimits,
+    CombinationLists,
+    SpaceLists,
     assign_combinations,
     assign_spaces,
     count_gains,
@@ -28,7 +33,7 @@ from matchwood.engines.pst._space_list_kernels import (
     strike_out,
 )
 from matchwood.engines.pst._unit_list_kernels import check_units, name_units
-from matchwood.engines.pst.blocks import blocks_of, units_in_blocks
+from matchwood.engines.pst.blocks import block_layout, units_in_blocks
 from matchwood.engines.shared._posting_kernels import EMPTY, plan_room
 from matchwood.engines.shared.access import SelectivityOrder
 from matchwood.engines.shared.store import Conjunctions
@@ -73,9 +78,6 @@ class CandidateLists(NamedTuple):
     levels: NDArray[np.uint32]
     next_attributes: NDArray[np.uint64]
     next_levels: NDArray[np.uint32]
-
-
-_COMBINING = ("combined_table", "combined_filter", "keys", "counts", "next_attributes", "next_levels")
 
 
 class Candidates(State):
@@ -209,10 +211,10 @@ class Candidates(State):
         while place < len(units):
             room = self._reserve("table", count, int(needed[place]), len(spaces) - used)
             before = count
+            lists = SpaceLists(self.table.writable(), self.keys.writable(), self.levels.writable())
             place, used, count = assign_spaces(
-                conjunctions, units, access, wanted, space_counts, place, used, self.table.writable(),
-                self.keys.writable(), count, room, self.levels.writable(), spaces,
-            )  # fmt: skip
+                conjunctions, units, access, wanted, space_counts, place, used, lists, count, room, spaces
+            )
             self._entries["table"] += count - before
         self._resize(count)
         return space_counts, spaces
@@ -234,16 +236,15 @@ class Candidates(State):
         products = np.maximum.accumulate(np.cumprod(space_counts.reshape(len(units), self._wanted), axis=1), axis=1)
         sizes, lists = np.zeros(len(units), dtype=np.int64), np.empty(int(products[:, -1].sum()), dtype=np.int32)
         progress = np.array([0, 0, 0, self.lists], dtype=np.int64)
-        least = self._wanted * self._most
+        least, limits = self._wanted * self._most, CombinationLimits(self._wanted, self._most, self._dense)
         while progress[0] < len(units):
             before = int(progress[3])
             room = self._reserve("combined_table", before, least, least + 2 * len(lists))
             self._resize(room)
-            table, filtered, keys, counts, attributes, levels = (self.columns[name].writable() for name in _COMBINING)
+            combined = CombinationLists._make(self.columns[name].writable() for name in CombinationLists._fields)
             assign_combinations(
-                units, access.writable(), self._wanted, space_counts, spaces, self._dense, self._most, progress, room,
-                table, filtered, keys, counts, self._added.writable(), attributes, levels, sizes, lists,
-            )  # fmt: skip
+                units, access.writable(), limits, space_counts, spaces, progress, room, combined, sizes, lists
+            )
             self._entries["combined_table"] += int(progress[3]) - before
         self._resize(int(progress[3]))
         return sizes, lists[: progress[2]]
@@ -291,25 +292,23 @@ class Candidates(State):
             return
         total, tests, words = len(lists), np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)
         plan_candidates(conjunctions, units, ranking, access, self._wanted, tests, words)
+        new = NewCandidates(units, ranking, access, tests)
         if self._least and not self._total:
-            layout = blocks_of(
-                conjunctions, units, ranking, access, self._wanted, tests, sizes, lists, self.lists, self._least
-            )  # fmt: skip
+            layout = block_layout(conjunctions, new, self._wanted, sizes, lists, self.lists, self._least)
             _refuse_words(len(layout.blocks))
             self.blocks = Growable(np.int32, layout.blocks)
             self.block_starts = Growable(np.int64, layout.starts)
             self._added.writable()[:] -= layout.gains
             sizes, lists = layout.sizes, layout.lists
         first_tests, touched = self._placed(sizes, lists)
-        starts, counts = self.starts.view(), self.counts.view()
-        added, residuals = self._added.writable(), self.residuals
+        grown = GrowingLists(self.starts.view(), self.counts.view(), self._added.writable())
+        residuals = self.residuals
         end, needed = len(residuals), int((words * np.where(sizes > MOST_COPIES, 1, sizes)).sum())
         _refuse_words(end + needed)
         residuals.resize(end + needed)
         end = fill_candidates(
-            conjunctions, units, ranking, access, self._wanted, tests, sizes,
-            touched, starts, counts, added, first_tests, residuals.writable(), end,
-        )  # fmt: skip
+            conjunctions, new, self._wanted, sizes, touched, grown, first_tests, residuals.writable(), end
+        )
         residuals.resize(int(end))
         self._total += total
 

@@ -15,7 +15,7 @@ from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines.base import Hits
 from matchwood.engines.pst._block_kernels import BLOCK_SIZE
 from matchwood.engines.pst._candidate_kernels import plan_shapes
-from matchwood.engines.pst._match_kernels import BATCH, match_lists
+from matchwood.engines.pst._match_kernels import BATCH, ListedUnits, MatchScratch, Search, match_lists
 from matchwood.engines.pst.audit import audit_candidates
 from matchwood.engines.pst.candidates import Candidates
 from matchwood.engines.pst.signatures import NO_SIGNATURES, SignatureArrays
@@ -167,10 +167,9 @@ class AccessEngine(ListEngine):
         conjunctions, source, lists = self.store.view(), read_only_events(events), self._candidates.view()
         output = Output(workspace, events, first, self._live)
         most = LEVELS * min(len(source.attributes), self.store.attributes)
-        match_lists(
-            conjunctions, lists, self._signature_arrays(), self._wanted, self._candidates.side_by_side,
-            self._access.view(), self._states.view(), self._always.view(),
-            self._live, self._stale_postings > 0, source, first,
+        search = Search(self._wanted, self._candidates.side_by_side, self._stale_postings > 0, self._live)
+        listed = ListedUnits(self._access.view(), self._states.view(), self._always.view())
+        scratch = MatchScratch(
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("pst.spaces", most, np.int32, None),
             workspace.array("pst.attributes", most, np.uint64, None),
@@ -178,8 +177,10 @@ class AccessEngine(ListEngine):
             workspace.array("pst.found", len(lists.keys), np.int32, None),
             workspace.array("pst.passing", BATCH, np.int32),
             workspace.array("pst.left", BLOCK_SIZE, np.uint8),
-            output.units, output.offsets, output.work,
-        )  # fmt: skip
+        )
+        match_lists(
+            conjunctions, lists, self._signature_arrays(), search, listed, source, first, scratch, output.arrays
+        )
         return output.hits()
 
     # ------------------------------------------------------------------ trust

@@ -172,16 +172,20 @@ def write_other(records: Any, intervals: Any, at: int, residuals: Any, end: int)
 
 @kernel
 def write_residual(
-    records: Any, intervals: Any, first: int, order: Any, start: int, count: int, access: Any, choice: int,
-    wanted: int, test: int, kinds: Any, unit: int, residuals: Any, begin: int,
+    conjunctions: Any, unit: int, order: Any, start: int, count: int, access: Any, wanted: int, test: int, kinds: Any,
+    residuals: Any, begin: int,
 ) -> int:  # fmt: skip
-    """Append a unit's residual, of each kind of records the most selective first; returns the new end."""
+    """Append a unit's residual, of each kind of records the most selective first; returns the new end.
+
+    Its constraints are those at the positions order[start : start + count], but `test` and the access predicates.
+    """
+    records, intervals, first = conjunctions.records, conjunctions.intervals, conjunctions.offsets[unit]
     end, last, shape = begin + RESIDUAL_START, -1, 0
     for rank in range(count):
         position = order[start + rank]
         at = WIDTH * (first + position)
         decided = position == test and records[at] & SEVERAL == 0
-        skipped = decided or is_access(access, choice, wanted, position)
+        skipped = decided or is_access(access, wanted * unit, wanted, position)
         kinds[rank] = SKIPPED if skipped else kind_of(records, intervals, at)
     for kind in range(3):
         single, masked = 0, 0

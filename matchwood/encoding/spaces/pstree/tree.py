@@ -120,7 +120,7 @@ class PSTree(LabelledSpaces):
         tree, given = self._tree, key_of(self.kind, key)
         tree.reserve(1, given.length)
         leaf = changes.add_key(
-            *tree.writing, np.uint64(given.head), given.data, given.start, given.length, count, BOTTOM_LABEL
+            tree.writing, np.uint64(given.head), given.data, given.start, given.length, count, BOTTOM_LABEL
         )
         if leaf > 0:
             return tree.leaves.item(leaf, LABEL)
@@ -180,7 +180,7 @@ class PSTree(LabelledSpaces):
         every[fresh] = 0 if labels is None else labels
         if len(self):
             self._tree.reserve(len(fresh), int(given.lengths[fresh].sum()))
-            changes.add_keys(*self._tree.writing, *given, frozen(counts), frozen(every))
+            changes.add_keys(self._tree.writing, *given, frozen(counts), frozen(every))
         else:
             self._tree = _planted(Boundaries.fresh(keys, every, counts))
         if len(fresh):
@@ -280,7 +280,7 @@ def _planted(held: Boundaries) -> TreeRows:
     """A tree of boundaries in order; ValueError if they are not."""
     keys = keys_of_column(held.keys)
     tree = TreeRows(len(held.labels), int(np.maximum(keys.lengths - 8, 0).sum()))
-    planted = changes.plant_keys(*tree.writing, *keys, frozen(held.counts), frozen(held.labels))
+    planted = changes.plant_keys(tree.writing, *keys, frozen(held.counts), frozen(held.labels))
     if planted != len(held.labels):
         raise ValueError("the boundaries are not in order")
     tree.leaves[1:, RECENT] = held.recent

@@ -12,7 +12,8 @@ import numpy as np
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import EncodedConjunctions
 from matchwood.engines.atree.construction._ahead_kernels import NOWHERE, RING
-from matchwood.engines.atree.construction._insert_kernels import FEW, enter_inner, enter_leaves
+from matchwood.engines.atree.construction._insert_kernels import FEW, InnerNodes, enter_inner, enter_leaves
+from matchwood.engines.atree.construction._make_kernels import Building, BuildScratch
 from matchwood.engines.atree.layout import MOST_CANDIDATES, MOST_FLAT, NODE_COUNT, UNBOUNDED
 from matchwood.engines.shared._record_kernels import WIDTH as RECORD
 
@@ -64,8 +65,7 @@ def enter(
     most = min(widest * (MOST_FLAT + 2), tree.state[NODE_COUNT] + 3 * (inner + 1))
     operands, chosen, members = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(widest + 4, np.int32)
     candidates = MOST_CANDIDATES if reorganise != UNBOUNDED else tree.state[NODE_COUNT] + 3 * (inner + 1)
-    scratch = np.empty(2 * candidates + RING, np.int32)
-    return enter_inner(
-        tree, kinds, offsets, items, order, first, places, leaves, operands, chosen, members, scratch,
-        unique, reorganise, adjust, flat, on_demand, report[:NEEDED], report[NEEDED:MADE],
-    )  # fmt: skip
+    covers = np.empty(2 * candidates + RING, np.int32)
+    scratch = BuildScratch(operands, chosen, members, covers, report[:NEEDED], report[NEEDED:MADE])
+    building = Building(unique, reorganise, adjust, flat, on_demand)
+    return enter_inner(tree, InnerNodes(kinds, offsets, items, order, places), first, leaves, scratch, building)
