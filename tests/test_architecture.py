@@ -157,6 +157,22 @@ def test_the_checks_can_fail(check: object, path: str, source: str) -> None:
     assert check(found)  # type: ignore[operator]
 
 
+PAPERS = {
+    "atree": "SIGMOD 2021",
+    "betree": "TODS 2013",
+    "hem": "Sci. China 2016",
+    "kindex": "VLDB 2009",
+    "pst": "VLDB 2018",
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_each_file_of_a_system_tells_what_of_its_paper_it_is(system: str) -> None:
+    files = (PACKAGE / "engines" / system).rglob("*.py")
+    told = {path.name: ast.get_docstring(ast.parse(path.read_text())) for path in files}
+    assert [name for name, text in told.items() if PAPERS[system] not in (text or "")] == []
+
+
 ENGINES = {"atree", "betree", "counting", "hem", "kindex", "pstbloom", "psthash", "scan"}
 
 

@@ -40,7 +40,7 @@ class Hits(NamedTuple):
     """The hits of the events first : first + count; those of the i-th are units[offsets[i] : offsets[i + 1]].
 
     A unit stands at most once in an event's hits, in no particular order. A call may cover fewer events than
-    were asked for, when its output is full: it then stops at an event's edge, and at least one event is covered.
+    were asked for, when its output is full (docs/protocols.md).
     """
 
     first: int
@@ -157,6 +157,11 @@ class Structure(State, ABC):
 
     def adopt(self, built: Any) -> None:
         """Put what `merged` returned in the place of what there was, at once."""
+
+    def merge_when_due(self) -> None:
+        """Merge at once, where nobody takes turns with those who match."""
+        if self.merge_due:
+            self.adopt(self.merged())
 
     def reconsider(self) -> None:
         """Lay units out anew by what `event_statistics` tells by now."""

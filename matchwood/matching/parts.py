@@ -153,8 +153,7 @@ class BesidePart(StorePart):
 
     def index(self, added: Any, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> None:
         super().index(added, group, encoded, encoder)
-        if self.engine.merge_due:
-            self.engine.adopt(self.engine.merged())
+        self.engine.merge_when_due()
 
 
 class TreePart(MatcherPart):

@@ -5,6 +5,9 @@ stay in the cache (docs/protocols.md, stamps).
 
 The true nodes of a level lie in a row, the *wave*. What they lead to is not in any cache when a tree is large: so a
 block of them is read ahead, in loops whose loads do not wait for each other, before anything is decided by it.
+
+SIGMOD 2021, 5.1, Algorithm 6, with zero suppression (5.2.1) and propagation on demand (5.2.2); waves and reading ahead
+are ours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Kernels that take nodes out of an A-Tree: what nobody needs any more goes, and hands its children over."""
+"""Kernels that take nodes out of an A-Tree: what nobody needs any more goes, and hands its children over.
+
+SIGMOD 2021, 4.2.4, Algorithm 5; what the use counts need of Algorithm 3 is kept here.
+"""
 
 from __future__ import annotations
 

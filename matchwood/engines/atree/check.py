@@ -1,4 +1,7 @@
-"""What must hold of the arrays of an A-Tree before a kernel may read them."""
+"""What must hold of the arrays of an A-Tree before a kernel may read them.
+
+SIGMOD 2021, ours: what a damaged file could break of the layout.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,8 @@ A node is eight integers, half a cache line, so that whoever follows a link read
 
 The first child of an inner node is its access child. Of the parents of a node, those are active that are not AND
 nodes, and those AND nodes whose access child it is (all of them without propagation on demand).
+
+SIGMOD 2021, 4.1: l-, i- and r-nodes, `level`; 5.2.2: the access child.
 """
 
 from __future__ import annotations

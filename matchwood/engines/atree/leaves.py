@@ -1,4 +1,8 @@
-"""From an event to the leaves of an A-Tree: posting lists by label, and chains of the leaves that accept NULL."""
+"""From an event to the leaves of an A-Tree: posting lists by label, and chains of the leaves that accept NULL.
+
+SIGMOD 2021, 5.1, Algorithm 6, line 1: the predicates that are true of an event; by posting lists, where the paper
+leaves it open.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The seats and entries of an A-Tree's links, found from both of their ends."""
+"""The seats and entries of an A-Tree's links, found from both of their ends.
+
+SIGMOD 2021, 4.1: parents and children; the seats are ours.
+"""
 
 from __future__ import annotations
 

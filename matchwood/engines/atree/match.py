@@ -1,4 +1,7 @@
-"""One match call on an A-Tree: scratch arrays from the workspace, and the kernel that suits the options."""
+"""One match call on an A-Tree: scratch arrays from the workspace, and the kernel that suits the options.
+
+SIGMOD 2021, 5.1, Algorithm 6.
+"""
 
 from __future__ import annotations
 

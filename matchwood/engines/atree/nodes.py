@@ -1,4 +1,7 @@
-"""The nodes of an A-Tree in arrays that grow: what its kernels read and write."""
+"""The nodes of an A-Tree in arrays that grow: what its kernels read and write.
+
+SIGMOD 2021, 4.1.
+"""
 
 from __future__ import annotations
 

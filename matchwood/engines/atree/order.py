@@ -1,4 +1,7 @@
-"""A new order for the nodes of an A-Tree, in which what is read together lies together."""
+"""A new order for the nodes of an A-Tree, in which what is read together lies together.
+
+SIGMOD 2021, ours: the paper says nothing of memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What an A-Tree tells about itself: nodes, links and sharing by level, and bytes."""
+"""What an A-Tree tells about itself: nodes, links and sharing by level, and bytes.
+
+SIGMOD 2021, the counts of its section 6: nodes, links and sharing by level.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Self-adjustment of a BE-Tree (section 5): ranks by gain and loss, and recycling what ranks too low."""
+"""Self-adjustment of a BE-Tree (section 5): ranks by gain and loss, and recycling what ranks too low.
+
+TODS 2013, section 5: Rank and Gain (5.1), recycling and reinsertion (5.2).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What check and audit of a BE-Tree ask: whether kernels can follow it safely, and whether the invariance holds."""
+"""What check and audit of a BE-Tree ask: whether kernels can follow it safely, and whether the invariance holds.
+
+TODS 2013, 4.2 and 4.3: the three rules and the invariance.
+"""
 
 from __future__ import annotations
 

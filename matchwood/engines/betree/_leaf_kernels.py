@@ -2,6 +2,8 @@
 
 The first test takes no branch that could be mispredicted, and reads the rows of a leaf in order; what passes is
 collected from many leaves, its residuals are touched so that their cache misses overlap, and then it is verified.
+
+TODS 2013, 7.1, Algorithm 1, at a leaf; 6.1 for lazy and bitmap evaluation, 6.2 for Bloom filters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Nodes of a BE-Tree: the table that finds them, making and freeing them, units in and out of leaves."""
+"""Nodes of a BE-Tree: the table that finds them, making and freeing them, units in and out of leaves.
+
+TODS 2013, 4.1: p-, c- and l-nodes, and their directories.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ tell the same, one by one or in one batch. Reaching a node is a lookup, and cost
 the first test of its row has cost one, and one that fails later as many as it has predicates, in the order of the
 store, up to the first that fails; those that are exactly a bucket on the way are not evaluated again. What a Bloom
 filter keeps out costs none.
+
+TODS 2013, 5.1: Loss, (11) to (13).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Where a unit belongs in a BE-Tree: the interval of a predicate (Table I), its bucket, the way down from the root."""
+"""Where a unit belongs in a BE-Tree: the interval of a predicate (Table I), its bucket, the way down from the root.
+
+TODS 2013, 7.2, Algorithms 3 and 4: where an expression goes.
+"""
 
 from __future__ import annotations
 

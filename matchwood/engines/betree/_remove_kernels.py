@@ -4,6 +4,8 @@ merged.
 The paper's deletion algorithm is in an appendix that is not at hand; this one follows from the invariance. Two halves
 are merged into their parent together, and only if they are leaf buckets and the parent is open (Rule 3): so every
 rule still is in the smallest bucket that encloses it.
+
+TODS 2013, 7.2, deletion.
 """
 
 from __future__ import annotations

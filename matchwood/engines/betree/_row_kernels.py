@@ -2,13 +2,15 @@
 
 A row begins with a Bloom filter of its unit's attributes, if there are any (6.2). Without two-dimensional blocks (6.1)
 the unit follows, and its constraints are read from the store. In blocks it is one test, and where the *residual* of the
-row lies; the rows of a leaf come first, and then their residuals, so that candidates that fail their first test, which
-are most, cost a few bytes each.
+row lies; the rows of a leaf come first, and then their residuals (docs/protocols.md).
 
 With plain evaluation the test is an attribute, a low label and a width, and residuals are those of `_residual_kernels`.
 Else it is a bit of the bitmap's result, and a residual is its unit, a count, and so many references: bits of the
 result, or -1 - number of predicates that are evaluated lazily. A constraint that is exactly a bucket on the way to the
-leaf is left out, and the others are ordered by the share of events that they should let through."""
+leaf is left out, and the others are ordered by the share of events that they should let through.
+
+TODS 2013, 6.1: two-dimensional leaf blocks; 6.2: Bloom filters of attributes.
+"""
 
 from __future__ import annotations
 

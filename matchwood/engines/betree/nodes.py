@@ -1,4 +1,7 @@
-"""The arrays of a BE-Tree, which grow when a kernel asks for room."""
+"""The arrays of a BE-Tree, which grow when a kernel asks for room (docs/protocols.md).
+
+TODS 2013, 4.1.
+"""
 
 from __future__ import annotations
 

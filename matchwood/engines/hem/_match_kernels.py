@@ -1,4 +1,7 @@
-"""Kernels of `hem`: plan an event's queue, run its triangles, verify what is left."""
+"""Kernels of `hem`: plan an event's queue, run its triangles, verify what is left.
+
+Sci. China 2016, 4.2, Algorithms 1 and 2, in the queue of Algorithm 3 (4.3.1).
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 `triangle.py` has the geometry. Labels are integers, and an interval of labels holds its lower and not its upper
 end, so all is done in integers, with the domain [0, TOP_LABEL].
+
+Sci. China 2016, 4.2.1: Formula 3, and U_m, which insertion and deletion keep.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""HEM: triangles exclude what an attribute's value excludes, in an order that a cost model finds for each event."""
+"""HEM: triangles exclude what an attribute's value excludes, in an order that a cost model finds for each event.
+
+Sci. China 2016, section 4.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The triangles of all attributes: points in ragged grids, which grow finer as there are more of them."""
+"""The triangles of all attributes: points in ragged grids, which grow finer as there are more of them.
+
+Sci. China 2016, 4.2.1: the ragged grid; that it grows finer is ours.
+"""
 
 from __future__ import annotations
 

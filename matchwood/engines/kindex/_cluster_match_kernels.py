@@ -1,4 +1,7 @@
-"""Kernels of `kindex` that read clusters: the units whose access clause holds, each tested at once."""
+"""Kernels of `kindex` that read clusters: the units whose access clause holds, each tested at once.
+
+VLDB 2009, ours, in the place of Algorithms 1 and 2: `direct=True`.
+"""
 
 from __future__ import annotations
 

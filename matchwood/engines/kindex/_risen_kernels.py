@@ -1,4 +1,7 @@
-"""Kernel of `kindex` that ranks units one by one: those whose bounds rose since their clusters were laid out."""
+"""Kernel of `kindex` that ranks units one by one: those whose bounds rose since their clusters were laid out.
+
+VLDB 2009, ours, beside section 5: bounds that rise.
+"""
 
 from __future__ import annotations
 

@@ -15,6 +15,8 @@ the fewest units of the run have. An event without it matches no unit of the gro
 group of the event's own attributes, which is what makes long lists cheap to read.
 
 Units of size 0 have the smallest numbers: the Z list, which holds all of them, is told by their count, not stored.
+
+VLDB 2009, sections 3 and 4: K-indexes, posting lists, the Z list.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A run of the K-index: posting lists over some units, built at once and never changed."""
+"""A run of the K-index: posting lists over some units, built at once and never changed.
+
+VLDB 2009, sections 3 and 4; section 6 for runs beside the main one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The best rules by the K-index: bounds of its lists, and what a call needs to prune by them."""
+"""The best rules by the K-index: bounds of its lists, and what a call needs to prune by them.
+
+VLDB 2009, section 5.
+"""
 
 from __future__ import annotations
 

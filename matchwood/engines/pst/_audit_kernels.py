@@ -1,4 +1,7 @@
-"""Kernels that hold candidates against the store: whether each tests all that its unit asks for, and nothing else."""
+"""Kernels that hold candidates against the store: whether each tests all that its unit asks for, and nothing else.
+
+VLDB 2018, the invariants of 5 and 6; blocks are ours.
+"""
 
 from __future__ import annotations
 

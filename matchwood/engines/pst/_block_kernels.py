@@ -1,4 +1,4 @@
-"""Kernels of blocks: up to 256 candidates of one list, laid out so that they are verified together.
+"""Kernels of blocks: up to 256 candidates of one list, laid out so that they are verified together (docs/protocols.md).
 
 Candidates that are verified one after the other (`_residual_kernels`) have different numbers of constraints, and where
 most of them match the processor guesses wrong once or twice at each. A block has all their constraints as one stream of
@@ -17,6 +17,8 @@ an attribute has few spaces their upper 16 bits, their *rank*, say all, and an e
 
 A constraint of several intervals has one entry for each, or for as many as lie within 64 steps. An event satisfies at
 most one of them, so it is enough to count.
+
+VLDB 2018, ours, in the place of the verification of Algorithms 5 and 7.
 """
 
 from __future__ import annotations

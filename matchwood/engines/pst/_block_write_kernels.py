@@ -1,4 +1,7 @@
-"""Kernels that write blocks, as `_block_kernels` describes them."""
+"""Kernels that write blocks, as `_block_kernels` describes them.
+
+VLDB 2018, ours, as `_block_kernels`.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A list is a stretch of *first tests*, four integers each, and every candidate has a *residual* (`_residual_kernels`):
 docs/protocols.md has the picture, and why they lie apart.
+
+VLDB 2018, Algorithms 4 (5.2) and 6 (6.2): how units come into lists; first tests and residuals are ours.
 """
 
 from __future__ import annotations

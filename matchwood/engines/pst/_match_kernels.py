@@ -1,4 +1,7 @@
-"""Kernels of `pstbloom` and `psthash`: from an event's labels to lists, from their candidates to hits."""
+"""Kernels of `pstbloom` and `psthash`: from an event's labels to lists, from their candidates to hits.
+
+VLDB 2018, Algorithms 5 (5.3) and 7 (6.3).
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ A space is a dyadic block of an attribute; its key is `key_of`. A combination of
 (a space, or a shorter combination) and the space that is added to it, both as numbers of lists: so every key is exact,
 whatever the number of predicates, and no two combinations share a list by a collision of hashes. The spaces of a
 combination come in the order in which the unit uses its access predicates, the best one first.
+
+VLDB 2018, 6.1 and 6.2, Algorithm 6: spaces of several access predicates; exact keys are ours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Kernels of lists that hold units alone, as PSTBloom's and PSTHash's do: each is verified from the store."""
+"""Kernels of lists that hold units alone, as PSTBloom's and PSTHash's do: each is verified from the store.
+
+VLDB 2018, Algorithm 5, lines 8 to 13, and the verification of Algorithm 7.
+"""
 
 from __future__ import annotations
 

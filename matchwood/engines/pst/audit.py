@@ -1,4 +1,7 @@
-"""Whether lists of candidates are what the units in them ask for."""
+"""Whether lists of candidates are what the units in them ask for.
+
+VLDB 2018, the invariants of 5 and 6.
+"""
 
 from __future__ import annotations
 

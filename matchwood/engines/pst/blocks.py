@@ -1,4 +1,7 @@
-"""Which candidates of long lists are packed, and their blocks."""
+"""Which candidates of long lists are packed, and their blocks.
+
+VLDB 2018, ours, as `_block_kernels`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Lists of candidates: for every space of an access predicate, and every combination of spaces, the units to verify."""
+"""Lists of candidates: for every space of an access predicate, and every combination of spaces, the units to verify.
+
+VLDB 2018, Algorithms 4 and 6.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What `pstbloom` and `psthash` share: access predicates lead to candidates, which are verified where they lie."""
+"""What `pstbloom` and `psthash` share: access predicates lead to candidates, which are verified where they lie.
+
+VLDB 2018, sections 3.3, 5 and 6.
+"""
 
 from __future__ import annotations
 

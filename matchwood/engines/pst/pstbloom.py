@@ -1,4 +1,7 @@
-"""PSTBloom: candidates by one access predicate, and Bloom filters that tell some of those apart that cannot match."""
+"""PSTBloom: candidates by one access predicate, and Bloom filters that tell some of those apart that cannot match.
+
+VLDB 2018, section 5, Algorithms 4 and 5.
+"""
 
 from __future__ import annotations
 

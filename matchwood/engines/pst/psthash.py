@@ -1,4 +1,7 @@
-"""PSTHash: candidates by the combinations of spaces of several access predicates."""
+"""PSTHash: candidates by the combinations of spaces of several access predicates.
+
+VLDB 2018, section 6, Algorithms 6 and 7.
+"""
 
 from __future__ import annotations
 

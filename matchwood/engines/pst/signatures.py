@@ -1,4 +1,7 @@
-"""Signatures: for each bucket of each attribute's labels, a Bloom filter of the units with a predicate there."""
+"""Signatures: for each bucket of each attribute's labels, a Bloom filter of the units with a predicate there.
+
+VLDB 2018, 5.1: leaf signatures.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of candidates' residuals: what is left to test of a unit, written, and verified.
+"""Kernels of candidates' residuals: what is left to test of a unit, written, and verified (docs/protocols.md).
 
 A *residual* holds the constraints that neither the list of a candidate nor its first test has decided:
 

@@ -1,6 +1,8 @@
 """The kernel that puts a batch of expressions into an A-Tree: one call, and all that they are made of in one array.
 
 One expression at a time, most of the time goes into handing arrays over, a third of a microsecond each.
+
+SIGMOD 2021, 4.2, Algorithm 4, a batch at a time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Kernels that put leaves and inner nodes into an A-Tree, each distinct one once."""
+"""Kernels that put leaves and inner nodes into an A-Tree, each distinct one once.
+
+SIGMOD 2021, 4.2, Algorithm 4.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Kernels that make inner nodes of an A-Tree, each where its operands are not a node already."""
+"""Kernels that make inner nodes of an A-Tree, each where its operands are not a node already.
+
+SIGMOD 2021, 4.2, Algorithm 4, with Algorithms 2 and 3 where they are switched on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Kernels that gather the operands of a new inner node of an A-Tree, and cancel what a parity has twice."""
+"""Kernels that gather the operands of a new inner node of an A-Tree, and cancel what a parity has twice.
+
+SIGMOD 2021, 4.2, Algorithm 4: the operands of a node; xor and xnor of equal operands are ours.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How a batch of expressions comes into an A-Tree: packed, ordered, and with as much room as it turns out to need."""
+"""How a batch of expressions comes into an A-Tree: packed, ordered, and with as much room as it turns out to need.
+
+SIGMOD 2021, 4.2, Algorithm 4.
+"""
 
 from __future__ import annotations
 
