@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL
-from matchwood.engines import ConjunctionStore, EventShares, ranked, read_only
+from matchwood.engines import ConjunctionStore, EventShares, read_only, selectivity_order
 from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, FLAG_BITS, WIDTH
 
@@ -66,11 +66,11 @@ def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: f
     conjunctions, frequency = store.view(), np.zeros(store.attributes, np.int64)
     count_attributes(conjunctions, units, frequency)
     frequency.flags.writeable = False
-    ranking = ranked(conjunctions, units, frequency, len(units), statistics)
-    usable = np.isfinite(ranking.costs)
-    shares = np.where(usable, ranking.costs, 1.0).astype(np.float64)
+    selectivity = selectivity_order(conjunctions, units, frequency, len(units), statistics)
+    usable = np.isfinite(selectivity.costs)
+    shares = np.where(usable, selectivity.costs, 1.0).astype(np.float64)
     presence = _presence(frequency, len(units), statistics)
-    best, second = _two_best(ranking.starts, ranking.order, ranking.costs)
+    best, second = _two_best(selectivity.starts, selectivity.order, selectivity.costs)
     constraints = len(shares) / max(1, len(units))
     named = _named(conjunctions.offsets, conjunctions.records, units)
     return Features(
@@ -84,7 +84,7 @@ def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: f
         narrowed=scale * float((best * second).sum()),
         violated=scale * float(np.maximum(presence[named] - shares, 0.0)[usable].sum()),
         always=scale * float(np.count_nonzero(best >= 1.0)),
-        hits=scale * float(_products(ranking.starts, shares).sum()) if hits is None else hits,
+        hits=scale * float(_products(selectivity.starts, shares).sum()) if hits is None else hits,
         distance=max(0.0, math.log2(max(1.0, len(live) * constraints * _BYTES_A_CONSTRAINT / BYTES_NEAR))),
     )
 

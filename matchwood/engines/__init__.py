@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         published_spaces,
         registered,
     )
-    from matchwood.engines.shared.access import ranked
+    from matchwood.engines.shared.access import selectivity_order
     from matchwood.engines.shared.bounds import BoundTable, UnitBounds
     from matchwood.engines.shared.output import Output
     from matchwood.engines.shared.published import AS_PUBLISHED, asked
@@ -128,10 +128,10 @@ __all__ = [
     "joined",
     "point",
     "published_spaces",
-    "ranked",
     "read_only",
     "read_only_events",
     "registered",
+    "selectivity_order",
     "square_of",
     "verdict",
     "verified",

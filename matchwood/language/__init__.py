@@ -11,7 +11,7 @@ from matchwood.core.lazy import exports
 if TYPE_CHECKING:
     from matchwood.language.builder import Attribute, attr
     from matchwood.language.limits import MAX_NODES
-    from matchwood.language.names import canonical, has_surrogate, join_path, plain_name, split_path
+    from matchwood.language.names import canonical, has_surrogate, join_path, split_path, unquoted_name
     from matchwood.language.operators import PATTERNS
     from matchwood.language.parser import is_json, parse, parse_text
     from matchwood.language.pointing import in_predicate, in_source
@@ -74,10 +74,10 @@ __all__ = [
     "parse",
     "parse_text",
     "pieces_of",
-    "plain_name",
     "postorder",
     "read_test",
     "split_path",
+    "unquoted_name",
 ]
 
 __getattr__ = exports(__name__)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from matchwood.language.names import known_names, plain_name
+from matchwood.language.names import known_names, unquoted_name
 from matchwood.language.operators import PATTERNS
 from matchwood.language.predicates import CANONICAL
 from matchwood.language.tree import Predicate, make_predicate
@@ -58,7 +58,7 @@ ReadSimple: TypeAlias = Callable[[re.Match[str]], Predicate | None]
 def read_simple(found: re.Match[str]) -> Predicate | None:
     """The predicate in a match of SIMPLE; None if its name is a keyword."""
     name = found[NAME]
-    attr = known_names.get(name) or plain_name(name)
+    attr = known_names.get(name) or unquoted_name(name)
     if attr is None:
         return None
     op, value = read_test(found)

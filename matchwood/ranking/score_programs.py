@@ -38,7 +38,7 @@ from matchwood.errors import CorruptSnapshot, EventError, MatchwoodError
 from matchwood.language import Expression, parse
 from matchwood.ranking import score_program_state as program_state
 from matchwood.ranking._score_program_kernels import relabel_code
-from matchwood.ranking.code import CodeDraft, Drafting, plain_draft
+from matchwood.ranking.code import CodeDraft, Drafting, conjunction_draft
 from matchwood.ranking.rule_weights import RuleWeights
 from matchwood.ranking.score_program_state import ProgramState
 from matchwood.ranking.trees import scoring_tree
@@ -115,9 +115,9 @@ class ScorePrograms:
 
     def _draft(self, row: int, tree: Expression) -> CodeDraft:
         text = self._table.weights_json(row)
-        plain = plain_draft(tree, self._number) if not text else None
-        if plain is not None:
-            return plain
+        short = conjunction_draft(tree, self._number) if not text else None
+        if short is not None:
+            return short
         part = scoring_tree(tree, RuleWeights(text), self._encoder.bind)
         return Drafting(self._number, self._weights.append).draft(part)
 

@@ -235,7 +235,13 @@ def write_blocks(
     conjunctions: Any, new: NewCandidates, wanted: int, plan: BlockPlan, places: Any, counts: Any, blocks: Any
 ) -> None:
     """Write the blocks of all lists one behind the other; `places` has counts[l] units of each list l."""
-    units, access, tests, starts, order = new.units, new.access, new.tests, new.ranking.starts, new.ranking.order
+    units, access, tests, starts, order = (
+        new.units,
+        new.access,
+        new.tests,
+        new.selectivity.starts,
+        new.selectivity.order,
+    )
     needed, single, masked, posting, at = plan.needed, plan.single, plan.masked, 0, 0
     for found in range(len(counts)):
         left = counts[found]

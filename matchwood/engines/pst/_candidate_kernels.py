@@ -44,13 +44,13 @@ class NewCandidates(NamedTuple):
     """Units on their way into lists.
 
     `units`    the units
-    `ranking`  their constraints, the most selective first
+    `selectivity`  their constraints, the most selective first
     `access`   of all units: `wanted` positions each of the constraints that give access, UNUSED where there are fewer
     `tests`    of these units: the position of the constraint that is tested first, -1 if there is none
     """
 
     units: NDArray[np.int32]
-    ranking: SelectivityOrder
+    selectivity: SelectivityOrder
     access: NDArray[np.uint16]
     tests: NDArray[np.int32]
 
@@ -84,14 +84,14 @@ def _chosen_test(
 
 
 @kernel
-def plan_shapes(conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, shapes: Any) -> None:
+def plan_shapes(conjunctions: Any, units: Any, selectivity: Any, access: Any, wanted: int, shapes: Any) -> None:
     """The shape that each unit's residual will have."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
         unit = units[place]
         first, count = offsets[unit], offsets[unit + 1] - offsets[unit]
-        start = ranking.starts[place]
-        test = _chosen_test(records, intervals, first, ranking.costs, start, count, access, wanted * unit, wanted)
+        start = selectivity.starts[place]
+        test = _chosen_test(records, intervals, first, selectivity.costs, start, count, access, wanted * unit, wanted)
         single, masked, others = 0, 0, 0
         for position in range(count):
             at = WIDTH * (first + position)
@@ -104,11 +104,11 @@ def plan_shapes(conjunctions: Any, units: Any, ranking: Any, access: Any, wanted
 
 @kernel
 def plan_candidates(
-    conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, tests: Any, words: Any
+    conjunctions: Any, units: Any, selectivity: Any, access: Any, wanted: int, tests: Any, words: Any
 ) -> None:
     """Choose each unit's first test, and tell how much room its residual takes at most."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    starts, costs = ranking.starts, ranking.costs
+    starts, costs = selectivity.starts, selectivity.costs
     for place in range(len(units)):
         unit = units[place]
         count = offsets[unit + 1] - offsets[unit]
@@ -167,7 +167,7 @@ def fill_candidates(
     Unit i is new in sizes[i] lists; those that grow are `touched`.
     """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    units, access, tests, ranks, order = new.units, new.access, new.tests, new.ranking.starts, new.ranking.order
+    units, access, tests, ranks, order = new.units, new.access, new.tests, new.selectivity.starts, new.selectivity.order
     starts, counts, added = lists.starts, lists.counts, lists.added
     shared, kinds, most = np.full(len(units), -1, dtype=np.int64), np.empty(64, dtype=np.int8), 64
     for found in touched:

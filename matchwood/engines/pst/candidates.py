@@ -191,7 +191,7 @@ class Candidates(State):
         conjunctions: Conjunctions,
         attributes: int,
         units: NDArray[np.int32],
-        ranking: SelectivityOrder,
+        selectivity: SelectivityOrder,
         access: Growable,
     ) -> None:
         """Append units to the lists of their access predicates; those beyond what a unit uses are struck out."""
@@ -201,7 +201,7 @@ class Candidates(State):
             count_gains(lists, self._added.writable())
         else:
             sizes, lists = self._combinations(conjunctions, units, access)
-        self._append(conjunctions, units, ranking, access.view(), sizes, lists)
+        self._append(conjunctions, units, selectivity, access.view(), sizes, lists)
 
     def _spaces(
         self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
@@ -285,7 +285,7 @@ class Candidates(State):
         self,
         conjunctions: Conjunctions,
         units: NDArray[np.int32],
-        ranking: SelectivityOrder,
+        selectivity: SelectivityOrder,
         access: NDArray[np.uint16],
         sizes: NDArray[np.int64],
         lists: NDArray[np.int32],
@@ -294,8 +294,8 @@ class Candidates(State):
             self._append_units(units, sizes, lists)
             return
         total, tests, words = len(lists), np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)
-        plan_candidates(conjunctions, units, ranking, access, self._wanted, tests, words)
-        new = NewCandidates(units, ranking, access, tests)
+        plan_candidates(conjunctions, units, selectivity, access, self._wanted, tests, words)
+        new = NewCandidates(units, selectivity, access, tests)
         if self._least and not self._total:
             layout = block_layout(conjunctions, new, self._wanted, sizes, lists, self.lists, self._least)
             _refuse_words(len(layout.blocks))

@@ -119,7 +119,7 @@ def order_constraints(starts: Any, costs: Any, order: Any) -> None:
 
 @kernel
 def choose_access(
-    conjunctions: Any, units: Any, ranking: Any, wanted: int, most: int, useless: float, access: Any
+    conjunctions: Any, units: Any, selectivity: Any, wanted: int, most: int, useless: float, access: Any
 ) -> None:
     """Up to `wanted` constraints of each unit, as positions within it: the most selective ones.
 
@@ -127,7 +127,7 @@ def choose_access(
     blocks, or if it lets more than the share `useless` of all events through.
     """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    starts, order, costs = ranking.starts, ranking.order, ranking.costs
+    starts, order, costs = selectivity.starts, selectivity.order, selectivity.costs
     for place in range(len(units)):
         unit, start = units[place], starts[place]
         used, spaces = 0, 1

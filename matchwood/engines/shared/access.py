@@ -43,7 +43,7 @@ class SelectivityOrder(NamedTuple):
     order: NDArray[np.int32]
 
 
-def ranked(
+def selectivity_order(
     conjunctions: Conjunctions,
     units: NDArray[np.int32],
     frequency: NDArray[np.int64],
@@ -69,15 +69,15 @@ def ranked(
     return SelectivityOrder(read_only(starts, np.int64), read_only(costs, np.float32), read_only(order, np.int32))
 
 
-def taken(ranking: SelectivityOrder, places: NDArray[np.int64]) -> SelectivityOrder:
-    """The ranking of some of its units, in another order."""
+def taken(selectivity: SelectivityOrder, places: NDArray[np.int64]) -> SelectivityOrder:
+    """The order of some of its units, in another order."""
     starts = np.zeros(len(places) + 1, dtype=np.int64)
-    np.cumsum(np.diff(ranking.starts)[places], out=starts[1:])
-    chosen = _each(ranking.starts[places], starts)
+    np.cumsum(np.diff(selectivity.starts)[places], out=starts[1:])
+    chosen = _each(selectivity.starts[places], starts)
     return SelectivityOrder(
         read_only(starts, np.int64),
-        read_only(ranking.costs[chosen], np.float32),
-        read_only(ranking.order[chosen], np.int32),
+        read_only(selectivity.costs[chosen], np.float32),
+        read_only(selectivity.order[chosen], np.int32),
     )
 
 
