@@ -157,6 +157,90 @@ def test_the_checks_can_fail(check: object, path: str, source: str) -> None:
     assert check(found)  # type: ignore[operator]
 
 
+PAPERS = {
+    "atree": "SIGMOD 2021",
+    "betree": "TODS 2013",
+    "hem": "Sci. China 2016",
+    "kindex": "VLDB 2009",
+    "pst": "VLDB 2018",
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_each_file_of_a_system_tells_what_of_its_paper_it_is(system: str) -> None:
+    files = (PACKAGE / "engines" / system).rglob("*.py")
+    told = {path.name: ast.get_docstring(ast.parse(path.read_text())) for path in files}
+    assert [name for name, text in told.items() if PAPERS[system] not in (text or "")] == []
+
+
+ENGINES = {"atree", "betree", "counting", "hem", "kindex", "pstbloom", "psthash", "scan"}
+
+
+def spelled(path: Path, source: str | None = None) -> list[str]:
+    """The engines that a file names, in text that is code; the class of an engine tells its name, and no other."""
+    tree = ast.parse(source if source is not None else path.read_text())
+    own = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.AnnAssign) and _is_name(each.target)}
+    texts = [each for each in ast.walk(tree) if isinstance(each, ast.Constant) and id(each) not in own]
+    return [f"{path.relative_to(PACKAGE)}: {each.value}" for each in texts if each.value in ENGINES]
+
+
+def _is_name(target: ast.AST) -> bool:
+    return isinstance(target, ast.Name) and target.id == "name"
+
+
+def test_only_the_registry_names_engines() -> None:
+    from matchwood.engines import engine_names
+
+    assert set(engine_names()) == ENGINES
+    others = [path for path in FILES if room_of(path) not in ("bench", "workloads")]
+    assert [each for path in others if path.name != "registry.py" for each in spelled(path)] == []
+    assert spelled(PACKAGE / "index.py", 'name: str = "hem"\nengine = "scan"') == ["index.py: scan"]
+
+
+def test_the_parser_calls_nobody_above_it() -> None:
+    """Nobody hands it a function of an upper room: what rules share is kept below, and bound when they are read."""
+    import sys
+    from types import FrameType
+
+    from matchwood import Index
+
+    calls = []
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        before = frame.f_back
+        if event == "call" and before is not None:
+            to, by = (Path(each.f_code.co_filename) for each in (frame, before))
+            if PACKAGE in to.parents and PACKAGE / "language" in by.parents:
+                calls.append((room_of(by), room_of(to)))
+
+    index = Index("scan")
+    sys.setprofile(watch)
+    try:
+        index.insert_many({number: f"a = {number % 3} and (b like 'x%' or not c in (1, 2))" for number in range(9)})
+    finally:
+        sys.setprofile(None)
+    assert ("language", "language") in calls
+    assert {to for _, to in calls} <= {"language", "errors", "core"}
+
+
+MOST_PARAMETERS = 11
+"""What kernels take beyond that are named tuples, whose arrays are documented once."""
+
+
+def crowded(path: Path, source: str | None = None) -> list[str]:
+    """The kernels of a file that take more arguments than anybody can tell apart."""
+    tree = ast.parse(source if source is not None else path.read_text())
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    kernels = [each for each in functions if {"kernel", "bare_kernel"} & {ast.unparse(d) for d in each.decorator_list}]
+    return [f"{path.name}: {each.name}" for each in kernels if len(each.args.args) > MOST_PARAMETERS]
+
+
+def test_kernels_take_named_tuples() -> None:
+    assert [each for path in FILES for each in crowded(path)] == []
+    parameters = ", ".join(f"array{number}" for number in range(MOST_PARAMETERS + 1))
+    assert crowded(FILES[0], f"@kernel\ndef match({parameters}): ...") == [f"{FILES[0].name}: match"]
+
+
 def test_no_file_is_longer_than_600_lines() -> None:
     assert [path.name for path in FILES if len(path.read_text().splitlines()) > 600] == []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -86,6 +86,27 @@ def test_what_is_restored_is_the_same_and_what_is_not_saved_begins_anew() -> Non
 
 def _bytes(state: State) -> int:
     return sum(column.nbytes for column in state.columns.values())
+
+
+def test_a_view_names_columns_by_their_attributes_or_by_what_they_are_saved_as() -> None:
+    class Named(State):
+        tests = Column(np.int32, name="heads")
+        _pool = Column(np.int32)
+
+    class Others(Named):
+        tests = Column(np.int64, name="first")
+
+    class View(NamedTuple):
+        tests: Any
+        pool: Any
+
+    for kind, saved in ((Named, "heads"), (Others, "first")):
+        state = kind()
+        state.start()
+        state.tests.extend([3])
+        state._pool.extend([4])
+        assert [array.tolist() for array in state.view_as(View)] == [[3], [4]]
+        assert set(state.arrays()) == {saved, "pool"}
 
 
 def test_two_states_share_nothing() -> None:

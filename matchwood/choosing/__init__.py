@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
-    from matchwood.choosing.auto import FIRST_ENGINE, LEAST_UNITS, AutoMatcher
+    from matchwood.choosing.auto import LEAST_UNITS, AutoMatcher
     from matchwood.choosing.features import Features, features_of
     from matchwood.choosing.matchers import matcher_for
     from matchwood.choosing.model import Model, fit, shipped, with_margins
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matchwood.choosing.trials import begin_trial
 
 __all__ = [
-    "FIRST_ENGINE",
     "LEAST_UNITS",
     "AutoMatcher",
     "Features",

@@ -19,6 +19,7 @@ from matchwood.choosing.model import shipped
 from matchwood.choosing.trial import Trial, match_all
 from matchwood.encoding import EncodedEvents, Encoder
 from matchwood.engines import (
+    FIRST_ENGINE,
     ATree,
     ConjunctionStore,
     Engine,
@@ -45,8 +46,6 @@ from matchwood.matching import (
 from matchwood.rules import RuleTable
 
 AUTO = "auto"
-FIRST_ENGINE = "pstbloom"
-"""What an index begins with: a quarter of counting's time where few rules match, and never much more (`bench core`)."""
 
 LEAST_UNITS = 1_000
 """Below that, any engine will do."""
@@ -76,7 +75,7 @@ class AutoMatcher(EngineMatcher):
     """`choice` tells what was chosen and why; `trying` is held by the thread in which a trial is under way."""
 
     def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
-        able = [name for name in engines_for(options) if engine_class(name).takes == "conjunctions"]
+        able = [name for name in engines_for(options) if engine_class(name).unit_kind == "conjunctions"]
         super().__init__(FIRST_ENGINE if FIRST_ENGINE in able else able[0], encoder, table, options, dnf_limit)
         self.setting, self._options = AUTO, dict(options)
         model = shipped()
@@ -136,8 +135,8 @@ class AutoMatcher(EngineMatcher):
     def _best_by_rules(self) -> str:
         self._looked_at = self._conjunctions.live
         self.ledger.clock.begin_anew()
-        history = self.encoder.history if self.encoder.history.events else None
-        wanted = self.choice.best_by_rules(features_of(self._conjunctions, history))
+        event_statistics = self.encoder.event_statistics if self.encoder.event_statistics.events else None
+        wanted = self.choice.best_by_rules(features_of(self._conjunctions, event_statistics))
         if wanted == self.name:
             self.choice.keep_by_rules()
         else:

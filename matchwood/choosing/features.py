@@ -2,7 +2,7 @@
 
 All are per event, and follow from one quantity: the share of events that each constraint lets through, as engines that
 choose access predicates estimate it (`engines/shared/access.py`): by width, by how many rules name the attribute, and
-by the history of events where there is one. Constraints count as independent; how many rules really match is measured
+by event statistics where there are any. Constraints count as independent; how many rules really match is measured
 as soon as events have been matched."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL
-from matchwood.engines import ConjunctionStore, EventShares, ranked, read_only
+from matchwood.engines import ConjunctionStore, EventShares, read_only, selectivity_order
 from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, FLAG_BITS, WIDTH
 
@@ -58,7 +58,7 @@ class Features(NamedTuple):
     distance: float
 
 
-def features_of(store: ConjunctionStore, history: EventShares | None, hits: float | None = None) -> Features:
+def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: float | None = None) -> Features:
     """The figures of all live units; `hits` are those of an event, where they have been counted."""
     live = store.live_units()
     units = read_only(live[:: max(1, math.ceil(len(live) / MOST_UNITS))], np.int32)
@@ -66,11 +66,11 @@ def features_of(store: ConjunctionStore, history: EventShares | None, hits: floa
     conjunctions, frequency = store.view(), np.zeros(store.attributes, np.int64)
     count_attributes(conjunctions, units, frequency)
     frequency.flags.writeable = False
-    ranking = ranked(conjunctions, units, frequency, len(units), history)
-    usable = np.isfinite(ranking.costs)
-    shares = np.where(usable, ranking.costs, 1.0).astype(np.float64)
-    presence = _presence(frequency, len(units), history)
-    best, second = _two_best(ranking.starts, ranking.order, ranking.costs)
+    selectivity = selectivity_order(conjunctions, units, frequency, len(units), statistics)
+    usable = np.isfinite(selectivity.costs)
+    shares = np.where(usable, selectivity.costs, 1.0).astype(np.float64)
+    presence = _presence(frequency, len(units), statistics)
+    best, second = _two_best(selectivity.starts, selectivity.order, selectivity.costs)
     constraints = len(shares) / max(1, len(units))
     named = _named(conjunctions.offsets, conjunctions.records, units)
     return Features(
@@ -84,7 +84,7 @@ def features_of(store: ConjunctionStore, history: EventShares | None, hits: floa
         narrowed=scale * float((best * second).sum()),
         violated=scale * float(np.maximum(presence[named] - shares, 0.0)[usable].sum()),
         always=scale * float(np.count_nonzero(best >= 1.0)),
-        hits=scale * float(_products(ranking.starts, shares).sum()) if hits is None else hits,
+        hits=scale * float(_products(selectivity.starts, shares).sum()) if hits is None else hits,
         distance=max(0.0, math.log2(max(1.0, len(live) * constraints * _BYTES_A_CONSTRAINT / BYTES_NEAR))),
     )
 
@@ -98,16 +98,16 @@ def _named(offsets: NDArray[np.int64], records: NDArray[np.int32], units: NDArra
     return codes >> FLAG_BITS
 
 
-def _presence(frequency: NDArray[np.int64], units: int, history: EventShares | None) -> NDArray[np.float64]:
+def _presence(frequency: NDArray[np.int64], units: int, statistics: EventShares | None) -> NDArray[np.float64]:
     """The share of events that have each attribute."""
-    if history is None or not history.events:
+    if statistics is None or not statistics.events:
         found: NDArray[np.float64] = np.minimum(1.0, frequency / max(1, units))
         return found
     attributes = np.flatnonzero(frequency).astype(np.int32)
     everything = np.full((2, len(attributes)), BOTTOM_LABEL, np.int32)
     everything[1] = TOP_LABEL
     present = np.zeros(len(frequency), np.float64)
-    present[attributes] = history.shares(attributes, *everything)
+    present[attributes] = statistics.shares(attributes, *everything)
     return present
 
 

@@ -123,7 +123,7 @@ class Trial:
 
     def _built(self, name: str) -> Engine | None:
         engine: Engine = engine_class(name)(self.store, self._options)
-        engine.history = self._history
+        engine.event_statistics = self._history
         try:
             engine.rebuild()
         except (LimitExceeded, MemoryError):

@@ -7,7 +7,7 @@ from typing import Any
 
 from matchwood.commands.files.rejects import rejects_file, report_rejects
 from matchwood.commands.files.rules import add_rule_arguments, load_rules
-from matchwood.engines import engine_names
+from matchwood.engines import engine_choices
 from matchwood.errors import InvalidArgument, counted
 from matchwood.progress import Progress
 
@@ -16,9 +16,7 @@ def add_arguments(commands: Any) -> None:
     build = commands.add_parser("build", help="build an index from a file of rules and save it")
     add_rule_arguments(build)
     build.add_argument("index", help="where to save the index, as a new version")
-    build.add_argument(
-        "--engine", choices=["auto", *engine_names(), "oracle"], default="auto", help="how to match (default: auto)"
-    )
+    build.add_argument("--engine", choices=engine_choices(), default="auto", help="how to match (default: auto)")
     build.add_argument(
         "--on-duplicate",
         choices=("error", "replace"),

@@ -10,27 +10,30 @@ from typing import Any
 from matchwood.commands.calls import WrongCall, count
 from matchwood.commands.explain import event_of
 from matchwood.commands.files.rules import add_source_arguments, load_rules
+from matchwood.engines import HEM, ATree, BETree
 from matchwood.errors import InvalidArgument, counted
-from matchwood.insight import ENGINE, FORMAT, FORMATS, MOST_NODES
+from matchwood.insight import FORMAT, FORMATS, MOST_NODES
 from matchwood.matching import Report
 
 LEAF_RULES = 5
 """So that a few rules make a tree: the leaves of an index hold hundreds."""
 
-_FORMATS = {"atree": FORMATS, "betree": FORMATS, ENGINE: (FORMAT,)}
+_FORMATS = {ATree.name: FORMATS, BETree.name: FORMATS, HEM.name: (FORMAT,)}
 
 
 def add_arguments(commands: Any) -> None:
     draw = commands.add_parser("draw", help="draw the A-Tree or BE-Tree of a few rules, or a triangle of HEM")
     add_source_arguments(draw)
-    draw.add_argument("--engine", choices=_FORMATS, default="atree", help="what to draw (default: atree)")
+    draw.add_argument("--engine", choices=_FORMATS, default=ATree.name, help=f"what to draw (default: {ATree.name})")
     every = list(dict.fromkeys(form for forms in _FORMATS.values() for form in forms))
-    draw.add_argument("--format", choices=every, help=f"for what (default: {every[0]}; of hem {FORMAT})")
+    draw.add_argument("--format", choices=every, help=f"for what (default: {every[0]}; of {HEM.name} {FORMAT})")
     draw.add_argument(
-        "--max-cap", type=count, metavar="N", help=f"of betree: rules in a leaf at most (default: {LEAF_RULES})"
+        "--max-cap", type=count, metavar="N", help=f"of {BETree.name}: rules in a leaf at most (default: {LEAF_RULES})"
     )
-    draw.add_argument("--attribute", metavar="NAME", help="of hem: whose triangle (default: the most constrained)")
-    draw.add_argument("--event", metavar="JSON", help="of hem: an event that excludes rules, as JSON or @FILE")
+    draw.add_argument(
+        "--attribute", metavar="NAME", help=f"of {HEM.name}: whose triangle (default: the most constrained)"
+    )
+    draw.add_argument("--event", metavar="JSON", help=f"of {HEM.name}: an event that excludes rules, as JSON or @FILE")
     draw.add_argument("-o", "--output", type=Path, metavar="FILE", help="where it goes (default: standard output)")
     draw.add_argument(
         "--limit",
@@ -48,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise WrongCall(f"--output {output} would replace the rules")
     _check_options(arguments)
     event = None if arguments.event is None else event_of(arguments.event)
-    options = {"max_cap": arguments.max_cap or LEAF_RULES} if arguments.engine == "betree" else None
+    options = {"max_cap": arguments.max_cap or LEAF_RULES} if arguments.engine == BETree.name else None
     index, report = load_rules(arguments, arguments.engine, "error", options)
     _require_all(arguments.rules, report)
     picture = index.draw(arguments.format, arguments.limit, arguments.attribute, event)
@@ -64,10 +67,10 @@ def _check_options(arguments: argparse.Namespace) -> None:
     """Refuse what does not belong to the engine."""
     if arguments.format not in (None, *_FORMATS[arguments.engine]):
         raise WrongCall(f"--format {arguments.format} is not for --engine {arguments.engine}")
-    if arguments.engine != "betree" and arguments.max_cap is not None:
-        raise WrongCall("--max-cap is for --engine betree")
-    if arguments.engine != ENGINE and (arguments.attribute is not None or arguments.event is not None):
-        raise WrongCall(f"--attribute and --event are for --engine {ENGINE}")
+    if arguments.engine != BETree.name and arguments.max_cap is not None:
+        raise WrongCall(f"--max-cap is for --engine {BETree.name}")
+    if arguments.engine != HEM.name and (arguments.attribute is not None or arguments.event is not None):
+        raise WrongCall(f"--attribute and --event are for --engine {HEM.name}")
 
 
 def _require_all(rules: Path, report: Report) -> None:

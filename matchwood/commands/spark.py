@@ -11,7 +11,7 @@ from typing import Any
 
 from matchwood.commands import spark_runs
 from matchwood.commands.calls import count, schema_text
-from matchwood.engines import engine_names
+from matchwood.engines import engine_choices
 from matchwood.ranking import WEIGHT
 
 
@@ -48,7 +48,7 @@ def _add_build(steps: Any) -> None:
     build.add_argument("rules", help="a path or table with the columns id and expression")
     build.add_argument("index", help="where to publish the index, as a new version")
     _add_rules(build)
-    engines = ["auto", *engine_names(), "oracle"]
+    engines = engine_choices()
     build.add_argument("--engine", choices=engines, default="auto", help="how to match (default: auto)")
     build.add_argument("--schema", type=schema_text, help="types of attributes, as DDL")
     build.add_argument("--shards", type=count, metavar="N", help="how many (default: one until it is too large)")

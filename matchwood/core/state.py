@@ -6,7 +6,8 @@
         pool = Column(np.int32, below="units")
 
 A *column* is an array that grows, a *number* stands in the header, a *part* is a state inside the state, whose names
-are saved beside, or under a prefix. Each is saved under the name of its attribute, without a leading underscore.
+are saved beside, or under a prefix. Each is saved under the name of its attribute, without a leading underscore, or
+under the `name` that it is given.
 
 Lengths and bounds are numbers, or names: of a column, for its length; of what the owner of a part has `given` it; or of
 an attribute, as `store.count`. They are checked once, before anybody relies on what was restored, and then comes what
@@ -87,8 +88,10 @@ class State:
 
     @classmethod
     def _found_attributes(cls, kind: Any) -> tuple[str, ...]:
-        """The attributes that a named tuple names, kept for the next time."""
-        found = cls._attributes_for[kind] = tuple([cls.column_attributes[name] for name in kind._fields])
+        """The attributes that a named tuple names, or whose saved names it has; kept for the next time."""
+        found = cls._attributes_for[kind] = tuple(
+            [name if name in cls.declared else cls.column_attributes[name] for name in kind._fields]
+        )
         return found
 
     @property
@@ -143,6 +146,11 @@ class State:
         """The number that a declaration names; of a column, its length."""
         value = self.found(name)
         return len(value) if isinstance(value, Growable) else int(value)
+
+
+def _saved_names(declared: Mapping[str, Field], kind: Any) -> tuple[str, ...]:
+    """Under which names the columns are kept that a named tuple names by their attributes."""
+    return tuple(declared[name].name if name in declared else name for name in kind._fields)
 
 
 def arrays_of(rooms: Mapping[str, Any]) -> dict[str, NDArray[Any]]:

@@ -75,9 +75,9 @@ class Encoder:
         return self.zone.name
 
     @property
-    def history(self) -> EventStatistics:
+    def event_statistics(self) -> EventStatistics:
         """What observed events were like, for choices by selectivity."""
-        return self.vocabulary.history
+        return self.vocabulary.event_statistics
 
     @property
     def version(self) -> int:

@@ -92,7 +92,7 @@ def restored(
     encoder = cls(own, settings["timezone"], settings["spaces"], saved_settings(settings))
     table, sources = AttributeTable(_part(saved, "attributes")), _pairs(_part(saved, "sources"))
     encoder.vocabulary.restore(table, _part(saved, "spaces"), sources)
-    encoder.history.restore(_part(saved, "history"))
+    encoder.event_statistics.restore(_part(saved, "history"))
     return encoder
 
 

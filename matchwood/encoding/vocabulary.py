@@ -32,7 +32,7 @@ class Vocabulary:
         self.derived: list[DerivedSource] = []
         self._derived_of: dict[tuple[str, str], int] = {}
         self.relabelled: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
-        self.history = EventStatistics(self)
+        self.event_statistics = EventStatistics(self)
         self.tells_false = False
         """Whether FALSE of a derived attribute is always told from NULL: an engine of three truth values needs it."""
         self.version = 0
@@ -56,7 +56,7 @@ class Vocabulary:
             return number
         if spaces is not None and len(spaces):
             return self.table.add(key, _CODES[kind])
-        self.history.begin(number)
+        self.event_statistics.begin(number)
         self.spaces.drop(number)
         self.table.kinds.writable()[number] = _CODES[kind]
         self.version += 1
@@ -84,14 +84,14 @@ class Vocabulary:
         if spaces is None:
             if self.table.kinds.view()[number] == DERIVED:
                 return np.full(len(elements), TRUE_LABEL, np.int32)
-            self.history.begin(number)
+            self.event_statistics.begin(number)
             spaces = self.spaces.made(number)
             self.version += 1
         labels = spaces.add_many(elements, counts)
         if spaces.relabellings:
             self.relabelled.extend((number, old, new) for old, new in spaces.relabellings)
             for old, new in spaces.relabellings:
-                self.history.relabel(number, old, new)
+                self.event_statistics.relabel(number, old, new)
             spaces.relabellings.clear()
         return labels
 
@@ -180,13 +180,13 @@ class Vocabulary:
 
     def compact(self) -> NDArray[np.int32]:
         """Drop attributes that nothing refers to; returns each old number's new one, or -1."""
-        self.history.settle()
+        self.event_statistics.settle()
         live = np.flatnonzero(self.table.references.view() > 0)
         numbers = np.full(len(self.table), -1, np.int32)
         numbers[live] = np.arange(len(live))
         old, self.table = self.table, AttributeTable()
         self.spaces.renumber(numbers, self.table.kind)
-        self.history.renumber(numbers)
+        self.event_statistics.renumber(numbers)
         self.derived, self._derived_of = [], {}
         for number in live.tolist():
             self._copy(old, number)

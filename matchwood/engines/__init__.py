@@ -27,8 +27,16 @@ if TYPE_CHECKING:
     from matchwood.engines.kindex.engine import KIndex, joined
     from matchwood.engines.kindex.options import Layout
     from matchwood.engines.kindex.run import Run
-    from matchwood.engines.registry import engine_class, engine_names, published_spaces, registered
-    from matchwood.engines.shared.access import ranked
+    from matchwood.engines.registry import (
+        FIRST_ENGINE,
+        LEAST_ENGINE,
+        engine_choices,
+        engine_class,
+        engine_names,
+        published_spaces,
+        registered,
+    )
+    from matchwood.engines.shared.access import selectivity_order
     from matchwood.engines.shared.bounds import BoundTable, UnitBounds
     from matchwood.engines.shared.output import Output
     from matchwood.engines.shared.published import AS_PUBLISHED, asked
@@ -66,10 +74,12 @@ __all__ = [
     "END",
     "EXCLUDED",
     "FALSE",
+    "FIRST_ENGINE",
     "HEM",
     "KEEP",
     "KEPT",
     "KIND_NAMES",
+    "LEAST_ENGINE",
     "LOAD",
     "ONE",
     "OP_BITS",
@@ -112,15 +122,16 @@ __all__ = [
     "bare_nodes",
     "buckets",
     "column_of",
+    "engine_choices",
     "engine_class",
     "engine_names",
     "joined",
     "point",
     "published_spaces",
-    "ranked",
     "read_only",
     "read_only_events",
     "registered",
+    "selectivity_order",
     "square_of",
     "verdict",
     "verified",

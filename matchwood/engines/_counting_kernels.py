@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
 from matchwood.engines.shared._posting_kernels import MOST_COUNTED, probe
@@ -19,6 +20,33 @@ _WALK_COST = 32
 """Resetting a counter by its posting costs as much as resetting this many in sequence (1.1 ns; 0.03 ns)."""
 
 _EVERY_BYTE = 0x0101010101010101
+
+
+class CountedUnits(NamedTuple):
+    """What `counting` knows of each unit.
+
+    `needs`   how many postings complete it, padded to whole words of eight
+    `states`  LIVE, VERIFIED, STALE
+    `always`  the units that are in no list, looked at for every event
+    """
+
+    needs: NDArray[np.uint8]
+    states: NDArray[np.uint8]
+    always: NDArray[np.int32]
+
+
+class CountingScratch(NamedTuple):
+    """What matching writes to.
+
+    `labels`           by attribute: the event's label, NULL_LABEL between two events
+    `counters`         by unit: the postings that are left until it is complete; equal to the needs between two events
+    `starts`, `stops`  the stretches of the lists found: room for every level of every pair
+    """
+
+    labels: NDArray[np.int32]
+    counters: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
 
 
 @kernel
@@ -130,16 +158,17 @@ def _reset_touched(pool: Any, starts: Any, stops: Any, found: int, needs: Any, c
 
 @kernel
 def match_counting(
-    conjunctions: Any, lists: Any, needs: Any, states: Any, always: Any, live: int, verifying: bool,
-    events: Any, first: int, labels: Any, counters: Any, starts: Any, stops: Any,
-    units: Any, offsets: Any, work: Any,
+    conjunctions: Any, lists: Any, counted: CountedUnits, live: int, verifying: bool, events: Any, first: int,
+    scratch: CountingScratch, output: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
-    `needs` and `counters` are padded to whole words of eight. `counters` equals `needs` between the calls; `starts`
-    and `stops` have room for every level of every pair. `verifying` tells whether any posted unit has to be verified.
+    `verifying` tells whether any posted unit has to be verified.
     """
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    needs, states, always = counted.needs, counted.states, counted.always
+    labels, counters, starts, stops = scratch.labels, scratch.counters, scratch.starts, scratch.stops
+    units, offsets, work = output.units, output.offsets, output.work
     pool, used, touched = lists.pool, 0, np.int32(0)
     need_words, counter_words = needs.view(np.uint64), counters.view(np.uint64)
     for event in range(first, len(events.offsets) - 1):

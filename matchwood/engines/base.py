@@ -40,7 +40,7 @@ class Hits(NamedTuple):
     """The hits of the events first : first + count; those of the i-th are units[offsets[i] : offsets[i + 1]].
 
     A unit stands at most once in an event's hits, in no particular order. A call may cover fewer events than
-    were asked for, when its output is full: it then stops at an event's edge, and at least one event is covered.
+    were asked for, when its output is full (docs/protocols.md).
     """
 
     first: int
@@ -79,7 +79,7 @@ class Structure(State, ABC):
     """
 
     name: ClassVar[str]
-    takes: ClassVar[str]
+    unit_kind: ClassVar[str]
     """What its units are: `conjunctions` or `forms`."""
 
     options: ClassVar[Mapping[str, Any]] = {}
@@ -88,13 +88,13 @@ class Structure(State, ABC):
     """The least and the greatest value of the options that are numbers."""
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """The values of the options that are names."""
-    uses_history: ClassVar[bool] = False
-    """Whether the engine lays units out by `history`: it is then told to `reconsider` when candidates are too many."""
+    uses_event_statistics: ClassVar[bool] = False
+    """Whether the engine lays units out by `event_statistics`, to `reconsider` that when candidates are too many."""
     ranks: ClassVar[bool] = False
     """Whether `top` looks for the best rules by itself: programs and bounds are then made when rules are inserted."""
     bounds: BoundTable | None = None
     """How much the rules of each unit can score, for an engine over conjunctions that `ranks`."""
-    history: EventShares | None = None
+    event_statistics: EventShares | None = None
     """The events matched so far, where somebody keeps account of them."""
     values: LabelValues | None = None
     """What tells the values behind labels, where somebody knows; asked when units are laid out, and never while others
@@ -163,19 +163,24 @@ class Structure(State, ABC):
     def adopt(self, built: Any) -> None:
         """Put what `merged` returned in the place of what there was, at once."""
 
+    def merge_when_due(self) -> None:
+        """Merge at once, where nobody takes turns with those who match."""
+        if self.merge_due:
+            self.adopt(self.merged())
+
     def reconsider(self) -> None:
-        """Lay units out anew by what `history` tells by now."""
+        """Lay units out anew by what `event_statistics` tells by now."""
 
     @abstractmethod
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         """The hits of the events from `first` on, as far as the output reaches."""
 
-    def top(self, events: EncodedEvents, first: int, contest: TopQuery, workspace: Workspace) -> Ranked:
+    def top(self, events: EncodedEvents, first: int, query: TopQuery, workspace: Workspace) -> Ranked:
         """The best rules of the events from `first` on, as far as the output reaches: of all hits, each scored.
 
         An engine that `ranks` answers by itself, and scores no more than it must.
         """
-        return contest.judge(self.match(events, first, workspace), workspace)
+        return query.judge(self.match(events, first, workspace), workspace)
 
     def header(self) -> dict[str, Any]:
         return {"options": self.settings, **super().header()} if self.shaped_by_options else super().header()
@@ -206,7 +211,7 @@ class Structure(State, ABC):
 class Engine(Structure):
     """A matching structure over a store of conjunctions."""
 
-    takes: ClassVar[str] = "conjunctions"
+    unit_kind: ClassVar[str] = "conjunctions"
     clauses: ClassVar[bool] = False
     """Whether its units may be conjunctions of clauses, so that rules are handed over as such where that is smaller."""
 

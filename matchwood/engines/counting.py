@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from matchwood.core import Column, Part
 from matchwood.encoding import LEVELS, NULL_LABEL, EncodedEvents
-from matchwood.engines._counting_kernels import LIVE, STALE, VERIFIED, describe_units, match_counting
+from matchwood.engines._counting_kernels import (
+    LIVE,
+    STALE,
+    VERIFIED,
+    CountedUnits,
+    CountingScratch,
+    describe_units,
+    match_counting,
+)
 from matchwood.engines.base import Hits
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.postings import Postings
@@ -86,14 +94,16 @@ class Counting(ListEngine):
         output = Output(workspace, events, first, self._live)
         most = LEVELS * min(len(source.attributes), self.store.attributes)
         needs = self._needs.view()
-        match_counting(
-            conjunctions, self._postings.view(), needs, self._states.view(), self._always.view(), self._live,
-            self._verified > 0, source, first,
+        counted = CountedUnits(needs, self._states.view(), self._always.view())
+        scratch = CountingScratch(
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.copy("counting.counters", needs, self._version),
             workspace.array("counting.starts", most, np.int64, None),
             workspace.array("counting.stops", most, np.int64, None),
-            output.units, output.offsets, output.work,
+        )
+        match_counting(
+            conjunctions, self._postings.view(), counted, self._live, self._verified > 0, source, first, scratch,
+            output.arrays,
         )  # fmt: skip
         return output.hits()
 

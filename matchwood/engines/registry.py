@@ -22,9 +22,22 @@ _ENGINES: dict[str, type[Structure]] = {
 }
 
 
-def engine_names(takes: str | None = None) -> list[str]:
-    """The names of all engines, or of those that take `conjunctions` or `forms`, sorted."""
-    return sorted(name for name, engine in _ENGINES.items() if takes in (None, engine.takes))
+FIRST_ENGINE = PSTBloom.name
+"""What an index begins with that may have any: a quarter of counting's time where few rules match, and never much more
+(`bench core`)."""
+
+LEAST_ENGINE = Scan.name
+"""Lays nothing out: for whoever needs conjunctions in a store, and seldom matches."""
+
+
+def engine_choices() -> list[str]:
+    """What an index may be asked for: the engines, and `auto` and `oracle`, which are none."""
+    return ["auto", *engine_names(), "oracle"]
+
+
+def engine_names(unit_kind: str | None = None) -> list[str]:
+    """The names of all engines, or of those whose units are `conjunctions` or `forms`, sorted."""
+    return sorted(name for name, engine in _ENGINES.items() if unit_kind in (None, engine.unit_kind))
 
 
 def published_spaces(name: str) -> str | None:
@@ -34,14 +47,14 @@ def published_spaces(name: str) -> str | None:
 
 
 def engine_class(name: str) -> Any:
-    """The engine of a public name; its `takes` tells whether it is made over a store of conjunctions, or is its own.
+    """The engine of a public name; by its `unit_kind` it is made over a store, or is its own.
 
-    >>> engine_class("scan").__name__, engine_class("scan").takes, engine_class("atree").takes
+    >>> engine_class("scan").__name__, engine_class("scan").unit_kind, engine_class("atree").unit_kind
     ('Scan', 'conjunctions', 'forms')
     """
     found = _ENGINES.get(name)
     if found is None:
-        available = ", ".join(sorted([*_ENGINES, "auto", "oracle"]))
+        available = ", ".join(sorted(engine_choices()))
         raise InvalidArgument(f"there is no engine {name!r} (available: {available})")
     return found
 
@@ -49,7 +62,7 @@ def engine_class(name: str) -> Any:
 @contextmanager
 def registered(engine: type[Structure]) -> Iterator[None]:
     """Let an engine be known by its name for a while."""
-    if engine.name in (*_ENGINES, "auto", "oracle"):
+    if engine.name in engine_choices():
         raise InvalidArgument(f"the name {engine.name!r} is taken: give the engine another")
     _ENGINES[engine.name] = engine
     try:

@@ -11,12 +11,12 @@ from matchwood.core.lazy import exports
 if TYPE_CHECKING:
     from matchwood.language.builder import Attribute, attr
     from matchwood.language.limits import MAX_NODES
-    from matchwood.language.names import canonical, has_surrogate, join_path, plain_name, split_path
+    from matchwood.language.names import canonical, has_surrogate, join_path, split_path, unquoted_name
     from matchwood.language.numbers import decimal_of, read_decimal
     from matchwood.language.operators import PATTERNS
     from matchwood.language.parser import is_json, parse, parse_text
     from matchwood.language.pointing import in_predicate, in_source
-    from matchwood.language.simple import NAME, match_whole, pieces_of, read_simple, read_test
+    from matchwood.language.simple import NAME, SharedPredicates, match_whole, pieces_of, read_test
     from matchwood.language.tree import (
         COMPARISONS,
         LIST_OPERATORS,
@@ -57,6 +57,7 @@ __all__ = [
     "Not",
     "Or",
     "Predicate",
+    "SharedPredicates",
     "Truth",
     "Xnor",
     "Xor",
@@ -75,12 +76,11 @@ __all__ = [
     "parse",
     "parse_text",
     "pieces_of",
-    "plain_name",
     "postorder",
     "read_decimal",
-    "read_simple",
     "read_test",
     "split_path",
+    "unquoted_name",
 ]
 
 __getattr__ = exports(__name__)

@@ -28,7 +28,7 @@ known_names: dict[str, str] = {}
 _NAMES_KEPT, _LENGTH_KEPT = 65_536, 256
 
 
-def plain_name(word: str) -> str | None:
+def unquoted_name(word: str) -> str | None:
     """The attribute that an unquoted word names; None for a reserved word.
 
     The same string object is returned each time: a million rules share their names.

@@ -16,7 +16,7 @@ from matchwood.language.lexer import Cursor, Token, error_at, place_of, read_tok
 from matchwood.language.limits import MAX_DEPTH, MAX_TEXT
 from matchwood.language.names import has_surrogate
 from matchwood.language.predicates import read_predicate
-from matchwood.language.simple import CONNECTIVE, PREFIX, SIMPLE, ReadSimple, read_simple
+from matchwood.language.simple import CONNECTIVE, PREFIX, SIMPLE, ReadSimple, SharedPredicates, read_simple
 from matchwood.language.tree import TESTS, And, Expression, Not, Or, Truth, Xnor, Xor, make_operator
 
 _CHAINS = {"xor": Xor, "xnor": Xnor}
@@ -42,13 +42,18 @@ def is_json(text: str) -> bool:
     return text[:1] == "{" or (text[:1].isspace() and text.lstrip()[:1] == "{")
 
 
-def parse_text(text: str, *, limit: int = MAX_TEXT, simple: ReadSimple | None = read_simple) -> Expression:
-    """The expression that a text says. `simple` reads the common predicates; without, all are read token by token."""
+def parse_text(
+    text: str, *, limit: int = MAX_TEXT, simple: bool = True, shared: SharedPredicates | None = None
+) -> Expression:
+    """The expression that a text says; `shared` predicates are those that were read before.
+
+    The common ones are read in one step, or, unless `simple`, token by token as all others are.
+    """
     if len(text) > limit:
         raise LimitExceeded(f"the text has {len(text):,} characters; the limit is {limit:,}")
     if not text.isascii() and has_surrogate(text):
         _refuse_surrogate(text)
-    root = _RuleParser(text).run(simple)
+    root = _RuleParser(text).run(None if not simple else read_simple if shared is None else shared.read)
     if len(text) > MAX_DEPTH:
         _check_depth(root)
     return root

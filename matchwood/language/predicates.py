@@ -42,7 +42,7 @@ def _attribute(cursor: Cursor) -> str:
         raise cursor.error("an attribute", function_hint(token.keyword))
     try:
         cursor.advance()
-        return names.plain_name(token.text) or "" if token.kind == "word" else names.join_path(path_keys(token.text))
+        return names.unquoted_name(token.text) or "" if token.kind == "word" else names.join_path(path_keys(token.text))
     except InvalidArgument as error:
         raise cursor.error("a name", str(error), token) from None
 

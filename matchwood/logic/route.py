@@ -34,7 +34,7 @@ def dnf_of(expression: Expression, bind: Bind, limit: int) -> list[Conjunction] 
     `bind` is called for every predicate, whether or not it survives simplification.
     """
     if limit > 0 and type(expression) is And and _only_predicates(expression.operands):
-        return _plain_conjunction(expression.operands, bind)
+        return _as_written(expression.operands, bind)
     shape = _or_of_ands(expression, min(limit, MOST_ROWS))
     if shape is not None:
         return _rows(shape, bind)
@@ -56,7 +56,7 @@ def smaller_of(
     """
     if not clauses_only and limit > 0:
         if type(expression) is And and _only_predicates(expression.operands):
-            return _plain_conjunction(expression.operands, bind)
+            return _as_written(expression.operands, bind)
         shape = _or_of_ands(expression, min(limit, MOST_ROWS))
         if shape is not None:
             return _rows(shape, bind)
@@ -90,10 +90,10 @@ def _with_constants(rows: list[Clause]) -> list[Conjunction] | Clauses:
 
 
 def form_of_rule(expression: Expression, bind: Bind) -> Form:
-    """The form of a rule, for whoever takes rules whole: as `normalise` makes it, but faster for plain ANDs."""
+    """The form of a rule, for whoever takes rules whole: as `normalise` makes it, but faster for ANDs of predicates."""
     if type(expression) is not And or not _only_predicates(expression.operands):
         return normalise(expression, bind)
-    rows = _plain_conjunction(expression.operands, bind)
+    rows = _as_written(expression.operands, bind)
     if not rows:
         return NEVER
     (leaves,) = rows
@@ -104,7 +104,7 @@ def _only_predicates(operands: Iterable[Expression]) -> bool:
     return set(map(type, operands)) == {Predicate}
 
 
-def _plain_conjunction(predicates: Iterable[Expression], bind: Bind) -> list[Conjunction]:
+def _as_written(predicates: Iterable[Expression], bind: Bind) -> list[Conjunction]:
     """The AND of some predicates; `_rows` gives the same at three times the cost."""
     answers = [of_predicate(bind(predicate), IS_TRUE) for predicate in predicates]  # type: ignore[arg-type]
     leaves = [answer for answer in answers if type(answer) is Leaf]

@@ -52,7 +52,7 @@ class EngineMatcher:
         for part in self.parts:
             self._introduce(part.engine)
         encoder.vocabulary.tells_false = not self.parts[-1].engine.settings["zero_suppression"]
-        self.ledger = Ledger(encoder.history)
+        self.ledger = Ledger(encoder.event_statistics)
         self.book = ScorePrograms(encoder, table)
         self.given: RuleWeights | None = self.parts[0].given
         self.generation = 0
@@ -64,7 +64,7 @@ class EngineMatcher:
 
     def _introduce(self, engine: Structure) -> None:
         """Let an engine know what events were like, and what labels stand for."""
-        engine.history, engine.values = self.encoder.history, self.encoder.vocabulary
+        engine.event_statistics, engine.values = self.encoder.event_statistics, self.encoder.vocabulary
 
     @property
     def engine(self) -> Any:

@@ -40,7 +40,7 @@ class OracleMatcher:
             raise InvalidArgument(f"engine 'oracle' has no option {unknown[0]!r} (its options: {AS_PUBLISHED})")
         self._as_published = asked(options, self.name)
         self.encoder, self.table = encoder, table
-        self.ledger = Ledger(encoder.history)
+        self.ledger = Ledger(encoder.event_statistics)
         self._trees: dict[int, Expression] = {}
         self._dnf_limit = dnf_limit
 

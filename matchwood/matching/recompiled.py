@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from matchwood.encoding import Encoder
+from matchwood.engines import LEAST_ENGINE
 from matchwood.matching.engine_matcher import EngineMatcher
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.preparation import Preparation
@@ -23,7 +24,7 @@ def as_compiled(
     declared.restore({})
     own_table, own_encoder = RuleTable(), Encoder(declared, encoder.timezone, event_settings=encoder.event_settings)
     own_encoder.misfits = encoder.misfits
-    own = EngineMatcher("scan", own_encoder, own_table, {}, dnf_limit)
+    own = EngineMatcher(LEAST_ENGINE, own_encoder, own_table, {}, dnf_limit)
     prepare = Preparation(own_encoder, own.normal).prepare
     live = table.live_rows()
     for start in range(0, len(live), CHUNK_RULES):

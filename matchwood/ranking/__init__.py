@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from matchwood.ranking.ranked import NO_WORK, joined, merged
     from matchwood.ranking.rule_weights import RuleWeights, check_values
     from matchwood.ranking.score_programs import ScorePrograms, tree_of
-    from matchwood.ranking.weight_caps import check_bounds
-    from matchwood.ranking.weights import StatedWeights, checked_weights, given_bounds
+    from matchwood.ranking.weight_caps import check_caps
+    from matchwood.ranking.weights import StatedWeights, checked_weights, weight_caps
     from matchwood.ranking.witnesses import witness
 
 __all__ = [
@@ -25,17 +25,17 @@ __all__ = [
     "RuleWeights",
     "ScorePrograms",
     "StatedWeights",
-    "check_bounds",
+    "check_caps",
     "check_one",
     "check_values",
     "checked_role",
     "checked_weights",
     "clause_bounds",
-    "given_bounds",
     "joined",
     "merged",
     "row_bounds",
     "tree_of",
+    "weight_caps",
     "witness",
 ]
 

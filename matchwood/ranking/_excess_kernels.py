@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.jit import bare_kernel
-from matchwood.engines.kindex._top_kernels import unit_bound
+from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event, score
 from matchwood.engines.shared._verification_kernels import clear, scatter
 from matchwood.engines.shared.bounds import SLACK
@@ -15,23 +15,23 @@ from matchwood.engines.shared.bounds import SLACK
 
 @bare_kernel
 def find_excess(
-    conjunctions: Any, bounds: Any, judging: Any, events: Any, hit_offsets: Any, hits: Any, labels: Any,
+    conjunctions: Any, bounds: Any, context: Any, events: Any, hit_offsets: Any, hits: Any, labels: Any,
     promised: Any, touched: Any, excess: Any,
 ) -> None:  # fmt: skip
     """For each row the most by which a score of it was above what the best of its TRUE units promised.
 
     `promised` is -1 for every row between the events, and `touched` has room for all rows.
     """
-    heads, chain, constants, weights = judging.heads, judging.chain, judging.programs.constants, judging.scratch.weights
+    heads, chain, constants, weights = context.heads, context.chain, context.programs.constants, context.scratch.weights
     for event in range(len(hit_offsets) - 1):
-        begin_event(judging, event)
+        begin_event(context, event)
         scatter(events, event, labels)
         most, count = 0.0, 0
         for weight in weights:
             most = max(most, weight)
         for place in range(hit_offsets[event], hit_offsets[event + 1]):
             unit = hits[place]
-            bound = unit_bound(conjunctions, bounds, unit, labels, weights, judging.names, most)
+            bound = unit_bound(conjunctions, bounds, unit, labels, weights, context.names, most)
             node, row = np.int64(-2) - np.int64(heads[unit]), np.int64(heads[unit])
             while row != -1:
                 if node >= 0:
@@ -45,7 +45,7 @@ def find_excess(
                     break
         for place in range(count):
             row = touched[place]
-            above = score(judging.programs, row, judging.scratch) - promised[row] * SLACK
+            above = score(context.programs, row, context.scratch) - promised[row] * SLACK
             excess[row], promised[row] = max(excess[row], above), -1.0
         clear(events, event, labels)
-        end_event(judging, event)
+        end_event(context, event)

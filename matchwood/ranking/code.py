@@ -29,7 +29,7 @@ class CodeDraft(NamedTuple):
     slots: int
 
 
-def plain_draft(expression: Expression, number: Callable[[str], int]) -> CodeDraft | None:
+def conjunction_draft(expression: Expression, number: Callable[[str], int]) -> CodeDraft | None:
     """The program of a rule without weights that is an AND of predicates: most are. None for others."""
     if type(expression) is Predicate:
         operands: tuple[Expression, ...] = (expression,)

@@ -38,10 +38,10 @@ class RuleWeights:
     def __contains__(self, attribute: str) -> bool:
         return attribute in self._by_attribute
 
-    def under(self, given: RuleWeights) -> RuleWeights:
-        """The same weights, but those `given` for every attribute that has some there."""
+    def under(self, caps: RuleWeights) -> RuleWeights:
+        """The same weights, but the `caps` of every attribute that has some."""
         raised = RuleWeights(None)
-        raised._by_attribute = {**self._by_attribute, **given._by_attribute}
+        raised._by_attribute = {**self._by_attribute, **caps._by_attribute}
         return raised
 
     def of(self, attribute: str) -> float | ByValue:

@@ -1,13 +1,13 @@
-"""The book of programs: one for each rule that was ever scored, made when it is first needed.
+"""The score programs: one for each rule that was ever scored, made when it is first needed.
 
 The tests in programs have an encoder of their own, beside the one that matching uses: a rule's normal form drops
 predicates that its score still asks about, and scoring must not move the labels that engines have stored. Events are
 encoded a second time only if a program tests anything, which takes an OR, or weights by value.
 
-A reader that finds rules without a program adds them itself, in turns of the book's own lock, while it reads the index.
+A reader that finds rules without a program adds them itself, in turns of their own lock, while it reads the index.
 A writer of the index has all readers out, and only has to say which rows changed.
 
-Engines that need the programs of all rules have the book saved with the index: `book_state` tells how.
+Engines that need the programs of all rules have them saved with the index: `score_program_state` tells how.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from matchwood.encoding import (
 from matchwood.engines import Programs
 from matchwood.errors import CorruptSnapshot, EventError, MatchwoodError
 from matchwood.language import Expression, parse
-from matchwood.ranking import score_program_state as book_state
+from matchwood.ranking import score_program_state as program_state
 from matchwood.ranking._score_program_kernels import relabel_code
-from matchwood.ranking.code import CodeDraft, Drafting, plain_draft
+from matchwood.ranking.code import CodeDraft, Drafting, conjunction_draft
 from matchwood.ranking.rule_weights import RuleWeights
-from matchwood.ranking.score_program_state import Pages
+from matchwood.ranking.score_program_state import ProgramState
 from matchwood.ranking.trees import scoring_tree
 from matchwood.rules import RuleTable
 
@@ -109,16 +109,16 @@ class ScorePrograms:
         self._start()
 
     def write(self, rows: Sequence[int] | NDArray[np.int32], trees: Sequence[Expression]) -> None:
-        """Programs for rows whose trees are at hand; the caller keeps all readers out, or holds the book's turn."""
+        """Programs for rows whose trees are at hand; the caller keeps all readers out, or holds the programs' turn."""
         self.check()
         drafts = [self._draft(row, tree) for row, tree in zip(_ints(rows), trees, strict=True)]
         self._store(rows, drafts)
 
     def _draft(self, row: int, tree: Expression) -> CodeDraft:
         text = self._table.weights_json(row)
-        plain = plain_draft(tree, self._number) if not text else None
-        if plain is not None:
-            return plain
+        short = conjunction_draft(tree, self._number) if not text else None
+        if short is not None:
+            return short
         part = scoring_tree(tree, RuleWeights(text), self._encoder.bind)
         return Drafting(self._number, self._weights.append).draft(part)
 
@@ -151,7 +151,7 @@ class ScorePrograms:
 
     @contextmanager
     def reading(self, rows: NDArray[np.int32] | None) -> Iterator[Programs]:
-        """The programs of these rows, or of all live rules; nothing in the book moves meanwhile."""
+        """The programs of these rows, or of all live rules; none of them moves meanwhile."""
         self.check()
         while True:
             self._complete(rows)
@@ -187,13 +187,13 @@ class ScorePrograms:
 
     # ------------------------------------------------------------------- state
 
-    def _pages(self) -> Pages:
-        return Pages(self._starts, self._code, self._weights, self._names, self._encoder)
+    def _state(self) -> ProgramState:
+        return ProgramState(self._starts, self._code, self._weights, self._names, self._encoder)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The whole state, by name."""
         with self._lock.reading():
-            return book_state.arrays_of(self._pages())
+            return program_state.arrays_of(self._state())
 
     def header(self) -> dict[str, Any]:
         """What the encoder of the tests was made with."""
@@ -203,8 +203,8 @@ class ScorePrograms:
         """Take over a saved state; see `check`. Without one, programs are written when they are needed."""
         self._start()
         if header:
-            pages = book_state.restored(arrays, header, self._index_encoder)
-            self._starts, self._code, self._weights, self._names, self._encoder = pages
+            state = program_state.restored(arrays, header, self._index_encoder)
+            self._starts, self._code, self._weights, self._names, self._encoder = state
             self._sound = False
 
     def check(self) -> None:
@@ -212,7 +212,7 @@ class ScorePrograms:
         if self._sound:
             return
         with self._agreeing:
-            self.depth, self.slots, programs = book_state.surveyed(self._pages(), self._table.row_count)
+            self.depth, self.slots, programs = program_state.surveyed(self._state(), self._table.row_count)
             self.written = int(np.count_nonzero(self._starts.view() >= 0))
             self._dead, self._sound = programs - self.written, True
 

@@ -1,4 +1,4 @@
-"""Bounds that are given for a whole index: the most that any rule may weigh at an attribute, or at one of its values.
+"""Weight caps, for a whole index: the most that any rule may weigh at an attribute, or at one of its values.
 
 They are spelled as the weights of a rule are. An index that has them holds every rule against them, and prunes by them:
 what a list promises then never rises, however heavy the rules are that come later.
@@ -15,11 +15,11 @@ from matchwood.ranking.rule_weights import SCORING, ByValue, RuleWeights, values
 from matchwood.ranking.trees import classes_of
 
 
-def check_bounds(expression: Expression, weights: RuleWeights, given: RuleWeights, bind: Bind) -> None:
+def check_caps(expression: Expression, weights: RuleWeights, caps: RuleWeights, bind: Bind) -> None:
     """Refuse a rule one of whose predicates may weigh more than its attribute's bound."""
     for predicate in postorder(expression):
-        if isinstance(predicate, Predicate) and predicate.op in SCORING and predicate.attr in given:
-            for weight, bound in _pairs(predicate, weights.of(predicate.attr), given.of(predicate.attr), bind):
+        if isinstance(predicate, Predicate) and predicate.op in SCORING and predicate.attr in caps:
+            for weight, bound in _pairs(predicate, weights.of(predicate.attr), caps.of(predicate.attr), bind):
                 if weight > bound:
                     said = f"a predicate on {predicate.attr!r} weighs {weight:g}, above the bound {bound:g}"
                     raise InvalidArgument(

@@ -99,8 +99,8 @@ def checked_number(what: str, value: Any) -> float:
     return number + 0.0
 
 
-def given_bounds(bounds: Any) -> RuleWeights:
-    """The bounds given as an option of an engine, spelled as the weights of a rule are."""
+def weight_caps(bounds: Any) -> RuleWeights:
+    """The weight caps that an engine has as its option `bounds`, spelled as the weights of a rule are."""
     try:
         return RuleWeights(_attribute_weights(bounds))
     except InvalidArgument as error:

@@ -15,7 +15,19 @@ from matchwood.errors import CorruptSnapshot, InvalidArgument
 from matchwood.rules._hit_kernels import take_integers
 from matchwood.rules._id_kernels import EMPTY, TOMBSTONE, claim_many, drop_many, find_many, rehash
 from matchwood.rules.heap import ByteHeap
-from matchwood.rules.keys import INT, STR, Id, IdKeys, Ids, integer_keys, key_of, keys_of, kind_of, mixture, plain_id
+from matchwood.rules.keys import (
+    INT,
+    STR,
+    Id,
+    IdKeys,
+    Ids,
+    integer_keys,
+    key_of,
+    keys_of,
+    kind_of,
+    mixture,
+    unwrapped_id,
+)
 from matchwood.rules.strings import Utf8
 
 SMALLEST_BITS = 4
@@ -69,11 +81,11 @@ class IdColumn:
 
     def checked(self, rule_id: object, beside: Id | None = None) -> Id:
         """One id as the column keeps it; raises InvalidArgument for what may not be added to it, or beside that one."""
-        plain = plain_id(rule_id)
+        found = unwrapped_id(rule_id)
         kind = self.kind or (beside is not None and kind_of(beside)) or None
-        if kind is not None and kind_of(plain) != kind:
-            raise mixture(plain, kind)
-        return plain
+        if kind is not None and kind_of(found) != kind:
+            raise mixture(found, kind)
+        return found
 
     def find(self, rule_id: object) -> int:
         """The live row of an id, or -1; what can be no id here has no row."""

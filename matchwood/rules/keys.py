@@ -119,10 +119,10 @@ def _from_python(ids: list[Any]) -> IdKeys:
         raise _too_large(next(rule_id for rule_id in ids if not -(2**63) <= rule_id < 2**63)) from None
 
 
-def plain_id(rule_id: object) -> Id:
+def unwrapped_id(rule_id: object) -> Id:
     """An id as the table keeps it, a plain int or str; raises InvalidArgument for what cannot be one.
 
-    >>> plain_id("r1"), plain_id(np.int32(7))
+    >>> unwrapped_id("r1"), unwrapped_id(np.int32(7))
     ('r1', 7)
     """
     if type(rule_id) is not str and type(rule_id) is not int:

@@ -75,7 +75,7 @@ def look_up(event: Mapping[str, Any], attribute: str) -> Any:
                 raise EventError(attribute, where="event", got="a list of structs", expected="a field of a struct")
     if len(found) > 1:
         raise EventError(attribute, where="event", got="a field of that path and a key with dots", expected="only one")
-    return plain(found[0]) if found else None
+    return unwrapped(found[0]) if found else None
 
 
 def _holds_mapping(value: Any) -> bool:
@@ -98,7 +98,7 @@ def _keys(parts: tuple[str, ...], start: int) -> Iterator[tuple[int, str]]:
             yield stop, ".".join(parts[start:stop])
 
 
-def plain(value: Any) -> Any:
+def unwrapped(value: Any) -> Any:
     """NumPy's and Arrow's values as Python's own; the nulls of pandas as None."""
     if type(value).__name__ in _PANDAS_NULLS:
         return None
@@ -117,7 +117,7 @@ def plain(value: Any) -> Any:
 def _from_arrow(scalar: Any) -> Any:
     """Python's value; the scalar itself, which fits nothing, where Python has no such moment."""
     try:
-        return plain(scalar.as_py())
+        return unwrapped(scalar.as_py())
     except (ValueError, OverflowError):
         return scalar
 
@@ -134,7 +134,7 @@ def comparable(value: Any, kind: str, attribute: str, zone: datetime.tzinfo) -> 
     if family == "time" and isinstance(value, (*_ANY_TIME, str)):
         return _instant(value, kind, attribute, zone)
     if family in ("list<int>", "list<string>") and isinstance(value, list | tuple | set | frozenset):
-        return {_element(plain(element), family, attribute) for element in value if plain(element) is not None}
+        return {_element(unwrapped(element), family, attribute) for element in value if unwrapped(element) is not None}
     return _misfit(value, kind, attribute)
 
 

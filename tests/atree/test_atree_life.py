@@ -163,7 +163,7 @@ def test_history_chooses_the_access_child() -> None:
     index.insert_many({number: f"a = {number} and b > -1" for number in range(50)})
     tree: ATree = index._matcher.parts[-1].store  # type: ignore[attr-defined]
     before = {node.access for node in index.nodes() if node.kind == "and"}
-    tree.history = _History()
+    tree.event_statistics = _History()
     index._matcher.rebuild()
     after = {node.access for node in index.nodes() if node.kind == "and"}
     names = {node.number: node.attribute for node in index.nodes()}

@@ -81,8 +81,8 @@ def test_shares_of_a_sample_are_counted() -> None:
     events = EncodedEvents(
         np.array([0, 2, 3, 3, 5], np.int64), np.array([0, 1, 0, 0, 1], np.int32), np.array([5, 7, 9, 5, 8], np.int32)
     )
-    history = SampleHistory(events)
+    statistics = SampleHistory(events)
     attributes = np.array([0, 0, 0, 1, 2], np.int32)
     low, high = np.array([5, 6, 0, 8, 0], np.int32), np.array([6, 9, 100, 9, 100], np.int32)
-    assert history.events == 4
-    assert history.shares(attributes, low, high).tolist() == [0.5, 0.0, 0.75, 0.25, 0.0]
+    assert statistics.events == 4
+    assert statistics.shares(attributes, low, high).tolist() == [0.5, 0.0, 0.75, 0.25, 0.0]

@@ -58,7 +58,7 @@ def _without_null(original: Callable[..., Any], *args: Any, **options: Any) -> E
 
 def _not_indexed(patch: Patch, kind: Any) -> None:
     """The last of many units forgotten, or, where units are whole expressions, the last of many leaves."""
-    if kind.takes == "conjunctions":
+    if kind.unit_kind == "conjunctions":
         _wrap(patch, kind, "insert", lambda insert, self, units: insert(self, units[:-1] if len(units) > 1 else units))
     else:
         _wrap(

@@ -368,7 +368,7 @@ def test_bloom_filters_spare_verification(bits: int) -> None:
 
 
 def test_blocks_hold_the_constraints_that_are_left() -> None:
-    """An equality that is a bucket on the way is not stored, and the range is the row's test: tails are bare."""
+    """An equality that is a bucket on the way is not stored, and the range is the row's test: residuals are bare."""
     store, _ = stored([(equal(0, 1 + number % 8), span(1, 0, number)) for number in range(60)])
     engine = built(store, max_cap=20, evaluation="plain")
     engine.rebuild()

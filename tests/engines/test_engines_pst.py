@@ -146,7 +146,7 @@ def test_observed_events_decide_where_there_are_any(name: str) -> None:
     narrow, wide = Constraint(0, ((10, 11),)), Constraint(1, ((0, 2**30),))
     store, contents = stored([(narrow, wide)])
     engine = engine_class(name)(store)
-    engine.history = Seen({0: [10], 1: [2**30 + 1]})
+    engine.event_statistics = Seen({0: [10], 1: [2**30 + 1]})
     engine.insert(store.live_units())
     assert access_of(engine, 0)[0] == 1
     assert work_of(engine, {0: 10, 1: 2**30 + 1}).candidates == 0
@@ -157,7 +157,7 @@ def test_observed_events_decide_where_there_are_any(name: str) -> None:
 def test_a_few_observed_events_do_not_outweigh_everything() -> None:
     store, _ = stored([(Constraint(0, ((10, 11),)), Constraint(1, ((0, 2**30 + 2**29),)))])
     engine = engine_class("pstbloom")(store)
-    engine.history = Seen({0: [10], 1: [2**30 + 2**29 + 1]}, events=1)
+    engine.event_statistics = Seen({0: [10], 1: [2**30 + 2**29 + 1]}, events=1)
     engine.insert(store.live_units())
     assert access_of(engine, 0) == [0]
 
@@ -167,7 +167,7 @@ def test_reconsidering_takes_what_was_observed_since(name: str) -> None:
     rules = [(Constraint(0, ((10, 11),)), Constraint(1, ((low, low + 50),))) for low in range(0, 400, 4)]
     store, contents = stored(rules)
     engine, event = built(name, store), {0: 10, 1: 2**30}
-    engine.history = Seen({0: [10], 1: [2**30]})
+    engine.event_statistics = Seen({0: [10], 1: [2**30]})
     before = work_of(engine, event).candidates
     engine.reconsider()
     assert (before, work_of(engine, event).candidates) == (100, 0)
@@ -181,10 +181,10 @@ def test_events_are_looked_up_in_bounded_memory(monkeypatch: pytest.MonkeyPatch)
     rng = np.random.default_rng(1)
     store, contents = stored(random_conjunctions(rng, 100))
     engine = engine_class("pstbloom")(store)
-    engine.history = Seen({attribute: [5, 30] for attribute in range(12)})
+    engine.event_statistics = Seen({attribute: [5, 30] for attribute in range(12)})
     engine.insert(store.live_units())
     events = random_events(rng, 20)
-    assert engine.history.asked == len(store.encoded(store.live_units()).low)
+    assert engine.event_statistics.asked == len(store.encoded(store.live_units()).low)
     assert found(engine, encode_events(events)) == expected(contents, events)
 
 
@@ -390,9 +390,9 @@ def test_lists_made_at_once_have_no_gaps_and_tails_in_order(name: str) -> None:
     engine = built(name, store)
     lists = engine._candidates.view()
     assert engine._candidates.room == engine._candidates.total
-    tails = lists.heads[3::4]
-    copied = np.bincount(lists.tails[tails])[lists.tails[tails]] <= 8
-    assert (np.diff(tails[copied]) > 0).all()
+    residuals = lists.first_tests[3::4]
+    copied = np.bincount(lists.residuals[residuals])[lists.residuals[residuals]] <= 8
+    assert (np.diff(residuals[copied]) > 0).all()
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -432,7 +432,7 @@ def test_long_lists_of_values_are_not_copied_into_every_candidate() -> None:
     store, contents = stored([(Constraint(0, values), Constraint(1, values), Constraint(2, ((1, 7),)))])
     for name in ENGINES:
         engine = built(name, store)
-        assert engine.stats()["bytes_tails"] < 200
+        assert engine.stats()["bytes_residuals"] < 200
         events = [{0: 4 * k, 1: 4 * k + shift, 2: 3} for k in (0, 7, 1999) for shift in (0, 1)]
         assert found(engine, encode_events(events)) == expected(contents, events)
 

@@ -14,6 +14,7 @@ from auto_support import CHOOSABLE, change_mind, choice_of, event, events, finis
 import matchwood as mw
 from matchwood.choosing import auto, trials
 from matchwood.choosing.trial import Trial
+from matchwood.engines import FIRST_ENGINE
 from matchwood.errors import CorruptSnapshot, InvalidArgument, LimitExceeded
 from matchwood.matching.ledger import clock
 from matchwood.workloads.ads import ads
@@ -37,7 +38,7 @@ def test_a_small_index_begins_with_the_first_engine_and_never_thinks_about_it() 
     rng = random.Random(1)
     index, oracle = two(rng, 300)
     told = choice_of(index)
-    assert (index.engine, told["engine"], told["source"]) == (auto.FIRST_ENGINE, auto.FIRST_ENGINE, "default")
+    assert (index.engine, told["engine"], told["source"]) == (FIRST_ENGINE, FIRST_ENGINE, "default")
     matcher_of(index).ledger.clock.fold(1_000_000, 0, 3_600)
     asked = events(rng, 80)
     assert hits(index, asked) == hits(oracle, asked)
@@ -132,12 +133,12 @@ def test_too_few_events_are_no_reason_for_a_trial(monkeypatch: pytest.MonkeyPatc
     obey(monkeypatch, list(CHOOSABLE))
     index, _ = two(rng, 200)
     index.match_many(events(rng, auto.LEAST_SAMPLE - 1))
-    assert change_mind(index) == auto.FIRST_ENGINE
+    assert change_mind(index) == FIRST_ENGINE
     index.match(event(rng))
-    assert change_mind(index) != auto.FIRST_ENGINE
+    assert change_mind(index) != FIRST_ENGINE
 
 
-@pytest.mark.parametrize("name", [name for name in CHOOSABLE if name != auto.FIRST_ENGINE])
+@pytest.mark.parametrize("name", [name for name in CHOOSABLE if name != FIRST_ENGINE])
 def test_what_comes_and_goes_during_a_trial_is_made_up_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(name)
     obey(monkeypatch, [name])
@@ -184,7 +185,7 @@ def test_a_trial_is_dropped_when_numbers_change_meanwhile(monkeypatch: pytest.Mo
         return found
 
     monkeypatch.setattr(Trial, "run", interrupted)
-    assert change_mind(index) == auto.FIRST_ENGINE
+    assert change_mind(index) == FIRST_ENGINE
     assert choice_of(index)["trials"] == 0
     asked = events(rng, 100)
     assert (hits(index, asked), index.audit()) == (hits(oracle, asked), [])
@@ -269,7 +270,7 @@ def test_an_engine_that_cannot_be_built_is_passed_over(monkeypatch: pytest.Monke
         raise LimitExceeded("too many")
 
     monkeypatch.setattr("matchwood.engines.counting.Counting.rebuild", refuse)
-    assert change_mind(index) == auto.FIRST_ENGINE
+    assert change_mind(index) == FIRST_ENGINE
     told = choice_of(index)
     assert (told["trials"], told["changes"]) == (1, 0)
     assert "no other could be built" in told["why"]
@@ -348,7 +349,7 @@ def test_options_restrict_the_choice_to_the_engines_that_have_them() -> None:
     assert mw.Index(options={"access": 3}).engine == "psthash"
     assert mw.Index(options={"form": "cnf"}).engine == "kindex"
     assert mw.Index(options={"binary": True}).engine == "atree"
-    assert mw.Index(options={"spaces": "pstree"}).stats()["choice"]["engine"] == auto.FIRST_ENGINE
+    assert mw.Index(options={"spaces": "pstree"}).stats()["choice"]["engine"] == FIRST_ENGINE
 
 
 @pytest.mark.parametrize(

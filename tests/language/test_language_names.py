@@ -9,7 +9,7 @@ from language_support import keys
 
 from matchwood.errors import InvalidArgument
 from matchwood.language import names, parse
-from matchwood.language.names import canonical, join_path, plain_name, quoted, spell, split_path
+from matchwood.language.names import canonical, join_path, quoted, spell, split_path, unquoted_name
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_rules_share_the_strings_of_their_names(monkeypatch: pytest.MonkeyPatch)
     assert first.attr is second.attr  # type: ignore[attr-defined]
     monkeypatch.setattr(names, "known_names", {})
     monkeypatch.setattr(names, "_NAMES_KEPT", 10)
-    assert [plain_name(f"name{number}") for number in range(25)] == [f"name{number}" for number in range(25)]
+    assert [unquoted_name(f"name{number}") for number in range(25)] == [f"name{number}" for number in range(25)]
     assert len(names.known_names) <= 10
 
 
 @pytest.mark.parametrize("word", ["and", "AND", "Null", "true"])
 def test_reserved_words_are_no_names(word: str) -> None:
-    assert plain_name(word) is None
+    assert unquoted_name(word) is None
     assert spell(word) == f"`{word}`"

@@ -11,8 +11,7 @@ import pytest
 import matchwood as mw
 from matchwood.core.arrays import Growable
 from matchwood.errors import CorruptSnapshot
-from matchwood.ranking import score_program_state as book_state
-from matchwood.ranking import score_programs as book
+from matchwood.ranking import score_program_state, score_programs
 from matchwood.ranking.score_programs import ScorePrograms
 
 RULES: list[tuple[int, str, dict[str, Any]]] = [
@@ -35,7 +34,7 @@ def tops(index: mw.Index) -> list[Any]:
     return [index.top(event, 3, {"b": 0.5}) for event in EVENTS]
 
 
-def book_of(index: mw.Index) -> ScorePrograms:
+def programs_of(index: mw.Index) -> ScorePrograms:
     found: ScorePrograms = index._matcher.book  # type: ignore[attr-defined]
     return found
 
@@ -45,13 +44,13 @@ def test_the_first_top_after_opening_parses_nothing(
     options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = tops(saved(tmp_path / "index", **options))
-    monkeypatch.setattr(book, "parse", None)
+    monkeypatch.setattr(score_programs, "parse", None)
     opened = mw.open(tmp_path / "index")
     assert tops(opened) == wanted
-    assert book_of(opened).written == len(RULES)
+    assert programs_of(opened).written == len(RULES)
 
 
-def test_an_opened_book_is_written_on(tmp_path: Path) -> None:
+def test_opened_programs_are_written_on(tmp_path: Path) -> None:
     saved(tmp_path / "index")
     opened, fresh = mw.open(tmp_path / "index"), saved(tmp_path / "again")
     for index in (opened, fresh):
@@ -71,7 +70,7 @@ def test_a_snapshot_without_programs_opens(tmp_path: Path, monkeypatch: pytest.M
         before.setattr(ScorePrograms, "header", lambda _: {})
         wanted = tops(saved(tmp_path / "index"))
     opened = mw.open(tmp_path / "index")
-    assert book_of(opened).written == 0
+    assert programs_of(opened).written == 0
     assert tops(opened) == wanted
 
 
@@ -83,8 +82,8 @@ def test_an_engine_that_scores_what_matched_saves_no_programs(tmp_path: Path) ->
 
 @pytest.mark.parametrize("damage", ["operation", "operand", "missing end", "start", "inside", "negative", "weight"])
 def test_damaged_programs_are_refused(damage: str, tmp_path: Path) -> None:
-    pages = book_of(saved(tmp_path / "index"))._pages()
-    code, starts, weights = pages.code.view().copy(), pages.starts.view().copy(), pages.weights.view().copy()
+    state = programs_of(saved(tmp_path / "index"))._state()
+    code, starts, weights = state.code.view().copy(), state.starts.view().copy(), state.weights.view().copy()
     if damage == "operation":
         code[0] = 15
     elif damage == "operand":
@@ -99,25 +98,25 @@ def test_damaged_programs_are_refused(damage: str, tmp_path: Path) -> None:
         code[0] = -code[0]
     else:
         weights[0] = np.nan
-    wrong = pages._replace(
+    wrong = state._replace(
         code=Growable(np.int32, code), starts=Growable(np.int64, starts), weights=Growable(np.float64, weights)
     )
-    assert book_state.surveyed(pages, 4).programs == 4
+    assert score_program_state.surveyed(state, 4).programs == 4
     with pytest.raises(CorruptSnapshot):
-        book_state.surveyed(wrong, 4)
+        score_program_state.surveyed(wrong, 4)
 
 
 def test_every_damaged_word_is_refused_or_stays_within_the_arrays(tmp_path: Path) -> None:
     """A word may become another one that is sound; whatever passes can be run."""
     index = saved(tmp_path / "index")
-    pages, refused = book_of(index)._pages(), 0
-    for place in range(len(pages.code)):
-        code = pages.code.view().copy()
+    state, refused = programs_of(index)._state(), 0
+    for place in range(len(state.code)):
+        code = state.code.view().copy()
         code[place] ^= 1 << (place % 31)
         try:
-            survey = book_state.surveyed(pages._replace(code=Growable(np.int32, code)), 4)
+            survey = score_program_state.surveyed(state._replace(code=Growable(np.int32, code)), 4)
         except CorruptSnapshot:
             refused += 1
             continue
         assert survey.depth <= len(code)
-    assert refused > len(pages.code) // 4
+    assert refused > len(state.code) // 4

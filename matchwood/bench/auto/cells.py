@@ -140,8 +140,8 @@ def measure(cell: GridCell, size: GridScale) -> Outcome:
         times |= {name: _boxed(given, partial(_own_way, given.trees, given, name, size)) for name in OWN_WAYS}
     longest = max(results.values(), key=lambda measured: measured.events)
     hits = longest.hits / longest.events
-    history = SampleHistory(given.seen)
-    by_rules, by_events = features_of(given.store, None), features_of(given.store, history, hits)
+    statistics = SampleHistory(given.seen)
+    by_rules, by_events = features_of(given.store, None), features_of(given.store, statistics, hits)
     return Outcome(given, times, hits, forms, fallback, by_rules, by_events)
 
 

@@ -20,8 +20,8 @@ from matchwood.bench.auto.run import Fared, fare
 from matchwood.bench.frame.boxed import Ended
 from matchwood.bench.frame.measure import box_seconds, ratio, times
 from matchwood.bench.frame.parts import ExperimentPart, FigurePlace, Row
-from matchwood.choosing import FIRST_ENGINE, Model, fit, shipped, with_margins
-from matchwood.engines import engine_names
+from matchwood.choosing import Model, fit, shipped, with_margins
+from matchwood.engines import FIRST_ENGINE, engine_names
 from matchwood.progress import Progress
 
 __all__ = ["fitted", "judged", "parts", "table", "warm_up", "with_summary"]

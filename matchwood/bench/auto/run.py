@@ -67,7 +67,7 @@ def _us_now(matcher: AutoMatcher, outcome: Outcome, size: GridScale) -> float:
     given, plain_us = outcome.given, outcome.own_us(matcher.name)
     if not math.isfinite(plain_us):
         return measure_engine(matcher.engine, given.events, size.seconds).match_us
-    if not matcher.engine.uses_history or not matcher.choice.trials:
+    if not matcher.engine.uses_event_statistics or not matcher.choice.trials:
         return plain_us
     plain = engine_class(matcher.name)(given.store)
     plain.rebuild()

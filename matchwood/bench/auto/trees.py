@@ -94,8 +94,7 @@ class Beside:
 
     def add_clauses(self, encoded: EncodedConjunctions) -> None:
         self.clauses.insert(self.clauses.store.add(encoded).new_units)
-        if self.clauses.merge_due:
-            self.clauses.adopt(self.clauses.merged())
+        self.clauses.merge_when_due()
 
     def engines(self) -> list[Structure]:
         """Those that hold anything."""

@@ -2,8 +2,8 @@
 
 What an event touches follows from the engine's own counters:
 
-    pstbloom   the packs of its lists, in sequence; a head of 16 bytes for every other candidate, in sequence within its
-               list, and at a place of its own the tail of each of these that is verified, in whole cache lines
+    pstbloom   the blocks of its lists, in sequence; a first test of 16 bytes for every other candidate, in sequence
+               in its list, and at a place of its own the residual of each that is verified, in whole cache lines
     counting   4 bytes for every posting, in sequence; a counter for every posting, at a random place; and all counters
                once more, in sequence, when they are reset
 
@@ -39,7 +39,7 @@ STREAMED = {"smoke": 2**22, "quick": 2**28, "full": 2**29, "paper": 2**29}
 """Bytes of the array that tells the bandwidth: far more than any cache holds."""
 
 GATHERED, ROUNDS = 200_000, 7
-_LINE, _HEAD, _POSTING, _PAIR, _HIT, _INTEGER = 64, 16, 4, 8, 4, 4
+_LINE, _TEST, _POSTING, _PAIR, _HIT, _INTEGER = 64, 16, 4, 8, 4, 4
 
 
 class Traffic(NamedTuple):
@@ -100,13 +100,13 @@ def traffic_of(engine: Engine, prepared: Encoded) -> Traffic:
     if engine.name == "counting":
         return Traffic(both + _POSTING * postings + 2 * units, postings, units)
     stats, (apart, packed) = engine.stats(), _in_lists(engine, prepared)
-    tails, heads = stats["bytes_tails"], stats["postings"] - stats["packed_postings"]
-    lines = math.ceil(tails / max(1, heads) / _LINE)
-    return Traffic(both + _HEAD * apart + _INTEGER * packed, lines * verified * apart / max(1.0, candidates), tails)
+    residuals, tests = stats["bytes_residuals"], stats["postings"] - stats["packed_postings"]
+    lines = math.ceil(residuals / max(1, tests) / _LINE)
+    return Traffic(both + _TEST * apart + _INTEGER * packed, lines * verified * apart / max(1.0, candidates), residuals)
 
 
 def _in_lists(engine: Any, prepared: Encoded) -> tuple[float, float]:
-    """The candidates that lie apart in the lists of an event, and the integers of its packs, on average."""
+    """The candidates that lie apart in the lists of an event, and the integers of its blocks, on average."""
     events, most = prepared.events, LEVELS * len(prepared.events.attributes)
     spaces, attributes, levels = (np.empty(most, dtype=kind) for kind in (np.int32, np.uint64, np.uint32))
     apart, packed = in_lists(engine._candidates.view(), read_only_events(events), spaces, attributes, levels)

@@ -43,7 +43,7 @@ def run(scale: str = "quick") -> dict[str, Any]:
 
 
 def _token_by_token(rule: str) -> Expression:
-    return parse_text(rule, simple=None)
+    return parse_text(rule, simple=False)
 
 
 def _row(name: str, reader: Reader, rules: list[str]) -> dict[str, Any]:

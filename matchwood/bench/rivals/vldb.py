@@ -43,7 +43,7 @@ class Clusters(NamedTuple):
 class Propagation:
     """Le Subscribe's Propagation over conjunctions; one thread at a time."""
 
-    uses_history = False
+    uses_event_statistics = False
 
     def __init__(self, store: ConjunctionStore, sample: EncodedEvents) -> None:
         self.store = store
@@ -101,7 +101,7 @@ def _access(
 class ClauseScan:
     """Every unit evaluated, or with `pruned` (PSCAN) those in the posting lists of the event's keys."""
 
-    uses_history = False
+    uses_event_statistics = False
 
     def __init__(self, store: ConjunctionStore, pruned: bool) -> None:
         self.store, self._pruned = store, pruned

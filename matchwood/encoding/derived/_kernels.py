@@ -1,32 +1,72 @@
 """Compiled tests of lists and texts against many derived attributes at once.
 
-Both kernels write pairs (value, test) to an output of fixed size. When it is full they stop at a value's edge
-and say where; the caller makes room and goes on from there, in a new epoch. Marks hold the number of the value that
-last touched a place, counted from the epoch, so that nothing is cleared between values or calls.
+Both kernels write pairs (value, test) to an output of fixed size, and stop at a value's edge when it is full; marks are
+numbers of values, counted from an epoch: docs/protocols.md has both protocols.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel, kernel
 
 ANY_ONE, ANY_RUN = 256, 257
 """The wildcards in a program of `like`; all other codes are bytes."""
 
 
+class ListTests(NamedTuple):
+    """Tests of lists: element e is named by postings[offsets[e] : offsets[e + 1]]; test t holds of a list that has
+    required[t] of its distinct elements."""
+
+    offsets: NDArray[np.int64]
+    postings: NDArray[np.int64]
+    required: NDArray[np.int64]
+
+
+class ListMarks(NamedTuple):
+    """By element, and by test, the value that last touched it; how many elements of a test that value has."""
+
+    elements: NDArray[np.int64]
+    tests: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class GramIndex(NamedTuple):
+    """From grams to tests.
+
+    `keys`, `starts`, `postings`  a hash table of grams; slot s has the tests postings[starts[s] : starts[s + 1]]
+    `lengths`     bits that tell which gram lengths, 1 to 4 bytes, are in use
+    `unfiltered`  tests without a gram
+    """
+
+    keys: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    postings: NDArray[np.int32]
+    lengths: int
+    unfiltered: NDArray[np.int32]
+
+
+class LikePrograms(NamedTuple):
+    """Test t is the program codes[offsets[t] : offsets[t + 1]]; without one, it is only said to be worth trying."""
+
+    offsets: NDArray[np.int64]
+    codes: NDArray[np.int16]
+
+
 @kernel
 def match_lists(
-    offsets: Any, elements: Any, posting_offsets: Any, postings: Any, required: Any,
-    element_marks: Any, test_marks: Any, counts: Any, epoch: int, first: int, values: Any, tests: Any,
-) -> Any:  # fmt: skip
-    """Tests that hold of the lists from `first` on: each needs that many of its distinct elements.
+    offsets: Any, elements: Any, known: ListTests, marks: ListMarks, epoch: int, first: int, values: Any, tests: Any
+) -> Any:
+    """Tests that hold of the lists from `first` on.
 
-    List i has elements[offsets[i] : offsets[i + 1]] (-1: one that no test names); element e is named by the tests
-    postings[posting_offsets[e] : posting_offsets[e + 1]]. Returns the next list to look at and the number of pairs.
+    List i has elements[offsets[i] : offsets[i + 1]] (-1: one that no test names). Returns the next list to look at and
+    the number of pairs.
     """
+    posting_offsets, postings, required = known.offsets, known.postings, known.required
+    element_marks, test_marks, counts = marks.elements, marks.tests, marks.counts
     filled = 0
     for value in range(first, len(offsets) - 1):
         start, mark = filled, epoch + value
@@ -49,7 +89,7 @@ def match_lists(
     return len(offsets) - 1, filled
 
 
-@kernel
+@bare_kernel
 def _fits(data: Any, start: int, stop: int, program: Any, begin: int, end: int) -> Any:
     """Whether text data[start:stop] fits program[begin:end]; on a dead end the last run takes one more byte.
 
@@ -78,7 +118,7 @@ def _fits(data: Any, start: int, stop: int, program: Any, begin: int, end: int) 
     return True
 
 
-@kernel
+@bare_kernel
 def _slot(keys: Any, gram: Any) -> Any:
     """Where a gram stands in the hash table, or the empty place where it would."""
     # A gram has 35 bits and the factor 29, so that the product never overflows (uncompiled, NumPy would warn).
@@ -107,17 +147,17 @@ def build_grams(grams: Any, keys: Any, starts: Any) -> Any:
     return postings
 
 
-@kernel
+@bare_kernel
 def _try_text(
-    data: Any, start: int, stop: int, test: int, program_offsets: Any, programs: Any,
-    test_marks: Any, mark: int, value: int, values: Any, tests: Any, filled: int,
+    data: Any, start: int, stop: int, test: int, programs: LikePrograms, test_marks: Any, mark: int, value: int,
+    values: Any, tests: Any, filled: int,
 ) -> Any:  # fmt: skip
     """Note (value, test) if the test holds and was not tried before; returns how many there are, -1 if full."""
     if test_marks[test] == mark:
         return filled
     test_marks[test] = mark
-    begin, end = program_offsets[test], program_offsets[test + 1]
-    if begin < end and not _fits(data, start, stop, programs, begin, end):
+    begin, end = programs.offsets[test], programs.offsets[test + 1]
+    if begin < end and not _fits(data, start, stop, programs.codes, begin, end):
         return filled
     if filled == len(values):
         return -1
@@ -127,24 +167,23 @@ def _try_text(
 
 @kernel
 def match_texts(
-    offsets: Any, data: Any, keys: Any, starts: Any, postings: Any, lengths: int,
-    unfiltered: Any, program_offsets: Any, programs: Any,
-    test_marks: Any, epoch: int, first: int, values: Any, tests: Any,
+    offsets: Any, data: Any, grams: GramIndex, programs: LikePrograms, test_marks: Any, epoch: int, first: int,
+    values: Any, tests: Any,
 ) -> Any:  # fmt: skip
-    """Tests that hold of the texts from `first` on; a test without a program is only said to be worth trying.
+    """Tests that hold of the texts from `first` on.
 
-    The bits of `lengths` tell which gram lengths, 1 to 4 bytes, are in use: a test is tried where its gram is found,
-    and those of `unfiltered` always. Returns the next text to look at and the number of pairs.
+    A test is tried where its gram is found, and always if it has none. Returns the next text to look at and the number
+    of pairs.
     """
+    keys, starts, postings, lengths, unfiltered = grams
     filled = 0
     for value in range(first, len(offsets) - 1):
         begun, mark = filled, epoch + value
         start, stop = offsets[value], offsets[value + 1]
         for index in range(len(unfiltered)):
             filled = _try_text(
-                data, start, stop, unfiltered[index], program_offsets, programs,
-                test_marks, mark, value, values, tests, filled,
-            )  # fmt: skip
+                data, start, stop, unfiltered[index], programs, test_marks, mark, value, values, tests, filled
+            )
             if filled < 0:
                 return value, begun
         for position in range(start, stop if lengths else start):
@@ -156,9 +195,8 @@ def match_texts(
                 slot = _slot(keys, gram | (np.uint64(length) << np.uint64(32)))
                 for posting in range(starts[slot], starts[slot + np.uint64(1)]):
                     filled = _try_text(
-                        data, start, stop, postings[posting], program_offsets, programs,
-                        test_marks, mark, value, values, tests, filled,
-                    )  # fmt: skip
+                        data, start, stop, postings[posting], programs, test_marks, mark, value, values, tests, filled
+                    )
                     if filled < 0:
                         return value, begun
     return len(offsets) - 1, filled

@@ -32,9 +32,9 @@ class ListTable:
         self._elements = {element: place for place, element in enumerate(dict.fromkeys(named))}
         places = np.fromiter(map(self._elements.__getitem__, named), np.int64, len(named))
         naming = np.repeat(np.arange(len(tests)), lengths)
-        self._offsets, self._postings = _inverted(places, naming, len(self._elements))
+        named_by = _inverted(places, naming, len(self._elements))
         needs_all = np.array([test.op == "all of" for test in tests], np.bool_)
-        self._required = frozen(np.where(needs_all, lengths, 1))
+        self._known = kernels.ListTests(*named_by, frozen(np.where(needs_all, lengths, 1)))
         self._marks = Marks(elements=len(self._elements), tests=len(tests), counts=len(tests))
 
     def satisfied(self, column: ListColumn) -> Pairs:
@@ -46,9 +46,8 @@ class ListTable:
         def run(first: int, values: Any, tests: Any) -> tuple[int, int]:
             epoch, marks = self._marks.taken(len(column))
             return kernels.match_lists(  # type: ignore[no-any-return]
-                offsets, elements, self._offsets, self._postings, self._required,
-                marks["elements"], marks["tests"], marks["counts"], epoch, first, values, tests,
-            )  # fmt: skip
+                offsets, elements, self._known, kernels.ListMarks(**marks), epoch, first, values, tests
+            )
 
         values, tests = collected(len(column), len(self.tests), run)
         return Pairs(values, self.attributes[tests])

@@ -78,17 +78,17 @@ class _Grams:
         programs = [_program(test) for test in tests]
         ends = np.zeros(len(tests) + 1, np.int64)
         np.cumsum([len(program) for program in programs], out=ends[1:])
-        self._program_offsets, self._programs = frozen(ends), frozen(np.concatenate(programs))
+        self._programs = kernels.LikePrograms(frozen(ends), frozen(np.concatenate(programs)))
         grams = _chosen([required_literal(test).encode() for test in tests])
         filtered = np.flatnonzero(grams)
-        self._unfiltered = frozen(np.flatnonzero(grams == 0).astype(np.int32))
+        unfiltered = frozen(np.flatnonzero(grams == 0).astype(np.int32))
         lengths = (grams[filtered] >> np.uint64(32)).astype(np.int64)
-        self._lengths = int(np.bitwise_or.reduce(np.left_shift(1, lengths), initial=0))
+        used = int(np.bitwise_or.reduce(np.left_shift(1, lengths), initial=0))
         size = 1 << max(3, (2 * len(filtered)).bit_length())
         keys, starts = np.zeros(size, np.uint64), np.zeros(size + 1, np.int64)
         places = kernels.build_grams(frozen(grams[filtered]), keys, starts)
-        self._keys, self._starts = frozen(keys), frozen(starts)
-        self._postings = frozen(filtered[places].astype(np.int32))
+        postings = frozen(filtered[places].astype(np.int32))
+        self._grams = kernels.GramIndex(frozen(keys), frozen(starts), postings, used, unfiltered)
         self._marks = Marks(tests=len(tests))
 
     def satisfied(self, strings: Strings, texts: pa.Array) -> Pairs:
@@ -96,9 +96,8 @@ class _Grams:
         def run(first: int, values: Any, tests: Any) -> tuple[int, int]:
             epoch, marks = self._marks.taken(len(texts))
             return kernels.match_texts(  # type: ignore[no-any-return]
-                strings.offsets, strings.data, self._keys, self._starts, self._postings, self._lengths,
-                self._unfiltered, self._program_offsets, self._programs, marks["tests"], epoch, first, values, tests,
-            )  # fmt: skip
+                strings.offsets, strings.data, self._grams, self._programs, marks["tests"], epoch, first, values, tests
+            )
 
         values, tests = collected(len(texts), len(self._tests), run)
         undecided = self._regexes[tests]

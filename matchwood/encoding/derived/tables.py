@@ -33,7 +33,7 @@ class DerivedTable(Protocol):
 
 
 class Marks:
-    """Scratch arrays of the calling thread, and an epoch that makes all older marks void."""
+    """Scratch arrays of the calling thread, and an epoch that makes all older marks void (docs/protocols.md)."""
 
     def __init__(self, **sizes: int) -> None:
         self._sizes = sizes

@@ -18,7 +18,7 @@ class CountedStatistics(EventStatistics):
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__(vocabulary)
         self.aside: dict[int, CountedAside] = {}
-        vocabulary.history.share_with(self)
+        vocabulary.event_statistics.share_with(self)
 
     def _counters(self, number: int) -> Counted:
         if number not in self.aside:

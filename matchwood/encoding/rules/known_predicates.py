@@ -1,30 +1,18 @@
 """Predicates that were read before: many rules hold few different ones, and each need be read and bound only once.
 
-A predicate is known by its text. The tree of a rule is the one that the parser makes, but that equal predicates are one
-node, without a position. Patterns are never kept, since their errors tell positions; nor is what cannot be bound, so
-that it is refused each time anew.
+The parser shares the nodes of predicates that it has read before (`language/simple.py`); what each is bound to is kept
+by node. What cannot be bound is not, so that it is refused each time anew.
 """
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.schema.inferred import Use, predicates
 from matchwood.encoding.schema.requirements import requirement
 from matchwood.errors import MatchwoodError
-from matchwood.language import (
-    NAME,
-    PATTERNS,
-    Expression,
-    Predicate,
-    is_json,
-    make_predicate,
-    parse,
-    parse_text,
-    read_simple,
-)
+from matchwood.language import Expression, Predicate, SharedPredicates, is_json, parse, parse_text
 from matchwood.logic import Bound
 
 MOST_KNOWN = 50_000
@@ -50,17 +38,20 @@ class KnownPredicates:
 
     def __init__(self, encoder: Encoder) -> None:
         self._bind = encoder.bind
-        self._by_text: dict[str, KnownPredicate] = {}
+        self._shared = SharedPredicates()
         self._by_node: dict[int, KnownPredicate] = {}
 
     def read(self, text: str) -> tuple[Expression, list[Use] | None]:
         """The tree of a text, and what it asks of its attributes: None where that is left to `Schema.check`."""
-        if len(self._by_text) > MOST_KNOWN:
-            self._by_text, self._by_node = {}, {}
+        if len(self._shared) > MOST_KNOWN:
+            self._shared, self._by_node = SharedPredicates(), {}
         if is_json(text):
             return parse(text), None
-        tree = parse_text(text, simple=self._read)
-        found = [self._by_node.get(id(predicate)) for predicate in predicates(tree)]
+        tree, known = parse_text(text, shared=self._shared), self._by_node.get
+        try:
+            found = [known(id(predicate)) or self._learned(predicate) for predicate in predicates(tree)]
+        except MatchwoodError:
+            return parse_text(text), None  # With positions, for whoever tells what cannot be bound.
         return tree, None if None in found else _uses(found)  # type: ignore[arg-type]
 
     def bind(self, predicate: Predicate) -> Bound:
@@ -68,23 +59,13 @@ class KnownPredicates:
         known = self._by_node.get(id(predicate))
         return self._bind(predicate) if known is None else known.bound
 
-    def _read(self, found: re.Match[str]) -> Predicate | None:
-        """What the parser takes for `read_simple`."""
-        text = found.string[found.start(NAME) : found.end()]
-        known = self._by_text.get(text)
-        return self._learned(text, found) if known is None else known.predicate
-
-    def _learned(self, text: str, found: re.Match[str]) -> Predicate | None:
-        predicate = read_simple(found)
-        if predicate is None or predicate.op in PATTERNS:
-            return predicate
-        shared = make_predicate(predicate.attr, predicate.op, predicate.value, None, None)
-        try:
-            known = KnownPredicate(shared, (shared.attr, requirement(shared)), self._bind(shared))
-        except MatchwoodError:
-            return predicate
-        self._by_text[text] = self._by_node[id(shared)] = known
-        return shared
+    def _learned(self, predicate: Predicate) -> KnownPredicate | None:
+        """What a node that the parser shares is bound to; None for one that it made for this rule alone."""
+        if predicate.position is not None:
+            return None
+        known = KnownPredicate(predicate, (predicate.attr, requirement(predicate)), self._bind(predicate))
+        self._by_node[id(predicate)] = known
+        return known
 
 
 def _uses(known: list[KnownPredicate]) -> list[Use] | None:

@@ -28,8 +28,8 @@ from matchwood.language import (
     make_predicate,
     match_whole,
     pieces_of,
-    plain_name,
     read_test,
+    unquoted_name,
 )
 from matchwood.logic import IS_TRUE, CutSet, Form, Leaf, conjunction_form, of_predicate
 
@@ -123,7 +123,7 @@ class PlainReader:
     def _study(self, piece: str) -> int | None:
         """The code of a piece whose attribute or test is new; None if it is not plain."""
         found = match_whole(piece)
-        if found is None or has_surrogate(piece) or (name := plain_name(found[NAME])) is None:
+        if found is None or has_surrogate(piece) or (name := unquoted_name(found[NAME])) is None:
             return None
         op, value = read_test(found)
         accepted = None if op in PATTERNS else self._accepted(name, op, value)

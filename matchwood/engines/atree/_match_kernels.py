@@ -1,10 +1,13 @@
 """Kernels that match events in an A-Tree, level by level from the leaves up, passing on what is true.
 
 A mark is the signature of the event for which a node was last found true: a byte, so that the marks of a million leaves
-stay in the cache. Nothing is cleaned after an event; all marks are, when the signatures have gone round.
+stay in the cache (docs/protocols.md, stamps).
 
 The true nodes of a level lie in a row, the *wave*. What they lead to is not in any cache when a tree is large: so a
 block of them is read ahead, in loops whose loads do not wait for each other, before anything is decided by it.
+
+SIGMOD 2021, 5.1, Algorithm 6, with zero suppression (5.2.1) and propagation on demand (5.2.2); waves and reading ahead
+are ours.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import bare_kernel
 from matchwood.encoding.codes import NULL_LABEL
@@ -26,23 +30,41 @@ BLOCK = 512
 """Nodes that are read ahead of their turn."""
 
 
+class Notes(NamedTuple):
+    """What matching notes down of an event and of nodes, for one thread.
+
+    `labels`     by attribute: the event's label, NULL_LABEL between two events
+    `signature`  of the last event: docs/protocols.md tells how stamps work
+    `marks`      by node: the signature of the event that it was last true of
+    `queued`     by node: the signature of the event for which it last waited
+    `nexts`      of nodes that wait for a level further up, the next one that does
+    `heads`      the first that waits at each level; NOBODY between the events
+    """
+
+    labels: NDArray[np.int32]
+    signature: NDArray[np.int64]
+    marks: NDArray[np.uint8]
+    queued: NDArray[np.uint8]
+    nexts: NDArray[np.int32]
+    heads: NDArray[np.int32]
+
+
 class Waves(NamedTuple):
-    """Where matching notes down what is next, for one thread.
+    """The true nodes of an event, and what is read ahead for them, for one thread.
 
     `wave`     true nodes, level after level: no node is there twice, so it has room for every node
-    `nexts`    of nodes that wait for a level further up, the next one that does
-    `heads`    the first that waits at each level; NOBODY between the events
     `block`    nodes that are to be decided, BLOCK of them, and one integer more that what was touched goes to
     `starts`   where the parents of nodes begin, or the children of those in `block`
     `counts`   how many parents are told
+    `list_starts`, `list_stops`  the stretches of the lists that an event finds: room for every level of every pair
     """
 
-    wave: Any
-    nexts: Any
-    heads: Any
-    block: Any
-    starts: Any
-    counts: Any
+    wave: NDArray[np.int32]
+    block: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    list_starts: NDArray[np.int64]
+    list_stops: NDArray[np.int64]
 
 
 @bare_kernel
@@ -91,8 +113,8 @@ def _touch(nodes: Any, children: Any, marks: Any, waves: Waves, count: Any) -> N
 
 @bare_kernel
 def _decide(
-    nodes: Any, children: Any, count: Any, level: Any, on_demand: bool, marks: Any, queued: Any, sign: Any,
-    waves: Waves, end: Any, top: Any, work: Any,
+    nodes: Any, children: Any, count: Any, level: Any, on_demand: bool, sign: Any, notes: Notes, waves: Waves,
+    end: Any, top: Any, work: Any,
 ) -> Any:  # fmt: skip
     """Tell the nodes of the block that a child of theirs is true; returns the end of the wave, and the highest level
     at which somebody is or waits.
@@ -100,7 +122,8 @@ def _decide(
     All nodes up to `level` are decided, so an AND node right above is evaluated at once. Those further up wait to be
     evaluated at their level. An OR node is true as soon as it is told.
     """
-    block, wave, nexts, heads = waves.block, waves.wave, waves.nexts, waves.heads
+    block, wave, nexts, heads = waves.block, waves.wave, notes.nexts, notes.heads
+    marks, queued = notes.marks, notes.queued
     _touch(nodes, children, marks, waves, count)
     for place in range(count):
         node = block[place]
@@ -136,13 +159,14 @@ def _decide(
 
 @bare_kernel
 def _tell(
-    nodes: Any, children: Any, parents: Any, start: Any, level: Any, on_demand: bool, marks: Any, queued: Any,
-    sign: Any, waves: Waves, end: Any, top: Any, units: Any, used: Any, work: Any,
+    tree: Any, start: Any, level: Any, on_demand: bool, sign: Any, notes: Notes, waves: Waves, end: Any, top: Any,
+    used: Any, output: Any,
 ) -> Any:  # fmt: skip
     """Collect the units of a level's true nodes, wave[start:end], and pass them on, block by block.
 
     Returns the end of the wave, the highest level at which somebody is or waits, and the end of the hits.
     """
+    nodes, children, parents, units, work = tree.nodes, tree.children, tree.parents, output.units, output.work
     wave, block, starts, counts = waves.wave, waves.block, waves.starts, waves.counts
     stop, filled = end, 0
     while start < stop:
@@ -163,21 +187,19 @@ def _tell(
                 filled += 1
                 at += np.uint64(1)
                 if filled == BLOCK:
-                    end, top = _decide(
-                        nodes, children, filled, level, on_demand, marks, queued, sign, waves, end, top, work
-                    )
+                    end, top = _decide(nodes, children, filled, level, on_demand, sign, notes, waves, end, top, work)
                     filled = 0
         start = last
-    end, top = _decide(nodes, children, filled, level, on_demand, marks, queued, sign, waves, end, top, work)
+    end, top = _decide(nodes, children, filled, level, on_demand, sign, notes, waves, end, top, work)
     return end, top, used
 
 
 @bare_kernel
 def _wake(
-    nodes: Any, children: Any, level: Any, marks: Any, sign: Any, waves: Waves, end: Any, work: Any
+    nodes: Any, children: Any, level: Any, sign: Any, notes: Notes, waves: Waves, end: Any, work: Any
 ) -> Any:  # fmt: skip
     """Evaluate the nodes that wait at a level; returns the end of the wave with those that are true."""
-    wave, nexts, heads, block = waves.wave, waves.nexts, waves.heads, waves.block
+    wave, block, marks, nexts, heads = waves.wave, waves.block, notes.marks, notes.nexts, notes.heads
     node = heads[level]
     heads[level] = NOBODY
     while node != NOBODY:
@@ -204,10 +226,10 @@ def _wake(
 
 @bare_kernel
 def _true_leaves(
-    lists: Any, nulls: Any, events: Any, event: int, labels: Any, starts: Any, stops: Any, marks: Any, sign: Any,
-    wave: Any,
+    lists: Any, nulls: Any, events: Any, event: int, sign: Any, notes: Notes, waves: Waves
 ) -> Any:  # fmt: skip
     """Mark all leaves that are true of an event; they are the first wave, whose end is returned."""
+    labels, marks, wave, starts, stops = notes.labels, notes.marks, waves.wave, waves.list_starts, waves.list_stops
     found, _ = probe(lists, events, event, starts, stops)
     pool, end = lists.pool, 0
     for stretch in range(found):
@@ -238,37 +260,30 @@ def _true_leaves(
 
 @bare_kernel
 def match_true(
-    tree: Any, lists: Any, nulls: Any, always: Any, live: int, on_demand: bool, events: Any, first: int,
-    labels: Any, marks: Any, queued: Any, signature: Any, waves: Waves, starts: Any, stops: Any,
-    units: Any, offsets: Any, work: Any,
+    tree: Any, lists: Any, nulls: Any, always: Any, live: int, on_demand: bool, events: Any, first: int, notes: Notes,
+    waves: Waves, output: Any,
 ) -> None:  # fmt: skip
-    """All hits of the events from `first` on, while a whole event's hits have room.
-
-    `starts` and `stops` have room for every level of every pair.
-    """
-    nodes, children, parents = tree.nodes, tree.children, tree.parents
-    used = 0
+    """Algorithm 6: all hits of the events from `first` on, while a whole event's hits have room."""
+    nodes, children = tree.nodes, tree.children
+    units, offsets, work, used = output.units, output.offsets, output.work, 0
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < live:
             break
-        sign = next_signature(signature, marks)
+        sign = next_signature(notes.signature, notes.marks)
         if sign == 1:
-            queued[:] = 0
+            notes.queued[:] = 0
         for unit in always:
             units[used] = unit
             used += 1
         work[1] += len(always)
         before = used
-        end = _true_leaves(lists, nulls, events, event, labels, starts, stops, marks, sign, waves.wave)
+        end = _true_leaves(lists, nulls, events, event, sign, notes, waves)
         start, level, top = 0, 1, 1
         while level <= top:
             if level > 1:
-                end = _wake(nodes, children, level, marks, sign, waves, end, work)
+                end = _wake(nodes, children, level, sign, notes, waves, end, work)
             stop = end
-            end, top, used = _tell(
-                nodes, children, parents, start, level, on_demand, marks, queued, sign, waves, end, top, units, used,
-                work,
-            )  # fmt: skip
+            end, top, used = _tell(tree, start, level, on_demand, sign, notes, waves, end, top, used, output)
             if level == 1:
                 work[1] += used - before
             start, level = stop, level + 1

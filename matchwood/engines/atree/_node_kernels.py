@@ -1,4 +1,7 @@
-"""Kernels that keep the nodes of an A-Tree: the table that finds them by what they say, links, levels."""
+"""Kernels that keep the nodes of an A-Tree: the table that finds them by what they say, links, levels.
+
+SIGMOD 2021, 4.1 and 4.2.1: one node for each distinct expression, found by its id in the expression-to-node table.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from matchwood.engines.atree.layout import (
     AND,
     CHILD_END,
     CHILD_WASTE,
-    COUNT,
     DEAD,
     EMPTY,
     FAN,
@@ -24,6 +26,7 @@ from matchwood.engines.atree.layout import (
     KIND_MASK,
     LEAF,
     LIVE,
+    NODE_COUNT,
     NOT,
     OR,
     PARENTS,
@@ -79,7 +82,7 @@ def is_parity(kind: Any) -> Any:
 
 @bare_kernel
 def next_stamp(tree: Any) -> Any:
-    """A number that no stamp has, nor the three after it."""
+    """A number that no stamp has, nor the three after it (docs/protocols.md)."""
     state = tree.state
     if state[STAMP] > 2**31 - 16:
         tree.stamps[:] = 0
@@ -271,7 +274,7 @@ def fill_table(tree: Any) -> None:
     """Enter all live nodes, which differ, into an empty table."""
     table, nodes = tree.table, tree.nodes
     mask = np.uint64(len(table) - 1)
-    for node in range(tree.state[COUNT]):
+    for node in range(tree.state[NODE_COUNT]):
         if kind_of(nodes, node) == DEAD:
             continue
         slot = slot_start(tree, node) & mask
@@ -289,8 +292,8 @@ def new_node(tree: Any, kind: Any, level: Any) -> Any:
     nodes, state = tree.nodes, tree.state
     node = state[FREE]
     if node < 0 or is_leaf(kind):
-        node = state[COUNT]
-        state[COUNT] += 1
+        node = state[NODE_COUNT]
+        state[NODE_COUNT] += 1
     else:
         state[FREE] = nodes[WIDTH * node + FIRST]
     nodes[WIDTH * node : WIDTH * node + WIDTH] = 0

@@ -1,4 +1,7 @@
-"""Kernels that take nodes out of an A-Tree: what nobody needs any more goes, and hands its children over."""
+"""Kernels that take nodes out of an A-Tree: what nobody needs any more goes, and hands its children over.
+
+SIGMOD 2021, 4.2.4, Algorithm 5; what the use counts need of Algorithm 3 is kept here.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from matchwood.engines.atree.layout import (
     PARENTS,
     ROOM,
     SIZE,
-    STALE,
+    STALE_LEAVES,
     UNIT,
     WIDTH,
     XOR,
@@ -118,7 +121,7 @@ def _bury(tree: Any, node: Any) -> None:
     tree.rooms[node] = 0
     state[LIVE] -= 1
     if is_leaf(kind_of(nodes, node)):
-        state[STALE] += 1
+        state[STALE_LEAVES] += 1
     else:
         nodes[at + FIRST] = state[FREE]
         state[FREE] = node

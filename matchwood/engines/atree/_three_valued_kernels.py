@@ -1,4 +1,7 @@
-"""Matching in an A-Tree without zero suppression: results have three values, and false ones are passed on too."""
+"""Matching in an A-Tree without zero suppression: results have three values, and false ones are passed on too.
+
+SIGMOD 2021, 5.1, Algorithm 6 without the filter of 5.2.1, over the values of 3.2, Table 2.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Any
 
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines.atree._match_kernels import NOBODY, next_signature
+from matchwood.engines.atree._match_kernels import NOBODY, Notes, next_signature
 from matchwood.engines.atree.layout import (
     AND,
     FAN,
@@ -110,15 +113,16 @@ def _decide_leaves(nodes: Any, intervals: Any, leaves: Any, events: Any, event: 
 
 @kernel
 def match_three(
-    tree: Any, leaves: Any, always: Any, live: int, on_demand: bool, events: Any, first: int,
-    labels: Any, marks: Any, queued: Any, results: Any, signature: Any, nexts: Any, heads: Any, decided: Any,
-    units: Any, offsets: Any, work: Any,
+    tree: Any, leaves: Any, always: Any, live: int, on_demand: bool, events: Any, first: int, notes: Notes,
+    results: Any, decided: Any, output: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
-    `decided` has room for every node; `heads` is -1 everywhere between the calls.
+    `results` tells what each marked node is; `decided` has room for every node.
     """
     nodes, children, parents, intervals = tree.nodes, tree.children, tree.parents, tree.intervals
+    labels, signature, marks, queued = notes.labels, notes.signature, notes.marks, notes.queued
+    nexts, heads, units, offsets, work = notes.nexts, notes.heads, output.units, output.offsets, output.work
     used = 0
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < live:

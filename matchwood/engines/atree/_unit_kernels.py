@@ -1,4 +1,7 @@
-"""Small kernels of `ATree`: units for roots, chains of leaves that accept NULL, shares from the leaves up."""
+"""Small kernels of `ATree`: units for roots, chains of leaves that accept NULL, shares from the leaves up.
+
+SIGMOD 2021, 4.1: r-nodes, and the predicates that an event leaves undefined (3.2).
+"""
 
 from __future__ import annotations
 

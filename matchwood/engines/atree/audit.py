@@ -1,4 +1,7 @@
-"""Every invariant of an A-Tree, looked at one by one."""
+"""Every invariant of an A-Tree, looked at one by one.
+
+SIGMOD 2021, the invariants of 4.1 and 4.2: each distinct node once, levels, links, use counts.
+"""
 
 from __future__ import annotations
 

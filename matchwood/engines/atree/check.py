@@ -1,4 +1,7 @@
-"""What must hold of the arrays of an A-Tree before a kernel may read them."""
+"""What must hold of the arrays of an A-Tree before a kernel may read them.
+
+SIGMOD 2021, ours: what a damaged file could break of the layout.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from matchwood.engines.atree.layout import (
     ACTIVE,
     CHILD_END,
     CHILD_WASTE,
-    COUNT,
     DEAD,
     EDGES,
     EMPTY,
@@ -22,12 +24,13 @@ from matchwood.engines.atree.layout import (
     KIND_BITS,
     KIND_MASK,
     LIVE,
+    NODE_COUNT,
     PARENT_END,
     PARENT_WASTE,
     PARENTS,
     ROOM,
     SIZE,
-    STALE,
+    STALE_LEAVES,
     STAMP,
     TOKENS,
     TOMBSTONE,
@@ -72,17 +75,20 @@ def check_tree(
 
 def _check_state(nodes: TreeNodes) -> None:
     state, columns = nodes.state, nodes.columns
-    for place in (COUNT, LIVE, EDGES, CHILD_END, PARENT_END, CHILD_WASTE, PARENT_WASTE, TOP, TOMBSTONES, TOKENS):
+    for place in (NODE_COUNT, LIVE, EDGES, CHILD_END, PARENT_END, CHILD_WASTE, PARENT_WASTE, TOP, TOMBSTONES, TOKENS):
         require(0 <= int(state[place]) < 2**40, f"'state' holds {int(state[place])} at {place}")
-    require(0 <= int(state[STAMP]) < 2**31 and 0 <= int(state[STALE]) <= int(state[COUNT]), "'state' is out of range")
+    require(
+        0 <= int(state[STAMP]) < 2**31 and 0 <= int(state[STALE_LEAVES]) <= int(state[NODE_COUNT]),
+        "'state' is out of range",
+    )
     require(0 <= int(state[INTERVALS]) < 2**31, "'state' miscounts intervals")
     lengths = {len(columns[name]) for name in ("ids", "shares", "rooms")}
-    require(lengths == {int(state[COUNT])}, "the arrays of nodes differ in length")
-    require(len(columns["nodes"]) == WIDTH * int(state[COUNT]), "a node is cut off")
+    require(lengths == {int(state[NODE_COUNT])}, "the arrays of nodes differ in length")
+    require(len(columns["nodes"]) == WIDTH * int(state[NODE_COUNT]), "a node is cut off")
     require(len(columns["children"]) == int(state[CHILD_END]), "'children' has another length")
     require(len(columns["parents"]) == int(state[PARENT_END]), "'parents' has another length")
     require(len(columns["intervals"]) == 2 * int(state[INTERVALS]), "'intervals' has another length")
-    require(int(state[TOP]) < 2**26 and int(state[TOP]) <= int(state[COUNT]), "the highest level is misjudged")
+    require(int(state[TOP]) < 2**26 and int(state[TOP]) <= int(state[NODE_COUNT]), "the highest level is misjudged")
     require(bool(np.isfinite(columns["shares"].view()).all()), "'shares' holds what is no number")
 
 

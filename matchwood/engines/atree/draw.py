@@ -1,4 +1,7 @@
-"""The nodes of a small A-Tree as plain data, for pictures and tests."""
+"""The nodes of a small A-Tree as plain data, for pictures and tests.
+
+SIGMOD 2021, the trees of its figures.
+"""
 
 from __future__ import annotations
 

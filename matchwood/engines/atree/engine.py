@@ -3,6 +3,8 @@
 Leaves are predicates, inner nodes AND and OR (without zero suppression also NOT, XOR and XNOR), and every distinct
 predicate, sub-expression and expression is one node. It is an engine of its own, and stands beside the engines
 that take conjunctions for the rules that have too many of them.
+
+SIGMOD 2021, sections 4 and 5: construction and matching behind one structure.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from matchwood.engines.atree._unit_kernels import assign_units, spread_shares
 from matchwood.engines.atree.check import check_restored
 from matchwood.engines.atree.construction._entry_kernels import ATTRIBUTES, MADE, MERGED, NEEDED, REPORTS
 from matchwood.engines.atree.construction.insert import enter_forms
-from matchwood.engines.atree.layout import CHILD_WASTE, EDGES, PARENT_WASTE, STALE, UNIT, WIDTH
+from matchwood.engines.atree.layout import CHILD_WASTE, EDGES, PARENT_WASTE, STALE_LEAVES, UNIT, WIDTH
 from matchwood.engines.atree.leaves import LeafLists, leaf_shares, selected
 from matchwood.engines.atree.match import match_events
 from matchwood.engines.atree.nodes import TreeNodes
@@ -55,7 +57,7 @@ class ATree(UnitTable, Structure):
     """
 
     name: ClassVar[str] = "atree"
-    takes: ClassVar[str] = "forms"
+    unit_kind: ClassVar[str] = "forms"
     options: ClassVar[Mapping[str, Any]] = atree_options.DEFAULTS
     published: ClassVar[Mapping[str, Any]] = atree_options.PUBLISHED
 
@@ -213,7 +215,7 @@ class ATree(UnitTable, Structure):
     def _wasteful(self) -> bool:
         """Whether more than half of something is left over from what is gone."""
         state, edges = self.nodes.state, 2 * int(self.nodes.state[EDGES]) + _SPARE_NODES
-        stale = 2 * int(state[STALE]) > self.nodes.count + _SPARE_NODES
+        stale = 2 * int(state[STALE_LEAVES]) > self.nodes.count + _SPARE_NODES
         return bool(stale or state[CHILD_WASTE] > edges or state[PARENT_WASTE] > 4 * edges)
 
     # ------------------------------------------------------------------ upkeep
@@ -231,10 +233,10 @@ class ATree(UnitTable, Structure):
 
     def _weigh(self) -> None:
         """Choose access children by what is known of events now."""
-        if self.history is None or not self.history.events:
+        if self.event_statistics is None or not self.event_statistics.events:
             return
         leaves, inner = self.nodes.leaves(), self.nodes.inner()
-        shares = leaf_shares(self.nodes.encoded(leaves), self.history)
+        shares = leaf_shares(self.nodes.encoded(leaves), self.event_statistics)
         self.nodes.columns["shares"].writable()[leaves] = shares
         ordered = inner[np.argsort(self.nodes.levels()[inner], kind="stable")]
         spread_shares(self.nodes.tree(), read_only(ordered, np.int32), self.on_demand)

@@ -13,6 +13,8 @@ A node is eight integers, half a cache line, so that whoever follows a link read
 
 The first child of an inner node is its access child. Of the parents of a node, those are active that are not AND
 nodes, and those AND nodes whose access child it is (all of them without propagation on demand).
+
+SIGMOD 2021, 4.1: l-, i- and r-nodes, `level`; 5.2.2: the access child.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ DEAD = 0
 """The kind of a number that no node has; the others are those of `encoding/codes.py`."""
 
 (
-    COUNT,  # nodes numbered so far, dead ones included
+    NODE_COUNT,  # nodes numbered so far, dead ones included
     LIVE,  # nodes that are alive
     EDGES,  # links from a node to a child
     CHILD_END,  # places of the pool of children in use or left behind
@@ -45,7 +47,7 @@ DEAD = 0
     ID_MASK,  # the bits of an id that count: all, unless a test wants collisions
     STAMP,  # the last stamp given; grows by 4
     INTERVALS,  # intervals in use or left behind
-    STALE,  # leaves that went, whose numbers the postings still hold
+    STALE_LEAVES,  # leaves that went, whose numbers the postings still hold
     STEPS,  # what is left to spend on the search for covers of one node
 ) = range(16)
 STATE_SIZE = 16

@@ -1,4 +1,8 @@
-"""From an event to the leaves of an A-Tree: posting lists by label, and chains of the leaves that accept NULL."""
+"""From an event to the leaves of an A-Tree: posting lists by label, and chains of the leaves that accept NULL.
+
+SIGMOD 2021, 5.1, Algorithm 6, line 1: the predicates that are true of an event; by posting lists, where the paper
+leaves it open.
+"""
 
 from __future__ import annotations
 
@@ -140,13 +144,13 @@ def posted_constraints(nodes: TreeNodes, leaves: NDArray[np.int32]) -> Conjuncti
     return constraints._replace(records=read_only(records, np.int32))
 
 
-def leaf_shares(constraints: EncodedConjunctions, history: EventShares) -> NDArray[np.float64]:
+def leaf_shares(constraints: EncodedConjunctions, statistics: EventShares) -> NDArray[np.float64]:
     """The share of events of which each constraint was true so far, never quite none."""
     owners = np.repeat(np.arange(len(constraints.attributes)), np.diff(constraints.pieces))
     attributes = constraints.attributes
-    parts = history.shares(attributes[owners], constraints.low, constraints.high)
+    parts = statistics.shares(attributes[owners], constraints.low, constraints.high)
     everything = np.full(len(attributes), TOP_LABEL, np.int32)
-    missing = 1.0 - history.shares(attributes, np.full(len(attributes), BOTTOM_LABEL, np.int32), everything)
+    missing = 1.0 - statistics.shares(attributes, np.full(len(attributes), BOTTOM_LABEL, np.int32), everything)
     shares = np.bincount(owners, weights=parts, minlength=len(attributes))
     return np.clip(shares + np.where(constraints.accepts_null, missing, 0.0), 1e-9, 1.0)
 

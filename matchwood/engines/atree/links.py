@@ -1,4 +1,7 @@
-"""The seats and entries of an A-Tree's links, found from both of their ends."""
+"""The seats and entries of an A-Tree's links, found from both of their ends.
+
+SIGMOD 2021, 4.1: parents and children; the seats are ours.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import require
-from matchwood.engines.atree._link_kernels import find_seats
+from matchwood.engines.atree._link_kernels import SeatScratch, find_seats
 from matchwood.engines.atree.layout import FAN, FIRST, PARENTS, SIZE
 from matchwood.engines.shared.views import read_only
 
@@ -33,11 +36,12 @@ def links_of(nodes: TreeNodes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     fans[live] = nodes.fields()[live, FAN]
     edges, count = int(fans.sum()), nodes.count
     seats, entries = np.zeros(len(views["children"]), np.int32), np.full(len(views["parents"]), -1, np.int32)
-    sound = find_seats(
-        views["nodes"], views["children"], views["parents"], read_only(inner, np.int32), read_only(live, np.int32),
+    scratch = SeatScratch(
         read_only(np.cumsum(fans) - fans, np.int64), np.zeros(count, np.int32), np.empty(edges, np.int32),
-        np.empty(edges, np.int32), np.full(count, -1, np.int32), np.empty(count, np.int32), seats, entries,
+        np.empty(edges, np.int32), np.full(count, -1, np.int32), np.empty(count, np.int32),
     )  # fmt: skip
+    inner, live = read_only(inner, np.int32), read_only(live, np.int32)
+    sound = find_seats(views["nodes"], views["children"], views["parents"], inner, live, scratch, seats, entries)
     require(sound, "parents and children do not name the same links")
     return seats, entries
 

@@ -1,4 +1,7 @@
-"""One match call on an A-Tree: scratch arrays from the workspace, and the kernel that suits the options."""
+"""One match call on an A-Tree: scratch arrays from the workspace, and the kernel that suits the options.
+
+SIGMOD 2021, 5.1, Algorithm 6.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from matchwood.encoding import LEVELS, NULL_LABEL, EncodedEvents
-from matchwood.engines.atree._match_kernels import BLOCK, NOBODY, Waves, match_true
+from matchwood.engines.atree._match_kernels import BLOCK, NOBODY, Notes, Waves, match_true
 from matchwood.engines.atree._three_valued_kernels import match_three
 from matchwood.engines.atree.layout import TOP
 from matchwood.engines.base import Hits
@@ -24,31 +27,33 @@ def match_events(tree: ATree, events: EncodedEvents, first: int, workspace: Work
     output = Output(workspace, events, first, tree.live)
     count, source = tree.nodes.count, read_only_events(events)
     always = read_only(tree.always(), np.int32)
-    labels = workspace.array("labels", tree.attributes, np.int32, NULL_LABEL)
-    marks = workspace.array("atree.marks", count, np.uint8)
-    queued = workspace.array("atree.queued", count, np.uint8)
-    signature = workspace.array("atree.signature", 1, np.int64)
-    nexts = workspace.array("atree.nexts", count, np.int32, None)
-    heads = workspace.array("atree.heads", int(tree.nodes.state[TOP]) + 2, np.int32, NOBODY)
+    notes = Notes(
+        workspace.array("labels", tree.attributes, np.int32, NULL_LABEL),
+        workspace.array("atree.signature", 1, np.int64),
+        workspace.array("atree.marks", count, np.uint8),
+        workspace.array("atree.queued", count, np.uint8),
+        workspace.array("atree.nexts", count, np.int32, None),
+        workspace.array("atree.heads", int(tree.nodes.state[TOP]) + 2, np.int32, NOBODY),
+    )
     if not tree.settings["zero_suppression"]:
         match_three(
             tree.nodes.reading(), tree.leaf_lists.by_attribute(tree.nodes, tree.attributes), always, tree.live,
-            tree.settings["on_demand"], source, first, labels, marks, queued,
-            workspace.array("atree.results", count, np.uint8, None), signature, nexts, heads,
-            workspace.array("atree.decided", count, np.int32, None), output.units, output.offsets, output.work,
+            tree.settings["on_demand"], source, first, notes, workspace.array("atree.results", count, np.uint8, None),
+            workspace.array("atree.decided", count, np.int32, None), output.arrays,
         )  # fmt: skip
         return output.hits()
     lists, nulls = tree.leaf_lists.postings.view(), tree.leaf_lists.nulls
     most = LEVELS * min(len(source.attributes), tree.attributes)
     waves = Waves(
-        workspace.array("atree.wave", count, np.int32, None), nexts, heads,
+        workspace.array("atree.wave", count, np.int32, None),
         workspace.array("atree.block", BLOCK + 1, np.int32, None),
         workspace.array("atree.parents", 2 * BLOCK, np.int32, None),
         workspace.array("atree.told", BLOCK, np.int32, None),
-    )  # fmt: skip
+        workspace.array("atree.starts", most, np.int64, None),
+        workspace.array("atree.stops", most, np.int64, None),
+    )
     match_true(
-        tree.nodes.reading(), lists, nulls, always, tree.live, tree.on_demand, source, first, labels, marks, queued,
-        signature, waves, workspace.array("atree.starts", most, np.int64, None),
-        workspace.array("atree.stops", most, np.int64, None), output.units, output.offsets, output.work,
+        tree.nodes.reading(), lists, nulls, always, tree.live, tree.on_demand, source, first, notes, waves,
+        output.arrays,
     )  # fmt: skip
     return output.hits()

@@ -1,4 +1,7 @@
-"""The nodes of an A-Tree in arrays that grow: what its kernels read and write."""
+"""The nodes of an A-Tree in arrays that grow: what its kernels read and write.
+
+SIGMOD 2021, 4.1.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from matchwood.encoding import LEAF, PREDICATE, EncodedConjunctions
 from matchwood.engines.atree._node_kernels import fill_table
 from matchwood.engines.atree.layout import (
     CHILD_END,
-    COUNT,
     DEAD,
     EMPTY,
     FIRST,
@@ -24,6 +26,7 @@ from matchwood.engines.atree.layout import (
     KIND_BITS,
     KIND_MASK,
     LIVE,
+    NODE_COUNT,
     PARENT_END,
     ROOM,
     SIZE,
@@ -110,7 +113,7 @@ class TreeNodes(State):
     @property
     def count(self) -> int:
         """Nodes numbered so far, dead ones included."""
-        return int(self.state[COUNT])
+        return int(self.state[NODE_COUNT])
 
     @property
     def live(self) -> int:
@@ -181,8 +184,8 @@ class TreeNodes(State):
     def _fits(self, tree: SharedTree, nodes: int, children: int, parents: int, intervals: int) -> bool:
         state = self.state.tolist()
         return (
-            WIDTH * (state[COUNT] + nodes) <= len(tree.nodes)
-            and state[COUNT] + nodes <= len(tree.ids)
+            WIDTH * (state[NODE_COUNT] + nodes) <= len(tree.nodes)
+            and state[NODE_COUNT] + nodes <= len(tree.ids)
             and state[CHILD_END] + children <= len(tree.children)
             and state[PARENT_END] + parents <= len(tree.parents)
             and 2 * (state[INTERVALS] + intervals) <= len(tree.intervals)

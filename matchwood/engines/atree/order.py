@@ -1,4 +1,7 @@
-"""A new order for the nodes of an A-Tree, in which what is read together lies together."""
+"""A new order for the nodes of an A-Tree, in which what is read together lies together.
+
+SIGMOD 2021, ours: the paper says nothing of memory.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,18 @@ from matchwood.core import Growable
 from matchwood.engines.atree.layout import (
     CHILD_END,
     CHILD_WASTE,
-    COUNT,
     FAN,
     FIRST,
     FREE,
     INTERVALS,
     LIVE,
+    NODE_COUNT,
     PARENT_END,
     PARENT_WASTE,
     PARENTS,
     ROOM,
     SIZE,
-    STALE,
+    STALE_LEAVES,
     STAMP,
     TOP,
 )
@@ -58,9 +61,9 @@ def laid_out(nodes: TreeNodes) -> NDArray[np.int32]:
     fresh |= {"rooms": fields[:, FAN].copy(), "children": children, "parents": parents, "intervals": intervals}
     fresh |= links
     nodes.put_columns({name: _own(array) for name, array in fresh.items()})
-    counts = {COUNT: len(order), LIVE: len(order), CHILD_END: len(children), PARENT_END: len(parents)}
+    counts = {NODE_COUNT: len(order), LIVE: len(order), CHILD_END: len(children), PARENT_END: len(parents)}
     counts |= {INTERVALS: len(intervals) // 2, TOP: int(nodes.levels().max(initial=0)), FREE: -1}
-    counts |= dict.fromkeys((CHILD_WASTE, PARENT_WASTE, STALE, STAMP), 0)
+    counts |= dict.fromkeys((CHILD_WASTE, PARENT_WASTE, STALE_LEAVES, STAMP), 0)
     for place, value in counts.items():
         nodes.state[place] = value
     nodes.reserve()

@@ -1,4 +1,7 @@
-"""Self-adjustment of a BE-Tree (section 5): ranks by gain and loss, and recycling what ranks too low."""
+"""Self-adjustment of a BE-Tree (section 5): ranks by gain and loss, and recycling what ranks too low.
+
+TODS 2013, section 5: Rank and Gain (5.1), recycling and reinsertion (5.2).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from matchwood.engines.betree.layout import (
     CHANGED,
     CLUSTER,
     CLUSTERS,
-    COUNT,
     FIRST,
     FLAGS,
     GONE,
@@ -38,6 +40,7 @@ from matchwood.engines.betree.layout import (
     RULES,
     SEEN,
     SPENT,
+    UNIT_COUNT,
     WAITING,
 )
 
@@ -118,7 +121,7 @@ def _judge(tree: Any) -> Any:
 @bare_kernel
 def _leaf_rank(tree: Any, cluster: Any, settings: Any) -> Any:
     """Equation 10 of an l-node."""
-    count = tree.clusters[CLUSTER * cluster + COUNT]
+    count = tree.clusters[CLUSTER * cluster + UNIT_COUNT]
     subsumed, covered = way_to(tree.clusters, tree.partitions, cluster)
     lost = LOSS_UNIT * tree.cluster_notes[NOTE * cluster + OTHERS]
     return gain(count * subsumed, count * covered, settings) - settings.alpha * lost
@@ -139,7 +142,7 @@ def _cluster_rank(tree: Any, cluster: Any, settings: Any) -> Any:
 def _empty_leaf(tree: Any, cluster: Any, displaced: Any, count: Any) -> Any:
     """Take all units out of a leaf; returns how many are displaced then."""
     nodes, at = tree.clusters, CLUSTER * cluster
-    count_units(tree, cluster, -np.int64(nodes[at + COUNT]))
+    count_units(tree, cluster, -np.int64(nodes[at + UNIT_COUNT]))
     while nodes[at + HEAD] != NONE:
         displaced[count] = nodes[at + HEAD]
         unlink(tree, displaced[count])
@@ -168,7 +171,7 @@ def _recycle_cluster(tree: Any, cluster: Any, theta: float, settings: Any, displ
             count = dissolve(tree, np.int64(nodes[at + FIRST]), displaced, count)
         count = _empty_leaf(tree, cluster, displaced, count)
         tree.state[RECYCLED_BUCKETS] += 1
-    elif nodes[at + COUNT] > 0 and _leaf_rank(tree, cluster, settings) < theta:
+    elif nodes[at + UNIT_COUNT] > 0 and _leaf_rank(tree, cluster, settings) < theta:
         count = _empty_leaf(tree, cluster, displaced, count)
         tree.state[RECYCLED_LEAVES] += 1
     return count if count == before else settle_loss(tree, cluster, False, settings, displaced, count)

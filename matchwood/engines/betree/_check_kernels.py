@@ -1,4 +1,7 @@
-"""What check and audit of a BE-Tree ask: whether kernels can follow it safely, and whether the invariance holds."""
+"""What check and audit of a BE-Tree ask: whether kernels can follow it safely, and whether the invariance holds.
+
+TODS 2013, 4.2 and 4.3: the three rules and the invariance.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from matchwood.engines.betree.layout import (
     CAPACITY,
     CHAIN,
     CLUSTER,
-    COUNT,
     COVERED,
     EXACT,
     FIRST,
@@ -44,6 +46,7 @@ from matchwood.engines.betree.layout import (
     SPLIT,
     SUBSUMED,
     TOP,
+    UNIT_COUNT,
     UP,
     WHOLE,
 )
@@ -63,7 +66,7 @@ PROBLEMS = (
 @kernel
 def _leaf_problem(tree: Any, cluster: Any) -> Any:
     at, nodes = CLUSTER * cluster, tree.clusters
-    count = nodes[at + COUNT]
+    count = nodes[at + UNIT_COUNT]
     if count < 0:
         return BAD_LEAF
     unit, before = nodes[at + HEAD], NONE
@@ -158,7 +161,7 @@ def check_tree(tree: Any, attributes: Any, seen: Any, seen_partitions: Any, stac
         problem = _leaf_problem(tree, cluster)
         if problem != SAFE:
             return problem
-        units += nodes[at + COUNT]
+        units += nodes[at + UNIT_COUNT]
         if nodes[at + FLAGS] & EXACT == 0:
             for side in range(2):
                 half, level, number = nodes[at + LEFT + side], nodes[at + LEVEL] - 1, 2 * nodes[at + NUMBER] + side
@@ -276,7 +279,7 @@ def audit_tree(tree: Any, conjunctions: Any, seen: Any, seen_partitions: Any, co
         atomic = nodes[at + LEVEL] == 0 or nodes[at + FLAGS] & (EXACT | SPLIT | WHOLE) != 0
         if not atomic and nodes[at + FIRST] != NONE:
             return np.int64(cluster), PARTITIONED
-        if nodes[at + COUNT] > nodes[at + CAPACITY] and cluster != ALWAYS:
+        if nodes[at + UNIT_COUNT] > nodes[at + CAPACITY] and cluster != ALWAYS:
             return np.int64(cluster), OVERFULL
     for unit in range(len(tree.homes)):
         if tree.homes[unit] != NONE:

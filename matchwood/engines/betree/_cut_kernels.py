@@ -42,7 +42,6 @@ from matchwood.engines.betree.layout import (
     CAPACITY,
     CLUSTER,
     CLUSTERS,
-    COUNT,
     CUTS,
     ENTRIES,
     EXACT,
@@ -67,6 +66,7 @@ from matchwood.engines.betree.layout import (
     SPLIT,
     SPLITS,
     STAMP,
+    UNIT_COUNT,
     WHOLE,
 )
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH, hull
@@ -234,7 +234,7 @@ def _move(tree: Any, conjunctions: Any, cluster: Any, attribute: Any, settings: 
 @bare_kernel
 def _enough_pairs(tree: Any, conjunctions: Any, cluster: Any, scratch: Any) -> Any:
     """Whether the scratch memory does for a leaf; if not, it is noted how much would."""
-    pairs, unit = np.int64(tree.clusters[CLUSTER * cluster + COUNT]), tree.clusters[CLUSTER * cluster + HEAD]
+    pairs, unit = np.int64(tree.clusters[CLUSTER * cluster + UNIT_COUNT]), tree.clusters[CLUSTER * cluster + HEAD]
     while unit != NONE:
         pairs += conjunctions.offsets[unit + 1] - conjunctions.offsets[unit]
         unit = tree.after[unit]
@@ -251,7 +251,7 @@ def _partition(
     at, nodes, enough = CLUSTER * cluster, tree.clusters, True
     mark_path(tree, cluster)
     kinds = _survey(tree, conjunctions, cluster, relaxed, settings, scratch)
-    while enough and nodes[at + COUNT] > nodes[at + CAPACITY]:
+    while enough and nodes[at + UNIT_COUNT] > nodes[at + CAPACITY]:
         attribute = _best(tree, scratch, kinds, least, settings)
         if attribute == NONE:
             break
@@ -277,7 +277,7 @@ def _resize(tree: Any, cluster: Any, settings: Any) -> None:
     common are not surveyed again after every few of them.
     """
     at, nodes = CLUSTER * cluster, tree.clusters
-    count, wanted = np.int64(nodes[at + COUNT]), np.int64(nodes[at + COUNT])
+    count, wanted = np.int64(nodes[at + UNIT_COUNT]), np.int64(nodes[at + UNIT_COUNT])
     if count > nodes[at + CAPACITY]:
         wanted += count // 8
         tree.state[EXTENDED] += 1
@@ -292,7 +292,7 @@ def _reinsert(tree: Any, conjunctions: Any, cluster: Any, settings: Any) -> Any:
     """
     if tree.clusters[CLUSTER * cluster + FLAGS] & OFFERED != 0:
         return True
-    if not _room(tree, tree.clusters[CLUSTER * cluster + COUNT] + 2, 1):
+    if not _room(tree, tree.clusters[CLUSTER * cluster + UNIT_COUNT] + 2, 1):
         return False
     tree.clusters[CLUSTER * cluster + FLAGS] |= OFFERED
     unit = tree.clusters[CLUSTER * cluster + HEAD]
@@ -313,12 +313,12 @@ def _part(tree: Any, conjunctions: Any, cluster: Any, settings: Any, scratch: An
     Other predicates than equalities only once it is stretched, and then groups below `min_size` as well.
     """
     at, nodes = CLUSTER * cluster, tree.clusters
-    if nodes[at + COUNT] > nodes[at + CAPACITY]:
+    if nodes[at + UNIT_COUNT] > nodes[at + CAPACITY]:
         relaxed = not settings.equality_first
         if not _partition(tree, conjunctions, cluster, relaxed, settings.min_size, settings, scratch):
             return False
     for least in (settings.min_size, 1):
-        if nodes[at + COUNT] > _STRETCH * settings.max_cap:
+        if nodes[at + UNIT_COUNT] > _STRETCH * settings.max_cap:
             nodes[at + CAPACITY] = settings.max_cap
             if not _partition(tree, conjunctions, cluster, True, least, settings, scratch):
                 return False
@@ -334,7 +334,7 @@ def _cut(tree: Any, conjunctions: Any, cluster: Any, settings: Any, scratch: Any
     if settings.reinsertion > 0.0:
         if not _reinsert(tree, conjunctions, cluster, settings):
             return False
-        if nodes[at + COUNT] <= nodes[at + CAPACITY]:
+        if nodes[at + UNIT_COUNT] <= nodes[at + CAPACITY]:
             return True
     final = cluster == ROOT or nodes[at + LEVEL] == 0 or nodes[at + FLAGS] & (EXACT | SPLIT | WHOLE) != 0
     if not final:
@@ -355,7 +355,7 @@ def settle(tree: Any, conjunctions: Any, settings: Any, scratch: Any) -> Any:
         at = CLUSTER * cluster
         state[QUEUE] -= 1
         nodes[at + FLAGS] &= ~QUEUED
-        if nodes[at + FLAGS] & GONE != 0 or nodes[at + COUNT] <= nodes[at + CAPACITY] or cluster == ALWAYS:
+        if nodes[at + FLAGS] & GONE != 0 or nodes[at + UNIT_COUNT] <= nodes[at + CAPACITY] or cluster == ALWAYS:
             nodes[at + FLAGS] &= ~OFFERED
             continue
         if not _cut(tree, conjunctions, cluster, settings, scratch):

@@ -1,7 +1,9 @@
 """Leaves of a BE-Tree that an event has reached: which candidates pass their first test, and which of these match.
 
 The first test takes no branch that could be mispredicted, and reads the rows of a leaf in order; what passes is
-collected from many leaves, its tails are touched so that their cache misses overlap, and then it is verified.
+collected from many leaves, its residuals are touched so that their cache misses overlap, and then it is verified.
+
+TODS 2013, 7.1, Algorithm 1, at a leaf; 6.1 for lazy and bitmap evaluation, 6.2 for Bloom filters.
 """
 
 from __future__ import annotations
@@ -13,15 +15,16 @@ import numpy as np
 from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.engines.betree._row_kernels import BARE, BIT, TEST
+from matchwood.engines.betree.layout import MatchScratch
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
-from matchwood.engines.shared._residual_kernels import LINE, TAIL_START
+from matchwood.engines.shared._residual_kernels import LINE, RESIDUAL_START
 from matchwood.engines.shared._verification_kernels import passes, verify
 
 EVALUATED, REUSED, NOTED, TALLY = range(4)
 """Predicates evaluated lazily, and found evaluated; nodes that the ranking is told of; how many numbers there are."""
 
 PASSING = 4096
-"""Candidates that are verified together, after their tails have been touched."""
+"""Candidates that are verified together, after their residuals have been touched."""
 
 
 @bare_kernel
@@ -33,7 +36,7 @@ def fetch_rows(pool: Any, start: Any, stop: Any) -> None:
 
 @bare_kernel
 def pass_tests(pool: Any, start: Any, stop: Any, labels: Any, passing: Any, end: Any) -> Any:
-    """Collect the tails of rows whose first test holds; returns the new end."""
+    """Collect the residuals of rows whose first test holds; returns the new end."""
     found = np.uint64(end)
     for at in range(np.uint64(start), np.uint64(stop), np.uint64(TEST)):
         label = labels[np.uint32(pool[at])]
@@ -65,10 +68,11 @@ def pass_all(pool: Any, start: Any, stop: Any, passing: Any, end: Any) -> Any:
 
 @bare_kernel
 def pass_filtered(
-    pool: Any, start: Any, stop: Any, words: Any, kind: Any, blocks: bool, bloom: Any, labels: Any, result: Any,
-    passing: Any, end: Any, work: Any,
-) -> Any:  # fmt: skip
-    """The same for rows of any kind behind a Bloom filter of `words` words."""
+    pool: Any, start: Any, stop: Any, form: Any, bloom: Any, scratch: MatchScratch, end: Any, work: Any
+) -> Any:
+    """The same for rows of any kind behind a Bloom filter."""
+    words, kind, blocks = (form.bloom_bits + 31) // 32, form.kind, form.blocks
+    labels, result, passing = scratch.labels, scratch.result, scratch.passing
     found, one, high = np.uint64(end), np.uint64(1), np.uint64(words - 1)
     width = np.uint64(words + ((TEST if kind == 0 else BIT) if blocks else BARE))
     for row in range(np.uint64(start), np.uint64(stop), width):
@@ -115,15 +119,16 @@ def _lazily(
 
 @bare_kernel
 def verify_references(
-    records: Any, intervals: Any, samples: Any, pool: Any, passing: Any, count: Any, labels: Any, result: Any,
-    passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: Any,
-) -> Any:  # fmt: skip
-    """Write the units behind `used` of whose tails all references hold; returns the new end."""
-    one = np.uint64(1)
+    conjunctions: Any, samples: Any, pool: Any, count: Any, scratch: MatchScratch, units: Any, used: Any
+) -> Any:
+    """Write the units behind `used` of whose residuals all references hold; returns the new end."""
+    records, intervals, one = conjunctions.records, conjunctions.intervals, np.uint64(1)
+    labels, result, passing, tally = scratch.labels, scratch.result, scratch.passing, scratch.tally
+    passed, failed, done = scratch.passed, scratch.failed, scratch.done
     for place in range(np.uint64(count)):
-        tail = np.uint64(np.uint32(passing[place]))
-        at = tail + np.uint64(TAIL_START)
-        end, holds = at + np.uint64(np.uint32(pool[tail + one])), True
+        residual = np.uint64(np.uint32(passing[place]))
+        at = residual + np.uint64(RESIDUAL_START)
+        end, holds = at + np.uint64(np.uint32(pool[residual + one])), True
         while holds and at < end:
             reference = pool[at]
             if reference >= 0:
@@ -134,7 +139,7 @@ def verify_references(
                 holds = _lazily(records, intervals, samples, predicate, labels, passed, failed, done, tally)
             at += one
         if holds and used < len(units):
-            units[used] = pool[tail]
+            units[used] = pool[residual]
             used += 1
     return used
 
@@ -153,11 +158,12 @@ def verify_stored(
 
 
 @bare_kernel
-def verify_known(
-    positions: Any, records: Any, intervals: Any, ids: Any, bits: Any, samples: Any, passing: Any, count: Any,
-    labels: Any, result: Any, passed: Any, failed: Any, done: Any, tally: Any, units: Any, used: Any,
-) -> Any:  # fmt: skip
+def verify_known(conjunctions: Any, known: Any, count: Any, scratch: MatchScratch, units: Any, used: Any) -> Any:
     """The same by the numbers of their predicates."""
+    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    ids, bits, samples = known.ids, known.bits, known.samples
+    labels, result, passing, tally = scratch.labels, scratch.result, scratch.passing, scratch.tally
+    passed, failed, done = scratch.passed, scratch.failed, scratch.done
     for place in range(count):
         unit, holds = np.int64(passing[place]), True
         at, end = positions[unit], positions[unit + 1]

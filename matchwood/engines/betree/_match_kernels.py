@@ -27,7 +27,6 @@ from matchwood.engines.betree._row_kernels import LEAF_START, attribute_bit, row
 from matchwood.engines.betree.layout import (
     ALWAYS,
     CLUSTER,
-    COUNT,
     FLAGS,
     HIGH,
     LEFT,
@@ -40,8 +39,10 @@ from matchwood.engines.betree.layout import (
     SPLIT,
     START,
     TOP,
+    UNIT_COUNT,
+    MatchScratch,
 )
-from matchwood.engines.shared._residual_kernels import fetch_tails, verify_tails
+from matchwood.engines.shared._residual_kernels import fetch_residuals, verify_residuals
 from matchwood.engines.shared._verification_kernels import clear, scatter
 
 
@@ -67,7 +68,7 @@ def _search(
     cluster, level = np.int64(partitions[at + TOP]), 31
     while cluster != NONE:
         at = CLUSTER * cluster
-        wanted = nodes[at + COUNT] > 0 or np.uint32(nodes[at + MASK]) & present != 0
+        wanted = nodes[at + UNIT_COUNT] > 0 or np.uint32(nodes[at + MASK]) & present != 0
         if wanted and nodes[at + LOW] <= label < nodes[at + HIGH] and count < len(reached):
             reached[count] = cluster
             count += 1
@@ -79,10 +80,9 @@ def _search(
 
 
 @bare_kernel
-def _reach(
-    shape: Any, events: Any, event: Any, present: Any, attributes: Any, form: Any, noted: Any, tally: Any, reached: Any
-) -> Any:
+def _reach(shape: Any, events: Any, event: Any, present: Any, form: Any, noted: Any, scratch: MatchScratch) -> Any:
     """All c-nodes whose buckets hold an event, the root and Z included; returns how many."""
+    attributes, tally, reached = len(scratch.labels), scratch.tally, scratch.reached
     nodes, partitions, keys, values = shape.clusters, shape.partitions, shape.keys, shape.values
     begin, end = events.offsets[event], events.offsets[event + 1]
     reached[0], reached[1], count, place = ROOT, ALWAYS, 2, 0
@@ -107,53 +107,45 @@ def _reach(
 
 @bare_kernel
 def _collect(
-    pool: Any, form: Any, start: Any, stop: Any, bloom: Any, labels: Any, result: Any, passing: Any, end: Any, work: Any
+    pool: Any, form: Any, start: Any, stop: Any, bloom: Any, scratch: MatchScratch, end: Any, work: Any
 ) -> Any:
     """Collect the candidates of some rows of a leaf that pass their Bloom filter and their first test."""
     if form.bloom_bits > 0:
-        words = (form.bloom_bits + 31) // 32
-        return pass_filtered(
-            pool, start, stop, words, form.kind, form.blocks, bloom, labels, result, passing, end, work
-        )
+        return pass_filtered(pool, start, stop, form, bloom, scratch, end, work)
     work[2] += (stop - start) // row_width(form)
     if not form.blocks:
-        return pass_all(pool, start, stop, passing, end)
+        return pass_all(pool, start, stop, scratch.passing, end)
     if form.kind == 0:
-        return pass_tests(pool, start, stop, labels, passing, end)
-    return pass_bits(pool, start, stop, result, passing, end)
+        return pass_tests(pool, start, stop, scratch.labels, scratch.passing, end)
+    return pass_bits(pool, start, stop, scratch.result, scratch.passing, end)
 
 
 @bare_kernel
 def _verify(
-    conjunctions: Any, known: Any, form: Any, pool: Any, passing: Any, count: Any, labels: Any, result: Any,
-    memory: Any, tally: Any, units: Any, used: Any,
-) -> Any:  # fmt: skip
+    conjunctions: Any, known: Any, form: Any, pool: Any, count: Any, scratch: MatchScratch, units: Any, used: Any
+) -> Any:
     """Write the units behind `used` that match, of the candidates that passed; returns the new end."""
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    labels, passing = scratch.labels, scratch.passing
     if form.blocks:
-        fetch_tails(pool, passing, count)
+        fetch_residuals(pool, passing, count)
         if form.kind == 0:
-            return verify_tails(pool, intervals, passing, count, labels, passing, False, units, used)
-        return verify_references(
-            records, intervals, known.samples, pool, passing, count, labels, result, memory.passed, memory.failed,
-            memory.done, tally, units, used,
-        )  # fmt: skip
+            return verify_residuals(pool, intervals, passing, count, labels, passing, False, units, used)
+        return verify_references(conjunctions, known.samples, pool, count, scratch, units, used)
     if form.kind == 0:
         return verify_stored(positions, records, intervals, passing, count, labels, units, used)
-    return verify_known(
-        positions, records, intervals, known.ids, known.bits, known.samples, passing, count, labels, result,
-        memory.passed, memory.failed, memory.done, tally, units, used,
-    )  # fmt: skip
+    return verify_known(conjunctions, known, count, scratch, units, used)
 
 
 @bare_kernel
 def _decide(
-    conjunctions: Any, shape: Any, known: Any, form: Any, passing: Any, count: Any, labels: Any, result: Any,
-    memory: Any, noted: Any, tally: Any, units: Any, used: Any,
+    conjunctions: Any, shape: Any, known: Any, form: Any, count: Any, scratch: MatchScratch, noted: Any, units: Any,
+    used: Any,
 ) -> Any:  # fmt: skip
     """The same, and note in their leaves which of them hit, and what the others have cost."""
     nodes, partitions, pool = shape.clusters, shape.partitions, shape.pool
-    end = _verify(conjunctions, known, form, pool, passing, count, labels, result, memory, tally, units, used)
+    labels, passing = scratch.labels, scratch.passing
+    end = _verify(conjunctions, known, form, pool, count, scratch, units, used)
     for place in range(count if form.noting else 0):
         unit = np.int64(passing[place])
         if form.blocks:
@@ -169,45 +161,43 @@ def _decide(
 
 @bare_kernel
 def _scan(
-    conjunctions: Any, shape: Any, known: Any, form: Any, reached: Any, count: Any, bloom: Any, labels: Any,
-    result: Any, memory: Any, passing: Any, noted: Any, tally: Any, units: Any, used: Any, work: Any,
+    conjunctions: Any, shape: Any, known: Any, form: Any, count: Any, bloom: Any, scratch: MatchScratch, noted: Any,
+    used: Any, output: Any,
 ) -> Any:  # fmt: skip
     """All hits in the leaves reached, behind `used`; returns the new end."""
+    reached, tally, units, work = scratch.reached, scratch.tally, output.units, output.work
     nodes, pool, width, waiting = shape.clusters, shape.pool, row_width(form), 0
     for place in range(count):
         at = CLUSTER * np.int64(reached[place])
         start = np.int64(nodes[at + START]) + LEAF_START
-        fetch_rows(pool, start, start + np.int64(nodes[at + COUNT]) * width)
+        fetch_rows(pool, start, start + np.int64(nodes[at + UNIT_COUNT]) * width)
     for place in range(count):
         at = CLUSTER * np.int64(reached[place])
-        rows, start = np.int64(nodes[at + COUNT]), np.int64(nodes[at + START]) + LEAF_START
+        rows, start = np.int64(nodes[at + UNIT_COUNT]), np.int64(nodes[at + START]) + LEAF_START
         stop, failed = start + rows * width, np.int64(0)
         work[1] += rows
         while start < stop:
             end, before, tested = min(stop, start + (PASSING - waiting) * width), waiting, work[2]
-            waiting = _collect(pool, form, start, end, bloom, labels, result, passing, waiting, work)
+            waiting = _collect(pool, form, start, end, bloom, scratch, waiting, work)
             failed += (work[2] - tested) - (waiting - before)
             start = end
             if waiting == PASSING:
-                used = _decide(
-                    conjunctions, shape, known, form, passing, waiting, labels, result, memory, noted, tally, units,
-                    used,
-                )  # fmt: skip
+                used = _decide(conjunctions, shape, known, form, waiting, scratch, noted, units, used)
                 waiting = 0
         if form.noting:
             tally[NOTED] = note_leaf(noted, reached[place], failed, tally[NOTED])
-    return _decide(
-        conjunctions, shape, known, form, passing, waiting, labels, result, memory, noted, tally, units, used
-    )
+    return _decide(conjunctions, shape, known, form, waiting, scratch, noted, units, used)
 
 
 @kernel
 def match_tree(
-    conjunctions: Any, shape: Any, known: Any, bitmap: Any, form: Any, live: Any, events: Any, first: Any, labels: Any,
-    reached: Any, result: Any, memory: Any, passing: Any, noted: Any, tally: Any, units: Any, offsets: Any, work: Any,
+    conjunctions: Any, shape: Any, known: Any, bitmap: Any, form: Any, live: Any, events: Any, first: Any,
+    scratch: MatchScratch, noted: Any, output: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while the most that one event can have fits."""
-    used, evaluated = 0, 0
+    labels, result, tally = scratch.labels, scratch.result, scratch.tally
+    passed, failed, done = scratch.passed, scratch.failed, scratch.done
+    units, offsets, work, used, evaluated = output.units, output.offsets, output.work, 0, 0
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < live:
             break
@@ -219,16 +209,13 @@ def match_tree(
                 bloom |= attribute_bit(events.attributes[pair], form.bloom_bits)
         if form.kind > 1:
             select_rows(events, event, bitmap, result)
-        count = _reach(shape, events, event, present, len(labels), form, noted, tally, reached)
-        used = _scan(
-            conjunctions, shape, known, form, reached, count, bloom, labels, result, memory, passing, noted, tally,
-            units, used, work,
-        )  # fmt: skip
+        count = _reach(shape, events, event, present, form, noted, scratch)
+        used = _scan(conjunctions, shape, known, form, count, bloom, scratch, noted, used, output)
         clear(events, event, labels)
         if form.kind > 1:
             restore_nulls(events, event, bitmap, result)
         for place in range(tally[EVALUATED]):
-            memory.passed[memory.done[place]] = memory.failed[memory.done[place]] = 0
+            passed[done[place]] = failed[done[place]] = 0
         evaluated += tally[EVALUATED]
         tally[EVALUATED] = 0
         offsets[event - first + 1] = used

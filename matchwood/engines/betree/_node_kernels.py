@@ -1,4 +1,7 @@
-"""Nodes of a BE-Tree: the table that finds them, making and freeing them, units in and out of leaves."""
+"""Nodes of a BE-Tree: the table that finds them, making and freeing them, units in and out of leaves.
+
+TODS 2013, 4.1: p-, c- and l-nodes, and their directories.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from matchwood.engines.betree.layout import (
     CHAIN,
     CLUSTER,
     CLUSTERS,
-    COUNT,
     COVERED,
     DIRTY,
     ENTRIES,
@@ -45,14 +47,15 @@ from matchwood.engines.betree.layout import (
     PREVIOUS,
     QUEUE,
     QUEUED,
+    REWRITE,
     RIGHT,
     ROOM,
     RULES,
-    STALE,
     START,
     SUBSUMED,
     TOP,
     UNCLEAN,
+    UNIT_COUNT,
     UP,
     WASTE,
 )
@@ -141,7 +144,7 @@ def new_cluster(tree: Any, owner: Any, up: Any, level: Any, number: Any, flags: 
     at = CLUSTER * cluster
     nodes[at + OWNER], nodes[at + UP], nodes[at + LEVEL], nodes[at + NUMBER] = owner, up, level, number
     nodes[at + FLAGS], nodes[at + LEFT], nodes[at + RIGHT], nodes[at + HEAD] = flags, NONE, NONE, NONE
-    nodes[at + COUNT], nodes[at + CAPACITY], nodes[at + LOW], nodes[at + HIGH] = 0, capacity, 2**31 - 1, 0
+    nodes[at + UNIT_COUNT], nodes[at + CAPACITY], nodes[at + LOW], nodes[at + HIGH] = 0, capacity, 2**31 - 1, 0
     nodes[at + START], nodes[at + ROOM], nodes[at + FIRST], nodes[at + MASK] = 0, 0, NONE, 0
     forget(tree.cluster_notes, cluster)
     return cluster
@@ -179,7 +182,7 @@ def free_cluster(tree: Any, cluster: Any) -> None:
     forget_cluster(tree, cluster)
     tree.state[WASTE] += nodes[at + ROOM]
     nodes[at + FLAGS] = (nodes[at + FLAGS] & (QUEUED | DIRTY)) | GONE
-    nodes[at + COUNT], nodes[at + ROOM], nodes[at + HEAD] = 0, 0, NONE
+    nodes[at + UNIT_COUNT], nodes[at + ROOM], nodes[at + HEAD] = 0, 0, NONE
     nodes[at + LEFT] = tree.state[FREE_CLUSTER]
     tree.state[FREE_CLUSTER] = cluster
 
@@ -274,9 +277,9 @@ def link(tree: Any, unit: Any, cluster: Any) -> None:
     if head != NONE:
         tree.before[head] = unit
     nodes[at + HEAD] = unit
-    nodes[at + COUNT] += 1
+    nodes[at + UNIT_COUNT] += 1
     soil(tree, cluster)
-    if nodes[at + COUNT] > nodes[at + CAPACITY] and nodes[at + FLAGS] & QUEUED == 0:
+    if nodes[at + UNIT_COUNT] > nodes[at + CAPACITY] and nodes[at + FLAGS] & QUEUED == 0:
         enqueue(tree, cluster)
 
 
@@ -297,7 +300,7 @@ def unlink(tree: Any, unit: Any) -> None:
         tree.after[before] = after
     if after != NONE:
         tree.before[after] = before
-    tree.clusters[CLUSTER * cluster + COUNT] -= 1
-    tree.clusters[CLUSTER * cluster + FLAGS] |= STALE
+    tree.clusters[CLUSTER * cluster + UNIT_COUNT] -= 1
+    tree.clusters[CLUSTER * cluster + FLAGS] |= REWRITE
     tree.homes[unit] = OUTSIDE
     soil(tree, cluster)

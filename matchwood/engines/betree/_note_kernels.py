@@ -5,6 +5,8 @@ tell the same, one by one or in one batch. Reaching a node is a lookup, and cost
 the first test of its row has cost one, and one that fails later as many as it has predicates, in the order of the
 store, up to the first that fails; those that are exactly a bucket on the way are not evaluated again. What a Bloom
 filter keeps out costs none.
+
+TODS 2013, 5.1: Loss, (11) to (13).
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from matchwood.engines.betree.layout import (
     ATTRIBUTE,
     CHANGED,
     CLUSTER,
-    COUNT,
     EXACT,
     FIRST,
     FLAGS,
@@ -33,6 +34,7 @@ from matchwood.engines.betree.layout import (
     RULES,
     SEEN,
     SPENT,
+    UNIT_COUNT,
     WAITING,
 )
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
@@ -112,7 +114,7 @@ def _wait_if_over(notes: Any, node: Any, code: Any, rules: Any, window: float, d
 @bare_kernel
 def rules_below(tree: Any, cluster: Any) -> Any:
     """How many units are in the leaf of a c-node, and below its p-nodes."""
-    count, partition = np.int64(tree.clusters[CLUSTER * cluster + COUNT]), tree.clusters[CLUSTER * cluster + FIRST]
+    count, partition = np.int64(tree.clusters[CLUSTER * cluster + UNIT_COUNT]), tree.clusters[CLUSTER * cluster + FIRST]
     while partition != NONE:
         count += tree.partitions[PARTITION * partition + RULES]
         partition = tree.partitions[PARTITION * partition + NEXT]
@@ -147,7 +149,7 @@ def fold_notes(tree: Any, noted: Any, count: Any, window: float, told: Any) -> N
         tree.cluster_notes[NOTE * code + LEAF_SPENT] += spent
         _spend(tree, code, spent)
         _, covered = way_to(tree.clusters, tree.partitions, code)
-        candidates = reached * tree.clusters[CLUSTER * code + COUNT]
+        candidates = reached * tree.clusters[CLUSTER * code + UNIT_COUNT]
         told[COVERED] += covered * candidates
         told[COVERED_FALSE] += covered * (candidates - hits)
         told[DISCARDED] += spent

@@ -1,4 +1,7 @@
-"""Where a unit belongs in a BE-Tree: the interval of a predicate (Table I), its bucket, the way down from the root."""
+"""Where a unit belongs in a BE-Tree: the interval of a predicate (Table I), its bucket, the way down from the root.
+
+TODS 2013, 7.2, Algorithms 3 and 4: where an expression goes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from matchwood.engines.betree.layout import (
     CHAIN,
     CLUSTER,
     CLUSTERS,
-    COUNT,
     COVERED,
     EXACT,
     EXPLORED,
@@ -46,6 +48,7 @@ from matchwood.engines.betree.layout import (
     STAMP,
     SUBSUMED,
     TOP,
+    UNIT_COUNT,
     UP,
     WHOLE,
 )
@@ -201,7 +204,7 @@ def recount(tree: Any) -> None:
         tree.partitions[at + RULES] = tree.partitions[at + SUBSUMED] = tree.partitions[at + COVERED] = 0
     for cluster in range(tree.state[CLUSTERS]):
         if tree.clusters[CLUSTER * cluster + FLAGS] & GONE == 0:
-            count_units(tree, cluster, np.int64(tree.clusters[CLUSTER * cluster + COUNT]))
+            count_units(tree, cluster, np.int64(tree.clusters[CLUSTER * cluster + UNIT_COUNT]))
 
 
 @bare_kernel

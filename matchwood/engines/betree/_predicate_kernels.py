@@ -1,4 +1,7 @@
-"""Distinct predicates of the rules in a BE-Tree (6.1): numbering them, and the bitmap of their truth by value."""
+"""Distinct predicates of the rules in a BE-Tree (6.1): numbering them, and the bitmap of their truth by value.
+
+TODS 2013, 6.1: lazy evaluation, bitmaps, and their hybrid.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ merged.
 The paper's deletion algorithm is in an appendix that is not at hand; this one follows from the invariance. Two halves
 are merged into their parent together, and only if they are leaf buckets and the parent is open (Rule 3): so every
 rule still is in the smallest bucket that encloses it.
+
+TODS 2013, 7.2, deletion.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ from matchwood.engines.betree.layout import (
     CAPACITY,
     CHAIN,
     CLUSTER,
-    COUNT,
     COVERED,
     DISSOLVED,
     EXACT,
@@ -43,6 +44,7 @@ from matchwood.engines.betree.layout import (
     SPLIT,
     SUBSUMED,
     TOP,
+    UNIT_COUNT,
     UP,
 )
 
@@ -140,9 +142,9 @@ def _merge(tree: Any, cluster: Any, settings: Any) -> Any:
     left, right = nodes[at + LEFT], nodes[at + RIGHT]
     if not _is_leaf_bucket(nodes, left) or not _is_leaf_bucket(nodes, right):
         return False
-    total = nodes[at + COUNT]
-    total += nodes[CLUSTER * left + COUNT] if left != NONE else 0
-    total += nodes[CLUSTER * right + COUNT] if right != NONE else 0
+    total = nodes[at + UNIT_COUNT]
+    total += nodes[CLUSTER * left + UNIT_COUNT] if left != NONE else 0
+    total += nodes[CLUSTER * right + UNIT_COUNT] if right != NONE else 0
     if total > settings.max_cap // 2:
         return False
     if left != NONE:
@@ -160,13 +162,13 @@ def tidy(tree: Any, cluster: Any, settings: Any) -> None:
     nodes = tree.clusters
     while cluster != NONE and cluster != ROOT and cluster != ALWAYS:
         at = CLUSTER * cluster
-        if nodes[at + COUNT] + 2 * settings.max_cap <= nodes[at + CAPACITY]:
-            nodes[at + CAPACITY] = fitting_capacity(nodes[at + COUNT], settings.max_cap)
+        if nodes[at + UNIT_COUNT] + 2 * settings.max_cap <= nodes[at + CAPACITY]:
+            nodes[at + CAPACITY] = fitting_capacity(nodes[at + UNIT_COUNT], settings.max_cap)
         _merge(tree, cluster, settings)
         exact = nodes[at + FLAGS] & EXACT != 0
         up = np.int64(NONE) if exact else np.int64(nodes[at + UP])
         childless = exact or (nodes[at + LEFT] == NONE and nodes[at + RIGHT] == NONE)
-        if nodes[at + COUNT] == 0 and nodes[at + FIRST] == NONE and childless:
+        if nodes[at + UNIT_COUNT] == 0 and nodes[at + FIRST] == NONE and childless:
             detach_cluster(tree, cluster)
         elif nodes[at + FLAGS] & SPLIT != 0:
             return

@@ -1,14 +1,16 @@
 """The rows of leaves, as matching reads them: those of a leaf lie side by side in a pool.
 
 A row begins with a Bloom filter of its unit's attributes, if there are any (6.2). Without two-dimensional blocks (6.1)
-the unit follows, and its constraints are read from the store. In blocks it is one test, and where the *tail* of the
-row lies; the rows of a leaf come first, and then their tails, so that candidates that fail their first test, which
-are most, cost a few bytes each.
+the unit follows, and its constraints are read from the store. In blocks it is one test, and where the *residual* of the
+row lies; the rows of a leaf come first, and then their residuals (docs/protocols.md).
 
-With plain evaluation the test is an attribute, a low label and a width, and tails are those of `_residual_kernels`.
-Else it is a bit of the bitmap's result, and a tail is its unit, a count, and so many references: bits of the result, or
--1 - number of predicates that are evaluated lazily. A constraint that is exactly a bucket on the way to the leaf is
-left out, and the others are ordered by the share of events that they should let through."""
+With plain evaluation the test is an attribute, a low label and a width, and residuals are those of `_residual_kernels`.
+Else it is a bit of the bitmap's result, and a residual is its unit, a count, and so many references: bits of the
+result, or -1 - number of predicates that are evaluated lazily. A constraint that is exactly a bucket on the way to the
+leaf is left out, and the others are ordered by the share of events that they should let through.
+
+TODS 2013, 6.1: two-dimensional leaf blocks; 6.2: Bloom filters of attributes.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,6 @@ from matchwood.engines.betree.layout import (
     ATTRIBUTE,
     CLUSTER,
     CLUSTERS,
-    COUNT,
     DIRTY,
     EXACT,
     FLAGS,
@@ -32,25 +33,26 @@ from matchwood.engines.betree.layout import (
     PARTITION,
     PLACE,
     POOL,
+    REWRITE,
     ROOM,
-    STALE,
     STAMP,
     START,
     UNCLEAN,
+    UNIT_COUNT,
     WASTE,
 )
 from matchwood.engines.shared._access_kernels import covered, estimated_share
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, WIDTH, hull
-from matchwood.engines.shared._residual_kernels import TAIL_START, tail_words, write_tail
+from matchwood.engines.shared._residual_kernels import RESIDUAL_START, residual_words, write_residual
 
 ALWAYS_LOW, ALWAYS_WIDTH = -1, -(2**31) + 1
 """A test that every label passes, and NULL_LABEL: the width is 2**31 + 1, taken as unsigned."""
 
 LEAF_START = 3
-"""Before the rows of a leaf stand how many there is room for, where the next tail goes, and how many there are."""
+"""Before the rows of a leaf stand how many there is room for, where the next residual goes, and how many there are."""
 
 TEST, BIT, BARE = 4, 2, 1
-"""Integers of a row behind its Bloom filter: test and tail, bit and tail, unit."""
+"""Integers of a row behind its Bloom filter: test and residual, bit and residual, unit."""
 
 _MOST_SORTED = 64
 """Constraints of a unit that are ordered; those of a longer one stay as they are."""
@@ -85,7 +87,7 @@ def _write_filter(conjunctions: Any, unit: Any, bits: Any, pool: Any, row: Any) 
 
 @bare_kernel
 def row_width(form: Any) -> Any:
-    """Integers a row, tails apart."""
+    """Integers a row, residuals apart."""
     return (form.bloom_bits + 31) // 32 + ((TEST if form.kind == 0 else BIT) if form.blocks else BARE)
 
 
@@ -102,24 +104,24 @@ def _mark_subsumed(tree: Any, cluster: Any) -> None:
 
 
 @bare_kernel
-def _tail_room(tree: Any, conjunctions: Any, unit: Any, plain: bool) -> Any:
-    """How many integers the tail of a unit takes at most."""
-    room, records = TAIL_START, conjunctions.records
+def _residual_room(tree: Any, conjunctions: Any, unit: Any, plain: bool) -> Any:
+    """How many integers the residual of a unit takes at most."""
+    room, records = RESIDUAL_START, conjunctions.records
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
         if tree.marks[records[WIDTH * position] >> FLAG_BITS] != tree.state[STAMP]:
-            room += tail_words(records, conjunctions.intervals, WIDTH * position) if plain else 1
+            room += residual_words(records, conjunctions.intervals, WIDTH * position) if plain else 1
     return room
 
 
 @bare_kernel
-def _tails_room(tree: Any, conjunctions: Any, cluster: Any, form: Any, count: Any) -> Any:
-    """How many integers the tails of the first units of a leaf take at most."""
+def _residuals_room(tree: Any, conjunctions: Any, cluster: Any, form: Any, count: Any) -> Any:
+    """How many integers the residuals of the first units of a leaf take at most."""
     room = np.int64(0)
     if form.blocks:
         _mark_subsumed(tree, cluster)
         unit = tree.clusters[CLUSTER * cluster + HEAD]
         for _ in range(count):
-            room += _tail_room(tree, conjunctions, unit, form.kind == 0)
+            room += _residual_room(tree, conjunctions, unit, form.kind == 0)
             unit = tree.after[unit]
     return room
 
@@ -128,10 +130,10 @@ def _tails_room(tree: Any, conjunctions: Any, cluster: Any, form: Any, count: An
 def _can_grow(tree: Any, conjunctions: Any, cluster: Any, form: Any, pool: Any) -> Any:
     """Whether the rows of a leaf are still right, and have room for the units that came."""
     at, nodes = CLUSTER * np.int64(cluster), tree.clusters
-    start, room, count = np.int64(nodes[at + START]), nodes[at + ROOM], nodes[at + COUNT]
-    if nodes[at + FLAGS] & STALE != 0 or room == 0 or count > pool[start]:
+    start, room, count = np.int64(nodes[at + START]), nodes[at + ROOM], nodes[at + UNIT_COUNT]
+    if nodes[at + FLAGS] & REWRITE != 0 or room == 0 or count > pool[start]:
         return False
-    more = _tails_room(tree, conjunctions, cluster, form, count - pool[start + 2])
+    more = _residuals_room(tree, conjunctions, cluster, form, count - pool[start + 2])
     return pool[start + 1] + more <= start + room
 
 
@@ -146,10 +148,10 @@ def plan_rows(tree: Any, conjunctions: Any, form: Any, pool: Any) -> Any:
         at = CLUSTER * np.int64(tree.unclean[place])
         if nodes[at + FLAGS] & GONE != 0 or _can_grow(tree, conjunctions, tree.unclean[place], form, pool):
             continue
-        nodes[at + FLAGS] |= STALE
-        count = np.int64(nodes[at + COUNT])
-        tails = _tails_room(tree, conjunctions, tree.unclean[place], form, count)
-        wanted = LEAF_START + (count + count // 4) * row_width(form) + tails + tails // 4
+        nodes[at + FLAGS] |= REWRITE
+        count = np.int64(nodes[at + UNIT_COUNT])
+        residuals = _residuals_room(tree, conjunctions, tree.unclean[place], form, count)
+        wanted = LEAF_START + (count + count // 4) * row_width(form) + residuals + residuals // 4
         if wanted > nodes[at + ROOM] and count > 0:
             state[WASTE] += nodes[at + ROOM]
             nodes[at + START], nodes[at + ROOM] = state[POOL], wanted
@@ -211,7 +213,7 @@ def _write_test(conjunctions: Any, unit: Any, test: Any, pool: Any, row: Any) ->
 def _write_references(
     conjunctions: Any, known: Any, unit: Any, order: Any, kept: Any, pool: Any, row: Any, end: int
 ) -> Any:
-    """Write the first bit of a row, and its tail at `end`; returns the new end."""
+    """Write the first bit of a row, and its residual at `end`; returns the new end."""
     first, count = conjunctions.offsets[unit], 0
     pool[row] = 0
     for rank in range(kept):
@@ -220,50 +222,49 @@ def _write_references(
         if bit > 0 and pool[row] == 0:
             pool[row] = bit
             continue
-        pool[end + TAIL_START + count] = bit if bit >= 0 else -1 - predicate
+        pool[end + RESIDUAL_START + count] = bit if bit >= 0 else -1 - predicate
         count += 1
     pool[row + 1], pool[end], pool[end + 1] = end, unit, count
-    return end + TAIL_START + count
+    return end + RESIDUAL_START + count
 
 
 @bare_kernel
-def _open_leaf(tree: Any, cluster: Any, width: Any, packed: bool, pool: Any) -> Any:
-    """Where the next row and the next tail of a leaf go, and how many units from the first on are to be written."""
+def _open_leaf(tree: Any, cluster: Any, width: Any, compact: bool, pool: Any) -> Any:
+    """Where the next row and the next residual of a leaf go, and how many units from the first on are to be written."""
     at, nodes = CLUSTER * np.int64(cluster), tree.clusters
-    start, count = np.int64(nodes[at + START]), np.int64(nodes[at + COUNT])
-    if not packed and nodes[at + FLAGS] & STALE == 0:
+    start, count = np.int64(nodes[at + START]), np.int64(nodes[at + UNIT_COUNT])
+    if not compact and nodes[at + FLAGS] & REWRITE == 0:
         laid = np.int64(pool[start + 2])
         return start + LEAF_START + laid * width, np.int64(pool[start + 1]), count - laid
-    if packed:
+    if compact:
         start = tree.state[POOL]
         nodes[at + START] = start
-    capacity = count if packed else count + count // 4
+    capacity = count if compact else count + count // 4
     pool[start] = capacity
     return start + LEAF_START, start + LEAF_START + capacity * width, count
 
 
 @kernel
-def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, packed: bool, pool: Any) -> None:
-    """Write the rows of all leaves that are out of date: where they were planned, or, if `packed`, one behind the
+def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, compact: bool, pool: Any) -> None:
+    """Write the rows of all leaves that are out of date: where they were planned, or, if `compact`, one behind the
     other.
 
     `presence` is the share of events that have an attribute.
     """
     nodes, state, offsets = tree.clusters, tree.state, conjunctions.offsets
-    records, intervals = conjunctions.records, conjunctions.intervals
     order, costs, kinds = np.empty(64, np.int32), np.empty(64, np.float32), np.empty(64, np.int8)
     nothing, width = np.empty(0, np.uint16), row_width(form)
     for place in range(state[UNCLEAN]):
         cluster = tree.unclean[place]
         at = CLUSTER * np.int64(cluster)
-        if nodes[at + FLAGS] & GONE != 0 or nodes[at + COUNT] == 0:
+        if nodes[at + FLAGS] & GONE != 0 or nodes[at + UNIT_COUNT] == 0:
             state[WASTE] += nodes[at + ROOM]
-            nodes[at + FLAGS] &= ~(DIRTY | STALE)
+            nodes[at + FLAGS] &= ~(DIRTY | REWRITE)
             nodes[at + ROOM] = 0
             continue
         if form.blocks:
             _mark_subsumed(tree, cluster)
-        row, end, more = _open_leaf(tree, cluster, width, packed, pool)
+        row, end, more = _open_leaf(tree, cluster, width, compact, pool)
         unit = nodes[at + HEAD]
         for _ in range(more):
             count, inner = offsets[unit + 1] - offsets[unit], row
@@ -280,16 +281,14 @@ def lay_out(tree: Any, conjunctions: Any, known: Any, form: Any, presence: Any, 
                 test = _first_test(conjunctions, unit, order, costs, kept)
                 _write_test(conjunctions, unit, test, pool, inner)
                 pool[inner + 3] = end
-                end = write_tail(
-                    records, intervals, offsets[unit], order, 0, kept, nothing, 0, 0, test, kinds, unit, pool, end
-                )
+                end = write_residual(conjunctions, unit, order, 0, kept, nothing, 0, test, kinds, pool, end)
             else:
                 end = _write_references(conjunctions, known, unit, order, kept, pool, inner, end)
             unit = tree.after[unit]
         start = nodes[at + START]
-        pool[start + 1], pool[start + 2] = end, nodes[at + COUNT]
-        nodes[at + FLAGS] &= ~(DIRTY | STALE)
-        if packed:
+        pool[start + 1], pool[start + 2] = end, nodes[at + UNIT_COUNT]
+        nodes[at + FLAGS] &= ~(DIRTY | REWRITE)
+        if compact:
             state[POOL], nodes[at + ROOM] = end, end - start
     state[UNCLEAN] = 0
 
@@ -302,7 +301,7 @@ def forget_rows(tree: Any) -> None:
     for cluster in range(state[CLUSTERS]):
         at = CLUSTER * cluster
         nodes[at + ROOM] = 0
-        nodes[at + FLAGS] &= ~(DIRTY | STALE)
+        nodes[at + FLAGS] &= ~(DIRTY | REWRITE)
         if nodes[at + FLAGS] & GONE == 0:
             nodes[at + FLAGS] |= DIRTY
             tree.unclean[state[UNCLEAN]] = cluster

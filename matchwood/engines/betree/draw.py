@@ -1,4 +1,7 @@
-"""The nodes of a small BE-Tree as plain data, for pictures and tests."""
+"""The nodes of a small BE-Tree as plain data, for pictures and tests.
+
+TODS 2013, the trees of its figures.
+"""
 
 from __future__ import annotations
 

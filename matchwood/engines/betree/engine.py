@@ -25,7 +25,7 @@ from matchwood.engines.betree.layout import (
     PARTITION,
     QUEUE,
     LeafForm,
-    Memory,
+    MatchScratch,
     TreeSettings,
 )
 from matchwood.engines.betree.nodes import BucketNodes, new_scratch
@@ -72,7 +72,7 @@ class BETree(Engine):
     """
 
     name: ClassVar[str] = "betree"
-    uses_history: ClassVar[bool] = True
+    uses_event_statistics: ClassVar[bool] = True
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
     options: ClassVar[Mapping[str, Any]] = {
         "max_cap": 0,
@@ -326,19 +326,19 @@ class BETree(Engine):
         tally = np.zeros(TALLY, np.int64)
         sizes = len(shape.clusters) // CLUSTER, len(shape.partitions) // PARTITION
         noted = new_noted(workspace, *(sizes if form.noting else (0, 0)), self._homes())
-        match_tree(
-            self.store.view(), shape, predicates.known(), predicates.bitmap, form, self._live,
-            read_only_events(events), first,
+        scratch = MatchScratch(
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("betree.reached", len(shape.clusters) // CLUSTER + 2, np.int32, None),
             workspace.copy("betree.result", predicates.bitmap.nulls, predicates.version),
-            Memory(
-                workspace.array("betree.passed", words, np.uint64),
-                workspace.array("betree.failed", words, np.uint64),
-                workspace.array("betree.done", predicates.count, np.int32, None),
-            ),
+            workspace.array("betree.passed", words, np.uint64),
+            workspace.array("betree.failed", words, np.uint64),
+            workspace.array("betree.done", predicates.count, np.int32, None),
             workspace.array("betree.passing", PASSING, np.int32, None),
-            noted, tally, output.units, output.offsets, output.work,
+            tally,
+        )
+        match_tree(
+            self.store.view(), shape, predicates.known(), predicates.bitmap, form, self._live,
+            read_only_events(events), first, scratch, noted, output.arrays,
         )  # fmt: skip
         hits = output.hits()
         tree = self.nodes.tree() if form.noting else None

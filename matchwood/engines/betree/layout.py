@@ -28,7 +28,7 @@ CLUSTER = 16
     LEFT,  # the buckets of its halves, NONE if nothing lies in one; in the hash table RIGHT is the next of the chain
     RIGHT,
     HEAD,  # the first unit of its leaf
-    COUNT,  # units in its leaf
+    UNIT_COUNT,  # units in its leaf
     CAPACITY,  # how many it may have before the bucket is cut
     LOW,  # the smallest interval that encloses the predicates of its rules, as far as known
     HIGH,
@@ -67,7 +67,7 @@ NOTE = 7
 LOSS_UNIT = 2.0**-16
 """Losses are whole numbers of this: sums of them are exact, whatever comes and goes."""
 
-EXACT, SPLIT, WHOLE, QUEUED, DIRTY, GONE, STALE, OFFERED = 1, 2, 4, 8, 16, 32, 64, 128
+EXACT, SPLIT, WHOLE, QUEUED, DIRTY, GONE, REWRITE, OFFERED = 1, 2, 4, 8, 16, 32, 64, 128
 """Flags: in the hash table; cut in halves; never to be cut; waits to be settled; its rows are out of date; free; its
 rows hold units that are gone, or have no room for those that came; some of its units were reinserted for the cut that
 it waits for."""
@@ -146,12 +146,26 @@ class LeafForm(NamedTuple):
     noting: bool
 
 
-class Memory(NamedTuple):
-    """Lazy evaluation of one event: bits of predicates that passed and that failed, and the words that were set."""
+class MatchScratch(NamedTuple):
+    """What matching writes to, for one thread.
 
+    `labels`   by attribute: the event's label, NULL_LABEL between two events
+    `reached`  the c-nodes that the event reaches
+    `result`   the bitmap's result; that of an event without attributes between two events
+    `passed`, `failed`, `done`  lazy evaluation of one event: bits of predicates that passed and that failed, and the
+               words that were set
+    `passing`  candidates that passed their first test: their residuals, or units
+    `tally`    numbers, as `_leaf_kernels` names them
+    """
+
+    labels: NDArray[np.int32]
+    reached: NDArray[np.int32]
+    result: NDArray[np.uint64]
     passed: NDArray[np.uint64]
     failed: NDArray[np.uint64]
     done: NDArray[np.int32]
+    passing: NDArray[np.int32]
+    tally: NDArray[np.int64]
 
 
 class Noted(NamedTuple):

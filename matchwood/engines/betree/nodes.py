@@ -1,4 +1,7 @@
-"""The arrays of a BE-Tree, which grow when a kernel asks for room."""
+"""The arrays of a BE-Tree, which grow when a kernel asks for room (docs/protocols.md).
+
+TODS 2013, 4.1.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ from matchwood.engines.betree.layout import (
 )
 from matchwood.engines.betree.predicates import NumberedPredicates
 from matchwood.engines.shared._record_kernels import SEVERAL, WIDTH
-from matchwood.engines.shared._residual_kernels import MOST_INLINE, OTHER_START, TAIL_START
+from matchwood.engines.shared._residual_kernels import MOST_INLINE, OTHER_START, RESIDUAL_START
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 
@@ -278,14 +281,14 @@ class BucketNodes(State):
 
 
 def _most_room(conjunctions: Conjunctions, form: LeafForm) -> int:
-    """Integers that the rows and tails of all units take at most, each constraint as `tail_words` has it."""
+    """Integers that the rows and residuals of all units take at most, each constraint as `residual_words` has it."""
     records = conjunctions.records.reshape(-1, WIDTH)
     units, inner = len(conjunctions.offsets) - 1, len(records)
     if form.kind == 0:
         listed = records[records[:, 0] & SEVERAL != 0]
         pieces = np.clip(listed[:, 2].astype(np.int64) - listed[:, 1], 0, MOST_INLINE)
         inner = (OTHER_START + 2) * inner + 2 * int(pieces.sum())
-    return units * (int(row_width(form)) + TAIL_START) + inner
+    return units * (int(row_width(form)) + RESIDUAL_START) + inner
 
 
 def new_scratch(attributes: int, pairs: int) -> CutScratch:

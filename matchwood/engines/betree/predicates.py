@@ -1,5 +1,8 @@
 """Distinct predicates: each is evaluated at most once an event, or looked up in a bitmap of its truth by value
-(6.1)."""
+(6.1).
+
+TODS 2013, 6.1.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The shape of a BE-Tree in numbers."""
+"""The shape of a BE-Tree in numbers.
+
+TODS 2013, the counts of its section 8.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from matchwood.engines.betree.layout import (
     CAPACITY,
     CLUSTER,
     CLUSTERS,
-    COUNT,
     CUTS,
     DISSOLVED,
     EXACT,
@@ -33,6 +35,7 @@ from matchwood.engines.betree.layout import (
     RULES,
     SPLIT,
     SPLITS,
+    UNIT_COUNT,
 )
 from matchwood.engines.betree.nodes import BucketNodes
 
@@ -59,9 +62,9 @@ def shape_of(nodes: BucketNodes) -> dict[str, Any]:
     partitions = nodes.columns["partitions"].view()[: PARTITION * state[PARTITIONS]].reshape(-1, PARTITION)
     flags = clusters[:, FLAGS]
     there, used = flags & GONE == 0, partitions[:, PLACE] != NONE
-    leaves = clusters[there & (clusters[:, COUNT] > 0)][:, COUNT]
+    leaves = clusters[there & (clusters[:, UNIT_COUNT] > 0)][:, UNIT_COUNT]
     return {
-        "always_candidates": int(clusters[ALWAYS, COUNT]),
+        "always_candidates": int(clusters[ALWAYS, UNIT_COUNT]),
         "p_nodes": int(np.count_nonzero(used)),
         "c_nodes": int(np.count_nonzero(there)),
         "l_nodes": len(leaves),
@@ -71,7 +74,7 @@ def shape_of(nodes: BucketNodes) -> dict[str, Any]:
         "subsumed": _subsumed(clusters, partitions),
         "largest_leaf": int(leaves.max(initial=0)),
         "mean_leaf": float(leaves.mean()) if len(leaves) else 0.0,
-        "spare_capacity": int((clusters[there, CAPACITY].astype(np.int64) - clusters[there, COUNT]).clip(0).sum()),
+        "spare_capacity": int((clusters[there, CAPACITY].astype(np.int64) - clusters[there, UNIT_COUNT]).clip(0).sum()),
         "depth": _depth(clusters, partitions),
         **{name: int(state[place]) for name, place in _DONE.items()},
         "recycled": int(state[[RECYCLED, RECYCLED_BUCKETS, RECYCLED_LEAVES]].sum()),
@@ -82,7 +85,7 @@ def _subsumed(clusters: Any, partitions: Any) -> int:
     """Predicates that are exactly a bucket on the way to their rule's leaf: once for each rule below such a bucket."""
     exact = (clusters[:, FLAGS] & (GONE | EXACT)) == EXACT
     below = partitions[(partitions[:, PLACE] != NONE) & exact[partitions[:, PLACE]], RULES]
-    return int(clusters[exact, COUNT].sum(dtype=np.int64) + below.sum(dtype=np.int64))
+    return int(clusters[exact, UNIT_COUNT].sum(dtype=np.int64) + below.sum(dtype=np.int64))
 
 
 def _depth(clusters: Any, partitions: Any) -> int:

@@ -1,4 +1,7 @@
-"""Kernels of `hem`: plan an event's queue, run its triangles, verify what is left."""
+"""Kernels of `hem`: plan an event's queue, run its triangles, verify what is left.
+
+Sci. China 2016, 4.2, Algorithms 1 and 2, in the queue of Algorithm 3 (4.3.1).
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,23 @@ class Ways(NamedTuple):
     passes: bool
     share: bool
     direct: float
+
+
+class Extent(NamedTuple):
+    """How large the triangles are.
+
+    `stride`     words in a row of the bits
+    `words`      those of them that tell all units
+    `live`       units in all, of which
+    `indexed`    have points
+    `decidable`  triangles of so many attributes leave nothing to verify; -1 if that cannot be
+    """
+
+    stride: int
+    words: int
+    live: int
+    indexed: int
+    decidable: int
 
 
 _WORD, _SQUARE = 0.3, 1.5
@@ -302,15 +322,13 @@ def _verified(conjunctions: Any, candidates: Any, count: int, labels: Any, units
 
 @kernel
 def match_hem(
-    conjunctions: Any, grids: Any, stride: int, words: int, always: Any, live: int, indexed: int, decidable: int,
-    ways: Ways, events: Any, first: int, labels: Any, scratch: Any, units: Any, offsets: Any, work: Any,
+    conjunctions: Any, grids: Any, extent: Extent, always: Any, ways: Ways, events: Any, first: int, labels: Any,
+    scratch: Any, output: Any,
 ) -> None:  # fmt: skip
-    """All hits of the events from `first` on, while a whole event's hits have room.
-
-    `words` of bits tell all units, of which `indexed` have points. Triangles of `decidable` attributes leave nothing to
-    verify; -1 if that cannot be.
-    """
-    used = 0
+    """All hits of the events from `first` on, while a whole event's hits have room."""
+    stride, words, live = extent.stride, extent.words, extent.live
+    indexed, decidable = extent.indexed, extent.decidable
+    units, offsets, work, used = output.units, output.offsets, output.work, 0
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < live:
             break

@@ -4,6 +4,8 @@ Costs are in points walked over. `rates` are the shares of all units that each a
 `costs` is what its triangle costs, in the paper (1 - ρ) times the number of units; `direct` is what looking at all
 units by the direct method would cost: on one attribute (in the paper), or on all that are left (in the engine, where a
 candidate is verified once, over its own predicates, and mostly fails early).
+
+Sci. China 2016, 4.3.2 and 4.3.3: the cost model, and Algorithm 4.
 """
 
 from __future__ import annotations

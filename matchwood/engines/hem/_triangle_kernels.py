@@ -2,13 +2,16 @@
 
 `triangle.py` has the geometry. Labels are integers, and an interval of labels holds its lower and not its upper
 end, so all is done in integers, with the domain [0, TOP_LABEL].
+
+Sci. China 2016, 4.2.1: Formula 3, and U_m, which insertion and deletion keep.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import TOP_LABEL
@@ -19,6 +22,25 @@ MASKED = 64
 
 ABSENT, INDEXED = -1, -2
 """States of a unit that is in no list, and of one that has points; others are places in the list of those without."""
+
+
+class PointArrays(NamedTuple):
+    """What changes as points come, go and move: arrays of `Grids` to write to, and those that only changes need.
+
+    `capacities`  by square: the places of the pool that it has room for
+    `owners`      by place of the pool: the constraint of its point
+    `places`      by constraint: the place of its point, or -1
+    """
+
+    sums: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    capacities: NDArray[np.int32]
+    pool: NDArray[np.int32]
+    bounds: NDArray[np.int32]
+    owners: NDArray[np.int32]
+    places: NDArray[np.int32]
+    bits: NDArray[np.uint64]
 
 
 @kernel
@@ -120,11 +142,10 @@ def room_for(touched: Any, counts: Any, capacities: Any, added: Any) -> int:
 
 
 @kernel
-def move_squares(
-    touched: Any, starts: Any, counts: Any, capacities: Any, added: Any, pool: Any, bounds: Any, owners: Any,
-    places: Any, used: int,
-) -> int:  # fmt: skip
+def move_squares(touched: Any, added: Any, points: PointArrays, used: int) -> int:
     """Give squares that outgrow their room another behind `used`; returns how many points were moved for it."""
+    starts, counts, capacities = points.starts, points.counts, points.capacities
+    pool, bounds, owners, places = points.pool, points.bounds, points.owners, points.places
     moved = 0
     for square in touched:
         if counts[square] + added[square] > capacities[square]:
@@ -161,16 +182,16 @@ def clear_bit(bits: Any, row: Any, stride: Any, unit: Any) -> None:
 
 
 @kernel
-def append_points(
-    conjunctions: Any, units: Any, taus: Any, firsts: Any, sum_firsts: Any, sums: Any, at_once: bool, starts: Any,
-    counts: Any, pool: Any, bounds: Any, owners: Any, places: Any, bits: Any, stride: int,
-) -> None:  # fmt: skip
+def append_points(conjunctions: Any, units: Any, grids: Any, points: PointArrays, at_once: bool, stride: int) -> None:
     """Put the points of units into their squares, which have the room.
 
     With `at_once` a point is counted on its two diagonals alone, in sums that were taken apart (`part_sums`): a million
     points would otherwise change 160 sums each.
     """
     records, intervals = conjunctions.records, conjunctions.intervals
+    taus, firsts, sum_firsts, sums = grids.taus, grids.firsts, grids.sum_firsts, points.sums
+    starts, counts, pool, bounds = points.starts, points.counts, points.pool, points.bounds
+    owners, places, bits = points.owners, points.places, points.bits
     for unit in units:
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
             at = WIDTH * position
@@ -220,11 +241,10 @@ def join_sums(taus: Any, sum_firsts: Any, sums: Any) -> None:
 
 
 @kernel
-def regrid(
-    old_first: int, old_tau: int, tau: int, first: int, sum_first: int, sums: Any, starts: Any, counts: Any,
-    capacities: Any, pool: Any, bounds: Any, owners: Any, places: Any, used: int,
-) -> None:  # fmt: skip
+def regrid(old_first: int, old_tau: int, tau: int, first: int, sum_first: int, points: PointArrays, used: int) -> None:
     """Move all points of a triangle to the squares from `first` on of a grid of another size, behind `used`."""
+    sums, starts, counts, capacities = points.sums, points.starts, points.counts, points.capacities
+    pool, bounds, owners, places = points.pool, points.bounds, points.owners, points.places
     old_last = old_first + old_tau * (old_tau + 1)
     for step in range(2):
         for old in range(old_first, old_last):
@@ -257,11 +277,13 @@ def regrid(
 
 @kernel
 def remove_points(
-    conjunctions: Any, units: Any, taus: Any, firsts: Any, totals: Any, sum_firsts: Any, sums: Any, at_once: bool,
-    starts: Any, counts: Any, pool: Any, bounds: Any, owners: Any, places: Any, bits: Any, stride: int,
-) -> Any:  # fmt: skip
+    conjunctions: Any, units: Any, grids: Any, totals: Any, points: PointArrays, at_once: bool, stride: int
+) -> Any:
     """Take the points of units out: the last of a square takes the place of one that goes. Returns how many points
     went, and how many of the units the triangles alone could not decide. `at_once` as in `append_points`."""
+    taus, firsts, sum_firsts, sums = grids.taus, grids.firsts, grids.sum_firsts, points.sums
+    starts, counts, pool, bounds = points.starts, points.counts, points.pool, points.bounds
+    owners, places, bits = points.owners, points.places, points.bits
     records, intervals, gone, partial = conjunctions.records, conjunctions.intervals, 0, 0
     for unit in units:
         undecided = False

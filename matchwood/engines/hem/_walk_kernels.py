@@ -4,6 +4,8 @@ Row by row, Subarea 1, Subarea 3 and Subarea 2 are runs of neighbouring squares,
 between the first two, and two that l2 cuts between the last two. Squares that lie side by side in the pool make one
 *stretch*. Either Subareas 1 and 2 are walked, to exclude what is there, or Subarea 3, to keep it: the points
 on the way are fewer the one way or the other. The points of squares that a line cuts are looked at one by one.
+
+Sci. China 2016, 4.2.1, Algorithm 1: Subareas 1 and 2, and the squares on their edge.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""HEM: triangles exclude what an attribute's value excludes, in an order that a cost model finds for each event."""
+"""HEM: triangles exclude what an attribute's value excludes, in an order that a cost model finds for each event.
+
+Sci. China 2016, section 4.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from numpy.typing import NDArray
 from matchwood.core import Column, Number, Part, require
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines.base import Engine, Hits
-from matchwood.engines.hem._match_kernels import COUNTERS, UNPROVEN, Ways, match_hem, queue_all
+from matchwood.engines.hem._match_kernels import COUNTERS, UNPROVEN, Extent, Ways, match_hem, queue_all
 from matchwood.engines.hem._triangle_kernels import ABSENT, INDEXED, drop_listed, split_units
 from matchwood.engines.hem.audit import audit_triangles
 from matchwood.engines.hem.options import CHOICES, DEFAULTS, LIMITS, PLANS, PUBLISHED
@@ -167,9 +170,8 @@ class HEM(Engine):
         scratch = self.scratch(workspace)
         before = int(scratch.counters[UNPROVEN])
         match_hem(
-            self.store.view(), self._triangles.view(), self._triangles.stride, self._words, self._always.view(),
-            self._indexed + len(self._always), self._indexed, self._decidable, self._ways, read_only_events(events),
-            first, self._labels(workspace), scratch, output.units, output.offsets, output.work,
+            self.store.view(), self._triangles.view(), self._extent, self._always.view(), self._ways,
+            read_only_events(events), first, self._labels(workspace), scratch, output.arrays,
         )  # fmt: skip
         if scratch.counters[UNPROVEN] > before:
             with self._counting:
@@ -191,6 +193,11 @@ class HEM(Engine):
     def _ways(self) -> Ways:
         own = self.settings
         return Ways(PLANS[own["plan"]], own["collect"], own["passes"], own["share"], float(own["direct_cost"]))
+
+    @property
+    def _extent(self) -> Extent:
+        live = self._indexed + len(self._always)
+        return Extent(self._triangles.stride, self._words, live, self._indexed, self._decidable)
 
     @property
     def _decidable(self) -> int:

@@ -1,4 +1,7 @@
-"""The options of `hem`, their bounds, and what they are in the paper."""
+"""The options of `hem`, their bounds, and what they are in the paper.
+
+Sci. China 2016, section 4, and what is ours beside it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The triangles of all attributes: points in ragged grids, which grow finer as there are more of them."""
+"""The triangles of all attributes: points in ragged grids, which grow finer as there are more of them.
+
+Sci. China 2016, 4.2.1: the ragged grid; that it grows finer is ours.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from matchwood.core import Column, Growable, Number, State, require
 from matchwood.engines.hem._triangle_kernels import (
     INDEXED,
     MASKED,
+    PointArrays,
     append_points,
     count_constraints,
     count_points,
@@ -200,21 +204,12 @@ class Triangles(State):
         self._squares -= squares(old_tau)
         self._resize_pool(used + old)
         self.moved += old
-        starts, counts, capacities = self._squares_to_change()
-        pool, bounds, owners, places = self._pool_to_change()
-        sums = columns["sums"].writable()
-        regrid(
-            old_first, old_tau, tau, first, sum_first, sums, starts, counts, capacities, pool, bounds, owners, places,
-            used,
-        )  # fmt: skip
+        regrid(old_first, old_tau, tau, first, sum_first, self._points_to_change(), used)
         for name, value in (("taus", tau), ("firsts", first), ("sum_firsts", sum_first)):
             columns[name].writable()[attribute] = value
 
-    def _squares_to_change(self) -> list[NDArray[Any]]:
-        return [self.columns[name].writable() for name in _BY_SQUARE]
-
-    def _pool_to_change(self) -> list[NDArray[Any]]:
-        return [self.columns[name].writable() for name in ("pool", "bounds", "owners", "places")]
+    def _points_to_change(self) -> PointArrays:
+        return PointArrays._make(self.columns[name].writable() for name in PointArrays._fields)
 
     def _resize_pool(self, places: int) -> None:
         for name, size in (("pool", places), ("owners", places), ("bounds", 2 * places)):
@@ -229,21 +224,14 @@ class Triangles(State):
         room = room_for(touched, columns["counts"].view(), columns["capacities"].view(), added)
         used = len(columns["pool"])
         self._resize_pool(used + int(room))
-        starts, counts, capacities = self._squares_to_change()
-        pool, bounds, owners, places = self._pool_to_change()
-        self.moved += int(move_squares(touched, starts, counts, capacities, added, pool, bounds, owners, places, used))
+        self.moved += int(move_squares(touched, added, self._points_to_change(), used))
 
     def _append(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> None:
-        columns, at_once = self.columns, self._part_sums(len(units))
-        taus, sum_firsts = columns["taus"].view(), columns["sum_firsts"].view()
-        pool, bounds, owners, places = self._pool_to_change()
-        append_points(
-            conjunctions, units, taus, columns["firsts"].view(), sum_firsts, columns["sums"].writable(), at_once,
-            columns["starts"].view(), columns["counts"].writable(), pool, bounds, owners, places,
-            columns["bits"].writable(), self._stride,
-        )  # fmt: skip
+        at_once, points = self._part_sums(len(units)), self._points_to_change()
+        grids = self.view()
+        append_points(conjunctions, units, grids, points, at_once, self._stride)
         if at_once:
-            join_sums(taus, sum_firsts, columns["sums"].writable())
+            join_sums(grids.taus, grids.sum_firsts, points.sums)
 
     def _part_sums(self, units: int) -> bool:
         """Take sums apart before many units change them, if that is less work than changing 2τ of them a point."""
@@ -255,15 +243,11 @@ class Triangles(State):
 
     def remove(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> int:
         """Take the points of units out; returns how many of them the triangles alone could not decide."""
-        columns, at_once = self.columns, self._part_sums(len(units))
-        pool, bounds, owners, places = self._pool_to_change()
-        gone, partial = remove_points(
-            conjunctions, units, columns["taus"].view(), columns["firsts"].view(), columns["totals"].writable(),
-            columns["sum_firsts"].view(), columns["sums"].writable(), at_once, columns["starts"].view(),
-            columns["counts"].writable(), pool, bounds, owners, places, columns["bits"].writable(), self._stride,
-        )  # fmt: skip
+        at_once, points, totals = self._part_sums(len(units)), self._points_to_change(), self._totals.writable()
+        grids = self.view()
+        gone, partial = remove_points(conjunctions, units, grids, totals, points, at_once, self._stride)
         if at_once:
-            join_sums(columns["taus"].view(), columns["sum_firsts"].view(), columns["sums"].writable())
+            join_sums(grids.taus, grids.sum_firsts, points.sums)
         self._points -= int(gone)
         return int(partial)
 

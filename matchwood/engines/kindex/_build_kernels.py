@@ -1,4 +1,7 @@
-"""Kernels that build a run of the K-index: from units to keys, from keys to lists, from lists to entries."""
+"""Kernels that build a run of the K-index: from units to keys, from keys to lists, from lists to entries.
+
+VLDB 2009, sections 3 and 4: posting lists by key and size.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Kernels that lay out clusters: distinct predicates, the clause that leads to each unit, and what else must hold."""
+"""Kernels that lay out clusters: distinct predicates, the clause that leads to each unit, and what else must hold.
+
+VLDB 2009, ours, in the place of sections 3 and 4: `direct=True`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Kernels of `kindex` that read clusters: the units whose access clause holds, each tested at once."""
+"""Kernels of `kindex` that read clusters: the units whose access clause holds, each tested at once.
+
+VLDB 2009, ours, in the place of Algorithms 1 and 2: `direct=True`.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,19 @@ from matchwood.engines.kindex._top_kernels import (
     VERIFIED,
     collect,
     flush,
-    unit_bound,
 )
-from matchwood.engines.kindex.layout import EMPTY, FIRST, HEADER, NEGATED, TEST_BITS
+from matchwood.engines.kindex.layout import (
+    EMPTY,
+    FIRST,
+    HEADER,
+    NEGATED,
+    TEST_BITS,
+    BoundedUnits,
+    DirectScratch,
+    TopHeaps,
+    TopScratch,
+)
+from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event
@@ -96,13 +109,12 @@ def entry_holds(
 
 @bare_kernel
 def match_direct(
-    access: Any, alive: Any, events: Any, first: int, last: int, worst: int, truth: Any, touched: Any, found: Any,
-    labels: Any, units: Any, offsets: Any, work: Any,
+    access: Any, alive: Any, events: Any, first: int, last: int, worst: int, direct: DirectScratch, labels: Any,
+    output: Any,
 ) -> None:  # fmt: skip
-    """What `match_run` finds, in the clusters of the predicates that hold; an event has at most `worst` hits.
-
-    `truth` is UNKNOWN for every predicate between the events.
-    """
+    """What `match_run` finds, in the clusters of the predicates that hold; an event has at most `worst` hits."""
+    truth, touched, found = direct
+    units, offsets, work = output.units, output.offsets, output.work
     records, intervals, stream, cluster_offsets = (
         access.records,
         access.intervals,
@@ -172,9 +184,8 @@ def _by_promise(access: Any, found: Any, clusters: int, promises: Any) -> int:
 
 @bare_kernel
 def top_direct(
-    access: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int, events_count: int, judging: Any,
-    truth: Any, touched: Any, found: Any, promises: Any, labels: Any, n: int, again: bool, seen: Any, stamp: Any,
-    rows: Any, best: Any, scores: Any, filled: Any, work: Any,
+    access: Any, bounded: BoundedUnits, events: Any, first: int, context: Any, direct: DirectScratch,
+    scratch: TopScratch, heaps: TopHeaps,
 ) -> None:  # fmt: skip
     """What `top_run` finds, in the clusters of the predicates that hold, by what they promise, until it is too little.
 
@@ -186,11 +197,15 @@ def top_direct(
         access.stream,
         access.cluster_offsets,
     )
-    entry_promises, weights = access.promises, judging.scratch.weights
+    entry_promises, weights = access.promises, context.scratch.weights
+    conjunctions, bounds, alive = bounded
+    truth, touched, found = direct
+    labels, promises, rows = scratch.labels, scratch.promises, scratch.rows
+    n, scores, filled, work = heaps.n, heaps.scores, heaps.filled, heaps.work
     read = 0
-    for event in range(first, first + events_count):
+    for event in range(first, first + len(filled)):
         start, size = np.int64(event - first) * n, filled[event - first]
-        begin_event(judging, event)
+        begin_event(context, event)
         scatter(events, event, labels)
         most = 0.0
         for weight in weights:
@@ -222,22 +237,20 @@ def top_direct(
                 at = end
                 if holds and alive[unit] == LIVE:
                     work[MATCHED] += 1
-                    bound = unit_bound(conjunctions, bounds, unit, labels, weights, judging.names, most)
+                    bound = unit_bound(conjunctions, bounds, unit, labels, weights, context.names, most)
                     if size == n and (bound + bounds.constants[unit]) * SLACK < scores[start]:
                         work[SKIPPED_UNITS] += 1
                     else:
-                        pending, size = collect(
-                            judging, unit, bound, n, again, seen, stamp + event - first, rows, pending, best, scores,
-                            start, size, work,
-                        )  # fmt: skip
+                        stamp = heaps.stamp + event - first
+                        pending, size = collect(context, unit, bound, scratch, heaps, stamp, pending, start, size)
                         if pending >= batch:
-                            size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                            size = flush(context, rows, pending, heaps, start, size)
                             pending, batch = 0, min(AHEAD, 2 * batch)
-        size = flush(judging, rows, pending, n, best, scores, start, size, work)
+        size = flush(context, rows, pending, heaps, start, size)
         for place in range(count):
             truth[touched[place]] = UNKNOWN
         clear(events, event, labels)
-        end_event(judging, event)
+        end_event(context, event)
         filled[event - first] = size
         work[EVENTS] += 1
     work[CANDIDATES] += read

@@ -1,4 +1,4 @@
-"""Reading a posting list, plain or compressed, and skipping forward in it."""
+"""Reading a posting list, stored or compressed, and skipping forward in it: `SkipTo` of VLDB 2009."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.jit import bare_kernel
-from matchwood.engines.kindex.layout import BLOCK, BLOCK_BITS
+from matchwood.engines.kindex.layout import BLOCK, BLOCK_BITS, ListEntries
 
 Z_LIST = -1
 """The list of all units of size 0, which is not stored: its entry at place p is that of unit p, as IN."""
 
 
 @bare_kernel
-def entry_at(
-    entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any, which: Any, start: Any, at: Any
-) -> Any:
+def entry_at(lists: ListEntries, which: Any, start: Any, at: Any) -> Any:
     """The entry at a place of a list that begins at `start`."""
     if which < 0:
         return np.int64(2 * at + 1)
+    entries, block_offsets, bases, places, data = lists
     if len(entries) > 0:
         return np.int64(entries[np.uint64(at)])
     within = at - start
@@ -35,10 +34,7 @@ def entry_at(
 
 
 @bare_kernel
-def skip_to(
-    entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any,
-    which: Any, start: Any, at: Any, stop: Any, least: Any,
-) -> Any:  # fmt: skip
+def skip_to(lists: ListEntries, which: Any, start: Any, at: Any, stop: Any, least: Any) -> Any:
     """The first place behind `at` whose entry is at least `least`, that entry, and how many entries were read.
 
     Doubling steps from where the list stands, then halves: as cheap for the next entry as for one far away.
@@ -46,7 +42,7 @@ def skip_to(
     low, read = at + 1, 0
     if low >= stop:
         return stop, np.int64(0), read
-    found = entry_at(entries, block_offsets, bases, places, data, which, start, low)
+    found = entry_at(lists, which, start, low)
     read += 1
     if found >= least:
         return low, found, read
@@ -54,7 +50,7 @@ def skip_to(
     high = low + 1
     found = np.int64(0)
     while high < stop:
-        found = entry_at(entries, block_offsets, bases, places, data, which, start, high)
+        found = entry_at(lists, which, start, high)
         read += 1
         if found >= least:
             break
@@ -65,7 +61,7 @@ def skip_to(
         high, found = stop, np.int64(0)
     while high - low > 1:
         middle = (low + high) >> 1
-        there = entry_at(entries, block_offsets, bases, places, data, which, start, middle)
+        there = entry_at(lists, which, start, middle)
         read += 1
         if there >= least:
             high, found = middle, there

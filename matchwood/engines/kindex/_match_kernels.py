@@ -9,7 +9,7 @@ import numpy as np
 from matchwood.core.jit import bare_kernel
 from matchwood.encoding.spaces.dyadic import ancestor
 from matchwood.engines.kindex._list_kernels import Z_LIST, entry_at, skip_to
-from matchwood.engines.kindex.layout import EMPTY, END, NO_CLAUSE
+from matchwood.engines.kindex.layout import EMPTY, END, NO_CLAUSE, ListEntries, NumberedUnits, Slots
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, ALTERNATIVE, WIDTH
 
@@ -79,6 +79,18 @@ def sort(order: Any, count: int) -> None:
 
 
 @bare_kernel
+def entries_of(run: Any) -> Any:
+    """What reading the lists of a run takes."""
+    return ListEntries(run.entries, run.block_offsets, run.bases, run.places, run.data)
+
+
+@bare_kernel
+def slots_of(cursors: Any) -> Any:
+    """What moving the lists of a K-index on takes."""
+    return Slots(cursors.which, cursors.starts, cursors.positions, cursors.stops, cursors.entries)
+
+
+@bare_kernel
 def open_lists(run: Any, cursors: Any, head: Any, tally: int, zeros: int, whole: int, most: int) -> Any:
     """Put a cursor on the first entry of every list of a chain, and on the Z list if there are `zeros`.
 
@@ -88,6 +100,7 @@ def open_lists(run: Any, cursors: Any, head: Any, tally: int, zeros: int, whole:
     """
     starts, positions, stops, which = cursors.starts, cursors.positions, cursors.stops, cursors.which
     entries, pair_of, slot, full, weak = cursors.entries, cursors.pair_of, tally, 0, 0
+    lists = entries_of(run)
     while head >= 0 and slot > 0:
         place, pair = cursors.lists[head], cursors.pairs[head]
         start, stop = run.list_offsets[place], run.list_offsets[place + 1]
@@ -98,9 +111,7 @@ def open_lists(run: Any, cursors: Any, head: Any, tally: int, zeros: int, whole:
             slot -= 1
             weak |= run.list_sizes[place] & 1
             starts[slot], positions[slot], stops[slot], which[slot], pair_of[slot] = start, start, stop, place, pair
-            entries[slot] = entry_at(
-                run.entries, run.block_offsets, run.bases, run.places, run.data, place, start, start
-            )
+            entries[slot] = entry_at(lists, place, start, start)
     count = tally - slot
     for place in range(count):
         starts[place], positions[place], stops[place] = starts[slot], positions[slot], stops[slot]
@@ -143,15 +154,14 @@ def clauses_hold(
 
 
 @bare_kernel
-def _take_all(
-    entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any, names: Any, alive: Any, count: int,
-    which: Any, starts: Any, stops: Any, units: Any, used: int, work: Any,
-) -> int:  # fmt: skip
+def _take_all(lists: ListEntries, slots: Slots, numbered: NumberedUnits, count: int, used: int, output: Any) -> int:
     """All units of these lists, each of which is in one of them only."""
+    which, starts, stops, names, alive = slots.which, slots.starts, slots.stops, numbered.names, numbered.alive
+    units, work = output.units, output.work
     for slot in range(count):
         start, stop = starts[slot], stops[slot]
         for at in range(start, stop):
-            unit = names[entry_at(entries, block_offsets, bases, places, data, which[slot], start, at) >> 1]
+            unit = names[entry_at(lists, which[slot], start, at) >> 1]
             if alive[unit] == LIVE and used < len(units):
                 units[used] = unit
                 used += 1
@@ -161,14 +171,10 @@ def _take_all(
 
 
 @bare_kernel
-def advance(
-    entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any,
-    which: Any, starts: Any, positions: Any, stops: Any, now: Any, slot: Any, least: Any,
-) -> Any:  # fmt: skip
+def advance(lists: ListEntries, slots: Slots, slot: Any, least: Any) -> Any:
     """Move a list to its first entry that is at least `least`; returns how many entries were read."""
-    at, entry, read = skip_to(
-        entries, block_offsets, bases, places, data, which[slot], starts[slot], positions[slot], stops[slot], least
-    )
+    which, starts, positions, stops, now = slots
+    at, entry, read = skip_to(lists, which[slot], starts[slot], positions[slot], stops[slot], least)
     positions[slot] = at
     now[slot] = entry if at < stops[slot] else END
     return read
@@ -176,19 +182,17 @@ def advance(
 
 @bare_kernel
 def _search(
-    entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any,
-    which: Any, starts: Any, positions: Any, stops: Any, now: Any, order: Any, counters: Any,
-    names: Any, clauses: Any, offsets: Any, records: Any, alive: Any, of_clauses: bool,
-    need: int, count: int, ceiling: Any, units: Any, used: int, work: Any,
+    lists: ListEntries, slots: Slots, numbered: NumberedUnits, order: Any, counters: Any, of_clauses: bool, need: int,
+    count: int, ceiling: Any, used: int, output: Any,
 ) -> int:  # fmt: skip
     """Algorithm 1, or 2 `of_clauses`: units that the first `need` lists agree on, unless a NOT IN speaks against it.
 
     Takes the lists in `order` and the units below `ceiling`. In the paper's pseudo-code a rejection moves on only the
     lists behind the first K, and so never ends; a satisfied CNF moves on only the first K, and may be found again by
     the rest. Here all lists that agree on a unit move on.
-
-    Arrays come one by one: taken out of a tuple in here, each would count its references up and down, at 10 ns.
     """
+    names, clauses, offsets, records, alive = numbered
+    which, positions, now, units, work = slots.which, slots.positions, slots.now, output.units, output.work
     read, candidates, verified = 0, 0, 0
     while count >= need:
         number, pivot = order[0] >> NUMBER_BITS, order[need - 1] >> NUMBER_BITS
@@ -212,9 +216,7 @@ def _search(
         for place in range(moving - 1, -1, -1):
             if order[place] >> NUMBER_BITS < least:
                 slot = order[place] & SLOT_MASK
-                read += advance(
-                    entries, block_offsets, bases, places, data, which, starts, positions, stops, now, slot, 2 * least
-                )
+                read += advance(lists, slots, slot, 2 * least)
                 if now[slot] < 2 * ceiling:
                     insert_sorted(order, place, count, (now[slot] << SLOT_BITS) | slot)
                 else:
@@ -240,58 +242,53 @@ def group_of(attributes: Any, first: Any, last: Any, attribute: Any) -> Any:
 
 @bare_kernel
 def enter_group(
-    entries: Any, block_offsets: Any, bases: Any, places: Any, data: Any,
-    which: Any, starts: Any, positions: Any, stops: Any, now: Any, order: Any, pair_of: Any,
-    slots: int, pair: Any, own: Any, full: int, need: int, low: Any, high: Any, work: Any,
-) -> int:  # fmt: skip
-    """The lists that have entries for the numbers low : high, sorted into `order`; returns how many.
+    lists: ListEntries, slots: Slots, order: Any, pair_of: Any, used: int, pair: Any, own: Any, full: int, need: int,
+    low: Any, high: Any,
+) -> Any:  # fmt: skip
+    """The lists that have entries for the numbers low : high, sorted into `order`; returns how many, and how many
+    entries were read.
 
-    Those of the group's own key, from slot `own` on, come first: without an entry of them no unit of the group matches.
+    Those of the group's own key, from slot `own` of the `used` ones on, come first: without an entry of them no unit of
+    the group matches.
     """
-    read, count = 0, 0
-    there = full > 0 and (own >= slots or pair_of[own] != pair)
+    read, count, now = 0, 0, slots.now
+    there = full > 0 and (own >= used or pair_of[own] != pair)
     slot = own
-    while slot < slots and pair_of[slot] == pair:
+    while slot < used and pair_of[slot] == pair:
         if now[slot] < 2 * low:
-            read += advance(
-                entries, block_offsets, bases, places, data, which, starts, positions, stops, now, slot, 2 * low
-            )
+            read += advance(lists, slots, slot, 2 * low)
         there |= now[slot] < 2 * high
         slot += 1
     if there:
-        for slot in range(slots):
+        for slot in range(used):
             if now[slot] < 2 * low:
-                read += advance(
-                    entries, block_offsets, bases, places, data, which, starts, positions, stops, now, slot, 2 * low
-                )
+                read += advance(lists, slots, slot, 2 * low)
             if now[slot] < 2 * high:
                 order[count] = (now[slot] << SLOT_BITS) | slot
                 count += 1
         if count >= need:
             sort(order, count)
-    work[4] += read
-    return count
+    return count, read
 
 
 @bare_kernel
 def match_run(
     run: Any, conjunctions: Any, alive: Any, of_clauses: bool, shortcuts: bool, events: Any, first: int, last: int,
-    cursors: Any, units: Any, offsets: Any, work: Any,
+    cursors: Any, output: Any,
 ) -> None:  # fmt: skip
     """All hits in one run of the events first : last, while a whole event's hits have room.
 
-    `work` counts events covered, candidates, verified, matched, and entries read. A K-index that has groups is searched
-    in those whose attribute the event has, one after the other. Without `shortcuts` every list is read.
+    A K-index that has groups is searched in those whose attribute the event has, one after the other. Without
+    `shortcuts` every list is read.
     """
-    used, sizes, size_offsets, names, clauses = 0, run.sizes, run.size_offsets, run.units, run.clauses
-    entries, block_offsets, bases, places, data = run.entries, run.block_offsets, run.bases, run.places, run.data
+    used, sizes, size_offsets, lists, slots = 0, run.sizes, run.size_offsets, entries_of(run), slots_of(cursors)
+    numbered = NumberedUnits(run.units, run.clauses, conjunctions.offsets, conjunctions.records, alive)
     group_offsets, group_attributes, group_starts = run.group_offsets, run.group_attributes, run.group_starts
-    which, starts, positions, stops = cursors.which, cursors.starts, cursors.positions, cursors.stops
     now, order, pair_of, counters = cursors.entries, cursors.order, cursors.pair_of, cursors.counters
-    unit_offsets, records, heads, tallies = conjunctions.offsets, conjunctions.records, cursors.heads, cursors.tallies
+    heads, tallies, units, offsets, work = cursors.heads, cursors.tallies, output.units, output.offsets, output.work
     event_offsets, event_attributes = events.offsets, events.attributes
     for event in range(first, last):
-        if len(units) - used < len(names):
+        if len(units) - used < len(run.units):
             break
         find_lists(run, events, event, cursors)
         for index in range(len(sizes) - 1, -1, -1):
@@ -304,10 +301,7 @@ def match_run(
             count, full, weak = open_lists(run, cursors, head, tally, zeros, whole, most)
             need -= full
             if shortcuts and need == 1 and weak == 0 and not of_clauses:
-                used = _take_all(
-                    entries, block_offsets, bases, places, data, names, alive, count, which, starts, stops,
-                    units, used, work,
-                )  # fmt: skip
+                used = _take_all(lists, slots, numbered, count, used, output)
                 continue
             work[4] += count
             group, groups = group_offsets[index], group_offsets[index + 1]
@@ -315,11 +309,8 @@ def match_run(
                 for slot in range(count):
                     order[slot] = (now[slot] << SLOT_BITS) | slot
                 sort(order, count)
-                used = _search(
-                    entries, block_offsets, bases, places, data, which, starts, positions, stops, now, order, counters,
-                    names, clauses, unit_offsets, records, alive, of_clauses, need, count,
-                    np.int64(size_offsets[index + 1]), units, used, work,
-                )  # fmt: skip
+                ceiling = np.int64(size_offsets[index + 1])
+                used = _search(lists, slots, numbered, order, counters, of_clauses, need, count, ceiling, used, output)
                 continue
             own = 0
             for pair in range(event_offsets[event], event_offsets[event + 1]):
@@ -332,14 +323,9 @@ def match_run(
                     continue
                 low = np.int64(group_starts[group])
                 high = np.int64(group_starts[group + 1] if group + 1 < groups else size_offsets[index + 1])
-                agreeing = enter_group(
-                    entries, block_offsets, bases, places, data, which, starts, positions, stops, now, order, pair_of,
-                    count, pair, own, full, need, low, high, work,
-                )  # fmt: skip
-                used = _search(
-                    entries, block_offsets, bases, places, data, which, starts, positions, stops, now, order, counters,
-                    names, clauses, unit_offsets, records, alive, False, need, agreeing, high, units, used, work,
-                )  # fmt: skip
+                agreeing, read = enter_group(lists, slots, order, pair_of, count, pair, own, full, need, low, high)
+                work[4] += read
+                used = _search(lists, slots, numbered, order, counters, False, need, agreeing, high, used, output)
         offsets[event - first + 1] = used
         work[0] += 1
     work[3] += used

@@ -1,4 +1,7 @@
-"""Kernel of `kindex` that ranks units one by one: those whose bounds rose since their clusters were laid out."""
+"""Kernel of `kindex` that ranks units one by one: those whose bounds rose since their clusters were laid out.
+
+VLDB 2009, ours, beside section 5: bounds that rise.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,9 @@ from matchwood.engines.kindex._top_kernels import (
     VERIFIED,
     collect,
     flush,
-    unit_bound,
 )
+from matchwood.engines.kindex.layout import BoundedUnits, TopHeaps, TopScratch
+from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH, attribute_of
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event
 from matchwood.engines.shared._verification_kernels import clear, passes, scatter
@@ -42,15 +46,17 @@ def clauses_true(offsets: Any, records: Any, intervals: Any, unit: Any, labels: 
 
 @bare_kernel
 def top_units(
-    wanted: Any, conjunctions: Any, bounds: Any, alive: Any, events: Any, first: int, judging: Any, labels: Any,
-    n: int, seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, filled: Any, work: Any,
-) -> None:  # fmt: skip
-    """Offer the rules of the units `wanted` to the best `n` of each event, before any run is searched."""
+    wanted: Any, bounded: BoundedUnits, events: Any, first: int, context: Any, scratch: TopScratch, heaps: TopHeaps
+) -> None:
+    """Offer the rules of the units `wanted` to the best of each event, before any run is searched."""
+    conjunctions, bounds, alive = bounded
+    labels, rows, n = scratch.labels, scratch.rows, heaps.n
+    scores, filled, work = heaps.scores, heaps.filled, heaps.work
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    weights = judging.scratch.weights
+    weights = context.scratch.weights
     for place in range(len(filled)):
         event, start, size = first + place, np.int64(place) * n, filled[place]
-        begin_event(judging, event)
+        begin_event(context, event)
         scatter(events, event, labels)
         most = 0.0
         for weight in weights:
@@ -63,14 +69,12 @@ def top_units(
             if not clauses_true(offsets, records, intervals, unit, labels):
                 continue
             work[MATCHED] += 1
-            bound = unit_bound(conjunctions, bounds, unit, labels, weights, judging.names, most)
+            bound = unit_bound(conjunctions, bounds, unit, labels, weights, context.names, most)
             if size == n and (bound + bounds.constants[unit]) * SLACK < scores[start]:
                 work[SKIPPED_UNITS] += 1
                 continue
-            pending, size = collect(
-                judging, unit, bound, n, False, seen, stamp + place, rows, 0, best, scores, start, size, work
-            )
-            size = flush(judging, rows, pending, n, best, scores, start, size, work)
+            pending, size = collect(context, unit, bound, scratch, heaps, heaps.stamp + place, 0, start, size)
+            size = flush(context, rows, pending, heaps, start, size)
         clear(events, event, labels)
-        end_event(judging, event)
+        end_event(context, event)
         filled[place] = size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,13 +17,16 @@ from matchwood.engines.kindex._match_kernels import (
     clauses_hold,
     drop_sorted,
     enter_group,
+    entries_of,
     find_lists,
     group_of,
     insert_sorted,
     open_lists,
+    slots_of,
     sort,
 )
-from matchwood.engines.kindex.layout import EMPTY
+from matchwood.engines.kindex.layout import EMPTY, BoundedUnits, RunBounds, TopHeaps, TopScratch
+from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, ALTERNATIVE, SEVERAL, WIDTH, attribute_of
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event, push, score_rows, settle
@@ -34,6 +37,24 @@ from matchwood.engines.shared.scoring import AHEAD
 EVENTS, CANDIDATES, VERIFIED, MATCHED, POSTINGS, SCORED, DAMAGED = range(7)
 SKIPPED_UNITS, SKIPPED_INDEXES, SKIPPED_LISTS, PASSED_RULES = range(7, 11)
 """What `top_run` counts. `DAMAGED` is set if a rule matched that cannot be scored."""
+
+
+class IndexSearch(NamedTuple):
+    """One K-index, or a group of it, that is searched.
+
+    `of_clauses`, `shortcuts`  as in `top_run`
+    `need`     lists that must agree on a unit
+    `ceiling`  its numbers lie below
+    `most`     the greatest weight of the event
+    `extra`    what its units may add beside their lists, for a weight of 1
+    """
+
+    of_clauses: bool
+    shortcuts: bool
+    need: int
+    ceiling: Any
+    most: float
+    extra: float
 
 
 @bare_kernel
@@ -51,13 +72,9 @@ def _raise_list(run: Any, index: Any, attribute: Any, low: Any, high: Any, bound
 
 
 @kernel
-def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, ubs: Any, constants: Any, extras: Any) -> None:
-    """Let the lists and K-indexes of a run have at least what these units promise.
-
-    `ubs`        by list: UB(A, v), the most that the value adds in any unit of the list, for an event weight of 1
-    `constants`  by K-index: the greatest constant weight
-    `extras`     by K-index: what else its units may add, by constraints that NULL passes and by what they do not test
-    """
+def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, promised: RunBounds) -> None:
+    """Let the lists and K-indexes of a run have at least what these units promise."""
+    ubs, constants, extras = promised.lists, promised.constants, promised.extras
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     for unit in units:
         start, stop, size, weak = offsets[unit], offsets[unit + 1], 0, False
@@ -92,33 +109,6 @@ def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, ubs: Any,
 
 
 @bare_kernel
-def unit_bound(conjunctions: Any, bounds: Any, unit: Any, labels: Any, weights: Any, names: Any, most: Any) -> Any:
-    """What the rules of a unit that is true can score for the event, without their constant weights."""
-    offsets, records, intervals, pieces = (
-        conjunctions.offsets,
-        conjunctions.records,
-        conjunctions.intervals,
-        bounds.pieces,
-    )
-    total, piece = bounds.elsewhere[unit] * most, bounds.offsets[unit]
-    for position in range(offsets[unit], offsets[unit + 1]):
-        at = WIDTH * position
-        code, low, high = records[at], records[at + 1], records[at + 2]
-        attribute = attribute_of(code)
-        label, weight = labels[attribute], weights[names[attribute]]
-        if code & SEVERAL == 0:
-            if low <= label < high:
-                total += pieces[piece] * weight
-            piece += 1
-            continue
-        for interval in range(low, high):
-            if intervals[2 * interval] <= label < intervals[2 * interval + 1]:
-                total += pieces[piece] * weight
-            piece += 1
-    return total
-
-
-@bare_kernel
 def _is_there(best: Any, start: Any, size: Any, row: Any) -> bool:
     found = False
     for place in range(start, start + size):
@@ -128,16 +118,18 @@ def _is_there(best: Any, start: Any, size: Any, row: Any) -> bool:
 
 @bare_kernel
 def collect(
-    judging: Any, unit: Any, bound: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any, pending: int,
-    best: Any, scores: Any, start: Any, size: Any, work: Any,
+    context: Any, unit: Any, bound: Any, scratch: TopScratch, heaps: TopHeaps, stamp: Any, pending: int, start: Any,
+    size: Any,
 ) -> Any:  # fmt: skip
     """Put the rules of a unit that were not met before and can be among the best behind those that are `pending`.
 
-    `bound` is what the unit promises without the constant weight, which each rule has of its own. With `again`, rules
-    may have been met in another run, whose marks are gone: those among the best are found there, others fail again.
-    Returns how many are pending, and how many are among the best: where `rows` are full, they are scored.
+    `bound` is what the unit promises without the constant weight, which each rule has of its own. Rules met `again` in
+    another run are found among the best, or fail again. Returns how many are pending, and how many are among the best:
+    where `rows` are full, they are scored.
     """
-    heads, chain, constants = judging.heads, judging.chain, judging.programs.constants
+    seen, rows, n, again = scratch.seen, scratch.rows, heaps.n, heaps.again
+    best, scores, work = heaps.best, heaps.scores, heaps.work
+    heads, chain, constants = context.heads, context.chain, context.programs.constants
     node = np.int64(-2) - np.int64(heads[unit])
     row = np.int64(heads[unit])
     while row != -1:
@@ -158,7 +150,7 @@ def collect(
                 rows[pending] = row
                 pending += 1
                 if pending == AHEAD:
-                    size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                    size = flush(context, rows, pending, heaps, start, size)
                     pending = 0
         if following < 0:
             break
@@ -167,13 +159,12 @@ def collect(
 
 
 @bare_kernel
-def flush(
-    judging: Any, rows: Any, pending: int, n: int, best: Any, scores: Any, start: Any, size: Any, work: Any
-) -> Any:
+def flush(context: Any, rows: Any, pending: int, heaps: TopHeaps, start: Any, size: Any) -> Any:
     """Score the rules that are pending; returns how many are among the best by now."""
-    score_rows(judging.programs, rows, 0, pending, judging.scratch)
+    n, best, scores, work = heaps.n, heaps.best, heaps.scores, heaps.work
+    score_rows(context.programs, rows, 0, pending, context.scratch)
     work[SCORED] += pending
-    found = judging.scratch.scores
+    found = context.scratch.scores
     for place in range(pending):
         if found[place] < 0:
             work[DAMAGED] = 1
@@ -184,24 +175,22 @@ def flush(
 
 @bare_kernel
 def _search_top(
-    run: Any, conjunctions: Any, bounds: Any, alive: Any, of_clauses: bool, shortcuts: bool, judging: Any, cursors: Any,
-    slot_bounds: Any, labels: Any, most: Any, extra: Any, need: int, count: int, ceiling: Any, n: int, again: bool,
-    seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, start: Any, size: Any, work: Any,
+    run: Any, units: BoundedUnits, context: Any, cursors: Any, scratch: TopScratch, heaps: TopHeaps,
+    index: IndexSearch, count: int, stamp: Any, start: Any, size: Any,
 ) -> Any:  # fmt: skip
     """`_search` with the first pruning: units whose lists cannot add up to the worst of the best so far are skipped.
 
     A rule of the same score and a lower row would still come before, so only what is truly below is skipped.
     """
-    entries, block_offsets, bases, places, data = run.entries, run.block_offsets, run.bases, run.places, run.data
-    which, starts, positions, stops = cursors.which, cursors.starts, cursors.positions, cursors.stops
-    now, order, counters, names = cursors.entries, cursors.order, cursors.counters, run.units
+    lists, slots, names, clauses = entries_of(run), slots_of(cursors), run.units, run.clauses
+    which, positions, now = cursors.which, cursors.positions, cursors.entries
+    order, counters = cursors.order, cursors.counters
+    conjunctions, bounds, alive = units
     offsets, records = conjunctions.offsets, conjunctions.records
-    weights, unit_constants, clauses, attribute_names = (
-        judging.scratch.weights,
-        bounds.constants,
-        run.clauses,
-        judging.names,
-    )
+    of_clauses, shortcuts, need, ceiling, most, extra = index
+    slot_bounds, labels, rows, n = scratch.promises, scratch.labels, scratch.rows, heaps.n
+    scores, work, unit_constants = heaps.scores, heaps.work, bounds.constants
+    weights, attribute_names = context.scratch.weights, context.names
     while count >= need and work[DAMAGED] == 0:
         number, pivot = order[0] >> NUMBER_BITS, order[need - 1] >> NUMBER_BITS
         moving, least, pruned = need - 1, pivot, False
@@ -232,16 +221,12 @@ def _search_top(
                     if shortcuts:
                         bound = unit_bound(conjunctions, bounds, unit, labels, weights, attribute_names, most)
                     if size < n or (bound + unit_constants[unit]) * SLACK >= scores[start]:
-                        pending, size = collect(
-                            judging, unit, bound, n, again, seen, stamp, rows, 0, best, scores, start, size, work
-                        )
-                        size = flush(judging, rows, pending, n, best, scores, start, size, work)
+                        pending, size = collect(context, unit, bound, scratch, heaps, stamp, 0, start, size)
+                        size = flush(context, rows, pending, heaps, start, size)
         for place in range(moving - 1, -1, -1):
             if order[place] >> NUMBER_BITS < least:
                 slot = order[place] & SLOT_MASK
-                work[POSTINGS] += advance(
-                    entries, block_offsets, bases, places, data, which, starts, positions, stops, now, slot, 2 * least
-                )
+                work[POSTINGS] += advance(lists, slots, slot, 2 * least)
                 if now[slot] < 2 * ceiling:
                     insert_sorted(order, place, count, (now[slot] << SLOT_BITS) | slot)
                 else:
@@ -273,20 +258,23 @@ def _greatest_sum(slot_bounds: Any, count: int, need: int, chosen: Any) -> Any:
 
 @bare_kernel
 def top_run(
-    run: Any, conjunctions: Any, bounds: Any, ubs: Any, constants: Any, extras: Any, alive: Any, of_clauses: bool,
-    shortcuts: bool, events: Any, first: int, count: int, judging: Any, cursors: Any, slot_bounds: Any, chosen: Any,
-    labels: Any, n: int, again: bool, seen: Any, stamp: Any, rows: Any, best: Any, scores: Any, filled: Any, work: Any,
+    run: Any, units: BoundedUnits, promised: RunBounds, of_clauses: bool, shortcuts: bool, events: Any, first: int,
+    context: Any, cursors: Any, scratch: TopScratch, heaps: TopHeaps,
 ) -> None:  # fmt: skip
-    """Offer the rules of one run to the best `n` of each of `count` events: heaps, best[e * n :], of filled[e] rules.
+    """Offer the rules of one run to the best of each event from `first` on, as many as there are heaps.
 
     K-indexes of conjunctions are passed over as a whole if the K greatest bounds of their lists do not reach the worst
     of the best: the second pruning, which does not hold for clauses, more than K of which may add something.
     """
     sizes, size_offsets, group_offsets = run.sizes, run.size_offsets, run.group_offsets
-    heads, tallies, names, weights = cursors.heads, cursors.tallies, judging.names, judging.scratch.weights
-    for event in range(first, first + count):
+    heads, tallies, names, weights = cursors.heads, cursors.tallies, context.names, context.scratch.weights
+    ubs, constants, extras, slot_bounds = promised.lists, promised.constants, promised.extras, scratch.promises
+    labels, n, scores, filled, work = scratch.labels, heaps.n, heaps.scores, heaps.filled, heaps.work
+    lists, places = entries_of(run), slots_of(cursors)
+    for event in range(first, first + len(filled)):
         start, size = np.int64(event - first) * n, filled[event - first]
-        begin_event(judging, event)
+        stamp = heaps.stamp + event - first
+        begin_event(context, event)
         scatter(events, event, labels)
         most = 0.0
         for weight in weights:
@@ -306,7 +294,7 @@ def top_run(
                     slot_bounds[slot] = ubs[cursors.which[slot]] * weights[name]
             rest = constants[index] + extras[index] * most
             if size == n and not of_clauses:
-                rest += _greatest_sum(slot_bounds, slots, need, chosen)
+                rest += _greatest_sum(slot_bounds, slots, need, scratch.chosen)
                 if rest * SLACK < scores[start]:
                     work[SKIPPED_INDEXES] += 1
                     continue
@@ -316,11 +304,9 @@ def top_run(
                 for slot in range(slots):
                     cursors.order[slot] = (cursors.entries[slot] << SLOT_BITS) | slot
                 sort(cursors.order, slots)
-                size = _search_top(
-                    run, conjunctions, bounds, alive, of_clauses, shortcuts, judging, cursors, slot_bounds, labels,
-                    most, extras[index], need, slots, np.int64(size_offsets[index + 1]), n, again, seen,
-                    stamp + event - first, rows, best, scores, start, size, work,
-                )  # fmt: skip
+                ceiling = np.int64(size_offsets[index + 1])
+                search = IndexSearch(of_clauses, shortcuts, need, ceiling, most, extras[index])
+                size = _search_top(run, units, context, cursors, scratch, heaps, search, slots, stamp, start, size)
                 continue
             own = 0
             for pair in range(events.offsets[event], events.offsets[event + 1]):
@@ -333,19 +319,17 @@ def top_run(
                     continue
                 low = np.int64(run.group_starts[group])
                 high = np.int64(run.group_starts[group + 1] if group + 1 < groups else size_offsets[index + 1])
-                agreeing = enter_group(
-                    run.entries, run.block_offsets, run.bases, run.places, run.data, cursors.which, cursors.starts,
-                    cursors.positions, cursors.stops, cursors.entries, cursors.order, cursors.pair_of,
-                    slots, pair, own, 0, need, low, high, work,
-                )  # fmt: skip
+                agreeing, read = enter_group(
+                    lists, places, cursors.order, cursors.pair_of, slots, pair, own, 0, need, low, high
+                )
+                work[POSTINGS] += read
                 if agreeing >= need:
+                    search = IndexSearch(of_clauses, shortcuts, need, high, most, extras[index])
                     size = _search_top(
-                        run, conjunctions, bounds, alive, False, shortcuts, judging, cursors, slot_bounds, labels, most,
-                        extras[index], need, agreeing, high, n, again, seen, stamp + event - first, rows, best, scores,
-                        start, size, work,
-                    )  # fmt: skip
+                        run, units, context, cursors, scratch, heaps, search, agreeing, stamp, start, size
+                    )
         clear(events, event, labels)
-        end_event(judging, event)
+        end_event(context, event)
         filled[event - first] = size
         work[EVENTS] += 1
 

@@ -1,4 +1,7 @@
-"""Building a run of the K-index: units by size, lists by key, entries by list, all at once."""
+"""Building a run of the K-index: units by size, lists by key, entries by list, all at once.
+
+VLDB 2009, sections 3 and 4.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ sequence.
 How likely a predicate is true is told from the rules alone, since an index is mostly built before it sees events: an
 attribute that rules name more often is taken to be in more events (as the square root), and the values between any two
 boundaries of an attribute to be equally likely.
+
+VLDB 2009, ours, in the place of sections 3 and 4: `direct=True`.
 """
 
 from __future__ import annotations

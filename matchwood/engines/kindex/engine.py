@@ -161,12 +161,12 @@ class KIndex(Engine):
             last = first + found.count
         return _none(workspace, source, first) if found is None else found
 
-    def top(self, events: EncodedEvents, first: int, contest: TopQuery, workspace: Workspace) -> Ranked:
+    def top(self, events: EncodedEvents, first: int, query: TopQuery, workspace: Workspace) -> Ranked:
         if self.bounds is None:
-            return super().top(events, first, contest, workspace)
+            return super().top(events, first, query, workspace)
         self.check()
         search = Search(self.store, self.bounds, self._states.view(), self._pruned, self._risen)
-        return top_of_runs(list(self._all()), search, read_only_events(events), first, contest, workspace)
+        return top_of_runs(list(self._all()), search, read_only_events(events), first, query, workspace)
 
     def weigh(self, units: NDArray[np.int32]) -> None:
         if self.bounds is None:

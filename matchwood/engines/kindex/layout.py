@@ -15,14 +15,20 @@ the fewest units of the run have. An event without it matches no unit of the gro
 group of the event's own attributes, which is what makes long lists cheap to read.
 
 Units of size 0 have the smallest numbers: the Z list, which holds all of them, is told by their count, not stored.
+
+VLDB 2009, sections 3 and 4: K-indexes, posting lists, the Z list.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matchwood.engines.shared.bounds import UnitBounds
+    from matchwood.engines.shared.store import Conjunctions
 
 BLOCK_BITS = 7
 """Entries of a compressed list come in blocks of 2**BLOCK_BITS."""
@@ -115,6 +121,115 @@ class AccessArrays(NamedTuple):
     cluster_offsets: NDArray[np.int64]
     stream: NDArray[np.int32]
     promises: NDArray[np.float32]
+
+
+class ListEntries(NamedTuple):
+    """The entries of a run's lists, stored or compressed, as `RunArrays` describes them: what reading a list takes."""
+
+    entries: NDArray[np.int32]
+    block_offsets: NDArray[np.int64]
+    bases: NDArray[np.int32]
+    places: NDArray[np.int64]
+    data: NDArray[np.uint8]
+
+
+class Slots(NamedTuple):
+    """Where the lists of a K-index stand, by slot, as `Cursors` describes it; `now` is its `entries`.
+
+    Small tuples: what is handed to a function goes there by value, and skipping in a list is called for each entry.
+    """
+
+    which: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    now: NDArray[np.int64]
+
+
+class NumberedUnits(NamedTuple):
+    """From the numbers of a run to units.
+
+    `names`    the unit of each number
+    `clauses`  of each entry the clause of its unit; empty in a run of conjunctions
+    `offsets`, `records`  the units, as the store has them
+    `alive`    LIVE for those that are
+    """
+
+    names: NDArray[np.int32]
+    clauses: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    records: NDArray[np.int32]
+    alive: NDArray[np.uint8]
+
+
+class DirectScratch(NamedTuple):
+    """What reading clusters writes to.
+
+    `truth`    by predicate: what is known of it for this event; UNKNOWN between two events
+    `touched`  the predicates of which something is known
+    `found`    those that lead to clusters
+    """
+
+    truth: NDArray[np.uint8]
+    touched: NDArray[np.int32]
+    found: NDArray[np.int32]
+
+
+class RunBounds(NamedTuple):
+    """What a run promises at most.
+
+    `lists`      by list: UB(A, v), the most that the value adds in any unit of the list, for an event weight of 1
+    `constants`  by K-index: the greatest constant weight
+    `extras`     by K-index: what else its units may add, by constraints that NULL passes and by what they do not test
+    """
+
+    lists: NDArray[np.float64]
+    constants: NDArray[np.float64]
+    extras: NDArray[np.float64]
+
+
+class BoundedUnits(NamedTuple):
+    """Units, what their rules can score at most, and LIVE for those that are alive."""
+
+    conjunctions: Conjunctions
+    bounds: UnitBounds
+    alive: NDArray[np.uint8]
+
+
+class TopScratch(NamedTuple):
+    """What ranking writes to, for one thread.
+
+    `labels`    by attribute: the event's label, NULL_LABEL between two events
+    `promises`  by slot, or by cluster found: what it can add to a score
+    `chosen`    the K greatest of them
+    `seen`      by row: the stamp of the event for which the rule was last met (docs/protocols.md)
+    `rows`      rules that wait to be scored together
+    """
+
+    labels: NDArray[np.int32]
+    promises: NDArray[np.float64]
+    chosen: NDArray[np.float64]
+    seen: NDArray[np.int64]
+    rows: NDArray[np.int32]
+
+
+class TopHeaps(NamedTuple):
+    """The best rules of some events so far, a heap each.
+
+    `n`       that of event e lies at e * n : e * n + filled[e]
+    `stamp`   of the first event; the others have those that follow
+    `again`   whether rules may have been met in another run, whose marks are gone
+    `best`, `scores`, `filled`  rows, their scores, and how many each event has
+    `work`    numbers, as `_top_kernels` names them
+    """
+
+    n: int
+    stamp: int
+    again: bool
+    best: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    filled: NDArray[np.int64]
+    work: NDArray[np.int64]
 
 
 class Cursors(NamedTuple):

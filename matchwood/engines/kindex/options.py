@@ -1,4 +1,7 @@
-"""The options of the K-index, what they come to in a run, and which of them are the paper's."""
+"""The options of the K-index, what they come to in a run, and which of them are the paper's.
+
+VLDB 2009, sections 3 and 4, and what is ours beside them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A run of the K-index: posting lists over some units, built at once and never changed."""
+"""A run of the K-index: posting lists over some units, built at once and never changed.
+
+VLDB 2009, sections 3 and 4; section 6 for runs beside the main one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from matchwood.engines.kindex._cluster_match_kernels import match_direct
 from matchwood.engines.kindex._match_kernels import match_run
 from matchwood.engines.kindex.build import SMALLEST_TABLE, run_arrays, shapes_of
 from matchwood.engines.kindex.clusters import access_arrays
-from matchwood.engines.kindex.layout import BLOCK, EMPTY, AccessArrays, Cursors, RunArrays
+from matchwood.engines.kindex.layout import BLOCK, EMPTY, AccessArrays, Cursors, DirectScratch, RunArrays
 from matchwood.engines.kindex.options import Layout
 from matchwood.engines.shared.bounds import UnitBounds
 from matchwood.engines.shared.output import Output
@@ -129,21 +132,20 @@ class Run:
     ) -> Hits:
         """The hits among its units of the events first : last, as far as the output reaches."""
         output = Output(workspace, events, first, self.size)
-        written = (output.units, output.offsets, output.work)
         if self.access is None:
             cursors = self.cursors(workspace)
             kind = self.of_clauses, self.layout.shortcuts
-            match_run(self.arrays, store.view(), states, *kind, events, first, last, cursors, *written)
+            match_run(self.arrays, store.view(), states, *kind, events, first, last, cursors, output.arrays)
         else:
             labels = workspace.array("labels", store.attributes, np.int32, NULL_LABEL)
             scratch = self.scratch(workspace)
-            match_direct(self.access, states, events, first, last, self.size, *scratch, labels, *written)
+            match_direct(self.access, states, events, first, last, self.size, scratch, labels, output.arrays)
         return output.hits()
 
-    def scratch(self, workspace: Workspace) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """What is known of each predicate, those that something is known of, and those that lead to clusters."""
+    def scratch(self, workspace: Workspace) -> DirectScratch:
+        """Scratch memory that is large enough for all clusters of the run."""
         predicates = 0 if self.access is None else len(self.access.cluster_offsets)
-        return (
+        return DirectScratch(
             workspace.array("kindex.truth", predicates, np.uint8),
             workspace.array("kindex.touched", predicates, np.int32, None),
             workspace.array("kindex.found", predicates, np.int32, None),

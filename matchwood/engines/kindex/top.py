@@ -1,4 +1,7 @@
-"""The best rules by the K-index: bounds of its lists, and what a call needs to prune by them."""
+"""The best rules by the K-index: bounds of its lists, and what a call needs to prune by them.
+
+VLDB 2009, section 5.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from matchwood.engines.kindex._top_kernels import (
     settle_all,
     top_run,
 )
-from matchwood.engines.kindex.layout import AccessArrays
+from matchwood.engines.kindex.layout import AccessArrays, BoundedUnits, RunBounds, TopHeaps, TopScratch
 from matchwood.engines.kindex.run import Run
 from matchwood.engines.shared.bounds import BoundTable
 from matchwood.engines.shared.scoring import AHEAD, Ranked, ScoringContext, TopQuery
@@ -45,21 +48,13 @@ PATIENCE = 16
 exact, and a wrong guess costs a layout too soon, or that many looks."""
 
 
-class RunBounds(NamedTuple):
-    """What the lists and the K-indexes of a run promise at most, as `raise_bounds` describes it."""
-
-    lists: NDArray[np.float64]
-    constants: NDArray[np.float64]
-    extras: NDArray[np.float64]
-
-
 def bounds_of(run: Run, store: ConjunctionStore, table: BoundTable) -> RunBounds:
     """The bounds of a run, made when somebody first ranks by it; two threads that do so make the same."""
     found: RunBounds | None = run.bounds
     if found is None:
         indexes = len(run.arrays.sizes)
         found = RunBounds(np.zeros(len(run.arrays.list_sizes)), np.zeros(indexes), np.zeros(indexes))
-        raise_bounds(run.arrays, store.view(), table.view(), run.arrays.units, *found)
+        raise_bounds(run.arrays, store.view(), table.view(), run.arrays.units, found)
         run.bounds = found
     return found
 
@@ -76,7 +71,7 @@ def raise_runs(runs: Iterable[Run], store: ConjunctionStore, table: BoundTable, 
     """Let the posting lists of all runs promise at least what these units do by now."""
     for run in runs:
         if run.bounds is not None:
-            raise_bounds(run.arrays, store.view(), table.view(), read_only(units, np.int32), *run.bounds)
+            raise_bounds(run.arrays, store.view(), table.view(), read_only(units, np.int32), run.bounds)
 
 
 def low_entries(run: Run, store: ConjunctionStore, table: BoundTable, risen: NDArray[np.int32]) -> int:
@@ -153,26 +148,31 @@ class Search(NamedTuple):
     counters: PruningCounters
     risen: Risen
 
+    def units(self) -> BoundedUnits:
+        """The arrays for kernels."""
+        return BoundedUnits(self.store.view(), self.table.view(), self.states)
+
 
 def top_of_runs(
-    runs: list[Run], search: Search, events: EncodedEvents, first: int, contest: TopQuery, workspace: Workspace
+    runs: list[Run], search: Search, events: EncodedEvents, first: int, query: TopQuery, workspace: Workspace
 ) -> Ranked:
     """The best rules of the events from `first` on, as many events as the output has room for."""
     if not 0 <= first <= events.count:
         raise InvalidArgument(f"the first event to match must be in 0 to {events.count} (got {first})")
-    with contest.judging(workspace) as judging:
-        n = max(1, min(contest.n, len(judging.programs.starts)))
+    with query.judging(workspace) as context:
+        n = max(1, min(query.n, len(context.programs.starts)))
         count = min(events.count - first, max(1, _ROOM // n))
         best, scores = np.empty(count * n, np.int32), np.empty(count * n, np.float64)
         filled, work = np.zeros(count, np.int64), np.zeros(11, np.int64)
-        stamp = _stamps(workspace, count)
+        heaps = TopHeaps(n, _stamps(workspace, count), False, best, scores, filled, work)
         search.risen.settle(runs, search, count)
         apart = read_only(search.risen.units, np.int32)
         if len(apart):
-            _offer_units(apart, search, events, first, judging, workspace, stamp, n, best, scores, filled, work)
+            scratch = _scratch(search, context, workspace)
+            top_units(apart, search.units(), events, first, context, scratch, heaps)
         for place, run in enumerate(runs):
-            again = place > 0 or len(apart) > 0
-            _offer_run(run, search, events, first, judging, workspace, stamp, n, again, best, scores, filled, work)
+            own = heaps._replace(again=place > 0 or len(apart) > 0)
+            _offer_run(run, search, events, first, context, workspace, own)
     did = work.tolist()
     search.counters.fold(did)
     if did[DAMAGED]:
@@ -188,43 +188,33 @@ def _stamps(workspace: Workspace, count: int) -> int:
 
 
 def _offer_run(
-    run: Run, search: Search, events: EncodedEvents, first: int, judging: ScoringContext,
-    workspace: Workspace, stamp: int, n: int, again: bool, best: Any, scores: Any, filled: Any, work: Any,
+    run: Run, search: Search, events: EncodedEvents, first: int, context: ScoringContext, workspace: Workspace,
+    heaps: TopHeaps,
 ) -> None:  # fmt: skip
-    rows = len(judging.programs.starts)
-    labels = workspace.array("labels", search.store.attributes, np.int32, NULL_LABEL)
-    seen = workspace.array("kindex.seen", rows, np.int64)[:rows]
-    buffer, units = workspace.array("kindex.rows", AHEAD, np.int32), (search.store.view(), search.table.view())
     if run.layout.direct:
         access = ranked_access(run, search.store, search.table)
-        promises = workspace.array("kindex.promises", len(access.cluster_offsets), np.float64, None)
-        top_direct(
-            access, *units, search.states, events, first, len(filled), judging, *run.scratch(workspace), promises,
-            labels, n, again, seen, stamp, buffer, best, scores, filled, work,
-        )  # fmt: skip
+        scratch = _scratch(search, context, workspace, len(access.cluster_offsets))
+        top_direct(access, search.units(), events, first, context, run.scratch(workspace), scratch, heaps)
         return
-    promises = workspace.array("kindex.promises", len(run.arrays.list_sizes) + 1, np.float64, None)
-    chosen = workspace.array("kindex.chosen", int(run.arrays.sizes.max(initial=0)) + 1, np.float64, None)
+    slots, greatest = len(run.arrays.list_sizes) + 1, int(run.arrays.sizes.max(initial=0)) + 1
+    scratch = _scratch(search, context, workspace, slots, greatest)
     top_run(
-        run.arrays, *units, *bounds_of(run, search.store, search.table), search.states, run.of_clauses,
-        run.layout.shortcuts, events, first,
-        len(filled), judging, run.cursors(workspace), promises, chosen, labels, n, again, seen, stamp, buffer,
-        best, scores, filled, work,
+        run.arrays, search.units(), bounds_of(run, search.store, search.table), run.of_clauses, run.layout.shortcuts,
+        events, first, context, run.cursors(workspace), scratch, heaps,
     )  # fmt: skip
 
 
-def _offer_units(
-    units: NDArray[np.int32], search: Search, events: EncodedEvents, first: int, judging: ScoringContext,
-    workspace: Workspace, stamp: int, n: int, best: Any, scores: Any, filled: Any, work: Any,
-) -> None:  # fmt: skip
-    rows = len(judging.programs.starts)
-    labels = workspace.array("labels", search.store.attributes, np.int32, NULL_LABEL)
-    seen = workspace.array("kindex.seen", rows, np.int64)[:rows]
-    buffer = workspace.array("kindex.rows", AHEAD, np.int32)
-    top_units(
-        units, search.store.view(), search.table.view(), search.states, events, first, judging, labels, n, seen, stamp,
-        buffer, best, scores, filled, work,
-    )  # fmt: skip
+def _scratch(
+    search: Search, context: ScoringContext, workspace: Workspace, promises: int = 0, chosen: int = 0
+) -> TopScratch:
+    rows = len(context.programs.starts)
+    return TopScratch(
+        workspace.array("labels", search.store.attributes, np.int32, NULL_LABEL),
+        workspace.array("kindex.promises", promises, np.float64, None),
+        workspace.array("kindex.chosen", chosen, np.float64, None),
+        workspace.array("kindex.seen", rows, np.int64)[:rows],
+        workspace.array("kindex.rows", AHEAD, np.int32),
+    )
 
 
 def _ranked(first: int, n: int, best: Any, scores: Any, filled: NDArray[np.int64], work: list[int]) -> Ranked:

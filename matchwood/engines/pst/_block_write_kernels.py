@@ -1,26 +1,31 @@
-"""Kernels that write packs, as `_block_kernels` describes them."""
+"""Kernels that write blocks, as `_block_kernels` describes them.
+
+VLDB 2018, ours, as `_block_kernels`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
 from matchwood.encoding.spaces.dyadic import block_end
 from matchwood.engines.pst._block_kernels import (
+    BLOCK_SIZE,
+    BLOCK_START,
+    BLOCK_TEST_WIDTH,
     COUNT_BITS,
-    HEAD_WIDTH,
     MARK_WIDTH,
     MASK_FAR,
     MASK_WIDTH,
-    PACK_START,
-    PACKED,
-    PLAIN_FAR,
-    PLAIN_WIDTH,
     RANK_SHIFT,
-    pack_end,
+    SINGLE_FAR,
+    SINGLE_WIDTH,
+    end_of_block,
 )
+from matchwood.engines.pst._candidate_kernels import NewCandidates
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
 from matchwood.engines.shared._residual_kernels import MASK_STEPS, is_access, step_bits, step_shift, steps_between
 
@@ -31,10 +36,22 @@ MOST_ENTRIES = 2**COUNT_BITS - 1
 MOST_PIECES = 8
 """Intervals that a packed unit's constraint may have; more are looked for, and not tried in turn."""
 
-NOT_PACKED = -1
+NOT_IN_BLOCKS = -1
 
 LAST_RANK = 2**16 - 1
 _ROUND = 2**RANK_SHIFT - 1
+
+
+class BlockPlan(NamedTuple):
+    """What candidates take in blocks.
+
+    `needed`  constraints that lists and first tests leave of each, or NOT_IN_BLOCKS
+    `single`, `masked`  the entries of these
+    """
+
+    needed: NDArray[np.int32]
+    single: NDArray[np.int32]
+    masked: NDArray[np.int32]
 
 
 @kernel
@@ -51,7 +68,7 @@ def _ranks(low: Any, high: Any) -> Any:
 
 
 @kernel
-def is_packable(records: Any, intervals: Any, at: Any) -> Any:
+def fits_blocks(records: Any, intervals: Any, at: Any) -> Any:
     """Whether the constraint of a record can be written as entries."""
     code, first, last = records[at], records[at + 1], records[at + 2]
     if code & ACCEPTS_NULL != 0 or code >> FLAG_BITS >= MOST_ATTRIBUTES:
@@ -75,239 +92,258 @@ def _piece_end(intervals: Any, first: int, last: int, shift: int) -> int:
 
 @kernel
 def _count_entries(records: Any, intervals: Any, at: int) -> Any:
-    """How many plain and masked entries the constraint of a record has, which is packable."""
+    """How many single and masked entries the constraint of a record has, which fits blocks."""
     if records[at] & SEVERAL == 0:
         return 1, 0
-    first, last, plain, masked = records[at + 1], records[at + 2], 0, 0
+    first, last, single, masked = records[at + 1], records[at + 2], 0, 0
     shift = step_shift(intervals, first, last)
     while first < last:
         stop = _piece_end(intervals, first, last, shift)
-        plain, masked = plain + (stop == first + 1), masked + (stop > first + 1)
+        single, masked = single + (stop == first + 1), masked + (stop > first + 1)
         first = stop
-    return plain, masked
+    return single, masked
 
 
 @kernel
-def _write_plain(attribute: Any, low: Any, high: Any, above: Any, packs: Any, at: int) -> None:
+def _write_single(attribute: Any, low: Any, high: Any, above: Any, blocks: Any, at: int) -> None:
     """Write a test of two integers; `above` goes into the upper half of the second."""
     rank, more = _ranks(low, high)
-    packs[at] = np.int32(np.uint32(attribute | rank << 16))
-    packs[at + 1] = np.int32(np.uint32(more | np.int64(above) << 16))
+    blocks[at] = np.int32(np.uint32(attribute | rank << 16))
+    blocks[at + 1] = np.int32(np.uint32(more | np.int64(above) << 16))
 
 
 @kernel
 def _write_mask(
-    attribute: Any, intervals: Any, first: int, stop: int, shift: int, owner: int, packs: Any, at: int
+    attribute: Any, intervals: Any, first: int, stop: int, shift: int, owner: int, blocks: Any, at: int
 ) -> None:
     bits = step_bits(intervals, first, stop, shift)
-    packs[at] = np.int32(np.uint32(attribute | np.int64(intervals[2 * first]) >> RANK_SHIFT << 16))
-    packs[at + 1] = np.int32(np.uint32((shift - RANK_SHIFT) | owner << 16))
-    packs[at + 2] = np.int32(np.uint32(bits & np.uint64(2**32 - 1)))
-    packs[at + 3] = np.int32(np.uint32(bits >> np.uint64(32)))
+    blocks[at] = np.int32(np.uint32(attribute | np.int64(intervals[2 * first]) >> RANK_SHIFT << 16))
+    blocks[at + 1] = np.int32(np.uint32((shift - RANK_SHIFT) | owner << 16))
+    blocks[at + 2] = np.int32(np.uint32(bits & np.uint64(2**32 - 1)))
+    blocks[at + 3] = np.int32(np.uint32(bits >> np.uint64(32)))
 
 
 @kernel
 def write_entries(
-    records: Any, intervals: Any, at: int, owner: int, packs: Any, plain: int, masked: int
+    records: Any, intervals: Any, at: int, owner: int, blocks: Any, single: int, masked: int
 ) -> tuple[int, int]:
-    """Write the entries of the constraint of a record; returns where the next plain and masked ones go."""
+    """Write the entries of the constraint of a record; returns where the next single and masked ones go."""
     attribute, first, last = np.int64(records[at] >> FLAG_BITS), records[at + 1], records[at + 2]
     if records[at] & SEVERAL == 0:
-        _write_plain(attribute, first, last, owner, packs, plain)
-        return plain + PLAIN_WIDTH, masked
+        _write_single(attribute, first, last, owner, blocks, single)
+        return single + SINGLE_WIDTH, masked
     shift = step_shift(intervals, first, last)
     while first < last:
         stop = _piece_end(intervals, first, last, shift)
         if stop == first + 1:
-            _write_plain(attribute, intervals[2 * first], intervals[2 * first + 1], owner, packs, plain)
-            plain += PLAIN_WIDTH
+            _write_single(attribute, intervals[2 * first], intervals[2 * first + 1], owner, blocks, single)
+            single += SINGLE_WIDTH
         else:
-            _write_mask(attribute, intervals, first, stop, shift, owner, packs, masked)
+            _write_mask(attribute, intervals, first, stop, shift, owner, blocks, masked)
             masked += MASK_WIDTH
         first = stop
-    return plain, masked
+    return single, masked
 
 
 @kernel
 def _is_left(records: Any, access: Any, choice: int, wanted: int, first: int, test: int, position: int) -> bool:
-    """Whether a constraint is decided neither by the list nor by the head, which only decides single intervals."""
+    """Whether a constraint is decided neither by the list nor by the first test, which decides one interval only."""
     decided = position == test and records[WIDTH * (first + position)] & SEVERAL == 0
     return not decided and not is_access(access, choice, wanted, position)
 
 
 @kernel
-def plan_packs(
-    conjunctions: Any, units: Any, access: Any, wanted: int, tests: Any, needed: Any, plain: Any, masked: Any
-) -> None:
-    """How many constraints lists and heads leave of each unit, and the entries of these; NOT_PACKED if that cannot be.
+def plan_blocks(conjunctions: Any, new: NewCandidates, wanted: int, plan: BlockPlan) -> None:
+    """How many constraints lists and first tests leave of each unit, and their entries; else NOT_IN_BLOCKS.
 
     A unit without access predicates is in no list.
     """
+    units, access, tests = new.units, new.access, new.tests
+    needed, single, masked = plan.needed, plan.single, plan.masked
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
         unit, test = units[place], tests[place]
-        first, left, plains, masks = offsets[unit], 0, 0, 0
+        first, left, singles, masks = offsets[unit], 0, 0, 0
         fits = access[wanted * unit] < offsets[unit + 1] - first
         if fits:
             fits = records[WIDTH * (first + access[wanted * unit])] >> FLAG_BITS < MOST_ATTRIBUTES
         for position in range(offsets[unit + 1] - first):
             if fits and not is_access(access, wanted * unit, wanted, position):
-                fits = is_packable(records, intervals, WIDTH * (first + position))
+                fits = fits_blocks(records, intervals, WIDTH * (first + position))
             if fits and _is_left(records, access, wanted * unit, wanted, first, test, position):
                 more, masks_more = _count_entries(records, intervals, WIDTH * (first + position))
-                left, plains, masks = left + 1, plains + more, masks + masks_more
-                fits = max(left, plains, masks) <= MOST_ENTRIES
-        needed[place], plain[place], masked[place] = left if fits else NOT_PACKED, plains, masks
+                left, singles, masks = left + 1, singles + more, masks + masks_more
+                fits = max(left, singles, masks) <= MOST_ENTRIES
+        needed[place], single[place], masked[place] = left if fits else NOT_IN_BLOCKS, singles, masks
 
 
 @kernel
-def write_pack_head(
-    conjunctions: Any, unit: int, access: Any, wanted: int, test: int, left: int, packs: Any, at: int
+def write_block_test(
+    conjunctions: Any, unit: int, access: Any, wanted: int, test: int, left: int, blocks: Any, at: int
 ) -> None:
-    """Write a candidate's head. Without a test it asks for what the list has found, some label of its attribute."""
+    """Write a candidate's first test. Without one it asks for some label of the attribute of the list."""
     records, first = conjunctions.records, WIDTH * conjunctions.offsets[unit]
     if test >= 0:
         low, high = hull(records, conjunctions.intervals, first + WIDTH * test)
-        _write_plain(np.int64(records[first + WIDTH * test] >> FLAG_BITS), low, high, left, packs, at)
+        _write_single(np.int64(records[first + WIDTH * test] >> FLAG_BITS), low, high, left, blocks, at)
     else:
         attribute = np.int64(records[first + WIDTH * access[wanted * unit]] >> FLAG_BITS)
-        packs[at], packs[at + 1] = attribute, np.int32(np.uint32(LAST_RANK | np.int64(left) << 16))
+        blocks[at], blocks[at + 1] = attribute, np.int32(np.uint32(LAST_RANK | np.int64(left) << 16))
 
 
 @kernel
 def write_candidate(
     conjunctions: Any, unit: int, order: Any, rank: int, access: Any, wanted: int, test: int, owner: int,
-    packs: Any, plain: int, masked: int,
+    blocks: Any, single: int, masked: int,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Write a unit's entries, the most selective constraints with one plain entry first; returns how many those are."""
+    """Write a unit's entries, the most selective constraints with one entry first; returns how many those are."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    first, single = offsets[unit], 0
+    first, alone = offsets[unit], 0
     for several in range(2):
         for place in range(rank, rank + offsets[unit + 1] - first):
             at = WIDTH * (first + order[place])
             if not _is_left(records, access, wanted * unit, wanted, first, test, order[place]):
                 continue
-            plains, masks = _count_entries(records, intervals, at)
-            if (plains != 1 or masks != 0) == (several == 1):
-                plain, masked = write_entries(records, intervals, at, owner, packs, plain, masked)
-                single += several == 0
-    return single, plain, masked
+            singles, masks = _count_entries(records, intervals, at)
+            if (singles != 1 or masks != 0) == (several == 1):
+                single, masked = write_entries(records, intervals, at, owner, blocks, single, masked)
+                alone += several == 0
+    return alone, single, masked
 
 
 @kernel
 def write_mark(
-    unit: int, mark: Any, plain: Any, plains: int, masked: Any, masks: int, left: int, single: int, packs: Any, at: Any
+    unit: int,
+    mark: Any,
+    single: Any,
+    singles: int,
+    masked: Any,
+    masks: int,
+    left: int,
+    alone: int,
+    blocks: Any,
+    at: Any,
 ) -> None:
     """Write the mark of a candidate to `at`, of which `mark` is where it is in the end."""
-    packs[at] = unit
-    packs[at + 1] = np.int32(np.uint32((plain - mark) | (plains | (left - single) << COUNT_BITS) << PLAIN_FAR))
-    packs[at + 2] = np.int32(np.uint32((masked - mark) | (masks | single << COUNT_BITS) << MASK_FAR))
+    blocks[at] = unit
+    blocks[at + 1] = np.int32(np.uint32((single - mark) | (singles | (left - alone) << COUNT_BITS) << SINGLE_FAR))
+    blocks[at + 2] = np.int32(np.uint32((masked - mark) | (masks | alone << COUNT_BITS) << MASK_FAR))
 
 
 @kernel
-def write_packs(
-    conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, tests: Any, needed: Any, plain: Any,
-    masked: Any, places: Any, counts: Any, packs: Any,
-) -> None:  # fmt: skip
-    """Write the packs of all lists one behind the other; `places` has counts[l] units of each list l."""
-    posting, at = 0, 0
+def write_blocks(
+    conjunctions: Any, new: NewCandidates, wanted: int, plan: BlockPlan, places: Any, counts: Any, blocks: Any
+) -> None:
+    """Write the blocks of all lists one behind the other; `places` has counts[l] units of each list l."""
+    units, access, tests, starts, order = (
+        new.units,
+        new.access,
+        new.tests,
+        new.selectivity.starts,
+        new.selectivity.order,
+    )
+    needed, single, masked, posting, at = plan.needed, plan.single, plan.masked, 0, 0
     for found in range(len(counts)):
         left = counts[found]
         while left > 0:
-            count, plains, masks = min(left, PACKED), 0, 0
+            count, singles, masks = min(left, BLOCK_SIZE), 0, 0
             for place in places[posting : posting + count]:
-                plains, masks = plains + plain[place], masks + masked[place]
-            packs[at], packs[at + 1], packs[at + 2] = count, plains, masks
-            head = at + PACK_START
-            mark = head + HEAD_WIDTH * count
-            plain_end = mark + MARK_WIDTH * count
-            mask_end = plain_end + PLAIN_WIDTH * plains
+                singles, masks = singles + single[place], masks + masked[place]
+            blocks[at], blocks[at + 1], blocks[at + 2] = count, singles, masks
+            first_test = at + BLOCK_START
+            mark = first_test + BLOCK_TEST_WIDTH * count
+            single_end = mark + MARK_WIDTH * count
+            mask_end = single_end + SINGLE_WIDTH * singles
             at = mask_end + MASK_WIDTH * masks
             for owner in range(count):
-                place, plain_at, mask_at = places[posting + owner], plain_end, mask_end
+                place, single_at, mask_at = places[posting + owner], single_end, mask_end
                 unit, test = units[place], tests[place]
-                single, plain_end, mask_end = write_candidate(
-                    conjunctions, unit, ranking.order, ranking.starts[place], access, wanted, test, owner, packs,
-                    plain_at, mask_at,
+                alone, single_end, mask_end = write_candidate(
+                    conjunctions, unit, order, starts[place], access, wanted, test, owner, blocks,
+                    single_at, mask_at,
                 )  # fmt: skip
-                write_pack_head(conjunctions, unit, access, wanted, test, needed[place], packs, head)
+                write_block_test(conjunctions, unit, access, wanted, test, needed[place], blocks, first_test)
                 write_mark(
-                    unit, mark, plain_at, plain[place], mask_at, masked[place], needed[place], single, packs, mark
+                    unit, mark, single_at, single[place], mask_at, masked[place], needed[place], alone, blocks, mark
                 )
-                head, mark = head + HEAD_WIDTH, mark + MARK_WIDTH
+                first_test, mark = first_test + BLOCK_TEST_WIDTH, mark + MARK_WIDTH
             posting, left = posting + count, left - count
 
 
 @kernel
-def _entries_are_safe(packs: Any, at: Any, count: Any, width: int, owners: Any, attributes: int) -> Any:
+def _entries_are_safe(blocks: Any, at: Any, count: Any, width: int, owners: Any, attributes: int) -> Any:
     for entry in range(at, at + width * count, width):
-        if np.uint32(packs[entry]) & np.uint32(0xFFFF) >= np.uint32(attributes):
+        if np.uint32(blocks[entry]) & np.uint32(0xFFFF) >= np.uint32(attributes):
             return False
-        if np.uint32(packs[entry + 1]) >> np.uint32(16) >= np.uint32(owners):
+        if np.uint32(blocks[entry + 1]) >> np.uint32(16) >= np.uint32(owners):
             return False
     return True
 
 
 @kernel
-def entries_of(packs: Any, mark: Any) -> Any:
-    """Where the plain and the masked entries of a mark begin, how many there are, and how many decide alone."""
-    plain, masked, low = np.uint32(packs[mark + 1]), np.uint32(packs[mark + 2]), (1 << COUNT_BITS) - 1
-    plain_at = mark + np.int64(plain & np.uint32((1 << PLAIN_FAR) - 1))
+def entries_of(blocks: Any, mark: Any) -> Any:
+    """Where the single and the masked entries of a mark begin, how many there are, and how many decide alone."""
+    single, masked, low = np.uint32(blocks[mark + 1]), np.uint32(blocks[mark + 2]), (1 << COUNT_BITS) - 1
+    single_at = mark + np.int64(single & np.uint32((1 << SINGLE_FAR) - 1))
     mask_at = mark + np.int64(masked & np.uint32((1 << MASK_FAR) - 1))
-    plains, masks = np.int64(plain >> np.uint32(PLAIN_FAR)) & low, np.int64(masked >> np.uint32(MASK_FAR)) & low
-    return plain_at, plains, mask_at, masks, np.int64(masked >> np.uint32(MASK_FAR + COUNT_BITS))
+    singles, masks = np.int64(single >> np.uint32(SINGLE_FAR)) & low, np.int64(masked >> np.uint32(MASK_FAR)) & low
+    return single_at, singles, mask_at, masks, np.int64(masked >> np.uint32(MASK_FAR + COUNT_BITS))
 
 
 @kernel
-def _mark_is_safe(packs: Any, mark: Any, first: Any, middle: Any, end: Any) -> Any:
-    """Whether the entries of a mark are among the plain ones first : middle and the masked ones middle : end."""
-    plain_at, plains, mask_at, masks, single = entries_of(packs, mark)
-    sound = first <= plain_at and plain_at + PLAIN_WIDTH * plains <= middle and single <= plains
+def _mark_is_safe(blocks: Any, mark: Any, first: Any, middle: Any, end: Any) -> Any:
+    """Whether the entries of a mark are among the single ones first : middle and the masked ones middle : end."""
+    single_at, singles, mask_at, masks, alone = entries_of(blocks, mark)
+    sound = first <= single_at and single_at + SINGLE_WIDTH * singles <= middle and alone <= singles
     return sound and middle <= mask_at and mask_at + MASK_WIDTH * masks <= end
 
 
 @kernel
-def check_packs(packs: Any, starts: Any, units: int, attributes: int) -> bool:
-    """Whether packs fill the stretches of their lists, and none could lead a kernel out of its arrays."""
+def check_blocks(blocks: Any, starts: Any, units: int, attributes: int) -> bool:
+    """Whether blocks fill the stretches of their lists, and none could lead a kernel out of its arrays."""
     for found in range(len(starts) - 1):
         at, end = starts[found], starts[found + 1]
         while at < end:
-            if end - at < PACK_START:
+            if end - at < BLOCK_START:
                 return False
-            count, plains, masks = np.int64(packs[at]), np.int64(packs[at + 1]), np.int64(packs[at + 2])
-            if not 0 < count <= PACKED or min(plains, masks) < 0 or max(plains, masks) > MOST_ENTRIES * PACKED:
+            count, singles, masks = np.int64(blocks[at]), np.int64(blocks[at + 1]), np.int64(blocks[at + 2])
+            if (
+                not 0 < count <= BLOCK_SIZE
+                or min(singles, masks) < 0
+                or max(singles, masks) > MOST_ENTRIES * BLOCK_SIZE
+            ):
                 return False
-            head = at + PACK_START
-            mark = head + HEAD_WIDTH * count
-            plain_at = mark + MARK_WIDTH * count
-            mask_at = plain_at + PLAIN_WIDTH * plains
+            first_test = at + BLOCK_START
+            mark = first_test + BLOCK_TEST_WIDTH * count
+            single_at = mark + MARK_WIDTH * count
+            mask_at = single_at + SINGLE_WIDTH * singles
             at = mask_at + MASK_WIDTH * masks
             if at > end:
                 return False
-            if not _entries_are_safe(packs, plain_at, plains, PLAIN_WIDTH, count, attributes):
+            if not _entries_are_safe(blocks, single_at, singles, SINGLE_WIDTH, count, attributes):
                 return False
-            if not _entries_are_safe(packs, mask_at, masks, MASK_WIDTH, count, attributes):
+            if not _entries_are_safe(blocks, mask_at, masks, MASK_WIDTH, count, attributes):
                 return False
             for _ in range(count):
-                if np.uint32(packs[head]) & np.uint32(0xFFFF) >= np.uint32(attributes):
+                if np.uint32(blocks[first_test]) & np.uint32(0xFFFF) >= np.uint32(attributes):
                     return False
-                if not 0 <= packs[mark] < units or not _mark_is_safe(packs, mark, plain_at, mask_at, at):
+                if not 0 <= blocks[mark] < units or not _mark_is_safe(blocks, mark, single_at, mask_at, at):
                     return False
-                head, mark = head + HEAD_WIDTH, mark + MARK_WIDTH
+                first_test, mark = first_test + BLOCK_TEST_WIDTH, mark + MARK_WIDTH
     return True
 
 
 @kernel
-def packed_units(packs: Any, starts: Any, lists: Any, units: Any) -> int:
+def list_block_units(blocks: Any, starts: Any, lists: Any, units: Any) -> int:
     """The list and the unit of every packed candidate; returns how many there are, and writes what has room."""
     written = 0
     for found in range(len(starts) - 1):
         at = starts[found]
         while at < starts[found + 1]:
-            mark = at + PACK_START + HEAD_WIDTH * packs[at]
-            for owner in range(packs[at]):
+            mark = at + BLOCK_START + BLOCK_TEST_WIDTH * blocks[at]
+            for owner in range(blocks[at]):
                 if written < len(units):
-                    lists[written], units[written] = found, packs[mark + MARK_WIDTH * owner]
+                    lists[written], units[written] = found, blocks[mark + MARK_WIDTH * owner]
                 written += 1
-            at = pack_end(packs, at)
+            at = end_of_block(blocks, at)
     return written

@@ -1,15 +1,17 @@
 """Kernels of candidates: how they come into their lists.
 
-A list is a stretch of *heads*, four integers each: an attribute, the low label and the width of one more test, and
-where the candidate's tail lies (`_residual_kernels`). Tails lie in the order of their heads, so verification reads
-forwards in both. Heads are apart from tails because most candidates fail their first test: reading 16 bytes of each
-takes 1 to 2 ns, where whole candidates side by side, of some 90 bytes, are bound by the memory's bandwidth."""
+A list is a stretch of *first tests*, four integers each, and every candidate has a *residual* (`_residual_kernels`):
+docs/protocols.md has the picture, and why they lie apart.
+
+VLDB 2018, Algorithms 4 (5.2) and 6 (6.2): how units come into lists; first tests and residuals are ours.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
 from matchwood.engines.shared._access_kernels import UNUSABLE, covered
@@ -18,30 +20,56 @@ from matchwood.engines.shared._record_kernels import SEVERAL, WIDTH
 from matchwood.engines.shared._residual_kernels import (
     MASKED,
     OTHER,
-    PLAIN,
-    PLAIN_BITS,
-    TAIL_START,
+    RESIDUAL_START,
+    SINGLE,
+    SINGLE_BITS,
     is_access,
     kind_of,
-    tail_is_safe,
-    tail_words,
-    write_head,
-    write_tail,
+    residual_is_safe,
+    residual_words,
+    write_first_test,
+    write_residual,
 )
 
-HEAD = 4
+if TYPE_CHECKING:
+    from matchwood.engines.shared.access import SelectivityOrder
+
+TEST_WIDTH = 4
 
 MOST_COPIES = 8
-"""A unit in more lists than this has one tail for all of them."""
+"""A unit in more lists than this has one residual for all of them."""
+
+
+class NewCandidates(NamedTuple):
+    """Units on their way into lists.
+
+    `units`    the units
+    `selectivity`  their constraints, the most selective first
+    `access`   of all units: `wanted` positions each of the constraints that give access, UNUSED where there are fewer
+    `tests`    of these units: the position of the constraint that is tested first, -1 if there is none
+    """
+
+    units: NDArray[np.int32]
+    selectivity: SelectivityOrder
+    access: NDArray[np.uint16]
+    tests: NDArray[np.int32]
+
+
+class GrowingLists(NamedTuple):
+    """Lists that have room for what they gain: list l begins at starts[l], has counts[l], of which added[l] are new."""
+
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    added: NDArray[np.int32]
 
 
 @kernel
-def _head_test(
+def _chosen_test(
     records: Any, intervals: Any, first: int, costs: Any, start: int, count: int, access: Any, choice: int, wanted: int
 ) -> int:
-    """The constraint that a unit's heads test, as a position within it; -1 if there is none.
+    """The constraint that a unit is tested for first, as a position within it; -1 if there is none.
 
-    Of several intervals a head tests what encloses them all, so that counts.
+    Of several intervals a first test asks for what encloses them all, so that counts.
     """
     best, least = -1, UNUSABLE
     for position in range(count):
@@ -56,52 +84,60 @@ def _head_test(
 
 
 @kernel
-def plan_shapes(conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, shapes: Any) -> None:
-    """The shape that each unit's tail will have."""
+def plan_shapes(conjunctions: Any, units: Any, selectivity: Any, access: Any, wanted: int, shapes: Any) -> None:
+    """The shape that each unit's residual will have."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
         unit = units[place]
         first, count = offsets[unit], offsets[unit + 1] - offsets[unit]
-        start = ranking.starts[place]
-        test = _head_test(records, intervals, first, ranking.costs, start, count, access, wanted * unit, wanted)
-        plain, masked, others = 0, 0, 0
+        start = selectivity.starts[place]
+        test = _chosen_test(records, intervals, first, selectivity.costs, start, count, access, wanted * unit, wanted)
+        single, masked, others = 0, 0, 0
         for position in range(count):
             at = WIDTH * (first + position)
             decided = position == test and records[at] & SEVERAL == 0
             if not decided and not is_access(access, wanted * unit, wanted, position):
                 kind = kind_of(records, intervals, at)
-                plain, masked, others = plain + (kind == PLAIN), masked + (kind == MASKED), others + (kind == OTHER)
-        shapes[place] = min(others, 1) | plain << 1 | masked << (1 + PLAIN_BITS)
+                single, masked, others = single + (kind == SINGLE), masked + (kind == MASKED), others + (kind == OTHER)
+        shapes[place] = min(others, 1) | single << 1 | masked << (1 + SINGLE_BITS)
 
 
 @kernel
 def plan_candidates(
-    conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, tests: Any, words: Any
+    conjunctions: Any, units: Any, selectivity: Any, access: Any, wanted: int, tests: Any, words: Any
 ) -> None:
-    """Choose each unit's first test, and tell how much room its tail takes at most."""
+    """Choose each unit's first test, and tell how much room its residual takes at most."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    starts, costs = ranking.starts, ranking.costs
+    starts, costs = selectivity.starts, selectivity.costs
     for place in range(len(units)):
         unit = units[place]
         count = offsets[unit + 1] - offsets[unit]
-        tests[place] = _head_test(
+        tests[place] = _chosen_test(
             records, intervals, offsets[unit], costs, starts[place], count, access, wanted * unit, wanted
         )
-        words[place] = TAIL_START
+        words[place] = RESIDUAL_START
         for position in range(count):
             at = WIDTH * (offsets[unit] + position)
             decided = position == tests[place] and records[at] & SEVERAL == 0
             if not decided and not is_access(access, wanted * unit, wanted, position):
-                words[place] += tail_words(records, intervals, at)
+                words[place] += residual_words(records, intervals, at)
 
 
 @kernel
-def place_heads(
-    sizes: Any, lists: Any, starts: Any, counts: Any, capacities: Any, added: Any, heads: Any, width: int, used: int
+def place_first_tests(
+    sizes: Any,
+    lists: Any,
+    starts: Any,
+    counts: Any,
+    capacities: Any,
+    added: Any,
+    first_tests: Any,
+    width: int,
+    used: int,
 ) -> None:
-    """Put a head, of so many integers, for every posting at the end of its list, with the unit's place at its end.
+    """Put a first test, of `width` integers, for every posting at the end of its list; the last is the unit's place.
 
-    Lists with a negative gain move to the end of the heads; afterwards all gains are positive.
+    Lists with a negative gain move to the end of the first tests; afterwards all gains are positive.
     """
     posting = 0
     for place in range(len(sizes)):
@@ -112,57 +148,60 @@ def place_heads(
             if added[found] < 0:
                 added[found] = -added[found]
                 capacities[found] = room_for(count, added[found])
-                heads[width * used : width * (used + count)] = heads[
+                first_tests[width * used : width * (used + count)] = first_tests[
                     width * starts[found] : width * (starts[found] + count)
                 ]
                 starts[found] = used
                 used += capacities[found]
-            heads[width * (starts[found] + count + 1) - 1] = place
+            first_tests[width * (starts[found] + count + 1) - 1] = place
             counts[found] = count + 1
 
 
 @kernel
 def fill_candidates(
-    conjunctions: Any, units: Any, ranking: Any, access: Any, wanted: int, tests: Any, sizes: Any,
-    touched: Any, starts: Any, counts: Any, added: Any, heads: Any, tails: Any, used: int,
+    conjunctions: Any, new: NewCandidates, wanted: int, sizes: Any, touched: Any, lists: GrowingLists,
+    first_tests: Any, residuals: Any, used: int,
 ) -> int:  # fmt: skip
-    """Write the tests and tails of all new heads, list by list; leaves the gains zero; returns the end of the tails."""
+    """Write all new first tests and their residuals, list by list; leaves the gains zero; returns the end of these.
+
+    Unit i is new in sizes[i] lists; those that grow are `touched`.
+    """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    ranks, order = ranking.starts, ranking.order
+    units, access, tests, ranks, order = new.units, new.access, new.tests, new.selectivity.starts, new.selectivity.order
+    starts, counts, added = lists.starts, lists.counts, lists.added
     shared, kinds, most = np.full(len(units), -1, dtype=np.int64), np.empty(64, dtype=np.int8), 64
     for found in touched:
         stop = starts[found] + counts[found]
-        for head in range(stop - added[found], stop):
-            place = heads[HEAD * head + 3]
+        for first_test in range(stop - added[found], stop):
+            place = first_tests[TEST_WIDTH * first_test + 3]
             unit, test = units[place], tests[place]
-            write_head(records, intervals, offsets[unit], test, heads, HEAD * head)
+            write_first_test(records, intervals, offsets[unit], test, first_tests, TEST_WIDTH * first_test)
             if shared[place] < 0:
-                tail = used
+                residual = used
                 count = offsets[unit + 1] - offsets[unit]
                 if count > most:
                     kinds, most = np.empty(count, dtype=np.int8), count
-                used = write_tail(
-                    records, intervals, offsets[unit], order, ranks[place], count, access, wanted * unit, wanted,
-                    test, kinds, unit, tails, used,
-                )  # fmt: skip
+                used = write_residual(
+                    conjunctions, unit, order, ranks[place], count, access, wanted, test, kinds, residuals, used
+                )
                 if sizes[place] > MOST_COPIES:
-                    shared[place] = tail
+                    shared[place] = residual
             else:
-                tail = shared[place]
-            heads[HEAD * head + 3] = tail
+                residual = shared[place]
+            first_tests[TEST_WIDTH * first_test + 3] = residual
         added[found] = 0
     return used
 
 
 @kernel
 def check_candidates(
-    heads: Any, tails: Any, starts: Any, counts: Any, units: int, attributes: int, intervals: int
+    first_tests: Any, residuals: Any, starts: Any, counts: Any, units: int, attributes: int, intervals: int
 ) -> bool:
-    """Whether no head and no tail could lead a kernel out of its arrays."""
+    """Whether no first test and no residual could lead a kernel out of its arrays."""
     for found in range(len(starts)):
-        for head in range(starts[found], starts[found] + counts[found]):
-            if not 0 <= heads[HEAD * head] < max(1, attributes):
+        for first_test in range(starts[found], starts[found] + counts[found]):
+            if not 0 <= first_tests[TEST_WIDTH * first_test] < max(1, attributes):
                 return False
-            if not tail_is_safe(tails, heads[HEAD * head + 3], units, attributes, intervals):
+            if not residual_is_safe(residuals, first_tests[TEST_WIDTH * first_test + 3], units, attributes, intervals):
                 return False
     return True

@@ -1,29 +1,82 @@
-"""Kernels of `pstbloom` and `psthash`: from an event's labels to lists, from their candidates to hits."""
+"""Kernels of `pstbloom` and `psthash`: from an event's labels to lists, from their candidates to hits.
+
+VLDB 2018, Algorithms 5 (5.3) and 7 (6.3).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import ancestor
-from matchwood.engines.pst._block_kernels import PACKED, pack_end, verify_marks, verify_pack
-from matchwood.engines.pst._candidate_kernels import HEAD
+from matchwood.engines.pst._block_kernels import BLOCK_SIZE, end_of_block, verify_block, verify_marks
+from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._signature_kernels import keep_signed
 from matchwood.engines.pst._space_list_kernels import attribute_bit, combined_key, filter_bit
 from matchwood.engines.pst._unit_list_kernels import examine_units
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
-from matchwood.engines.shared._residual_kernels import LINE, LIVE, fetch_tails, verify_tails
+from matchwood.engines.shared._residual_kernels import LINE, LIVE, fetch_residuals, verify_residuals
 from matchwood.engines.shared._verification_kernels import clear, scatter, verify
 
-PACK_SHARE = 7
-"""About so many times the size of its heads a pack has."""
+BLOCK_SHARE = 7
+"""About so many times the size of its first tests a block has."""
 
-BLOCK = 4096
-"""Candidates that are verified together, after their tails have been asked for."""
+BATCH = 4096
+"""Candidates that are verified together, after their residuals have been asked for."""
+
+
+class Search(NamedTuple):
+    """How lists are searched.
+
+    `depth`         spaces that a combination has at most
+    `side_by_side`  whether candidates lie in their lists with their tests
+    `stale`         whether the lists hold removed units
+    `live`          units, all of which an event may match
+    """
+
+    depth: int
+    side_by_side: bool
+    stale: bool
+    live: int
+
+
+class ListedUnits(NamedTuple):
+    """What the engine knows of its units.
+
+    `access`  `depth` positions each of the predicates that gave access: lists that do not hold the others side by side
+              need them
+    `states`  LIVE, STALE, or 0
+    `always`  those without access predicates, looked at for every event
+    """
+
+    access: NDArray[np.uint16]
+    states: NDArray[np.uint8]
+    always: NDArray[np.int32]
+
+
+class MatchScratch(NamedTuple):
+    """What matching writes to, for one thread.
+
+    `labels`   by attribute: the event's label, NULL_LABEL between two events
+    `spaces`, `attributes`, `levels`  the lists of the spaces that an event is in, and the bits of their attributes and
+               levels: room for every level of every pair
+    `found`    the lists that an event selects: room for all
+    `passing`  candidates that passed their first test: room for BATCH
+    `left`     for each candidate of a block, the constraints that are left
+    """
+
+    labels: NDArray[np.int32]
+    spaces: NDArray[np.int32]
+    attributes: NDArray[np.uint64]
+    levels: NDArray[np.uint32]
+    found: NDArray[np.int32]
+    passing: NDArray[np.int32]
+    left: NDArray[np.uint8]
 
 
 @bare_kernel
@@ -48,15 +101,15 @@ def probe_spaces(lists: Any, events: Any, event: int, spaces: Any, attributes: A
 
 
 @kernel
-def _probe_combinations(
-    table: Any, filtered: Any, keys: Any, next_attributes: Any, next_levels: Any,
-    spaces: Any, attributes: Any, levels: Any, count: int, depth: int, found: Any, used: int,
-) -> int:  # fmt: skip
-    """The lists of all combinations of an event's spaces, behind the `used` ones.
+def _probe_combinations(lists: Any, scratch: MatchScratch, count: int, depth: int, used: int) -> int:
+    """The lists of all combinations of an event's spaces, behind the `used` ones (Alg. 7).
 
     Each part knows the attributes and levels that follow it, and the filter which combinations exist: so nearly all
     that are looked up in the table are there.
     """
+    table, filtered, keys = lists.combined_table, lists.combined_filter, lists.keys
+    next_attributes, next_levels, found = lists.next_attributes, lists.next_levels, scratch.found
+    spaces, attributes, levels = scratch.spaces, scratch.attributes, scratch.levels
     parts, places = np.empty(depth, dtype=np.int64), np.empty(depth, dtype=np.int64)
     for first in range(count):
         parts[0], places[0], top = spaces[first], 0, 0
@@ -86,109 +139,106 @@ def _probe_combinations(
 
 
 @bare_kernel
-def _fetch(heads: Any, starts: Any, counts: Any, packs: Any, pack_starts: Any, found: Any, count: int) -> None:
-    """Ask for every cache line of the lists' heads, so that their misses overlap."""
+def _fetch(first_tests: Any, starts: Any, counts: Any, blocks: Any, block_starts: Any, found: Any, count: int) -> None:
+    """Ask for every cache line of the lists' first tests, so that their misses overlap."""
     for place in range(count):
-        start = HEAD * np.int64(starts[found[place]])
-        for at in range(start, start + HEAD * np.int64(counts[found[place]]), LINE):
-            prefetch(heads, at)
-        start, stop = pack_starts[found[place]], pack_starts[found[place] + 1]
-        for at in range(start, start + (stop - start) // PACK_SHARE, LINE):
-            prefetch(packs, at)
+        start = TEST_WIDTH * np.int64(starts[found[place]])
+        for at in range(start, start + TEST_WIDTH * np.int64(counts[found[place]]), LINE):
+            prefetch(first_tests, at)
+        start, stop = block_starts[found[place]], block_starts[found[place] + 1]
+        for at in range(start, start + (stop - start) // BLOCK_SHARE, LINE):
+            prefetch(blocks, at)
 
 
 @bare_kernel
-def _passing(heads: Any, start: Any, stop: Any, labels: Any, passing: Any, count: Any) -> Any:
-    """Collect the tails of the heads start : stop whose test holds, without a branch to mispredict."""
+def _passing(first_tests: Any, start: Any, stop: Any, labels: Any, passing: Any, count: Any) -> Any:
+    """Collect the residuals of the first tests start : stop whose test holds, without a branch to mispredict."""
     end = np.uint64(count)
-    for at in range(np.uint64(HEAD * start), np.uint64(HEAD * stop), np.uint64(HEAD)):
-        label = labels[np.uint32(heads[at])]
-        passing[end] = heads[at + np.uint64(3)]
-        end += np.uint64(np.uint32(label - heads[at + np.uint64(1)]) < np.uint32(heads[at + np.uint64(2)]))
+    for at in range(np.uint64(TEST_WIDTH * start), np.uint64(TEST_WIDTH * stop), np.uint64(TEST_WIDTH)):
+        label = labels[np.uint32(first_tests[at])]
+        passing[end] = first_tests[at + np.uint64(3)]
+        end += np.uint64(np.uint32(label - first_tests[at + np.uint64(1)]) < np.uint32(first_tests[at + np.uint64(2)]))
     return np.int64(end)
 
 
 @bare_kernel
 def _hits(
-    tails: Any, intervals: Any, signatures: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any,
+    residuals: Any, intervals: Any, signatures: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any,
     units: Any, used: Any, work: Any,
 ) -> Any:  # fmt: skip
-    """Verify the candidates that passed their heads; returns the end of the hits."""
-    fetch_tails(tails, passing, count)
+    """Verify the candidates that passed their first tests; returns the end of the hits."""
+    fetch_residuals(residuals, passing, count)
     if len(signatures.words) > 0:
-        count = keep_signed(signatures, tails, passing, count, labels)
-    used = verify_tails(tails, intervals, passing, count, labels, states, stale, units, used)
+        count = keep_signed(signatures, residuals, passing, count, labels)
+    used = verify_residuals(residuals, intervals, passing, count, labels, states, stale, units, used)
     work[2] += count
     return used
 
 
 @bare_kernel
 def _examine(
-    lists: Any, intervals: Any, signatures: Any, found: Any, count: int, states: Any, stale: bool,
-    labels: Any, passing: Any, left: Any, units: Any, used: Any, work: Any,
+    lists: Any, intervals: Any, signatures: Any, count: int, states: Any, stale: bool, scratch: MatchScratch,
+    used: Any, output: Any,
 ) -> Any:  # fmt: skip
     """All hits in the lists found; returns their end."""
-    heads, tails, starts, counts = lists.heads, lists.tails, lists.starts, lists.counts
-    packs, pack_starts, waiting = lists.packs, lists.pack_starts, 0
+    found, labels, passing, left = scratch.found, scratch.labels, scratch.passing, scratch.left
+    units, work = output.units, output.work
+    first_tests, residuals, starts, counts = lists.first_tests, lists.residuals, lists.starts, lists.counts
+    blocks, block_starts, waiting = lists.blocks, lists.block_starts, 0
     for place in range(count):
-        start, stop = pack_starts[found[place]], pack_starts[found[place] + 1]
+        start, stop = block_starts[found[place]], block_starts[found[place] + 1]
         while start < stop:
-            if waiting + PACKED > BLOCK:
-                used, waiting = verify_marks(packs, passing, waiting, labels, states, stale, units, used), 0
-            used, waiting, kept = verify_pack(packs, start, labels, left, passing, waiting, states, stale, units, used)
-            work[1] += packs[start]
+            if waiting + BLOCK_SIZE > BATCH:
+                used, waiting = verify_marks(blocks, passing, waiting, labels, states, stale, units, used), 0
+            used, waiting, kept = verify_block(
+                blocks, start, labels, left, passing, waiting, states, stale, units, used
+            )
+            work[1] += blocks[start]
             work[2] += kept
-            start = pack_end(packs, start)
-    used = verify_marks(packs, passing, waiting, labels, states, stale, units, used)
+            start = end_of_block(blocks, start)
+    used = verify_marks(blocks, passing, waiting, labels, states, stale, units, used)
     waiting = 0
     for place in range(count):
         start = starts[found[place]]
         stop = start + counts[found[place]]
         work[1] += stop - start
         while start < stop:
-            end = min(stop, start + BLOCK - waiting)
-            waiting = _passing(heads, start, end, labels, passing, waiting)
+            end = min(stop, start + BATCH - waiting)
+            waiting = _passing(first_tests, start, end, labels, passing, waiting)
             start = end
-            if waiting == BLOCK:
-                used = _hits(tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
+            if waiting == BATCH:
+                used = _hits(
+                    residuals, intervals, signatures, passing, waiting, states, stale, labels, units, used, work
+                )
                 waiting = 0
-    return _hits(tails, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
+    return _hits(residuals, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
 
 
 @kernel
 def match_lists(
-    conjunctions: Any, lists: Any, signatures: Any, depth: int, side_by_side: bool, access: Any,
-    states: Any, always: Any, live: int, stale: bool, events: Any, first: int, labels: Any,
-    spaces: Any, attributes: Any, levels: Any, found: Any, passing: Any, left: Any, units: Any, offsets: Any, work: Any,
+    conjunctions: Any, lists: Any, signatures: Any, search: Search, listed: ListedUnits, events: Any, first: int,
+    scratch: MatchScratch, output: Any,
 ) -> None:  # fmt: skip
-    """All hits of the events from `first` on, while a whole event's hits have room.
-
-    `spaces`, `attributes` and `levels` have room for every level of every pair, `found` for all lists, `passing` for
-    BLOCK, `left` for a pack. `stale` tells whether the lists hold removed units, `access` the positions of the
-    predicates that gave access, where the lists do not hold the others side by side.
-    """
+    """All hits of the events from `first` on, while a whole event's hits have room."""
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    used = 0
+    access, states, always, depth = listed.access, listed.states, listed.always, search.depth
+    labels, spaces, found = scratch.labels, scratch.spaces, scratch.found
+    units, offsets, work, used = output.units, output.offsets, output.work, 0
     for event in range(first, len(events.offsets) - 1):
-        if len(units) - used < live:
+        if len(units) - used < search.live:
             break
         scatter(events, event, labels)
-        count = probe_spaces(lists, events, event, spaces, attributes, levels)
+        count = probe_spaces(lists, events, event, spaces, scratch.attributes, scratch.levels)
         total = min(count, len(found))
         found[:total] = spaces[:total]
         if depth > 1:
-            total = _probe_combinations(
-                lists.combined_table, lists.combined_filter, lists.keys, lists.next_attributes, lists.next_levels,
-                spaces, attributes, levels, count, depth, found, total,
-            )  # fmt: skip
-        if side_by_side:
-            _fetch(lists.heads, lists.starts, lists.counts, lists.packs, lists.pack_starts, found, total)
-            used = _examine(
-                lists, intervals, signatures, found, total, states, stale, labels, passing, left, units, used, work
-            )  # fmt: skip
+            total = _probe_combinations(lists, scratch, count, depth, total)
+        if search.side_by_side:
+            _fetch(lists.first_tests, lists.starts, lists.counts, lists.blocks, lists.block_starts, found, total)
+            used = _examine(lists, intervals, signatures, total, states, search.stale, scratch, used, output)
         else:
             used = examine_units(
-                conjunctions, lists, signatures, access, depth, found, total, states, labels, units, used, work
+                conjunctions, lists, signatures, access, depth, states, total, scratch, used, output
             )  # fmt: skip
         for unit in always:
             if states[unit] == LIVE and used < len(units):

@@ -1,6 +1,8 @@
 """Kernels of `Signatures`: Bloom filters over units, one for each bucket of each attribute's labels.
 
 A filter is an array of 64-bit words. A unit sets three bits of one word, so that asking for it reads one word.
+
+VLDB 2018, 5.1: leaf signatures.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SE
 from matchwood.engines.shared._residual_kernels import (
     LAST,
     MASKED_WIDTH,
-    MOST_PLAIN,
+    MOST_SINGLE,
     OTHER_START,
-    PLAIN_BITS,
+    RESIDUAL_BITS,
+    RESIDUAL_START,
     SHIFT_BITS,
+    SINGLE_BITS,
     STORED,
-    TAIL_BITS,
-    TAIL_START,
     is_access,
 )
 
@@ -68,38 +70,38 @@ def contains(signatures: Any, attribute: Any, label: Any, unit: Any) -> Any:
 
 
 @kernel
-def keep_signed(signatures: Any, tails: Any, passing: Any, count: int, labels: Any) -> int:
-    """Keep those tails whose units are in the signatures that the event selects; returns how many.
+def keep_signed(signatures: Any, residuals: Any, passing: Any, count: int, labels: Any) -> int:
+    """Keep those residuals whose units are in the signatures that the event selects; returns how many.
 
-    The constraints of a tail are the ones still to be tested, and each that NULL fails has signatures.
+    The constraints of a residual are the ones still to be tested, and each that NULL fails has signatures.
     """
     kept = 0
     for place in range(count):
         passing[kept] = passing[place]
-        kept += _is_signed(signatures, tails, np.int64(np.uint32(passing[place])), labels)
+        kept += _is_signed(signatures, residuals, np.int64(np.uint32(passing[place])), labels)
     return kept
 
 
 @kernel
-def _is_signed(signatures: Any, tails: Any, tail: Any, labels: Any) -> bool:
-    unit, shape, at = tails[tail], tails[tail + 1], tail + TAIL_START
-    middle = at + WIDTH * ((shape >> 1) & MOST_PLAIN)
-    end = middle + MASKED_WIDTH * (shape >> (1 + PLAIN_BITS))
+def _is_signed(signatures: Any, residuals: Any, residual: Any, labels: Any) -> bool:
+    unit, shape, at = residuals[residual], residuals[residual + 1], residual + RESIDUAL_START
+    middle = at + WIDTH * ((shape >> 1) & MOST_SINGLE)
+    end = middle + MASKED_WIDTH * (shape >> (1 + SINGLE_BITS))
     while at < end:
-        attribute = tails[at] if at < middle else tails[at] >> SHIFT_BITS
+        attribute = residuals[at] if at < middle else residuals[at] >> SHIFT_BITS
         if not contains(signatures, attribute, labels[attribute], unit):
             return False
         at += WIDTH if at < middle else MASKED_WIDTH
     code = LAST if shape & 1 == 0 else 0
     while code & LAST == 0:
-        code, attribute = tails[at], tails[at] >> TAIL_BITS
+        code, attribute = residuals[at], residuals[at] >> RESIDUAL_BITS
         if code & ACCEPTS_NULL == 0 and not contains(signatures, attribute, labels[attribute], unit):
             return False
-        at += OTHER_START + 2 * (1 if code & STORED != 0 else tails[at + 1])
+        at += OTHER_START + 2 * (1 if code & STORED != 0 else residuals[at + 1])
     return True
 
 
-COUNT, ENTER, ASK = 0, 1, 2
+COUNT_LOADS, ENTER, ASK = 0, 1, 2
 
 
 @kernel
@@ -125,7 +127,7 @@ def _walk(
             high = intervals[2 * interval + 1] if several else records[at + 2]
             for bucket in range(max(last + 1, bucket_of(low)), bucket_of(high - 1) + 1):
                 last = bucket
-                if task == COUNT:
+                if task == COUNT_LOADS:
                     loads[BUCKETS * attribute + bucket] += 1
                     continue
                 word = word_of(bases, sizes, attribute, bucket, hashed)
@@ -141,7 +143,7 @@ def count_loads(conjunctions: Any, units: Any, access: Any, wanted: int, loads: 
     """Count how many units each bucket gains."""
     nothing, words = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
     for unit in units:
-        _walk(conjunctions, unit, access, wanted, COUNT, loads, nothing, nothing, words)
+        _walk(conjunctions, unit, access, wanted, COUNT_LOADS, loads, nothing, nothing, words)
 
 
 @kernel

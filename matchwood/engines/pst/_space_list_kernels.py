@@ -4,13 +4,16 @@ A space is a dyadic block of an attribute; its key is `key_of`. A combination of
 (a space, or a shorter combination) and the space that is added to it, both as numbers of lists: so every key is exact,
 whatever the number of predicates, and no two combinations share a list by a collision of hashes. The spaces of a
 combination come in the order in which the unit uses its access predicates, the best one first.
+
+VLDB 2018, 6.1 and 6.2, Algorithm 6: spaces of several access predicates; exact keys are ours.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import kernel
@@ -21,6 +24,35 @@ from matchwood.engines.shared._record_kernels import FLAG_BITS, SEVERAL, WIDTH
 
 COMBINED = 1 << 63
 _LOW_HALF = 2**32 - 1
+
+
+class SpaceLists(NamedTuple):
+    """What a new space changes of `CandidateLists`."""
+
+    table: NDArray[np.int32]
+    keys: NDArray[np.uint64]
+    levels: NDArray[np.uint32]
+
+
+class CombinationLists(NamedTuple):
+    """What a new combination changes of `CandidateLists`, and `added`, what each list gains."""
+
+    combined_table: NDArray[np.int32]
+    combined_filter: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    counts: NDArray[np.int32]
+    added: NDArray[np.int32]
+    next_attributes: NDArray[np.uint64]
+    next_levels: NDArray[np.uint32]
+
+
+class CombinationLimits(NamedTuple):
+    """How many access predicates a unit has at most, how many combinations of spaces, and how many units a list holds
+    before one predicate more is used."""
+
+    wanted: int
+    most: int
+    dense: int
 
 
 @kernel
@@ -49,7 +81,7 @@ def attribute_bit(attribute: Any) -> Any:
 
 
 @kernel
-def count_spaces(conjunctions: Any, units: Any, access: Any, wanted: int, blocks: Any) -> None:
+def count_spaces(conjunctions: Any, units: Any, access: Any, wanted: int, space_counts: Any) -> None:
     """How many spaces each access predicate has: `wanted` numbers a unit, 0 where there is none."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
@@ -58,7 +90,7 @@ def count_spaces(conjunctions: Any, units: Any, access: Any, wanted: int, blocks
             found = 0
             if position != UNUSED:
                 found = block_count(records, intervals, WIDTH * (offsets[units[place]] + position))
-            blocks[wanted * place + nth] = found
+            space_counts[wanted * place + nth] = found
 
 
 @kernel
@@ -74,18 +106,19 @@ def _fill_codes(records: Any, intervals: Any, at: int, codes: Any) -> Any:
 
 @kernel
 def assign_spaces(
-    conjunctions: Any, units: Any, access: Any, wanted: int, blocks: Any, place: int, used: int,
-    table: Any, keys: Any, count: int, room: int, levels: Any, spaces: Any,
+    conjunctions: Any, units: Any, access: Any, wanted: int, space_counts: Any, place: int, used: int,
+    lists: SpaceLists, count: int, room: int, spaces: Any,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Find or make the list of every space of every access predicate, writing their numbers to `spaces`.
 
     Starts with the unit at `place`, whose spaces begin at `used`, and stops before a unit for which there could be
-    more than `room` lists; returns where, and the number of lists.
+    more than `room` lists; returns where, and the number of lists (docs/protocols.md, room).
     """
+    table, keys, levels = lists.table, lists.keys, lists.levels
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    codes = np.empty(max(1, blocks.max()) if len(blocks) > 0 else 1, dtype=np.int64)
+    codes = np.empty(max(1, space_counts.max()) if len(space_counts) > 0 else 1, dtype=np.int64)
     while place < len(units):
-        needed = blocks[wanted * place : wanted * (place + 1)].sum()
+        needed = space_counts[wanted * place : wanted * (place + 1)].sum()
         if count + needed > room:
             break
         for nth in range(wanted):
@@ -110,17 +143,21 @@ def assign_spaces(
 
 @kernel
 def assign_combinations(
-    units: Any, access: Any, wanted: int, blocks: Any, spaces: Any, dense: int, most: int, progress: Any, room: int,
-    table: Any, filtered: Any, keys: Any, counts: Any, added: Any, attributes: Any, levels: Any, sizes: Any, lists: Any,
+    units: Any, access: Any, limits: CombinationLimits, space_counts: Any, spaces: Any, progress: Any, room: int,
+    combined: CombinationLists, sizes: Any, lists: Any,
 ) -> None:  # fmt: skip
     """Choose how many access predicates each unit uses, two at least if it has them, and find or make its lists.
 
     A unit uses one predicate more as long as one of its combinations holds `dense` units already. `progress` holds the
     next unit, where its spaces and its postings begin, and the number of lists; stops before there could be too many.
     """
+    wanted, most, dense = limits.wanted, limits.most, limits.dense
+    table, filtered, keys = combined.combined_table, combined.combined_filter, combined.keys
+    counts, added = combined.counts, combined.added
+    attributes, levels = combined.next_attributes, combined.next_levels
     while progress[0] < len(units) and progress[3] + wanted * most <= room:
         place, first, posting, count = progress[0], progress[1], progress[2], progress[3]
-        unit, depth, total = units[place], 1, blocks[wanted * place]
+        unit, depth, total = units[place], 1, space_counts[wanted * place]
         lists[posting : posting + total] = spaces[first : first + total]
         first += total
         while depth < wanted and access[wanted * unit + depth] != UNUSED:
@@ -130,7 +167,7 @@ def assign_combinations(
             if not full:
                 break
             # Every list so far with every space of the next predicate, from behind: they grow in place.
-            size = blocks[wanted * place + depth]
+            size = space_counts[wanted * place + depth]
             for posted in range(total - 1, -1, -1):
                 part = lists[posting + posted]
                 for nth in range(size):
@@ -149,21 +186,21 @@ def assign_combinations(
         for posted in range(posting, posting + total):
             added[lists[posted]] += 1
         for nth in range(depth, wanted):
-            first += blocks[wanted * place + nth]
+            first += space_counts[wanted * place + nth]
             access[wanted * unit + nth] = UNUSED
         sizes[place] = total
         progress[0], progress[1], progress[2], progress[3] = place + 1, first, posting + total, count
 
 
 @kernel
-def strike_out(units: Any, access: Any, wanted: int, blocks: Any, spaces: Any, loads: Any, dense: int) -> None:
+def strike_out(units: Any, access: Any, wanted: int, space_counts: Any, spaces: Any, loads: Any, dense: int) -> None:
     """Leave units whose best predicate has short lists only with that one; `loads` counts the units of each space."""
     first = 0
     for place in range(len(units)):
         longest = 0
-        for space in spaces[first : first + blocks[place]]:
+        for space in spaces[first : first + space_counts[place]]:
             longest = max(longest, loads[space])
-        first += blocks[place]
+        first += space_counts[place]
         if longest <= dense:
             access[wanted * units[place] + 1 : wanted * (units[place] + 1)] = UNUSED
 
@@ -192,10 +229,10 @@ def filter_lists(filtered: Any, keys: Any) -> None:
 
 
 @kernel
-def write_combinations(conjunctions: Any, units: Any, access: Any, wanted: int, blocks: Any, keys: Any) -> None:
+def write_combinations(conjunctions: Any, units: Any, access: Any, wanted: int, space_counts: Any, keys: Any) -> None:
     """All combinations of spaces that units should be listed under: a row of keys each, 0 where there are fewer."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    codes = np.empty((wanted, max(1, blocks.max()) if len(blocks) > 0 else 1), dtype=np.int64)
+    codes = np.empty((wanted, max(1, space_counts.max()) if len(space_counts) > 0 else 1), dtype=np.int64)
     attributes, row = np.empty(wanted, dtype=np.int64), 0
     for place in range(len(units)):
         total, depth = 1, 0
@@ -207,7 +244,7 @@ def write_combinations(conjunctions: Any, units: Any, access: Any, wanted: int, 
         for combination in range(total if depth > 0 else 0):
             rest = combination
             for nth in range(depth):
-                size = blocks[wanted * place + nth]
+                size = space_counts[wanted * place + nth]
                 keys[row, nth] = key_of(attributes[nth], codes[nth, rest % size])
                 rest //= size
             row += 1

@@ -1,4 +1,7 @@
-"""Kernels of lists that hold units alone, as PSTBloom's and PSTHash's do: each is verified from the store."""
+"""Kernels of lists that hold units alone, as PSTBloom's and PSTHash's do: each is verified from the store.
+
+VLDB 2018, Algorithm 5, lines 8 to 13, and the verification of Algorithm 7.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,21 @@ from matchwood.engines.shared._verification_kernels import passes
 
 
 @kernel
-def name_units(units: Any, touched: Any, starts: Any, counts: Any, added: Any, heads: Any) -> None:
+def name_units(units: Any, touched: Any, starts: Any, counts: Any, added: Any, first_tests: Any) -> None:
     """Turn the places that were put at the end of lists into units; leaves the gains zero."""
     for found in touched:
         stop = starts[found] + counts[found]
         for at in range(stop - added[found], stop):
-            heads[at] = units[heads[at]]
+            first_tests[at] = units[first_tests[at]]
         added[found] = 0
 
 
 @kernel
-def check_units(heads: Any, starts: Any, counts: Any, units: int) -> bool:
+def check_units(first_tests: Any, starts: Any, counts: Any, units: int) -> bool:
     """Whether lists name units that there are."""
     for found in range(len(starts)):
         for at in range(starts[found], starts[found] + counts[found]):
-            if not 0 <= heads[at] < units:
+            if not 0 <= first_tests[at] < units:
                 return False
     return True
 
@@ -71,21 +74,22 @@ def _holds(offsets: Any, records: Any, intervals: Any, access: Any, wanted: int,
 
 @bare_kernel
 def examine_units(
-    conjunctions: Any, lists: Any, signatures: Any, access: Any, wanted: int, found: Any, count: int, states: Any,
-    labels: Any, units: Any, used: Any, work: Any,
+    conjunctions: Any, lists: Any, signatures: Any, access: Any, wanted: int, states: Any, count: int, scratch: Any,
+    used: Any, output: Any,
 ) -> Any:  # fmt: skip
     """All hits in the lists found; returns their end.
 
     Arrays are taken out of their tuples once an event: doing so for each candidate counts references up and down.
     """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    heads, starts, counts, signed = lists.heads, lists.starts, lists.counts, len(signatures.words) > 0
+    found, labels, units, work = scratch.found, scratch.labels, output.units, output.work
+    first_tests, starts, counts, signed = lists.first_tests, lists.starts, lists.counts, len(signatures.words) > 0
     for place in range(count):
         start = starts[found[place]]
         stop = start + counts[found[place]]
         work[1] += stop - start
         for at in range(start, stop):
-            unit = np.int64(heads[at])
+            unit = np.int64(first_tests[at])
             if states[unit] != LIVE or used >= len(units):
                 continue
             if signed and not _is_signed(

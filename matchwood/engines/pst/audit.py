@@ -1,4 +1,7 @@
-"""Whether lists of candidates are what the units in them ask for."""
+"""Whether lists of candidates are what the units in them ask for.
+
+VLDB 2018, the invariants of 5 and 6.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import LEVELS
-from matchwood.engines.pst._audit_kernels import wrong_candidates, wrong_packed
-from matchwood.engines.pst._candidate_kernels import HEAD
+from matchwood.engines.pst._audit_kernels import wrong_candidates, wrong_in_blocks
+from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._space_list_kernels import COMBINED, write_combinations
-from matchwood.engines.pst.blocks import units_in_packs
-from matchwood.engines.pst.candidates import CandidateLists, Candidates, count_blocks
+from matchwood.engines.pst.blocks import units_in_blocks
+from matchwood.engines.pst.candidates import CandidateLists, Candidates, space_counts_of
 from matchwood.engines.shared._posting_kernels import EMPTY
 from matchwood.engines.shared.store import Conjunctions
 
@@ -25,9 +28,9 @@ def audit_candidates(
     live = np.zeros(len(access) // wanted, dtype=np.bool_)
     live[units] = True
     problems = _lists(candidates, view) + _ways(view)
-    wrong = wrong_packed(conjunctions, access, wanted, view.packs, live)
+    wrong = wrong_in_blocks(conjunctions, access, wanted, view.blocks, live)
     if candidates.side_by_side:
-        lists = view.heads, view.tails, view.starts, view.counts
+        lists = view.first_tests, view.residuals, view.starts, view.counts
         wrong += wrong_candidates(conjunctions, access, wanted, *lists, live)
     if wrong:
         problems.append(f"{wrong} candidates do not test what their units ask for")
@@ -47,8 +50,8 @@ def _lists(candidates: Candidates, view: CandidateLists) -> list[str]:
     order = np.argsort(view.starts, kind="stable")
     order = order[capacities[order] > 0]
     if ((view.starts + capacities)[order][:-1] > view.starts[order][1:]).any():
-        problems.append("two lists overlap among the heads")
-    there = int(view.counts.sum(dtype=np.int64)) + candidates.in_packs
+        problems.append("two lists overlap among the first tests")
+    there = int(view.counts.sum(dtype=np.int64)) + candidates.in_blocks
     if candidates.total != there:
         problems.append(f"{candidates.total} candidates are counted, {there} are there")
     return problems
@@ -79,8 +82,8 @@ def _expected(
     wanted, sizes = candidates.wanted, candidates.sizes(conjunctions, units, access)
     rows = np.zeros((int(sizes.sum()), wanted + 1), dtype=np.uint64)
     rows[:, -1] = np.repeat(units, sizes)
-    blocks = count_blocks(conjunctions, units, access, wanted)
-    write_combinations(conjunctions, units, access, wanted, blocks, rows)
+    space_counts = space_counts_of(conjunctions, units, access, wanted)
+    write_combinations(conjunctions, units, access, wanted, space_counts, rows)
     return rows
 
 
@@ -89,9 +92,9 @@ def _there(view: CandidateLists, wanted: int, live: NDArray[np.bool_], side_by_s
     list_of = np.repeat(np.arange(len(view.keys)), view.counts)
     within = np.arange(len(list_of)) - np.repeat(np.cumsum(view.counts) - view.counts, view.counts)
     places = view.starts[list_of] + within
-    posted = view.tails[view.heads[HEAD * places + 3]] if side_by_side else view.heads[places]
-    packed_lists, packed = units_in_packs(view.packs, view.pack_starts)
-    list_of, posted = np.concatenate([list_of, packed_lists]), np.concatenate([posted, packed])
+    posted = view.residuals[view.first_tests[TEST_WIDTH * places + 3]] if side_by_side else view.first_tests[places]
+    block_lists, in_blocks = units_in_blocks(view.blocks, view.block_starts)
+    list_of, posted = np.concatenate([list_of, block_lists]), np.concatenate([posted, in_blocks])
     rows: NDArray[np.uint64] = np.column_stack((_spaces(view.keys, wanted)[list_of], posted.astype(np.uint64)))
     kept: NDArray[np.uint64] = rows[live[posted]]
     return kept

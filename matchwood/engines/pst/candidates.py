@@ -1,4 +1,7 @@
-"""Lists of candidates: for every space of an access predicate, and every combination of spaces, the units to verify."""
+"""Lists of candidates: for every space of an access predicate, and every combination of spaces, the units to verify.
+
+VLDB 2018, Algorithms 4 and 6.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import Column, Growable, State, Table, require, require_offsets, require_range
-from matchwood.engines.pst._block_write_kernels import check_packs
+from matchwood.engines.pst._block_write_kernels import check_blocks
 from matchwood.engines.pst._candidate_kernels import (
-    HEAD,
     MOST_COPIES,
+    TEST_WIDTH,
+    GrowingLists,
+    NewCandidates,
     check_candidates,
     fill_candidates,
-    place_heads,
+    place_first_tests,
     plan_candidates,
 )
 from matchwood.engines.pst._space_list_kernels import (
     COMBINED,
+    CombinationLimits,
+    CombinationLists,
+    SpaceLists,
     assign_combinations,
     assign_spaces,
     count_gains,
@@ -28,7 +36,7 @@ from matchwood.engines.pst._space_list_kernels import (
     strike_out,
 )
 from matchwood.engines.pst._unit_list_kernels import check_units, name_units
-from matchwood.engines.pst.blocks import packed, units_in_packs
+from matchwood.engines.pst.blocks import block_layout, units_in_blocks
 from matchwood.engines.shared._posting_kernels import EMPTY, plan_room
 from matchwood.engines.shared.access import SelectivityOrder
 from matchwood.engines.shared.store import Conjunctions
@@ -50,10 +58,10 @@ class CandidateLists(NamedTuple):
     `combined_filter` a bit for each combination among 8 to 16 times as many: small enough for the caches, it
                       answers for nearly all combinations of an event's spaces that do not exist
     `keys`            the key of each list, as `_space_list_kernels` describes
-    `starts`, `counts`  list l has the heads starts[l] : starts[l] + counts[l]
-    `heads`, `tails`  the candidates, as `_candidate_kernels` describes; or units alone, and no tails, where these do
-                      not lie side by side
-    `packs`, `pack_starts`  and those of list l that are packed, packs[pack_starts[l] : pack_starts[l + 1]], as
+    `starts`, `counts`  list l has the first tests starts[l] : starts[l] + counts[l]
+    `first_tests`, `residuals`  the candidates, as docs/protocols.md shows; or units alone, and no residuals, where
+                      they do not lie side by side
+    `blocks`, `block_starts`  and those of list l that are packed, blocks[block_starts[l] : block_starts[l + 1]], as
                       `_block_kernels` describes
     `levels`          for each attribute, a bit for every level that has a space
     `next_attributes`, `next_levels`  for each list, bits for the attributes (modulo 64) and levels of the spaces that
@@ -66,27 +74,24 @@ class CandidateLists(NamedTuple):
     keys: NDArray[np.uint64]
     starts: NDArray[np.int64]
     counts: NDArray[np.int32]
-    heads: NDArray[np.int32]
-    tails: NDArray[np.int32]
-    packs: NDArray[np.int32]
-    pack_starts: NDArray[np.int64]
+    first_tests: NDArray[np.int32]
+    residuals: NDArray[np.int32]
+    blocks: NDArray[np.int32]
+    block_starts: NDArray[np.int64]
     levels: NDArray[np.uint32]
     next_attributes: NDArray[np.uint64]
     next_levels: NDArray[np.uint32]
 
 
-_COMBINING = ("combined_table", "combined_filter", "keys", "counts", "next_attributes", "next_levels")
-
-
 class Candidates(State):
-    """Lists by space and by combination of up to `wanted` spaces, one contiguous stretch of heads each.
+    """Lists by space and by combination of up to `wanted` spaces, one contiguous stretch of first tests each.
 
     What comes first, if it is long lists, is packed; what is added later is not, until all is laid out anew.
 
-    Spaces are named by stable labels, so a new boundary splits a space without changing the blocks of any predicate:
+    Spaces are named by stable labels, so a new boundary splits a space without changing those of any predicate:
     nothing is ever copied from one list to another, as PSTHash must when its leaves split.
 
-    A list that outgrows its room moves to the end of the heads and gets twice as much. Nothing is ever taken out:
+    A list that outgrows its room moves to the end of the first tests and gets twice as much. Nothing is ever taken out:
     whoever owns the lists builds them anew when too much of them is stale.
 
     Unless `side_by_side`, lists hold units alone, of four bytes each.
@@ -100,10 +105,10 @@ class Candidates(State):
     keys = Column(np.uint64)
     starts = Column(np.int64, length="keys", most="room")
     counts = Column(np.int32, length="keys", most="room")
-    heads = Column(np.int32)
-    tails = Column(np.int32)
-    packs = Column(np.int32)
-    pack_starts = Column(np.int64, initial=[0])
+    first_tests = Column(np.int32, name="heads")
+    residuals = Column(np.int32, name="tails")
+    blocks = Column(np.int32, name="packs")
+    block_starts = Column(np.int64, name="pack_starts", initial=[0])
     levels = Column(np.uint32, longest="attributes")
     next_attributes = Column(np.uint64, length="_led_on", when="combining")
     next_levels = Column(np.uint32, length="_led_on", when="combining")
@@ -111,9 +116,11 @@ class Candidates(State):
     loads = Column(np.int32, length="_led_on", when="combining")
     _added = Column(np.int32, length="keys", saved=False)
 
-    def __init__(self, wanted: int, most: int = 1, dense: int = 0, packed: int = 0, side_by_side: bool = True) -> None:
-        self._wanted, self._most, self._dense, self._least = wanted, most, dense, packed
-        self._width = HEAD if side_by_side else 1
+    def __init__(
+        self, wanted: int, most: int = 1, dense: int = 0, least_block: int = 0, side_by_side: bool = True
+    ) -> None:
+        self._wanted, self._most, self._dense, self._least = wanted, most, dense, least_block
+        self._width = TEST_WIDTH if side_by_side else 1
         self.start()
 
     def start(self) -> None:
@@ -150,19 +157,19 @@ class Candidates(State):
         return self.keys.count
 
     @property
-    def in_packs(self) -> int:
+    def in_blocks(self) -> int:
         """How many of them are packed."""
-        return len(units_in_packs(self.packs.view(), self.pack_starts.view())[0])
+        return len(units_in_blocks(self.blocks.view(), self.block_starts.view())[0])
 
     @property
     def room(self) -> int:
-        """Places for heads: candidates, room to grow, and what moved lists left behind."""
-        return self.heads.count // self._width
+        """Places for first tests: candidates, room to grow, and what moved lists left behind."""
+        return self.first_tests.count // self._width
 
     @property
     def side_by_side(self) -> bool:
         """Whether candidates lie in their lists with their tests."""
-        return self._width == HEAD
+        return self._width == TEST_WIDTH
 
     def view(self) -> CandidateLists:
         """The arrays for kernels."""
@@ -174,9 +181,9 @@ class Candidates(State):
         self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16]
     ) -> NDArray[np.int64]:
         """How many lists each of these units is in."""
-        blocks = count_blocks(conjunctions, units, access, self._wanted).reshape(len(units), self._wanted)
+        space_counts = space_counts_of(conjunctions, units, access, self._wanted).reshape(len(units), self._wanted)
         used = access.reshape(-1, self._wanted)[units] != np.uint16(2**16 - 1)
-        sizes: NDArray[np.int64] = np.where(used, blocks, 1).prod(axis=1) * used[:, 0]
+        sizes: NDArray[np.int64] = np.where(used, space_counts, 1).prod(axis=1) * used[:, 0]
         return sizes
 
     def post(
@@ -184,7 +191,7 @@ class Candidates(State):
         conjunctions: Conjunctions,
         attributes: int,
         units: NDArray[np.int32],
-        ranking: SelectivityOrder,
+        selectivity: SelectivityOrder,
         access: Growable,
     ) -> None:
         """Append units to the lists of their access predicates; those beyond what a unit uses are struck out."""
@@ -194,54 +201,53 @@ class Candidates(State):
             count_gains(lists, self._added.writable())
         else:
             sizes, lists = self._combinations(conjunctions, units, access)
-        self._append(conjunctions, units, ranking, access.view(), sizes, lists)
+        self._append(conjunctions, units, selectivity, access.view(), sizes, lists)
 
     def _spaces(
         self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """How many spaces every access predicate has, and the list of each."""
-        blocks = count_blocks(conjunctions, units, access, wanted)
-        needed = blocks.reshape(len(units), wanted).sum(axis=1)
+        space_counts = space_counts_of(conjunctions, units, access, wanted)
+        needed = space_counts.reshape(len(units), wanted).sum(axis=1)
         spaces = np.empty(int(needed.sum()), dtype=np.int32)
         place, used, count = 0, 0, self.lists
         while place < len(units):
             room = self._reserve("table", count, int(needed[place]), len(spaces) - used)
             before = count
+            lists = SpaceLists(self.table.writable(), self.keys.writable(), self.levels.writable())
             place, used, count = assign_spaces(
-                conjunctions, units, access, wanted, blocks, place, used, self.table.writable(),
-                self.keys.writable(), count, room, self.levels.writable(), spaces,
-            )  # fmt: skip
+                conjunctions, units, access, wanted, space_counts, place, used, lists, count, room, spaces
+            )
             self._entries["table"] += count - before
         self._resize(count)
-        return blocks, spaces
+        return space_counts, spaces
 
     def _strike_out(self, conjunctions: Conjunctions, units: NDArray[np.int32], access: Growable) -> None:
         """Count the units of every space that is the best of one, and take as many predicates as lists are long."""
         best = read_only(access.view()[:: self._wanted], np.uint16)
-        blocks, spaces = self._spaces(conjunctions, units, best, 1)
+        space_counts, spaces = self._spaces(conjunctions, units, best, 1)
         count_gains(spaces, self.loads.writable())
         loads = self.loads.view()
-        strike_out(units, access.writable(), self._wanted, blocks, spaces, loads, self._dense)
+        strike_out(units, access.writable(), self._wanted, space_counts, spaces, loads, self._dense)
 
     def _combinations(
         self, conjunctions: Conjunctions, units: NDArray[np.int32], access: Growable
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """How many lists each unit is in, and which."""
         self._strike_out(conjunctions, units, access)
-        blocks, spaces = self._spaces(conjunctions, units, access.view(), self._wanted)
-        products = np.maximum.accumulate(np.cumprod(blocks.reshape(len(units), self._wanted), axis=1), axis=1)
+        space_counts, spaces = self._spaces(conjunctions, units, access.view(), self._wanted)
+        products = np.maximum.accumulate(np.cumprod(space_counts.reshape(len(units), self._wanted), axis=1), axis=1)
         sizes, lists = np.zeros(len(units), dtype=np.int64), np.empty(int(products[:, -1].sum()), dtype=np.int32)
         progress = np.array([0, 0, 0, self.lists], dtype=np.int64)
-        least = self._wanted * self._most
+        least, limits = self._wanted * self._most, CombinationLimits(self._wanted, self._most, self._dense)
         while progress[0] < len(units):
             before = int(progress[3])
             room = self._reserve("combined_table", before, least, least + 2 * len(lists))
             self._resize(room)
-            table, filtered, keys, counts, attributes, levels = (self.columns[name].writable() for name in _COMBINING)
+            combined = CombinationLists._make(self.columns[name].writable() for name in CombinationLists._fields)
             assign_combinations(
-                units, access.writable(), self._wanted, blocks, spaces, self._dense, self._most, progress, room,
-                table, filtered, keys, counts, self._added.writable(), attributes, levels, sizes, lists,
-            )  # fmt: skip
+                units, access.writable(), limits, space_counts, spaces, progress, room, combined, sizes, lists
+            )
             self._entries["combined_table"] += int(progress[3]) - before
         self._resize(int(progress[3]))
         return sizes, lists[: progress[2]]
@@ -270,7 +276,7 @@ class Candidates(State):
     def _resize(self, count: int) -> None:
         for column in (self.keys, self.starts, self.counts, self.capacities, self._added):
             column.resize(count)
-        self.pack_starts.resize(count + 1, self.packs.count)
+        self.block_starts.resize(count + 1, self.blocks.count)
         if self._wanted > 1:
             for column in (self.next_attributes, self.next_levels, self.loads):
                 column.resize(count)
@@ -279,7 +285,7 @@ class Candidates(State):
         self,
         conjunctions: Conjunctions,
         units: NDArray[np.int32],
-        ranking: SelectivityOrder,
+        selectivity: SelectivityOrder,
         access: NDArray[np.uint16],
         sizes: NDArray[np.int64],
         lists: NDArray[np.int32],
@@ -288,46 +294,44 @@ class Candidates(State):
             self._append_units(units, sizes, lists)
             return
         total, tests, words = len(lists), np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)
-        plan_candidates(conjunctions, units, ranking, access, self._wanted, tests, words)
+        plan_candidates(conjunctions, units, selectivity, access, self._wanted, tests, words)
+        new = NewCandidates(units, selectivity, access, tests)
         if self._least and not self._total:
-            packing = packed(
-                conjunctions, units, ranking, access, self._wanted, tests, sizes, lists, self.lists, self._least
-            )  # fmt: skip
-            _refuse_words(len(packing.packs))
-            self.packs = Growable(np.int32, packing.packs)
-            self.pack_starts = Growable(np.int64, packing.starts)
-            self._added.writable()[:] -= packing.gains
-            sizes, lists = packing.sizes, packing.lists
-        heads, touched = self._placed(sizes, lists)
-        starts, counts = self.starts.view(), self.counts.view()
-        added, tails = self._added.writable(), self.tails
-        end, needed = len(tails), int((words * np.where(sizes > MOST_COPIES, 1, sizes)).sum())
+            layout = block_layout(conjunctions, new, self._wanted, sizes, lists, self.lists, self._least)
+            _refuse_words(len(layout.blocks))
+            self.blocks = Growable(np.int32, layout.blocks)
+            self.block_starts = Growable(np.int64, layout.starts)
+            self._added.writable()[:] -= layout.gains
+            sizes, lists = layout.sizes, layout.lists
+        first_tests, touched = self._placed(sizes, lists)
+        grown = GrowingLists(self.starts.view(), self.counts.view(), self._added.writable())
+        residuals = self.residuals
+        end, needed = len(residuals), int((words * np.where(sizes > MOST_COPIES, 1, sizes)).sum())
         _refuse_words(end + needed)
-        tails.resize(end + needed)
+        residuals.resize(end + needed)
         end = fill_candidates(
-            conjunctions, units, ranking, access, self._wanted, tests, sizes,
-            touched, starts, counts, added, heads, tails.writable(), end,
-        )  # fmt: skip
-        tails.resize(int(end))
+            conjunctions, new, self._wanted, sizes, touched, grown, first_tests, residuals.writable(), end
+        )
+        residuals.resize(int(end))
         self._total += total
 
     def _append_units(self, units: NDArray[np.int32], sizes: NDArray[np.int64], lists: NDArray[np.int32]) -> None:
-        heads, touched = self._placed(sizes, lists)
+        first_tests, touched = self._placed(sizes, lists)
         starts, counts = self.starts.view(), self.counts.view()
-        name_units(units, touched, starts, counts, self._added.writable(), heads)
+        name_units(units, touched, starts, counts, self._added.writable(), first_tests)
         self._total += len(lists)
 
     def _placed(
         self, sizes: NDArray[np.int64], lists: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Heads with a new one for each posting, that has the place of its unit, and the lists that grew, in order."""
+        """First tests with one more for each posting, which holds the place of its unit, and the lists that grew."""
         starts, counts, capacities = self.starts.writable(), self.counts.writable(), self.capacities.writable()
         added, used = self._added.writable(), self.room
-        self.heads.resize(self._width * (used + int(plan_room(lists, counts, capacities, added))))
-        heads = self.heads.writable()
-        place_heads(sizes, lists, starts, counts, capacities, added, heads, self._width, used)
+        self.first_tests.resize(self._width * (used + int(plan_room(lists, counts, capacities, added))))
+        first_tests = self.first_tests.writable()
+        place_first_tests(sizes, lists, starts, counts, capacities, added, first_tests, self._width, used)
         touched = np.unique(lists) if len(lists) * 16 < self.lists else np.flatnonzero(added).astype(np.int32)
-        return heads, touched[np.argsort(starts[touched], kind="stable")]
+        return first_tests, touched[np.argsort(starts[touched], kind="stable")]
 
     # ------------------------------------------------------------------ trust
 
@@ -337,23 +341,25 @@ class Candidates(State):
         for name in self._entries:
             self._entries[name] = int(np.count_nonzero(self.columns[name].view() != EMPTY))
         self._check_keys(view)
-        require(len(view.heads) % self._width == 0, "a head is cut off")
+        require(len(view.first_tests) % self._width == 0, "a first test is cut off")
         require(bool((view.counts <= capacities).all()), "a list is longer than its room")
-        require(bool((view.starts + capacities <= self.room).all()), "a list reaches out of the heads")
+        require(bool((view.starts + capacities <= self.room).all()), "a list reaches out of the first tests")
         if self.side_by_side:
-            columns = view.heads, view.tails, view.starts, view.counts
+            columns = view.first_tests, view.residuals, view.starts, view.counts
             sound = check_candidates(*columns, units, attributes, self.extent("intervals"))
-            require(sound, "a candidate leads out of the tails")
+            require(sound, "a candidate leads out of the residuals")
         else:
-            require(check_units(view.heads, view.starts, view.counts, units), "a list names a unit that is not there")
-        self._check_packs(view, units, attributes)
-        self._total = int(view.counts.sum(dtype=np.int64)) + self.in_packs
+            require(
+                check_units(view.first_tests, view.starts, view.counts, units), "a list names a unit that is not there"
+            )
+        self._check_blocks(view, units, attributes)
+        self._total = int(view.counts.sum(dtype=np.int64)) + self.in_blocks
 
-    def _check_packs(self, view: CandidateLists, units: int, attributes: int) -> None:
-        starts = view.pack_starts
+    def _check_blocks(self, view: CandidateLists, units: int, attributes: int) -> None:
+        starts = view.block_starts
         require(len(starts) == self.lists + 1, "'pack_starts' does not fit the lists")
-        require_offsets(starts, len(view.packs), "pack_starts")
-        require(check_packs(view.packs, starts, units, attributes), "a pack leads out of its list")
+        require_offsets(starts, len(view.blocks), "pack_starts")
+        require(check_blocks(view.blocks, starts, units, attributes), "a block leads out of its list")
 
     def _check_keys(self, view: CandidateLists) -> None:
         combined = view.keys >= np.uint64(COMBINED)
@@ -364,13 +370,13 @@ class Candidates(State):
         require_range(others & np.uint64(2**32 - 1), 0, max(1, self.lists), "keys")
 
 
-def count_blocks(
+def space_counts_of(
     conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
 ) -> NDArray[np.int64]:
     """How many spaces each access predicate has."""
-    blocks = np.zeros(wanted * len(units), dtype=np.int64)
-    count_spaces(conjunctions, units, access, wanted, blocks)
-    return blocks
+    space_counts = np.zeros(wanted * len(units), dtype=np.int64)
+    count_spaces(conjunctions, units, access, wanted, space_counts)
+    return space_counts
 
 
 def _refuse_words(count: int) -> None:

@@ -1,4 +1,7 @@
-"""What `pstbloom` and `psthash` share: access predicates lead to candidates, which are verified where they lie."""
+"""What `pstbloom` and `psthash` share: access predicates lead to candidates, which are verified where they lie.
+
+VLDB 2018, sections 3.3, 5 and 6.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,15 @@ from matchwood.core import Column, Number, Part, require
 from matchwood.encoding import LEVELS, NULL_LABEL, EncodedEvents
 from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines.base import Hits
-from matchwood.engines.pst._block_kernels import PACKED
+from matchwood.engines.pst._block_kernels import BLOCK_SIZE
 from matchwood.engines.pst._candidate_kernels import plan_shapes
-from matchwood.engines.pst._match_kernels import BLOCK, match_lists
+from matchwood.engines.pst._match_kernels import BATCH, ListedUnits, MatchScratch, Search, match_lists
 from matchwood.engines.pst.audit import audit_candidates
 from matchwood.engines.pst.candidates import Candidates
 from matchwood.engines.pst.signatures import NO_SIGNATURES, SignatureArrays
 from matchwood.engines.shared._access_kernels import UNUSED, choose_access
 from matchwood.engines.shared._residual_kernels import LIVE, STALE
-from matchwood.engines.shared.access import SelectivityOrder, ranked, taken
+from matchwood.engines.shared.access import SelectivityOrder, selectivity_order, taken
 from matchwood.engines.shared.operators import NoValues
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.tombstones import ListEngine
@@ -52,10 +55,10 @@ class AccessEngine(ListEngine):
     `reconsider`    choose access predicates anew when too many candidates are looked at for what is found
 
     Work: candidates are the units in the lists that an event selects (removed ones included until the lists are built
-    anew) and those looked at always; verified are the ones that passed the test in their heads, and the signatures.
+    anew) and those looked at always; verified are the ones that passed their first test, and the signatures.
     """
 
-    uses_history: ClassVar[bool] = True
+    uses_event_statistics: ClassVar[bool] = True
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"ranking": ("shares", "operators")}
     published_spaces: ClassVar[str | None] = "pstree"
     shaped_by_options: ClassVar[str] = "lists"
@@ -116,24 +119,26 @@ class AccessEngine(ListEngine):
         self._frequency.resize(self.store.attributes)
         count_attributes(conjunctions, units, self._frequency.writable())
         operators = (self.values or NoValues()) if self.settings["ranking"] == "operators" else None
-        ranking = ranked(conjunctions, units, self._frequency.view(), self._live, self.history, operators)
+        selectivity = selectivity_order(
+            conjunctions, units, self._frequency.view(), self._live, self.event_statistics, operators
+        )
         limits = self._wanted, self._most_spaces, self._useless
-        choose_access(conjunctions, units, ranking, *limits, self._access.writable())
+        choose_access(conjunctions, units, selectivity, *limits, self._access.writable())
         if self.settings["side_by_side"]:
-            places = self._by_shape(units, ranking)
-            units, ranking = read_only(units[places], np.int32), taken(ranking, places)
-        self._candidates.post(conjunctions, self.store.attributes, units, ranking, self._access)
+            places = self._by_shape(units, selectivity)
+            units, selectivity = read_only(units[places], np.int32), taken(selectivity, places)
+        self._candidates.post(conjunctions, self.store.attributes, units, selectivity, self._access)
         self._states.writable()[units] = LIVE
         if not self._laid_out:
             self._laid_out = self._live
 
-    def _by_shape(self, units: NDArray[np.int32], ranking: SelectivityOrder) -> NDArray[np.int64]:
+    def _by_shape(self, units: NDArray[np.int32], selectivity: SelectivityOrder) -> NDArray[np.int64]:
         """The order in which units lie side by side that have as much left to test.
 
         The processor then foresees where each candidate ends: BEGen at 1% takes a quarter less (`bench core`).
         """
         shapes = np.empty(len(units), np.int64)
-        plan_shapes(self.store.view(), units, ranking, self._access.view(), self._wanted, shapes)
+        plan_shapes(self.store.view(), units, selectivity, self._access.view(), self._wanted, shapes)
         return np.argsort(shapes, kind="stable")
 
     def without_lists(self, units: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -167,19 +172,20 @@ class AccessEngine(ListEngine):
         conjunctions, source, lists = self.store.view(), read_only_events(events), self._candidates.view()
         output = Output(workspace, events, first, self._live)
         most = LEVELS * min(len(source.attributes), self.store.attributes)
-        match_lists(
-            conjunctions, lists, self._signature_arrays(), self._wanted, self._candidates.side_by_side,
-            self._access.view(), self._states.view(), self._always.view(),
-            self._live, self._stale_postings > 0, source, first,
+        search = Search(self._wanted, self._candidates.side_by_side, self._stale_postings > 0, self._live)
+        listed = ListedUnits(self._access.view(), self._states.view(), self._always.view())
+        scratch = MatchScratch(
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("pst.spaces", most, np.int32, None),
             workspace.array("pst.attributes", most, np.uint64, None),
             workspace.array("pst.levels", most, np.uint32, None),
             workspace.array("pst.found", len(lists.keys), np.int32, None),
-            workspace.array("pst.passing", BLOCK, np.int32),
-            workspace.array("pst.left", PACKED, np.uint8),
-            output.units, output.offsets, output.work,
-        )  # fmt: skip
+            workspace.array("pst.passing", BATCH, np.int32),
+            workspace.array("pst.left", BLOCK_SIZE, np.uint8),
+        )
+        match_lists(
+            conjunctions, lists, self._signature_arrays(), search, listed, source, first, scratch, output.arrays
+        )
         return output.hits()
 
     # ------------------------------------------------------------------ trust
@@ -187,9 +193,9 @@ class AccessEngine(ListEngine):
     def stats(self) -> dict[str, Any]:
         return {
             **super().stats(),
-            "bytes_tails": self._candidates.tails.nbytes,
+            "bytes_residuals": self._candidates.residuals.nbytes,
             "lists": self._candidates.lists,
-            "packed_postings": self._candidates.in_packs,
+            "packed_postings": self._candidates.in_blocks,
             "reconsidered": self._reconsidered,
         }
 

@@ -1,4 +1,7 @@
-"""PSTBloom: candidates by one access predicate, and Bloom filters that tell some of those apart that cannot match."""
+"""PSTBloom: candidates by one access predicate, and Bloom filters that tell some of those apart that cannot match.
+
+VLDB 2018, section 5, Algorithms 4 and 5.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ class PSTBloom(pst.AccessEngine):
     """VLDB 2018, section 5.
 
     `signatures`      also ask the Bloom filters before a candidate is verified. They are off unless asked for: a
-                      candidate's first test lies in its head and takes 1 to 2 ns, less than asking any filter does
+                      candidate's first test lies in its list and takes 1 to 2 ns, less than asking any filter does
     `signature_bits`  at least so many bits of a filter for each unit in it
 
     The others are those of `AccessEngine`. Signatures ask for one candidate after the other: with them none is packed.
@@ -43,8 +46,8 @@ class PSTBloom(pst.AccessEngine):
         return bool(self.settings["signatures"])
 
     def _lists(self) -> Candidates:
-        packed = 0 if self._signing else self.settings["packed"]
-        return Candidates(self._wanted, packed=packed, side_by_side=self.settings["side_by_side"])
+        least = 0 if self._signing else self.settings["packed"]
+        return Candidates(self._wanted, least_block=least, side_by_side=self.settings["side_by_side"])
 
     def index(self, units: NDArray[np.int32]) -> None:
         super().index(units)

@@ -1,4 +1,7 @@
-"""PSTHash: candidates by the combinations of spaces of several access predicates."""
+"""PSTHash: candidates by the combinations of spaces of several access predicates.
+
+VLDB 2018, section 6, Algorithms 6 and 7.
+"""
 
 from __future__ import annotations
 
@@ -52,5 +55,5 @@ class PSTHash(pst.AccessEngine):
         return useless
 
     def _lists(self) -> Candidates:
-        dense, packed, side_by_side = (self.settings[name] for name in ("dense", "packed", "side_by_side"))
-        return Candidates(self._wanted, self._most_spaces, dense, packed, side_by_side)
+        dense, least_block, side_by_side = (self.settings[name] for name in ("dense", "packed", "side_by_side"))
+        return Candidates(self._wanted, self._most_spaces, dense, least_block, side_by_side)

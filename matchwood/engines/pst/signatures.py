@@ -1,4 +1,7 @@
-"""Signatures: for each bucket of each attribute's labels, a Bloom filter of the units with a predicate there."""
+"""Signatures: for each bucket of each attribute's labels, a Bloom filter of the units with a predicate there.
+
+VLDB 2018, 5.1: leaf signatures.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,7 @@ class Signatures(State):
         bases, sizes, words = self.view()
         sound = (sizes >= 0) & (sizes <= len(words)) & (sizes & (sizes - 1) == 0) & (bases >= 0)
         require(bool((sound & (bases <= len(words) - BUCKETS * sizes)).all()), "a signature reaches out of the words")
-        # Tails may name any attribute; those without filters hold nobody.
+        # Residuals may name any attribute; those without filters hold nobody.
         attributes = self.extent("attributes")
         self._bases.resize(attributes)
         self._sizes.resize(attributes)

@@ -1,6 +1,6 @@
 """Kernels of `access`: how many events each constraint should let through, and which constraints are used first.
 
-Without a history of events the estimate is the share of the labels that a constraint covers, times how often rules name
+Without event statistics the estimate is the share of the labels that a constraint covers, times how often rules name
 its attribute. That is not the paper's order of operators (3.3), which `operators.py` has: a narrow range of an
 attribute with many constants comes before an equality of one with two (`flag = true`). Labels are spread evenly over
 an attribute's spaces. An open end reaches beyond all constants that rules know, and its width says little: a range with
@@ -25,7 +25,7 @@ UNUSABLE = np.float32(np.inf)
 """The cost of constraints that accept NULL: they sort last, and never give access."""
 
 PRIOR_EVENTS = 64
-"""The estimate without a history counts as much as so many observed events; as published, it counts for nothing."""
+"""The estimate without statistics counts as much as so many observed events; as published, it counts for nothing."""
 
 _ONE_SIDED, _NEGATION = 1 / 3, 0.9
 _LABELS = 2.0**31
@@ -119,7 +119,7 @@ def order_constraints(starts: Any, costs: Any, order: Any) -> None:
 
 @kernel
 def choose_access(
-    conjunctions: Any, units: Any, ranking: Any, wanted: int, most: int, useless: float, access: Any
+    conjunctions: Any, units: Any, selectivity: Any, wanted: int, most: int, useless: float, access: Any
 ) -> None:
     """Up to `wanted` constraints of each unit, as positions within it: the most selective ones.
 
@@ -127,7 +127,7 @@ def choose_access(
     blocks, or if it lets more than the share `useless` of all events through.
     """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    starts, order, costs = ranking.starts, ranking.order, ranking.costs
+    starts, order, costs = selectivity.starts, selectivity.order, selectivity.costs
     for place in range(len(units)):
         unit, start = units[place], starts[place]
         used, spaces = 0, 1

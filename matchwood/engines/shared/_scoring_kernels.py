@@ -127,24 +127,24 @@ def score(programs: Any, row: Any, scratch: Any) -> Any:
 
 
 @bare_kernel
-def begin_event(judging: Any, event: int) -> None:
+def begin_event(context: Any, event: int) -> None:
     """Put the labels and weights of an event where `score` looks for them."""
-    scatter(judging.events, event, judging.scratch.labels)
-    given = judging.weights
+    scatter(context.events, event, context.scratch.labels)
+    given = context.weights
     if len(given.offsets):
         for position in range(given.offsets[event], given.offsets[event + 1]):
-            judging.scratch.weights[given.names[position]] = given.values[position]
+            context.scratch.weights[given.names[position]] = given.values[position]
 
 
 @bare_kernel
-def end_event(judging: Any, event: int) -> None:
+def end_event(context: Any, event: int) -> None:
     """Undo `begin_event`."""
-    clear(judging.events, event, judging.scratch.labels)
-    given = judging.weights
+    clear(context.events, event, context.scratch.labels)
+    given = context.weights
     if len(given.offsets):
         for position in range(given.offsets[event], given.offsets[event + 1]):
             name = given.names[position]
-            judging.scratch.weights[name] = given.shared[name]
+            context.scratch.weights[name] = given.shared[name]
 
 
 @bare_kernel
@@ -199,19 +199,19 @@ def settle(scores: Any, rows: Any, start: Any, size: Any) -> None:
 
 
 @bare_kernel
-def rank(judging: Any, first: int, offsets: Any, rows: Any, n: int, reach: Any, best: Any, scores: Any) -> Any:
+def rank(context: Any, first: int, offsets: Any, rows: Any, n: int, reach: Any, best: Any, scores: Any) -> Any:
     """The best `n` of each event's rows, in `best` and `scores` up to reach[event].
 
-    Event i of `offsets` is event first + i of `judging`. Returns how many rules were scored, or UNSCORABLE.
+    Event i of `offsets` is event first + i of `context`. Returns how many rules were scored, or UNSCORABLE.
     """
     start, scored = np.int64(0), 0
-    found = judging.scratch.scores
+    found = context.scratch.scores
     for event in range(len(offsets) - 1):
-        begin_event(judging, first + event)
+        begin_event(context, first + event)
         size, end = 0, offsets[event + 1]
         for block in range(offsets[event], end, AHEAD):
             stop = min(block + AHEAD, end)
-            score_rows(judging.programs, rows, block, stop, judging.scratch)
+            score_rows(context.programs, rows, block, stop, context.scratch)
             for position in range(block, stop):
                 value = found[position - block]
                 if value < 0:
@@ -222,7 +222,7 @@ def rank(judging: Any, first: int, offsets: Any, rows: Any, n: int, reach: Any, 
                     size = push(scores, best, start, size, n, value, rows[position])
             if scored == UNSCORABLE:
                 break
-        end_event(judging, first + event)
+        end_event(context, first + event)
         if scored == UNSCORABLE:
             return UNSCORABLE
         scored += end - offsets[event]

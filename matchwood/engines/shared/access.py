@@ -28,7 +28,7 @@ from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 
 _CHUNK = 2**16
-"""Units whose intervals are looked up in the history together, so that bulk loads stay within bounded memory."""
+"""Units whose intervals are looked up in the statistics together, so that bulk loads stay within bounded memory."""
 
 
 class SelectivityOrder(NamedTuple):
@@ -43,12 +43,12 @@ class SelectivityOrder(NamedTuple):
     order: NDArray[np.int32]
 
 
-def ranked(
+def selectivity_order(
     conjunctions: Conjunctions,
     units: NDArray[np.int32],
     frequency: NDArray[np.int64],
     live: int,
-    history: EventShares | None,
+    statistics: EventShares | None,
     operators: LabelValues | None = None,
 ) -> SelectivityOrder:
     """Rank all constraints of these units; `frequency` counts how many of `live` units name each attribute.
@@ -63,21 +63,21 @@ def ranked(
         estimate_costs(conjunctions, units, starts, frequency, live, costs)
     else:
         _rank_operators(conjunctions, units, starts, operators, costs)
-    if history is not None and history.events > 0:
-        _observe(conjunctions, units, starts, history, costs, PRIOR_EVENTS if operators is None else 0)
+    if statistics is not None and statistics.events > 0:
+        _observe(conjunctions, units, starts, statistics, costs, PRIOR_EVENTS if operators is None else 0)
     order_constraints(starts, costs, order)
     return SelectivityOrder(read_only(starts, np.int64), read_only(costs, np.float32), read_only(order, np.int32))
 
 
-def taken(ranking: SelectivityOrder, places: NDArray[np.int64]) -> SelectivityOrder:
-    """The ranking of some of its units, in another order."""
+def taken(selectivity: SelectivityOrder, places: NDArray[np.int64]) -> SelectivityOrder:
+    """The order of some of its units, in another order."""
     starts = np.zeros(len(places) + 1, dtype=np.int64)
-    np.cumsum(np.diff(ranking.starts)[places], out=starts[1:])
-    chosen = _each(ranking.starts[places], starts)
+    np.cumsum(np.diff(selectivity.starts)[places], out=starts[1:])
+    chosen = _each(selectivity.starts[places], starts)
     return SelectivityOrder(
         read_only(starts, np.int64),
-        read_only(ranking.costs[chosen], np.float32),
-        read_only(ranking.order[chosen], np.int32),
+        read_only(selectivity.costs[chosen], np.float32),
+        read_only(selectivity.order[chosen], np.int32),
     )
 
 
@@ -91,16 +91,16 @@ def _observe(
     conjunctions: Conjunctions,
     units: NDArray[np.int32],
     starts: NDArray[np.int64],
-    history: EventShares,
+    statistics: EventShares,
     costs: NDArray[np.float32],
     prior: int,
 ) -> None:
     for first, last in _chunks(units):
         encoded = unpacked(*conjunctions, units[first:last])
         attributes = np.repeat(encoded.attributes, np.diff(encoded.pieces))
-        shares = np.asarray(history.shares(attributes, encoded.low, encoded.high), dtype=np.float64)
+        shares = np.asarray(statistics.shares(attributes, encoded.low, encoded.high), dtype=np.float64)
         part = costs[starts[first] : starts[last]]
-        blend_shares(encoded.pieces, shares, history.events, prior, part)
+        blend_shares(encoded.pieces, shares, statistics.events, prior, part)
 
 
 def _rank_operators(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,21 @@ from matchwood.engines.shared.workspace import Workspace
 from matchwood.errors import InvalidArgument
 
 
-class Output:
-    """Room in the workspace for the hits of a call: the most that one event can have always fits.
+class HitOutput(NamedTuple):
+    """What a match kernel fills; docs/protocols.md tells what it does when that is full.
 
-    A kernel fills `units`, `offsets` (from 0 on) and `work`: events covered, candidates, verified, matched, and
-    postings read where the engine has posting lists.
+    `units`    the hits of all events, one event behind the other
+    `offsets`  where those of each event end, from 0 on
+    `work`     events covered, candidates, verified, matched, and postings read where the engine has posting lists
     """
+
+    units: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    work: NDArray[np.int64]
+
+
+class Output:
+    """Room in the workspace for the hits of a call: the most that one event can have always fits."""
 
     def __init__(self, workspace: Workspace, events: EncodedEvents, first: int, worst: int) -> None:
         count = len(events.offsets) - 1
@@ -30,6 +39,11 @@ class Output:
         self.offsets: NDArray[Any] = workspace.array("hits.offsets", count - first + 1, np.int64, None)
         self.work = np.zeros(5, dtype=np.int64)
         self.offsets[0] = 0
+
+    @property
+    def arrays(self) -> HitOutput:
+        """The arrays for kernels."""
+        return HitOutput(self.units, self.offsets, self.work)
 
     def hits(self) -> Hits:
         """The hits as arrays of their own, which the caller may keep while the next call runs."""

@@ -22,12 +22,11 @@ IGNORED, TAKES_NULL, IS_NULL, REFUSED = range(4)
 
 
 @kernel
-def judge(
-    offsets: Any, records: Any, intervals: Any, alive: Any, place: Any, slot: Any, null: Any, pieces: Any, low: Any,
-    high: Any, needed: Any, relation: int, alone: int, verdicts: Any,
-) -> None:  # fmt: skip
-    """Whether each live conjunction stands in the relation, into `verdicts`."""
-    wanted = 0
+def judge(conjunctions: Any, alive: Any, targets: Any, needed: Any, relation: int, alone: int, verdicts: Any) -> None:
+    """Whether each live conjunction stands in the relation to the `Targets`, into `verdicts`."""
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    place, slot, null, pieces = targets.place, targets.slot, targets.null, targets.pieces
+    low, high, wanted = targets.low, targets.high, 0
     for number in range(len(needed)):
         wanted += needed[number]
     named = np.full(len(needed), -1, np.int64)

@@ -143,14 +143,14 @@ class _Constraints(NamedTuple):
     events: int
 
     @classmethod
-    def of(cls, matcher: EngineMatcher, history: SampleHistory) -> _Constraints:
+    def of(cls, matcher: EngineMatcher, statistics: SampleHistory) -> _Constraints:
         store = _store_of(matcher)
         live = store.live_units()
         units = live[:: max(1, math.ceil(len(live) / MOST_UNITS))]
         encoded = store.encoded(units)
         _, first, counts = np.unique(_hashes(encoded), return_index=True, return_counts=True)
         scale = len(live) / max(1, len(units))
-        return cls(units, encoded, first, counts, _shares(encoded, history)[first], scale, history.events)
+        return cls(units, encoded, first, counts, _shares(encoded, statistics)[first], scale, statistics.events)
 
     def hottest(self, matcher: EngineMatcher) -> list[dict[str, Any]]:
         """The predicates that are looked at most: by the units that have them and the events that pass them."""
@@ -195,13 +195,13 @@ def _store_of(matcher: EngineMatcher) -> ConjunctionStore:
     return first.store if isinstance(first, StorePart) else ConjunctionStore()
 
 
-def _shares(encoded: EncodedConjunctions, history: SampleHistory) -> NDArray[np.float64]:
+def _shares(encoded: EncodedConjunctions, statistics: SampleHistory) -> NDArray[np.float64]:
     """The share of events for which each constraint holds, NULL included where it is accepted."""
     count = len(encoded.attributes)
     owners = np.repeat(np.arange(count), np.diff(encoded.pieces))
-    passing = history.shares(encoded.attributes[owners], encoded.low, encoded.high)
+    passing = statistics.shares(encoded.attributes[owners], encoded.low, encoded.high)
     bottom, top = np.full((2, count), [[BOTTOM_LABEL], [TOP_LABEL]], np.int32)
-    absent = np.where(encoded.accepts_null, 1.0 - history.shares(encoded.attributes, bottom, top), 0.0)
+    absent = np.where(encoded.accepts_null, 1.0 - statistics.shares(encoded.attributes, bottom, top), 0.0)
     return np.asarray(np.bincount(owners, passing, count), np.float64) + absent
 
 

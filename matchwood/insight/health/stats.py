@@ -34,7 +34,7 @@ def stats_of(table: RuleTable, encoder: Encoder, matcher: Matcher) -> dict[str, 
         "bytes_rules": kept["bytes_ids"] + kept["bytes_links"] + kept["bytes_weights"],
         "holes": kept["holes"],
         "encoding": encoder.stats(),
-        "observed_events": encoder.history.events,
+        "observed_events": encoder.event_statistics.events,
         "misfits": encoder.misfits.as_dict(),
         **({"health": report(matcher)} if isinstance(matcher, EngineMatcher) else {}),
     }

@@ -7,9 +7,10 @@ lowest label of S's set lies in G's. That label finds G in lists of dyadic block
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
 from matchwood.encoding.spaces.dyadic import LEVELS, ancestor, count_blocks, fill_blocks
@@ -107,33 +108,33 @@ def attribute_signatures(offsets: Any, attributes: Any, signatures: Any) -> None
         signatures[unit] = signature
 
 
+class BlockLists(NamedTuple):
+    """Conjunctions by the blocks of their access constraints.
+
+    `keys`    distinct and sorted; list k is units[starts[k] : starts[k + 1]]
+    `posted`  the signatures of these units
+    `levels`  by attribute: the levels in use, as bits
+    """
+
+    keys: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    units: NDArray[np.int64]
+    posted: NDArray[np.uint64]
+    levels: NDArray[np.int64]
+
+
 @kernel
-def find_contained(
-    offsets: Any,
-    attributes: Any,
-    accepts_null: Any,
-    pieces: Any,
-    low: Any,
-    high: Any,
-    keys: Any,
-    starts: Any,
-    units: Any,
-    posted: Any,
-    levels: Any,
-    signatures: Any,
-    order: Any,
-    budget: int,
-    first: Any,
-) -> int:
+def find_contained(conjunctions: Any, lists: BlockLists, signatures: Any, order: Any, budget: int, first: Any) -> int:
     """For each conjunction the first one, by `order`, that it contains, into `first` (-1 if none).
 
-    `keys` are distinct and sorted; list k is units[starts[k] : starts[k + 1]], with their signatures in `posted`;
-    `levels` has the levels in use of each attribute as bits. A conjunction with order -1 is not asked for. Returns how
-    many gave up because their effort was beyond the budget.
+    A conjunction with order -1 is not asked for. Returns how many gave up because their effort was beyond the budget.
 
     Signatures lie in the order in which they are read: on 200,000 rules of 7 constraints, of which some 10,000 share
     a block with each, they made the search ten times faster. The effort of passing over one is counted as 1.
     """
+    offsets, attributes, accepts_null = conjunctions.offsets, conjunctions.attributes, conjunctions.accepts_null
+    pieces, low, high = conjunctions.pieces, conjunctions.low, conjunctions.high
+    keys, starts, units, posted, levels = lists
     gave_up = 0
     for unit in range(len(offsets) - 1):
         if order[unit] < 0:

@@ -23,19 +23,17 @@ class Contained(NamedTuple):
 
 def contained(conjunctions: EncodedConjunctions, order: NDArray[np.int64], budget: int = EFFORT) -> Contained:
     """Search with every conjunction whose order is at least 0 for the ones that contain it."""
-    offsets, attributes, accepts_null, pieces, low, high, _ = conjunctions
+    offsets, attributes, pieces = conjunctions.offsets, conjunctions.attributes, conjunctions.pieces
     highest = int(attributes.max()) + 1 if len(attributes) else 0
     uses = np.bincount(attributes, minlength=highest).astype(np.int64)
     access = np.empty(conjunctions.count, np.int64)
-    kernels.access_constraints(offsets, attributes, pieces, low, high, uses, access)
+    kernels.access_constraints(offsets, attributes, pieces, conjunctions.low, conjunctions.high, uses, access)
     keys, starts, units, levels = _lists(access, conjunctions, highest)
     signatures = np.empty(conjunctions.count, np.uint64)
     kernels.attribute_signatures(offsets, attributes, signatures)
     first = np.full(conjunctions.count, -1, np.int64)
-    gave_up = kernels.find_contained(
-        offsets, attributes, accepts_null, pieces, low, high,
-        keys, starts, units, signatures[units], levels, signatures, order, budget, first,
-    )  # fmt: skip
+    lists = kernels.BlockLists(keys, starts, units, signatures[units], levels)
+    gave_up = kernels.find_contained(conjunctions, lists, signatures, order, budget, first)
     return Contained(first, gave_up)
 
 

@@ -48,7 +48,7 @@ class Ledger:
             self.sample.observe(events)
         for number, (engine, count, work, scored, seconds) in enumerate(calls):
             self.work.fold(0 if number else count, work, scored)
-            if engine.uses_history:
+            if engine.uses_event_statistics:
                 self.watch.fold(count, work)
             if not number:
                 if self._warm:

@@ -9,7 +9,7 @@ from matchwood.encoding import Encoder, KnownPredicates, Schema, Use
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, ParseError, kind_in_words
 from matchwood.language import Attribute, Expression, has_surrogate, in_source, parse
 from matchwood.logic import Bind, Clauses, Conjunction, Form
-from matchwood.ranking import RuleWeights, StatedWeights, check_bounds, check_values, checked_weights
+from matchwood.ranking import RuleWeights, StatedWeights, check_caps, check_values, checked_weights
 
 Normal: TypeAlias = list[Conjunction] | Clauses | Form
 """What a rule becomes: any of some conjunctions, all of some clauses, or the whole expression."""
@@ -64,7 +64,7 @@ class Preparation:
         if "{" in weights.by_attribute[1:]:
             check_values(expression, weights.by_attribute, bind)
         if self._given:
-            check_bounds(expression, RuleWeights(weights.by_attribute), self._given, bind)
+            check_caps(expression, RuleWeights(weights.by_attribute), self._given, bind)
         return PreparedRule(text, uses, normal, weights, expression)
 
     def _read(self, source: Any) -> tuple[Expression, list[Use] | None]:

@@ -111,10 +111,10 @@ def _measure(name: str, prepared: Prepared, measured: dict[tuple[str, str], Meas
     build_s, _ = timed(engine.rebuild)
     measured[name, UNKNOWN] = measure_engine(engine, prepared.events)
     rows = [_row(prepared, name, UNKNOWN, engine, build_s, measured[name, UNKNOWN])]
-    if engine.uses_history:
+    if engine.uses_event_statistics:
         other = engine_class(name)(matcher.parts[0].store)  # one that has not met the events that are measured
         other.rebuild()
-        other.history = matcher.encoder.history
+        other.event_statistics = matcher.encoder.event_statistics
         build_s, _ = timed(other.reconsider)
         measured[name, ANEW] = measure_engine(other, prepared.events)
         rows.append(_row(prepared, name, ANEW, other, build_s, measured[name, ANEW]))

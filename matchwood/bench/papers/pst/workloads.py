@@ -174,7 +174,7 @@ def measure(name: str, workload: Workload, seconds: float) -> list[dict[str, Any
 
 def _row(name: str, engine: Engine, given: Encoded, own_s: float, found: MeasuredMatching) -> dict[str, Any]:
     rules, spaces = given.workload.rules.count, given.encoder.stats()
-    needed, copies = bytes_of(engine), engine.stats().get("bytes_tails")
+    needed, copies = bytes_of(engine), engine.stats().get("bytes_residuals")
     return {
         "engine": name,
         "design": DESIGN.get(name),

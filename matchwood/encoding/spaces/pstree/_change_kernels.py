@@ -1,7 +1,8 @@
 """Compiled changes of a PS-Tree: boundaries that split a space, and that let two spaces become one.
 
 `_lookup_kernels.py` describes the rows. `state` holds how many rows are in use, what was freed, and how far the pool is
-filled; callers make sure that there is room for what a key may need: a node, a leaf, and the bytes of its rest.
+filled; callers make sure that there is room for what a key may need: a node, a leaf, and the bytes of its rest. A
+`tree` is what `rows.Writing` has.
 """
 
 from __future__ import annotations
@@ -10,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel, kernel
 from matchwood.encoding.spaces.pstree._lookup_kernels import (
     BITS,
     CHILD,
-    COUNT,
     DEPTH,
     EQUAL,
     GREATER,
@@ -24,6 +24,7 @@ from matchwood.encoding.spaces.pstree._lookup_kernels import (
     NEXT,
     PREV,
     RECENT,
+    REFERENCES,
     element_of,
     find_leaf,
     is_boundary,
@@ -165,23 +166,21 @@ def _lead_less(
             return
 
 
-@kernel
-def add_key(
-    nodes: Any, node_words: Any, leaves: Any, leaf_words: Any, pool: Any, state: Any,
-    head: Any, data: Any, start: Any, length: Any, count: Any, label: Any,
-) -> Any:  # fmt: skip
+@bare_kernel
+def add_key(tree: Any, head: Any, data: Any, start: Any, length: Any, count: Any, label: Any) -> Any:
     """Refer to a boundary `count` times more, and split the space where it was missing (Partition, Alg. 2).
 
     Returns the leaf; a new one, which has the given label, is returned as a negative number.
     """
+    nodes, node_words, leaves, leaf_words, pool, state = tree
     head = np.uint64(head)
     before = np.int64(find_leaf(nodes, node_words, leaves, leaf_words, pool, head, data, start, length))
     if is_boundary(leaves, leaf_words, pool, before, head, data, start, length):
-        leaves[before, COUNT] += count
+        leaves[before, REFERENCES] += count
         return before
     leaf = _new_leaf(leaves, leaf_words, pool, state, head, data, start, length)
     following = np.int64(leaves[before, NEXT])
-    leaves[leaf, LABEL], leaves[leaf, COUNT], leaves[leaf, RECENT] = label, count, 1
+    leaves[leaf, LABEL], leaves[leaf, REFERENCES], leaves[leaf, RECENT] = label, count, 1
     leaves[leaf, PREV], leaves[leaf, NEXT] = before, following
     leaves[before, NEXT] = leaf
     _attach(nodes, node_words, leaves, leaf_words, pool, state, leaf, before)
@@ -191,25 +190,18 @@ def add_key(
     return -leaf
 
 
-@kernel
-def add_keys(
-    nodes: Any, node_words: Any, leaves: Any, leaf_words: Any, pool: Any, state: Any,
-    heads: Any, data: Any, starts: Any, lengths: Any, counts: Any, labels: Any,
-) -> None:  # fmt: skip
+@bare_kernel
+def add_keys(tree: Any, heads: Any, data: Any, starts: Any, lengths: Any, counts: Any, labels: Any) -> None:
     """The same for a column of keys."""
     for position in range(len(heads)):
-        add_key(
-            nodes, node_words, leaves, leaf_words, pool, state,
-            heads[position], data, starts[position], lengths[position], counts[position], labels[position],
-        )  # fmt: skip
+        start, length = starts[position], lengths[position]
+        add_key(tree, heads[position], data, start, length, counts[position], labels[position])
 
 
-@kernel
-def plant_keys(
-    nodes: Any, node_words: Any, leaves: Any, leaf_words: Any, pool: Any, state: Any,
-    heads: Any, data: Any, starts: Any, lengths: Any, counts: Any, labels: Any,
-) -> Any:  # fmt: skip
+@bare_kernel
+def plant_keys(tree: Any, heads: Any, data: Any, starts: Any, lengths: Any, counts: Any, labels: Any) -> Any:
     """Boundaries in order into an empty tree, each after the last; returns how many, which ends where order does."""
+    nodes, node_words, leaves, leaf_words, pool, state = tree
     before = np.int64(0)
     for position in range(len(heads)):
         head, start, length = heads[position], starts[position], lengths[position]
@@ -222,7 +214,7 @@ def plant_keys(
             if shared < 2 * leaves[before, LENGTH] and own > word_of(head, data, start, length, index):
                 return position
         leaf = _new_leaf(leaves, leaf_words, pool, state, head, data, start, length)
-        leaves[leaf, LABEL], leaves[leaf, COUNT], leaves[leaf, PREV] = labels[position], counts[position], before
+        leaves[leaf, LABEL], leaves[leaf, REFERENCES], leaves[leaf, PREV] = labels[position], counts[position], before
         leaves[before, NEXT] = leaf
         _attach(nodes, node_words, leaves, leaf_words, pool, state, leaf, before)
         before = leaf
@@ -285,8 +277,8 @@ def release_leaves(
     """Count a reference less for each leaf given; returns how many boundaries disappeared."""
     gone = 0
     for leaf in released:
-        leaves[leaf, COUNT] -= 1
-        if leaves[leaf, COUNT] == 0:
+        leaves[leaf, REFERENCES] -= 1
+        if leaves[leaf, REFERENCES] == 0:
             remove_leaf(nodes, leaves, leaf_words, pool, state, leaf)
             gone += 1
     return gone

@@ -22,7 +22,7 @@ Rows of `leaves`, which are spaces in a list:
     0, 1          the head (as 64 bits: leaf_words[n, 0])
     2, 3          where the rest of the key begins in `pool`, less 8 (leaf_words[n, 1])
     LENGTH        of the key in bytes
-    LABEL, COUNT  of the boundary where the space begins, and the references to it
+    LABEL, REFERENCES  of the boundary where the space begins, and the references to it
     PREV, NEXT    the neighbouring spaces
     RECENT        whether it came since labels were last given anew
 """
@@ -36,7 +36,7 @@ import numpy as np
 from matchwood.core.jit import kernel
 
 DEPTH, BITS, LESS, EQUAL, GREATER, CHILD, NODE_WIDTH = 2, 3, 4, 5, 6, 8, 24
-LENGTH, LABEL, COUNT, PREV, NEXT, RECENT, LEAF_WIDTH = 4, 5, 6, 7, 8, 9, 10
+LENGTH, LABEL, REFERENCES, PREV, NEXT, RECENT, LEAF_WIDTH = 4, 5, 6, 7, 8, 9, 10
 
 
 @kernel

@@ -36,7 +36,7 @@ from matchwood.encoding.spaces.number_keys import value_keys
 from matchwood.encoding.spaces.pstree import _change_kernels as changes
 from matchwood.encoding.spaces.pstree import _lookup_kernels as kernels
 from matchwood.encoding.spaces.pstree._audit_kernels import PROBLEMS, inspect
-from matchwood.encoding.spaces.pstree._lookup_kernels import COUNT, LABEL, LENGTH, NEXT, PREV, RECENT
+from matchwood.encoding.spaces.pstree._lookup_kernels import LABEL, LENGTH, NEXT, PREV, RECENT, REFERENCES
 from matchwood.encoding.spaces.pstree.keys import (
     ElementKeys,
     column_of,
@@ -129,7 +129,7 @@ class PSTree(LabelledSpaces):
         tree, given = self._tree, key_of(self.kind, key)
         tree.reserve(1, given.length)
         leaf = changes.add_key(
-            *tree.writing, np.uint64(given.head), given.data, given.start, given.length, count, BOTTOM_LABEL
+            tree.writing, np.uint64(given.head), given.data, given.start, given.length, count, BOTTOM_LABEL
         )
         if leaf > 0:
             return tree.leaves.item(leaf, LABEL)
@@ -189,7 +189,7 @@ class PSTree(LabelledSpaces):
         every[fresh] = 0 if labels is None else labels
         if len(self):
             self._tree.reserve(len(fresh), int(given.lengths[fresh].sum()))
-            changes.add_keys(*self._tree.writing, *given, frozen(counts), frozen(every))
+            changes.add_keys(self._tree.writing, *given, frozen(counts), frozen(every))
         else:
             self._tree = _planted(Boundaries.fresh(keys, every, counts))
         if len(fresh):
@@ -258,7 +258,7 @@ class PSTree(LabelledSpaces):
             start = tree.leaf_words[order[further], 1].astype(np.int64) + 8
             rests[further] = tree.pool[start].astype(np.int16) * 256 + tree.pool[start + 1]
             keys = column_of(self.kind, heads, rests, self._fine_bytes(order))
-        return Boundaries(keys, leaves[:, LABEL], leaves[:, COUNT], leaves[:, RECENT] != 0)
+        return Boundaries(keys, leaves[:, LABEL], leaves[:, REFERENCES], leaves[:, RECENT] != 0)
 
     def _fine_bytes(self, order: NDArray[np.int64]) -> NDArray[np.object_] | None:
         """The further bytes of keys, for most of them none."""
@@ -299,7 +299,7 @@ def _planted(held: Boundaries) -> TreeRows:
     """A tree of boundaries in order; ValueError if they are not."""
     keys = keys_of_column(held.keys)
     tree = TreeRows(len(held.labels), int(np.maximum(keys.lengths - 8, 0).sum()))
-    planted = changes.plant_keys(*tree.writing, *keys, frozen(held.counts), frozen(held.labels))
+    planted = changes.plant_keys(tree.writing, *keys, frozen(held.counts), frozen(held.labels))
     if planted != len(held.labels):
         raise ValueError("the boundaries are not in order")
     tree.leaves[1:, RECENT] = held.recent

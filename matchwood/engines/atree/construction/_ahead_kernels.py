@@ -3,6 +3,8 @@
 A large tree is in no cache, and each node of a batch is looked up by its operands: stamps and ids of those, a slot of
 the table, the node that it names, its children. One depends on the other, so all of them are waited for, unless
 each is asked for some nodes ahead, when what it depends on has come.
+
+SIGMOD 2021, ours, beside Algorithm 4: memory is asked for before it is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Kernels that make nodes of an A-Tree share: covers for a new node, and the nodes that a new node is part of."""
+"""Kernels that make nodes of an A-Tree share: covers for a new node, and the nodes that a new node is part of.
+
+SIGMOD 2021, 4.2.2, Algorithm 2 (reorganisation), and 4.2.3, Algorithm 3 (self-adjustment).
+"""
 
 from __future__ import annotations
 

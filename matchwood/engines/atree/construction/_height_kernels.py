@@ -1,4 +1,7 @@
-"""Kernels that put the inner nodes of a batch into the order in which they come into an A-Tree."""
+"""Kernels that put the inner nodes of a batch into the order in which they come into an A-Tree.
+
+SIGMOD 2021, 4.2, Algorithm 4: children come before their parents.
+"""
 
 from __future__ import annotations
 

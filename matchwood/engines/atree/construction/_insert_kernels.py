@@ -1,10 +1,14 @@
-"""Kernels that put leaves and inner nodes into an A-Tree, each distinct one once."""
+"""Kernels that put leaves and inner nodes into an A-Tree, each distinct one once.
+
+SIGMOD 2021, 4.2, Algorithm 4.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel
@@ -18,7 +22,7 @@ from matchwood.engines.atree._node_kernels import (
     part_kind,
 )
 from matchwood.engines.atree.construction._ahead_kernels import RING, forget_ahead, look_ahead
-from matchwood.engines.atree.construction._make_kernels import NO_ROOM, find_or_make
+from matchwood.engines.atree.construction._make_kernels import NO_ROOM, Building, BuildScratch, find_or_make
 from matchwood.engines.atree.construction._operand_kernels import cancelled_parity, gather
 from matchwood.engines.atree.layout import AND, FIRST, INTERVALS, OR, ROOM, SIZE, TOKENS, WIDTH
 from matchwood.engines.shared._record_kernels import pack
@@ -28,6 +32,21 @@ FEW = 64
 
 WHOLE = float(1 << 31)
 NULL_SHARE = 0.5
+
+
+class InnerNodes(NamedTuple):
+    """The inner nodes of a batch.
+
+    `kinds`, `offsets`, `items`  node i is of kinds[i], over items[offsets[i] : offsets[i + 1]]: leaves, then nodes
+    `order`   that in which they come in
+    `places`  the node of the tree that each leaf of the batch became, and then each inner node
+    """
+
+    kinds: NDArray[np.int32]
+    offsets: NDArray[np.int32]
+    items: NDArray[np.int32]
+    order: NDArray[np.int32]
+    places: NDArray[np.int32]
 
 
 @bare_kernel
@@ -76,18 +95,15 @@ def enter_leaves(
 
 @bare_kernel
 def enter_inner(
-    tree: Any, kinds: Any, offsets: Any, items: Any, order: Any, first: int, places: Any, before: int,
-    operands: Any, chosen: Any, members: Any, scratch: Any,
-    unique: bool, reorganise: int, adjust: int, flat: bool, on_demand: bool, counters: Any, needed: Any,
-) -> int:  # fmt: skip
-    """Find or make the nodes of the items order[first:], children before parents; returns where room was short.
+    tree: Any, batch: InnerNodes, first: int, before: int, scratch: BuildScratch, building: Building
+) -> int:
+    """Algorithm 4: find or make the nodes of the items order[first:], children before parents.
 
-    `places` tells the node of each leaf of the batch, of which there are `before`, and then of each item. `counters`
-    counts nodes covered by others, links saved, nodes adopted, and last children that stand for operands of a node as
-    they came: they may be without any use. `needed` tells the room that was missing in the pools of
-    children and of parents. `scratch` is for covers, and for what was looked up ahead.
+    There are `before` leaves. Returns where room was short.
     """
-    slots, ahead = scratch[len(scratch) - RING :], unique and len(order) >= FEW
+    kinds, offsets, items, order, places = batch.kinds, batch.offsets, batch.items, batch.order, batch.places
+    operands, counters, flat = scratch.operands, scratch.counters, building.flat
+    slots, ahead = scratch.covers[len(scratch.covers) - RING :], building.unique and len(order) >= FEW
     forget_ahead(slots)
     for step in range(first, len(order)):
         if ahead:
@@ -104,15 +120,9 @@ def enter_inner(
             places[before + item] = operands[0]
             continue
         if count < len(within) and is_parity(kind):
-            found = cancelled_parity(
-                tree, kind, within, places, members, operands, chosen, scratch,
-                unique, reorganise, adjust, flat, on_demand, counters, needed,
-            )  # fmt: skip
+            found = cancelled_parity(tree, kind, within, places, scratch, building)
         else:
-            found = find_or_make(
-                tree, kind, operands, count, stamp, chosen, scratch,
-                unique, reorganise, adjust, on_demand, counters, needed,
-            )  # fmt: skip
+            found = find_or_make(tree, kind, operands, count, stamp, scratch, building)
         if found == NO_ROOM:
             return step
         places[before + item] = found

@@ -1,10 +1,14 @@
-"""Kernels that make inner nodes of an A-Tree, each where its operands are not a node already."""
+"""Kernels that make inner nodes of an A-Tree, each where its operands are not a node already.
+
+SIGMOD 2021, 4.2, Algorithm 4, with Algorithms 2 and 3 where they are switched on.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import bare_kernel
 from matchwood.engines.atree._link_kernels import link
@@ -23,11 +27,11 @@ from matchwood.engines.atree.construction._ahead_kernels import RING
 from matchwood.engines.atree.construction._cover_kernels import cover, self_adjust
 from matchwood.engines.atree.layout import (
     CHILD_END,
-    COUNT,
     FAN,
     FIRST,
     LIVE,
     MOST_ASKED,
+    NODE_COUNT,
     OFF,
     PARENT_END,
     ROOM,
@@ -46,6 +50,41 @@ NO_ROOM = -1
 
 _SORTED = 64
 """Up to this many children are ordered by how rarely they are true; of more, the first one is chosen."""
+
+
+class Building(NamedTuple):
+    """How nodes are made, by the options of the tree.
+
+    `unique`      each distinct node once
+    `reorganise`, `adjust`  how far Algorithms 2 and 3 look: OFF, BOUNDED or UNBOUNDED
+    `flat`        operands of a child of the same kind stand in its place
+    `on_demand`   AND nodes are told by their access child alone
+    """
+
+    unique: bool
+    reorganise: int
+    adjust: int
+    flat: bool
+    on_demand: bool
+
+
+class BuildScratch(NamedTuple):
+    """What making nodes writes to.
+
+    `operands`, `chosen`  the operands of the node at hand, and the children that it gets
+    `members`   the items of a parity, and room for four more
+    `covers`    for the search for covers, and behind that, RING places for what was looked up ahead
+    `counters`  nodes covered by others, links saved, nodes adopted, and last children that stand for operands of a node
+                as they came: they may be without any use
+    `needed`    the room that was missing in the pools of children and of parents (docs/protocols.md)
+    """
+
+    operands: NDArray[np.int32]
+    chosen: NDArray[np.int32]
+    members: NDArray[np.int32]
+    covers: NDArray[np.int32]
+    counters: NDArray[np.int64]
+    needed: NDArray[np.int64]
 
 
 @bare_kernel
@@ -68,7 +107,7 @@ def _has_room(tree: Any, needed: Any) -> Any:
     """Whether there is room for one more node, and for what it needs in the pools of children and of parents."""
     state = tree.state
     return (
-        state[COUNT] < min(len(tree.ids), len(tree.nodes) // WIDTH)
+        state[NODE_COUNT] < min(len(tree.ids), len(tree.nodes) // WIDTH)
         and 2 * (state[LIVE] + state[TOMBSTONES] + 1) <= len(tree.table)
         and state[CHILD_END] + needed[0] <= len(tree.children)
         and state[PARENT_END] + needed[1] <= len(tree.parents)
@@ -113,21 +152,18 @@ def _make(tree: Any, kind: Any, chosen: Any, size: int, on_demand: bool) -> Any:
 
 @bare_kernel
 def find_or_make(
-    tree: Any, kind: Any, operands: Any, count: int, stamp: Any, chosen: Any, scratch: Any,
-    unique: bool, reorganise: int, adjust: int, on_demand: bool, counters: Any, needed: Any,
-) -> Any:  # fmt: skip
-    """The inner node with these operands, which are stamped; NO_ROOM, with what is `needed`, if a new one has none.
-
-    `counters` counts nodes covered by others, links saved, nodes adopted.
-    """
+    tree: Any, kind: Any, operands: Any, count: int, stamp: Any, scratch: BuildScratch, building: Building
+) -> Any:
+    """The inner node with these operands, which are stamped; NO_ROOM, with what is `needed`, if a new one has none."""
     key = inner_id(tree, kind, operands, count)
-    found = find_inner(tree, kind, key, operands, count, stamp) if unique else np.int64(-1)
+    found = find_inner(tree, kind, key, operands, count, stamp) if building.unique else np.int64(-1)
     if found >= 0:
         return found
-    size, sketch = count, sketch_of(tree, kind, operands, count)
-    if reorganise != OFF and count > 2:
-        found_at = scratch[: len(scratch) - RING]
-        size = cover(tree, kind, operands, count, sketch, np.int32(tree.state[STAMP]), reorganise, chosen, found_at)
+    chosen, counters, needed = scratch.chosen, scratch.counters, scratch.needed
+    size, sketch, adjust = count, sketch_of(tree, kind, operands, count), building.adjust
+    if building.reorganise != OFF and count > 2:
+        covers, stamped = scratch.covers[: len(scratch.covers) - RING], np.int32(tree.state[STAMP])
+        size = cover(tree, kind, operands, count, sketch, stamped, building.reorganise, chosen, covers)
     else:
         for place in range(count):
             chosen[place] = operands[place]
@@ -137,10 +173,10 @@ def find_or_make(
     counters[0] += size < count
     counters[1] += count - size
     share = share_of(kind, tree.shares, operands, count)
-    node = _make(tree, kind, chosen, size, on_demand)
+    node = _make(tree, kind, chosen, size, building.on_demand)
     tree.shares[node], tree.ids[node], tree.sketches[node] = share, key, sketch
-    if unique:
+    if building.unique:
         enter_table(tree, -1 - found, node)
     if adjust != OFF and part_kind(kind) == kind:
-        counters[2] += self_adjust(tree, node, adjust, on_demand)
+        counters[2] += self_adjust(tree, node, adjust, building.on_demand)
     return np.int64(node)

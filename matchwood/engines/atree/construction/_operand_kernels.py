@@ -1,4 +1,7 @@
-"""Kernels that gather the operands of a new inner node of an A-Tree, and cancel what a parity has twice."""
+"""Kernels that gather the operands of a new inner node of an A-Tree, and cancel what a parity has twice.
+
+SIGMOD 2021, 4.2, Algorithm 4: the operands of a node; xor and xnor of equal operands are ours.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import numpy as np
 
 from matchwood.core.jit import bare_kernel
 from matchwood.engines.atree._node_kernels import kind_of, next_stamp
-from matchwood.engines.atree.construction._make_kernels import NO_ROOM, find_or_make
+from matchwood.engines.atree.construction._make_kernels import NO_ROOM, Building, BuildScratch, find_or_make
 from matchwood.engines.atree.layout import AND, FIRST, MOST_FLAT, NOT, OR, SIZE, WIDTH, XNOR
 
 
@@ -60,24 +63,17 @@ def gather(
 
 
 @bare_kernel
-def _contradiction(
-    tree: Any, node: Any, pair: Any, operands: Any, chosen: Any, scratch: Any,
-    unique: bool, reorganise: int, adjust: int, flat: bool, on_demand: bool, counters: Any, needed: Any,
-) -> Any:  # fmt: skip
+def _contradiction(tree: Any, node: Any, pair: Any, scratch: BuildScratch, building: Building) -> Any:
     """The node that says `node and not node`: FALSE, unless the node is unknown. `pair` is scratch for four."""
-    stamp = next_stamp(tree)
+    operands, stamp = scratch.operands, next_stamp(tree)
     operands[0], tree.stamps[node] = node, stamp
-    negated = find_or_make(
-        tree, NOT, operands, 1, stamp, chosen, scratch, unique, reorganise, adjust, on_demand, counters, needed
-    )
+    negated = find_or_make(tree, NOT, operands, 1, stamp, scratch, building)
     if negated == NO_ROOM:
         return negated
     pair[0], pair[1], pair[2], pair[3] = node, negated, 0, 1
     between, stamp = next_stamp(tree), next_stamp(tree)
-    count = gather(tree, AND, pair[2:4], pair[:2], 0, flat, between, stamp, operands)
-    return find_or_make(
-        tree, AND, operands, count, stamp, chosen, scratch, unique, reorganise, adjust, on_demand, counters, needed
-    )
+    count = gather(tree, AND, pair[2:4], pair[:2], 0, building.flat, between, stamp, operands)
+    return find_or_make(tree, AND, operands, count, stamp, scratch, building)
 
 
 @bare_kernel
@@ -101,16 +97,14 @@ def _pair_off(tree: Any, members: Any, count: int) -> tuple[int, int]:
 
 
 @bare_kernel
-def cancelled_parity(
-    tree: Any, kind: Any, items: Any, places: Any, members: Any, operands: Any, chosen: Any, scratch: Any,
-    unique: bool, reorganise: int, adjust: int, flat: bool, on_demand: bool, counters: Any, needed: Any,
-) -> Any:  # fmt: skip
+def cancelled_parity(tree: Any, kind: Any, items: Any, places: Any, scratch: BuildScratch, building: Building) -> Any:
     """The node of a parity whose items turned out to be the same node in part, or NO_ROOM.
 
     Only here is it known: `a and (b and c)` and `(a and b) and c` differ until nests are flattened, and two constraints
     may come to the same labels. What comes twice is FALSE unless it is unknown, so it may not just be dropped: its
-    contradiction stands for it, which may again be what another item is. `members` has room for the items and four.
+    contradiction stands for it, which may again be what another item is.
     """
+    members = scratch.members
     count, even, pair = len(items), 1, members[len(items) : len(items) + 4]
     for place in range(count):
         members[place] = places[items[place]]
@@ -118,10 +112,7 @@ def cancelled_parity(
         count, even = _pair_off(tree, members, count)
         for place in range(count):
             if members[place] < 0:
-                found = _contradiction(
-                    tree, -1 - members[place], pair, operands, chosen, scratch,
-                    unique, reorganise, adjust, flat, on_demand, counters, needed,
-                )  # fmt: skip
+                found = _contradiction(tree, -1 - members[place], pair, scratch, building)
                 if found == NO_ROOM:
                     return found
                 members[place] = found
@@ -130,7 +121,4 @@ def cancelled_parity(
     stamp = next_stamp(tree)
     for place in range(count):
         tree.stamps[members[place]] = stamp
-    return find_or_make(
-        tree, NOT if count == 1 else kind, members, count, stamp, chosen, scratch,
-        unique, reorganise, adjust, on_demand, counters, needed,
-    )  # fmt: skip
+    return find_or_make(tree, NOT if count == 1 else kind, members, count, stamp, scratch, building)

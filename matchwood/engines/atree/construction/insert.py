@@ -1,4 +1,7 @@
-"""How a batch of expressions comes into an A-Tree: packed, ordered, and with as much room as it turns out to need."""
+"""How a batch of expressions comes into an A-Tree: packed, ordered, and with as much room as it turns out to need.
+
+SIGMOD 2021, 4.2, Algorithm 4.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,12 @@ def enter_forms(tree: ATree, encoded: EncodedForms) -> NDArray[np.int32]:
     leaves, pieces, inner, links = len(encoded.leaf_kinds), len(source.low), len(encoded.kinds), len(encoded.children)
     report[LEAVES], report[INTERVALS], report[INNER], report[LINKS] = leaves, pieces, inner, links
     packed, places = _packed(encoded), np.empty(2 * (leaves + inner), np.int32)
-    known = tree.history is not None and tree.history.events > 0
-    shares = read_only(leaf_shares(source, tree.history), np.float32) if known and tree.history else _UNKNOWN
+    known = tree.event_statistics is not None and tree.event_statistics.events > 0
+    shares = (
+        read_only(leaf_shares(source, tree.event_statistics), np.float32)
+        if known and tree.event_statistics
+        else _UNKNOWN
+    )
     adjusts, room = bool(settings["self_adjust"]), inner
     if inner >= FEW:
         adjusts = _put_order(tree, encoded, places[2 * leaves + inner :])

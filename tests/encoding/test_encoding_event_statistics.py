@@ -10,7 +10,7 @@ import pytest
 import matchwood as mw
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedEvents
-from matchwood.encoding.events import statistics as history
+from matchwood.encoding.events import statistics
 from matchwood.encoding.spaces.base import Spaces, spaces_class
 from tests.encoding.encoding_support import Rules
 
@@ -129,7 +129,7 @@ def test_damaged_counters_are_refused(name: str, observed: list[float]) -> None:
 def shares(rules: Rules, name: str) -> list[float]:
     encoded = rules.stored[name][1]
     owners = np.repeat(encoded.attributes, np.diff(encoded.pieces))
-    return rules.encoder.history.shares(owners, encoded.low, encoded.high).tolist()
+    return rules.encoder.event_statistics.shares(owners, encoded.low, encoded.high).tolist()
 
 
 def batch(encoder: Encoder, events: list[dict[str, object]]) -> EncodedEvents:
@@ -143,11 +143,11 @@ def test_shares_of_predicates(name: str) -> None:
     rules.add("us", "country = 'US'")
     rules.add("vip", "'vip' in tags")
     rules.add("known", "phone is not null")
-    assert rules.encoder.history.events == 0
+    assert rules.encoder.event_statistics.events == 0
     events: list[dict[str, object]] = [{"age": age, "country": "US" if age % 4 else "DE"} for age in range(40)]
     events += [{"tags": ["vip"], "phone": number} for number in range(10)]
-    rules.encoder.history.observe(batch(rules.encoder, events))
-    assert rules.encoder.history.events == 50
+    rules.encoder.event_statistics.observe(batch(rules.encoder, events))
+    assert rules.encoder.event_statistics.events == 50
     assert shares(rules, "adult") == [22 / 50]
     assert shares(rules, "us") == [30 / 50]
     assert shares(rules, "vip") == [10 / 50]
@@ -157,11 +157,11 @@ def test_shares_of_predicates(name: str) -> None:
 def test_an_attribute_is_known_from_its_first_rule_on(name: str) -> None:
     rules = Rules(Encoder(spaces=name))
     rules.add("old", "age >= 18")
-    rules.encoder.history.observe(batch(rules.encoder, [{"age": age, "size": age} for age in range(30)]))
+    rules.encoder.event_statistics.observe(batch(rules.encoder, [{"age": age, "size": age} for age in range(30)]))
     assert shares(rules, "old") == [12 / 30]
     rules.add("new", "size < 5")
     assert shares(rules, "new") == [1.0]
-    rules.encoder.history.observe(batch(rules.encoder, [{"age": 1, "size": size} for size in range(10)]))
+    rules.encoder.event_statistics.observe(batch(rules.encoder, [{"age": 1, "size": size} for size in range(10)]))
     assert shares(rules, "new") == [0.5]
     assert shares(rules, "old") == [12 / 40]
 
@@ -171,7 +171,7 @@ def test_history_follows_compaction_and_snapshots(name: str) -> None:
     for attribute in ("a", "b", "c"):
         rules.add(attribute, f"{attribute} < 3 and d{attribute} is null and 1 in t{attribute}")
     events: list[dict[str, object]] = [{"a": value, "b": value / 2, "c": 0, "tc": [1]} for value in range(10)]
-    rules.encoder.history.observe(batch(rules.encoder, events))
+    rules.encoder.event_statistics.observe(batch(rules.encoder, events))
     known = {each: shares(rules, each) for each in ("b", "c")}
     assert known == {"b": [0.0, 0.6], "c": [1.0, 1.0]}
     rules.remove("a")
@@ -184,43 +184,43 @@ def test_history_follows_compaction_and_snapshots(name: str) -> None:
     arrays = {key: np.array(array) for key, array in rules.encoder.arrays().items()}
     other = Rules(Encoder.restored(arrays, rules.encoder.header()))
     other.stored = rules.stored
-    assert other.encoder.history.events == 10
+    assert other.encoder.event_statistics.events == 10
     assert {each: shares(other, each) for each in ("b", "c")} == known
     old = {key: array for key, array in arrays.items() if "observed" not in key and not key.startswith("history.")}
     empty = Encoder.restored(old, rules.encoder.header())
-    assert empty.history.events == 0
+    assert empty.event_statistics.events == 0
     assert empty.audit() == []
     assert set(empty.arrays()) == set(arrays)
 
 
 def test_the_sample_is_bounded_and_fades(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     for constant, value in {"MOST_A_CALL": 100, "WAITING": 50, "REMEMBERED": 400, "WELL_KNOWN": 10**6}.items():
-        monkeypatch.setattr(history, constant, value)
+        monkeypatch.setattr(statistics, constant, value)
     rules = Rules(Encoder(spaces=name))
     rules.add("low", "x < 500")
-    rules.encoder.history.observe(batch(rules.encoder, [{"x": value} for value in range(1_000)]))
-    assert rules.encoder.history.events == 100
+    rules.encoder.event_statistics.observe(batch(rules.encoder, [{"x": value} for value in range(1_000)]))
+    assert rules.encoder.event_statistics.events == 100
     assert shares(rules, "low") == [0.5]
     for _ in range(40):
-        rules.encoder.history.observe(batch(rules.encoder, [{"x": 1}] * 100))
-    assert 200 <= rules.encoder.history.events <= 400
+        rules.encoder.event_statistics.observe(batch(rules.encoder, [{"x": 1}] * 100))
+    assert 200 <= rules.encoder.event_statistics.events <= 400
     assert shares(rules, "low")[0] > 0.99
 
 
 def test_a_well_known_history_looks_at_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "WELL_KNOWN", 100)
+    monkeypatch.setattr(statistics, "WELL_KNOWN", 100)
     rules = Rules(Encoder())
     rules.add("low", "x < 500")
     events = batch(rules.encoder, [{"x": value} for value in range(200)])
     for _ in range(33):
-        rules.encoder.history.observe(events)
-    assert rules.encoder.history.events < 200 + 16 * 200 + 2 * 64
+        rules.encoder.event_statistics.observe(events)
+    assert rules.encoder.event_statistics.events < 200 + 16 * 200 + 2 * 64
 
 
 def test_waiting_events_follow_new_labels(name: str) -> None:
     rules = Rules(Encoder(spaces=name))
     rules.add("low", "x < 0")
-    rules.encoder.history.observe(batch(rules.encoder, [{"x": value} for value in range(-30, 10)]))
+    rules.encoder.event_statistics.observe(batch(rules.encoder, [{"x": value} for value in range(-30, 10)]))
     for value in range(1, 60):
         rules.add(str(value), f"x < {2.0**-value} or x > {3 - 2.0**-value}")
     assert rules.encoder.stats()["relabelled"] >= 1

@@ -1,4 +1,4 @@
-"""The book of programs: made once, forgotten with their rules, right when labels move and trees are deep or shared."""
+"""The score programs: made once, forgotten with their rules, right when labels move and trees are deep or shared."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import matchwood
 from matchwood.engines import registry
 from matchwood.engines.shared.bounds import BoundTable, UnitBounds
 from matchwood.errors import CorruptSnapshot
-from matchwood.ranking import score_programs as books
+from matchwood.ranking import score_programs
 from matchwood.semantics.scores import score
 from tests.ranking.pruning import Pruning
 
 
-def book_of(index: matchwood.Index) -> Any:
+def programs_of(index: matchwood.Index) -> Any:
     return index._matcher.book  # type: ignore[attr-defined]
 
 
 def test_only_rules_that_are_scored_get_programs_and_only_once() -> None:
     index = matchwood.Index()
     index.insert_many([(number, f"x = {number}") for number in range(100)])
-    assert (book_of(index).written, index.stats()["bytes_scoring"]) == (0, 0)
+    assert (programs_of(index).written, index.stats()["bytes_scoring"]) == (0, 0)
     index.match({"x": 3})
-    assert book_of(index).written == 0
+    assert programs_of(index).written == 0
     for _ in range(2):
         assert index.top({"x": 3}) == [(3, 1.0)]
-        assert book_of(index).written == 1
+        assert programs_of(index).written == 1
     assert index.stats()["bytes_scoring"] > 0
 
 
@@ -37,21 +37,21 @@ def test_matching_never_encodes_for_scores() -> None:
     index = matchwood.Index()
     index.insert_many([(1, "x = 1 and y = 1"), (2, "x = 1 or y = 1")])
     index.top({"x": 1, "y": 1, "z": 1}, 1)
-    assert book_of(index).attributes == 2
+    assert programs_of(index).attributes == 2
     plain = matchwood.Index()
     plain.insert_many([(1, "x = 1 and y = 1", {"weights": {"x": 3}}), (2, "x >= 1 and not y = 2")])
     assert plain.top({"x": 1, "y": 1}) == [(1, 4.0), (2, 1.0)]
-    assert book_of(plain).attributes == 0
+    assert programs_of(plain).attributes == 0
 
 
 def test_programs_of_rules_that_are_gone_are_cleared_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(books, "FEWEST_DEAD", 5)
+    monkeypatch.setattr(score_programs, "FEWEST_DEAD", 5)
     index = matchwood.Index()
     for number in range(40):
         index[number % 3] = f"x > {number} or y = {number}"
         assert index.top({"x": number + 1, "y": 0}) == [(rule, 1.0) for rule in index]
-    assert book_of(index).written == 3
-    assert len(book_of(index)._code) < 200
+    assert programs_of(index).written == 3
+    assert len(programs_of(index)._code) < 200
     index.clear()
     index["s"] = "x = 'text' or y"
     assert index.top({"x": "text", "y": False}) == [("s", 1.0)]
@@ -70,13 +70,13 @@ def test_an_attribute_may_change_its_type() -> None:
 
 def test_labels_may_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each boundary lies between the last two, so that after some thirty all labels are given anew."""
-    relabelled, rewrite = [], books.relabel_code
+    relabelled, rewrite = [], score_programs.relabel_code
 
     def noted(*arguments: Any) -> None:
         relabelled.append(arguments)
         rewrite(*arguments)
 
-    monkeypatch.setattr(books, "relabel_code", noted)
+    monkeypatch.setattr(score_programs, "relabel_code", noted)
     index, constants = matchwood.Index(), list[float]()
     low, high = 0.0, 1.0
     for number in range(60):
@@ -142,6 +142,6 @@ def test_damaged_weights_are_told(tmp_path: Path) -> None:
     index = matchwood.Index()
     index.insert_many([(1, "x = 1", {"weights": {"x": 2}})])
     index._table.replace_text(0, "x = 1", 0.0, "{]")
-    book_of(index).forget(np.array([0], np.int32))
+    programs_of(index).forget(np.array([0], np.int32))
     with pytest.raises(CorruptSnapshot, match="weights of a rule are damaged"):
         index.top({"x": 1})

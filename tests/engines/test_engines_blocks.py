@@ -88,7 +88,7 @@ def crowd(count: int) -> tuple[ConjunctionStore, dict[int, Conjunction]]:
 
 
 def test_many_that_match_and_few_that_match() -> None:
-    """More candidates than a pack holds; some events satisfy nearly all heads, others nearly none."""
+    """more candidates than a block holds; some events satisfy nearly all first tests, others nearly none."""
     store, contents = crowd(1_500 if COMPILED else 300)
     rng = np.random.default_rng(1)
     events = [{0: 5 * STEP, **{a: int(rng.integers(110 * STEP)) for a in range(1, 13)}} for _ in range(30)]
@@ -170,7 +170,7 @@ def test_only_long_lists_are_packed_and_none_with_signatures() -> None:
     assert built("pstbloom", store, packed=1, signatures=True).stats()["packed_postings"] == 0
 
 
-def test_an_audit_sees_every_integer_of_a_pack() -> None:
+def test_an_audit_sees_every_integer_of_a_block() -> None:
     store, _ = crowd(40)
     engine = built("pstbloom", store)
     sound = engine.arrays()
