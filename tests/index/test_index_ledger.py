@@ -39,7 +39,7 @@ def shares(index: mw.Index) -> list[float]:
     """Of each attribute's values below and above the middle of the labels."""
     numbers = np.repeat(np.arange(len(index._encoder.vocabulary.table), dtype=np.int32), 2)
     low, high = (np.tile(np.array(each, np.int32), len(numbers) // 2) for each in ([0, 2**30], [2**30, 2**31 - 1]))
-    return index._encoder.history.shares(numbers, low, high).tolist()
+    return index._encoder.event_statistics.shares(numbers, low, high).tolist()
 
 
 @pytest.mark.parametrize("settings", [{}, {"engine": "scan", "options": {"spaces": "pstree"}}, {"engine": "oracle"}])
