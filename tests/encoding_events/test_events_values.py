@@ -170,7 +170,7 @@ def test_errors_name_row_attribute_value_and_type(kind: str, value: Any, got: st
     assert (error.what, error.where, error.got, error.expected) == ("x", "event 17", got, kind)
     with pytest.raises(EventError) as caught:
         encode_event(encoder, {"x": value})
-    assert str(caught.value) == message.replace("event 17", "event 0")
+    assert str(caught.value).removesuffix(f": {hint}") == message.replace("event 17", "event 0")
 
 
 def test_values_that_cannot_be_shown() -> None:
