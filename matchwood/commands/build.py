@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from matchwood.commands.calls import reject_limit
 from matchwood.commands.files.rejects import rejects_file, report_rejects
 from matchwood.commands.files.rules import add_rule_arguments, load_rules
 from matchwood.engines import engine_choices
 from matchwood.errors import InvalidArgument, counted
+from matchwood.matching import RejectLimit
 from matchwood.progress import Progress
 
 
@@ -23,6 +25,12 @@ def add_arguments(commands: Any) -> None:
         default="error",
         help="a repeated id rejects the rule (default), or replaces the earlier one",
     )
+    build.add_argument(
+        "--max-rejected",
+        type=reject_limit,
+        metavar="N",
+        help="save nothing if more rules are rejected: a number, or a share such as 0.05 (default: a tenth, or ten)",
+    )
     build.set_defaults(run=run)
 
 
@@ -33,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     status = report_rejects(arguments, report)
     if not len(index):
         raise InvalidArgument(f"{arguments.rules}: no rule can be used, so nothing was saved")
+    RejectLimit.of(arguments.max_rejected).check(report, "saved")
     with Progress(f"saving {arguments.index}"):
         version = index.save(arguments.index)
     print(f"{arguments.index}: version {version} with {counted(len(index), 'rule')}, engine {index.engine} ({report})")

@@ -10,7 +10,7 @@ from typing import Any
 from matchwood.commands.files.formats import format_of
 from matchwood.encoding import Zone, read_schema
 from matchwood.errors import InvalidArgument, MatchwoodError
-from matchwood.matching import MOST_THREADS, checked_threads
+from matchwood.matching import MOST_THREADS, RejectLimit, checked_threads
 
 
 class WrongCall(InvalidArgument):
@@ -64,3 +64,13 @@ def thread_count(text: str) -> int | None:
     except (MatchwoodError, argparse.ArgumentTypeError):
         told = f"must be a whole number from 1 to {MOST_THREADS:,}, or `all` (got {text!r})"
         raise argparse.ArgumentTypeError(told) from None
+
+
+def reject_limit(text: str) -> int | float:
+    """How many rules may be rejected: digits are a number of them, all else a share."""
+    try:
+        limit = int(text) if text.isdigit() else float(text)
+        RejectLimit.of(limit)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return limit

@@ -10,7 +10,7 @@ import argparse
 from typing import Any
 
 from matchwood.commands import spark_runs
-from matchwood.commands.calls import count, schema_text
+from matchwood.commands.calls import count, reject_limit, schema_text
 from matchwood.engines import engine_choices
 from matchwood.ranking import WEIGHT
 
@@ -41,6 +41,8 @@ def _add_rules(step: argparse.ArgumentParser) -> None:
     step.add_argument("--on-error", choices=("quarantine", "fail"), default="quarantine", help="what bad rules do")
     step.add_argument("--on-duplicate", choices=("error", "last"), default="error", help="what repeated ids do")
     step.add_argument("--order", metavar="COLUMN", help="tells which rule is the last, for --on-duplicate last")
+    told = "publish nothing if more rules are rejected: a number, or a share such as 0.05 (default: a tenth, or ten)"
+    step.add_argument("--max-rejected", type=reject_limit, metavar="N", help=told)
 
 
 def _add_build(steps: Any) -> None:
@@ -51,6 +53,7 @@ def _add_build(steps: Any) -> None:
     engines = engine_choices()
     build.add_argument("--engine", choices=engines, default="auto", help="how to match (default: auto)")
     build.add_argument("--schema", type=schema_text, help="types of attributes, as DDL")
+    build.add_argument("--allow-empty", action="store_true", help="publish a version without any rule")
     build.add_argument("--shards", type=count, metavar="N", help="how many (default: one until it is too large)")
 
 

@@ -97,7 +97,7 @@ def write(frame: Any, text: str, given: str | None, mode: str) -> int:
 
 
 def _rule_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("id", "expression", "weight", "weights", "on_error", "on_duplicate", "order")
+    names = ("id", "expression", "weight", "weights", "on_error", "on_duplicate", "order", "max_rejected")
     return {name: getattr(arguments, name) for name in names}
 
 
@@ -106,6 +106,7 @@ def build(spark: Any, arguments: argparse.Namespace) -> int:
 
     rules = read(spark, arguments.rules, arguments.format)
     more = {"engine": arguments.engine, "schema": arguments.schema, "shards": arguments.shards or "auto"}
+    more["allow_empty"] = arguments.allow_empty
     with Progress(f"building {arguments.index}"):
         report = mws.build(rules, arguments.index, **_rule_options(arguments), **more)
     return _told(spark, arguments.index, report)

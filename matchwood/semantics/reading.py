@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from matchwood.errors import EventError
-from matchwood.semantics.values import Reader, comparable, look_up, zone_named
+from matchwood.semantics.values import Instant, Reader, comparable, look_up, zone_named
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:nan|inf|infinity))", re.ASCII)
 _SPACES = " \t\n\r\f\v"
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _SECONDS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
@@ -84,7 +83,7 @@ def converted(value: Any, how: str) -> Any:
     """A value as another type, if it stands for one; otherwise as it is.
 
     >>> converted("18", "int"), converted(0, "timestamp[s]")
-    (18, datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))
+    (18, 0)
     """
     text = value.strip(_SPACES) if isinstance(value, str) else None
     if how == "int":
@@ -131,10 +130,7 @@ def _moment(value: Any, text: str | None, how: str) -> Any:
         return value
     unit = how.partition("[")[2].rstrip("]") or "s"
     micros = number // 1_000 if unit == "ns" else number * (1_000_000 // _SECONDS[unit])
-    try:
-        return _EPOCH + datetime.timedelta(microseconds=math.floor(micros))
-    except OverflowError:
-        return value
+    return Instant(math.floor(micros))
 
 
 def _listed(value: Any, text: str | None) -> Any:

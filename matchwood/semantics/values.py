@@ -122,6 +122,10 @@ def _from_arrow(scalar: Any) -> Any:
         return scalar
 
 
+class Instant(int):
+    """Microseconds since 1970 in UTC; moments that Python's calendar ends before have no other form."""
+
+
 def comparable(value: Any, kind: str, attribute: str, zone: datetime.tzinfo) -> Any:
     """An event's value as one that Python compares as the language does; EventError when it does not fit."""
     family = FAMILIES[kind]
@@ -131,6 +135,8 @@ def comparable(value: Any, kind: str, attribute: str, zone: datetime.tzinfo) -> 
         return value
     if family == "number" and isinstance(value, int | float | decimal.Decimal) and not isinstance(value, bool):
         return _number(value, kind, attribute)
+    if family == "time" and isinstance(value, Instant) and _INT_MIN <= value <= _INT_MAX:
+        return int(value)
     if family == "time" and isinstance(value, (*_ANY_TIME, str)):
         return _instant(value, kind, attribute, zone)
     if family in ("list<int>", "list<string>") and isinstance(value, list | tuple | set | frozenset):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from matchwood.encoding import EventSettings, MisfitCounter
 from matchwood.encoding.attribute import Source, Target
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.derived.attributes import Verdicts
@@ -100,6 +101,7 @@ class PlainEncoder:
     def __init__(self, sources: list[Source], timezone: str = "UTC") -> None:
         self.listed, self.zone, self.version = sources, Zone(timezone), 1
         self.event_plan: EventPlan | None = None
+        self.event_settings, self.misfits = EventSettings(), MisfitCounter()
 
     def sources(self) -> list[Source]:
         return self.listed

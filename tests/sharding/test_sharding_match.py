@@ -11,6 +11,7 @@ import pytest
 from sharding_support import write_shards
 
 import matchwood as mw
+from matchwood.encoding import Strictness
 from matchwood.errors import EventError, UnknownRule
 from matchwood.sharding import ShardSet, open_shards
 
@@ -95,7 +96,7 @@ def test_an_index_alone_opens_as_one_shard(tmp_path: Path) -> None:
 
 def _answered(shards: ShardSet, events: Any, **options: str) -> tuple[list[Any], list[tuple[int, str]]]:
     lists, told, first = [], [], 0
-    for answered in shards.answers(events, **options):
+    for answered in shards.answers(events, Strictness(**options)):
         ids = answered.ids.to_pylist()
         lists += [ids[low:high] for low, high in zip(answered.offsets, answered.offsets[1:], strict=False)]
         told += [(first + row, message) for row, message in answered.errors]

@@ -256,7 +256,8 @@ def test_partitioned_needs_a_key_whose_values_are_distinct(spark: Any, sharded: 
     [
         ({"output": "lists"}, "output must be one of"),
         ({"strategy": "magic"}, "strategy must be one of"),
-        ({"on_error": "raise"}, "on_error must be one of"),
+        ({"on_error": "ignore"}, "on_error must be one of"),
+        ({"metrics": 5}, "metrics must be a name or a pyspark.sql.Observation"),
         ({"missing": "fail"}, "missing must be one of"),
         ({"top": 0}, "top must be an integer of at least 1"),
         ({"weights": {"age": 1.0}}, "give top="),

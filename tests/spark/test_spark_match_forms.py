@@ -120,7 +120,7 @@ def test_malformed_json_fails_the_job_only_if_asked_to(spark: Any, index: str) -
     assert [error is None for error in errors] == [True, False, False, False, True, False, False, True]
     assert errors[1].startswith("'event' must be a JSON object (got '{oops' (")
     assert errors[6] == "'age' must be number (got 'x', a str)"
-    assert match(frame, index, "rows", event="event").count() == 10
+    assert match(frame, index, "rows", event="event", on_error="null").count() == 10
     with pytest.raises(Exception, match="must be a JSON object"):
         match(frame, index, "rows", event="event", on_error="fail").collect()
 
@@ -129,8 +129,12 @@ def test_columns_that_do_not_fit(spark: Any, index: str) -> None:
     frame = spark.createDataFrame([("20", True), (None, True)], "age string, vip boolean")
     hits = match(frame, index, "array", on_error="report").collect()
     assert [row["rules"] for row in hits] == [[2, 6], [2, 6]]
-    assert [row["match_error"] for row in hits] == ["'age' must be number (got '20', a str)", None]
-    assert match(frame, index, "count").agg({"rule_count": "sum"}).first()[0] == 4
+    assert [row["match_error"] for row in hits] == [
+        "'age' must be number (got '20', a str): "
+        "convert it, or read such text with coerce={'age': 'double'} on the index",
+        None,
+    ]
+    assert match(frame, index, "count", on_error="null").agg({"rule_count": "sum"}).first()[0] == 4
     with pytest.raises(Exception, match="'age' must be number"):
         match(frame, index, on_error="fail").collect()
 
@@ -144,4 +148,4 @@ def test_missing_keys_of_one_event(spark: Any, path: str) -> None:
     ):
         with pytest.raises(Exception, match="'country' must be given"):
             match(frame, path, event="event", missing="error", on_error="null").collect()
-        assert match(frame.limit(1), path, "count", event="event", missing="error").count() == 1
+        assert match(frame.limit(1), path, "count", event="event", missing="error", on_error="null").count() == 1

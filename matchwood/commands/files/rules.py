@@ -66,7 +66,9 @@ def load_rules(
     settings = {"timezone": arguments.timezone, "strict_schema": arguments.strict, "options": options}
     index = Index(engine, arguments.schema, **settings)
     with Progress(f"reading {arguments.rules}", "rules", row_count(arguments.rules)) as progress:
-        report = index.insert_many(progress.over(_rules(arguments), CHUNK_RULES), on_duplicate=on_duplicate)
+        rules = progress.over(_rules(arguments), CHUNK_RULES)
+        # All that were refused are written to a file, however many; what that means is for the command to say.
+        report = index.insert_many(rules, on_duplicate=on_duplicate, max_rejected=1.0)
     return index, report
 
 

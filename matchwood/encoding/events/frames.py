@@ -11,7 +11,8 @@ import sys
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from matchwood.encoding.events.columns.types import without_nan
 
 
 def is_frame(events: Any, library: str) -> bool:
@@ -36,7 +37,8 @@ class PandasRows:
         except (pa.ArrowException, TypeError, ValueError):
             return _objects(series, self._keeps_nan)
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        return array if self._keeps_nan else _without_nan(array)
+        # Columns of Arrow types keep NaN apart from NA; both are NULL here.
+        return array if self._keeps_nan else without_nan(array)
 
 
 def _objects(series: Any, keeps_nan: bool) -> list[Any]:
@@ -46,16 +48,6 @@ def _objects(series: Any, keeps_nan: bool) -> list[Any]:
         None if absent and not (keeps_nan and isinstance(value, float)) else value
         for value, absent in zip(values, missing, strict=True)
     ]
-
-
-def _without_nan(array: pa.Array) -> pa.Array:
-    """Columns of Arrow types keep NaN apart from NA; both are NULL here."""
-    if not pa.types.is_floating(array.type):
-        return array
-    if pa.types.is_float16(array.type):
-        array = array.cast(pa.float32())
-    absent = pc.fill_null(pc.is_nan(array), False)
-    return pc.if_else(absent, pa.scalar(None, array.type), array) if pc.any(absent).as_py() else array
 
 
 class PolarsRows:

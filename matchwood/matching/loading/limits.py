@@ -46,12 +46,12 @@ class RejectLimit(NamedTuple):
         """Whether so many of all rules may be refused."""
         return rejected <= (self.share * total if self.number is None else self.number) or rejected <= self.few
 
-    def check(self, report: Report) -> None:
-        """LimitExceeded if a batch had too many bad rules."""
+    def check(self, report: Report, done: str = "inserted") -> None:
+        """LimitExceeded if a batch had too many bad rules; `done` says what is not done then."""
         rejected = len(report._rejects)
         total = report.inserted + report.replaced + rejected
         if not self.allows(rejected, total):
-            raise self.exceeded(rejected, total, in_words(report.first_rejected()), "inserted")
+            raise self.exceeded(rejected, total, in_words(report.first_rejected()), done)
 
     def exceeded(self, rejected: int, total: int, examples: Sequence[str], done: str) -> LimitExceeded:
         """The error for so many bad rules, of which the first few are shown."""

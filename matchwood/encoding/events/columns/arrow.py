@@ -20,7 +20,15 @@ from matchwood.encoding.events.columns.decimals import decimal_parts
 from matchwood.encoding.events.columns.objects import read_objects
 from matchwood.encoding.events.columns.parts import EMPTY, ColumnPart, Misfits, Rows, ValueColumn, repeated
 from matchwood.encoding.events.columns.times import read_dates, read_midnights, read_moments
-from matchwood.encoding.events.columns.types import check_room, decoded, family, raw_values, run_lengths, valid_rows
+from matchwood.encoding.events.columns.types import (
+    check_room,
+    decoded,
+    family,
+    raw_values,
+    run_lengths,
+    valid_rows,
+    without_nan,
+)
 from matchwood.encoding.events.columns.validity import without_text
 from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading, describe
 from matchwood.encoding.events.values import MAX_INT, read_element
@@ -38,7 +46,7 @@ def read_array(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn
     if pa.types.is_run_end_encoded(array.type):
         codes = np.repeat(np.arange(len(array.values)), run_lengths(array))
         return repeated(read_array(kind, array.values, reading), codes)
-    plain = decoded(array)
+    plain = without_nan(decoded(array)) if reading.nan_is_null else decoded(array)
     if plain.null_count == len(plain):
         return EMPTY
     if reading.how is not None:
@@ -53,8 +61,7 @@ def read_array(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn
 
 def _unread(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
     """Only which values are NULL matters."""
-    valid = _valid_numbers(array, reading) if family(array.type) == "float" else valid_rows(array)
-    return ValueColumn([ColumnPart(np.zeros(len(array), np.int64), valid=valid)], [])
+    return ValueColumn([ColumnPart(np.zeros(len(array), np.int64), valid=valid_rows(array))], [])
 
 
 def _misfitting(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
@@ -138,17 +145,7 @@ def _refusing(
 
 
 def _floats(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:
-    valid = _valid_numbers(array, reading)
-    return ValueColumn([ColumnPart(raw_values(array).astype(np.float64, copy=False), valid=valid)], [])
-
-
-def _valid_numbers(array: pa.Array, reading: ValueReading) -> NDArray[np.bool_] | None:
-    """False where a column of doubles is NULL, or NaN where that is the same; None where it is nowhere."""
-    valid = valid_rows(array)
-    if not reading.nan_is_null:
-        return valid
-    numbers: NDArray[np.bool_] = ~np.isnan(raw_values(array))
-    return numbers if valid is None else numbers & valid
+    return ValueColumn([ColumnPart(raw_values(array).astype(np.float64, copy=False), valid=valid_rows(array))], [])
 
 
 def _whole_floats(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:

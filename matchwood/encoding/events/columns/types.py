@@ -127,6 +127,16 @@ def valid_rows(array: pa.Array) -> NDArray[np.bool_] | None:
     return valid
 
 
+def without_nan(array: pa.Array) -> pa.Array:
+    """The same values with NULL for NaN."""
+    if family(array.type) != "float":
+        return array
+    if pat.is_float16(array.type):
+        array = array.cast(pa.float32())
+    absent = pc.fill_null(pc.is_nan(array), False)
+    return pc.if_else(absent, pa.scalar(None, array.type), array) if pc.any(absent).as_py() else array
+
+
 def without_views(kind: pa.DataType) -> pa.DataType:
     """The same type with plain strings and bytes for views. As deep as the type, which Arrow walks in the same way."""
     if pat.is_string_view(kind):
