@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from numba import types
 
 import matchwood
-from matchwood.core.jit import sources_of
+from matchwood.core.machine_code import described, sources_of
 
 PACKAGE = Path(matchwood.__file__).parent
+
+
+class Inner(NamedTuple):
+    only: int
 
 
 def test_the_sources_of_kernels_are_followed_through_imports() -> None:
@@ -39,7 +48,7 @@ def test_kernels_import_from_modules_which_can_be_followed_and_not_from_packages
 def test_each_state_of_a_kernels_file_has_a_directory_of_its_own(tmp_path: Path) -> None:
     script = "import numpy; from matchwood.core.hashing import mix64; mix64(numpy.uint64(1))"
     _said({"NUMBA_CACHE_DIR": str(tmp_path)}, script)
-    kept = {found.relative_to(tmp_path).parts[0] for found in tmp_path.rglob("*.nbi")}
+    kept = {found.relative_to(tmp_path).parts[0] for found in tmp_path.rglob("*.nbc")}
     assert {name.rsplit("-", 1)[0] for name in kept} == {"hashing"}
     assert all(re.fullmatch(r"\w+-[0-9a-f]{12}", found.name) for found in tmp_path.iterdir())
 
@@ -80,10 +89,70 @@ def test_a_home_that_cannot_be_written_gets_a_private_temporary_cache(tmp_path: 
 
 def test_a_cache_directory_that_is_given_is_used(tmp_path: Path) -> None:
     assert _cache_directory({"NUMBA_CACHE_DIR": str(tmp_path)}) == tmp_path
+    assert _cache_directory({"NUMBA_CACHE_DIR": "elsewhere", "MATCHWOOD_CACHE_DIR": str(tmp_path)}) == tmp_path
+
+
+def test_where_users_keep_what_numba_compiles_for_them_is_left_alone() -> None:
+    script = "import matchwood.core.jit, numba, os; print(repr(numba.config.CACHE_DIR), 'NUMBA_CACHE_DIR' in os.environ)"
+    assert _said({}, script) == "'' False"
+
+
+_PAIRS = """
+from collections import namedtuple
+{name} = namedtuple("{name}", "{fields}")
+"""
+
+_TAKING = """
+from matchwood.core.jit import kernel
+
+@kernel
+def total(pair):
+    return 10 * pair[0] + pair[1]
+"""
+
+_CALLING = """
+import sys; sys.path.append({home!r})
+from matchwood.core import machine_code
+import pairs, taking
+machine_code.compiling.append(lambda name: print("compiled", end=" "))
+print(taking.total(pairs.{name}({arguments})))
+"""
+
+
+def _total_of(home: Path, name: str, fields: str, arguments: str) -> str:
+    """What a process says that calls a kernel with a named tuple, whose class stands in another file."""
+    (home / "pairs.py").write_text(_PAIRS.format(name=name, fields=fields))
+    (home / "taking.py").write_text(_TAKING)
+    script = _CALLING.format(home=str(home), name=name, arguments=arguments)
+    return _said({"MATCHWOOD_CACHE_DIR": str(home / "kept"), "PYTHONDONTWRITEBYTECODE": "1"}, script)
+
+
+def test_a_class_of_arguments_that_has_another_name_or_other_fields_is_compiled_for_anew(tmp_path: Path) -> None:
+    assert _total_of(tmp_path, "Pair", "first last", "1, 2") == "compiled 12"
+    assert _total_of(tmp_path, "Pair", "first last", "1, 2") == "12"
+    assert _total_of(tmp_path, "Couple", "first last", "1, 2") == "compiled 12"
+    assert _total_of(tmp_path, "Couple", "last first", "first=2, last=1") == "compiled 12"
+    assert len(list((tmp_path / "kept").rglob("*.nbc"))) == 3
+
+
+@pytest.mark.parametrize("damage", [b"", b"half of a pickle", pickle.dumps(("matchwood", 1))])
+def test_code_that_cannot_be_loaded_is_compiled_and_written_anew(damage: bytes, tmp_path: Path) -> None:
+    assert _total_of(tmp_path, "Pair", "first last", "1, 2") == "compiled 12"
+    (kept,) = (tmp_path / "kept").rglob("*.nbc")
+    kept.write_bytes(damage)
+    assert _total_of(tmp_path, "Pair", "first last", "1, 2") == "compiled 12"
+    assert _total_of(tmp_path, "Pair", "first last", "1, 2") == "12"
+
+
+def test_types_are_described_by_the_fields_of_named_tuples_however_deep() -> None:
+    inner = types.NamedTuple([types.int64], Inner)
+    outer = types.Tuple([inner, types.UniTuple(types.float64, 2)])
+    assert described(outer) == f"({__name__}.Inner('only',)(int64), (float64, float64))"
 
 
 def _cache_directory(environment: dict[str, str]) -> Path:
-    return Path(_said(environment, "import matchwood.core.jit, os; print(os.environ['NUMBA_CACHE_DIR'])"))
+    script = "from matchwood.core.machine_code import cache_directory; print(cache_directory())"
+    return Path(_said(environment, script))
 
 
 def _said(environment: dict[str, str], script: str) -> str:

@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.fields import Column, Field, Number, Part, Table
     from matchwood.core.locks import ReadersWriterLock
+    from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory
     from matchwood.core.state import State, arrays_of, headers_of, restore_rooms
 
 __all__ = [
+    "CACHE",
+    "PRECOMPILED",
     "Column",
     "Field",
     "Growable",
@@ -23,6 +26,7 @@ __all__ = [
     "State",
     "Table",
     "arrays_of",
+    "cache_directory",
     "grouped",
     "headers_of",
     "places_in",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matchwood
+from matchwood.core import CACHE, cache_directory
 from matchwood.encoding import ROWS
 from matchwood.errors import InvalidArgument, MatchwoodError
 
@@ -127,7 +128,8 @@ def _driver_megabytes() -> int:
 
 
 def _prepare_environment() -> None:
-    """What the JVM and, through it, the Python workers inherit; NUMBA_CACHE_DIR is set since Matchwood's import."""
+    """What the JVM and, through it, the Python workers inherit, the place of machine code included."""
+    os.environ.setdefault(CACHE, cache_directory())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     home = str(Path(matchwood.__file__).parent.parent)
