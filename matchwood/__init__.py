@@ -7,19 +7,26 @@
 ['r1']
 """
 
-from matchwood.errors import (
-    CorruptSnapshot,
-    EventError,
-    InvalidArgument,
-    LimitExceeded,
-    MatchwoodError,
-    ParseError,
-    TypeConflict,
-    UnknownRule,
-)
-from matchwood.index import Index
-from matchwood.language import Expression, attr, parse
-from matchwood.sharding import open_index as open
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
+
+if TYPE_CHECKING:
+    from matchwood.errors import (
+        CorruptSnapshot,
+        EventError,
+        InvalidArgument,
+        LimitExceeded,
+        MatchwoodError,
+        ParseError,
+        TypeConflict,
+        UnknownRule,
+    )
+    from matchwood.index import Index
+    from matchwood.language import Expression, attr, parse
+    from matchwood.sharding import open_index as open
 
 __version__ = "0.1.0"
 
@@ -38,3 +45,9 @@ __all__ = [
     "open",
     "parse",
 ]
+
+__getattr__ = exports(__name__)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Container, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from matchwood.choosing import AutoMatcher, begin_trial, matcher_for
+from matchwood.choosing import AutoMatcher, begin_trial, matcher_for, once, rehearse_changes, rehearse_ranking
 from matchwood.core import ReadersWriterLock
 from matchwood.encoding import Encoder, Schema
 from matchwood.engines import BETree, NodeView
@@ -85,6 +85,11 @@ class Index(MutableMapping[Any, str]):
     `timezone`       where dates begin and naive timestamps are read
     `strict_schema`  refuse attributes that the schema does not declare
     """
+
+    _rehearsed: frozenset[Callable[[Any], None]] = frozenset()
+    """What the kernels of this index are known to be ready for."""
+    _rehearses = False
+    """Whether this is no more than a rehearsal: nobody else knows it, and it begins no trials."""
 
     def __init__(
         self,
@@ -205,6 +210,7 @@ class Index(MutableMapping[Any, str]):
             raise InvalidArgument(
                 f"match takes one event as a dict (got {type(event).__name__}); match_many takes lists and tables"
             )
+        self._get_ready(rehearse_changes)
         with self._lock.reading():
             found = self._table.id_list(self._matcher.rows_of(event))
         self._reconsider_if_due()
@@ -217,6 +223,7 @@ class Index(MutableMapping[Any, str]):
         `threads`  how many threads match, each a part of the events; None for one a core. The answer is the same
         """
         threads = checked_threads(threads)
+        self._get_ready(rehearse_changes)
         with self._lock.reading():
             schema, asked = hits_schema(self._table), self._matcher.ask(events, missing, threads)
             found = pa.Table.from_batches(all_batches(self._table, schema, asked, threads), schema=schema)
@@ -230,6 +237,7 @@ class Index(MutableMapping[Any, str]):
         threads, parts of the events are matched at the same moment, before the first of their batches is returned.
         """
         threads = checked_threads(threads)
+        self._get_ready(rehearse_changes)
         with self._lock.reading():
             schema, asked = hits_schema(self._table), self._matcher.ask(events, missing, threads)
         batches = record_batches(self._table, schema, asked, self._matching, threads)
@@ -248,6 +256,7 @@ class Index(MutableMapping[Any, str]):
         [('b', 3.5), ('a', 0.5)]
         """
         check_one(event, weights)
+        self._get_ready(rehearse_ranking)
         with self._lock.reading():
             found = self._matcher.top_of(event, self._wanted(n, weights))
             best = list(zip(self._table.id_list(found.rows), found.scores.tolist(), strict=True))
@@ -264,6 +273,7 @@ class Index(MutableMapping[Any, str]):
         `missing`  as in `match_many`, and so `threads`
         """
         threads = checked_threads(threads)
+        self._get_ready(rehearse_ranking)
         with self._lock.reading():
             wanted, schema = self._wanted(n, weights), ranks_schema(self._table)
             asked = self._matcher.ask_top(events, missing, wanted, threads)
@@ -361,6 +371,25 @@ class Index(MutableMapping[Any, str]):
 
     # ------------------------------------------------------------------ turns
 
+    def _get_ready(self, rehearse: Callable[[Any], None]) -> None:
+        """Have what a call needs compiled or loaded before it takes a lock that other threads may wait for."""
+        if rehearse in self._rehearsed or self._read_only or self._rehearses or threading.active_count() == 1:
+            return
+        if self._lock.is_reading():
+            return
+        engine = self._matcher.setting
+        if engine != "oracle":
+            key = (rehearse.__name__, engine, repr(sorted(self._options.items())), self._encoder.vocabulary.spaces.name)
+            once(key, lambda: rehearse(self._rehearsal(engine)))
+        self._rehearsed |= {rehearse}
+
+    def _rehearsal(self, engine: str) -> Index:
+        """An empty index of the same kind that nobody else knows."""
+        options = {**self._options, "spaces": self._encoder.vocabulary.spaces.name}
+        made = Index(engine, options=options, dnf_limit=self._dnf_limit)
+        made._rehearses = True
+        return made
+
     @contextlib.contextmanager
     def _matching(self) -> Iterator[None]:
         """The turn of a reader that matches."""
@@ -370,7 +399,7 @@ class Index(MutableMapping[Any, str]):
 
     def _reconsider_if_due(self) -> None:
         """Lay the rules out anew if matching looked at too much; not while somebody changes them: a later call will."""
-        if not self._matcher.reconsider_due or self._read_only or self._lock.is_reading():
+        if not self._matcher.reconsider_due or self._read_only or self._rehearses or self._lock.is_reading():
             return
         if isinstance(self._matcher, AutoMatcher):
             begin_trial(self, self._matcher)
@@ -391,6 +420,7 @@ class Index(MutableMapping[Any, str]):
         if self._lock.is_reading():
             # Waiting for another writer, which waits for this reader, would take for ever.
             raise MatchwoodError("an index cannot be changed by the events that it is matching: finish matching first")
+        self._get_ready(rehearse_changes)
         with self._writer:
             self._lock.refuse_if_poisoned()
             self._check()

@@ -9,13 +9,14 @@ import pyarrow as pa
 
 from matchwood.commands.files.rejects import rejects_file, report_rejects
 from matchwood.commands.files.rules import add_rule_arguments, load_rules
+from matchwood.commands.names import HELP
 from matchwood.progress import Progress
 
 SHOWN = 20
 
 
 def add_arguments(commands: Any) -> None:
-    check = commands.add_parser("check", help="parse and type-check a file of rules, and lint it")
+    check = commands.add_parser("check", help=HELP["check"])
     add_rule_arguments(check)
     check.add_argument(
         "--lint", action="store_true", help="also look for rules that are never or always true, or repeated"

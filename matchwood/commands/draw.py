@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from matchwood.commands.calls import WrongCall, count
+from matchwood.commands.calls import count
 from matchwood.commands.explain import event_of
 from matchwood.commands.files.rules import add_source_arguments, load_rules
+from matchwood.commands.names import HELP, WrongCall
 from matchwood.errors import InvalidArgument
 from matchwood.insight import ENGINE, FORMAT, FORMATS, MOST_NODES
 from matchwood.matching import Report
@@ -21,7 +22,7 @@ _FORMATS = {"atree": FORMATS, "betree": FORMATS, ENGINE: (FORMAT,)}
 
 
 def add_arguments(commands: Any) -> None:
-    draw = commands.add_parser("draw", help="draw the A-Tree or BE-Tree of a few rules, or a triangle of HEM")
+    draw = commands.add_parser("draw", help=HELP["draw"])
     add_source_arguments(draw)
     draw.add_argument("--engine", choices=_FORMATS, default="atree", help="what to draw (default: atree)")
     every = list(dict.fromkeys(form for forms in _FORMATS.values() for form in forms))

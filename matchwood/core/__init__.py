@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.fields import Column, Field, Number, Part, Table
     from matchwood.core.locks import ReadersWriterLock
-    from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory
+    from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory, compilations, loading
     from matchwood.core.state import State, arrays_of, headers_of, restore_rooms
 
 __all__ = [
@@ -27,8 +27,10 @@ __all__ = [
     "Table",
     "arrays_of",
     "cache_directory",
+    "compilations",
     "grouped",
     "headers_of",
+    "loading",
     "places_in",
     "pooled",
     "pooled_copy",

@@ -32,24 +32,36 @@ def bare_kernel(function: Function) -> Function:
 
 
 def _compiled(function: Function, options: dict[str, bool]) -> Function:
-    made = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    """A dispatcher for calls from Python, which other kernels find another one behind.
+
+    What unpacks Python's objects for a kernel takes as long to compile as a small kernel itself, or longer where
+    arguments are tuples of many arrays: 0.16 s become 0.08 s. So what only other kernels call has none of it; and
+    nothing is made for callers in C, who are none.
+    """
+    made = _dispatcher(function, options)
     if not hasattr(made, "get_call_template"):
         return made  # type: ignore[no-any-return]
     made._cache = KeptCode(function)
-    return _for_types(made)  # type: ignore[no-any-return]
+    made.within = _dispatcher(function, {"no_cpython_wrapper": True, **options})
+    made.within._cache = KeptCode(function, "within")
+    made.get_call_template = _for_types(made.within.get_call_template)
+    made.get_overload = made.within.get_overload
+    return made  # type: ignore[no-any-return]
 
 
-def _for_types(made: Any) -> Any:
-    """Let other kernels call this one by the types of what they pass, whatever the values.
+def _dispatcher(function: Function, options: dict[str, bool]) -> Any:
+    return numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+
+
+def _for_types(template: Callable[..., Any]) -> Callable[..., Any]:
+    """Let other kernels call one by the types of what they pass, whatever the values.
 
     Else Numba compiles it once more for each literal that stands in a call. That includes the 0 that a variable begins
     with, for as long as the types of a loop are not settled: code that nothing calls (five large kernels: 66 to 44 s).
     """
-    template = made.get_call_template
 
     def of_types(arguments: Any, named: dict[str, Any]) -> Any:
         plain = {name: types.unliteral(each) for name, each in named.items()}
         return template(tuple(map(types.unliteral, arguments)), plain)
 
-    made.get_call_template = of_types
-    return made
+    return of_types

@@ -22,7 +22,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite
 import numba
@@ -39,19 +39,42 @@ _ANNOTATION = 6
 """The place, in what Numba saves of a kernel, of its source with the type of every variable: a third of all, unread."""
 
 CACHE, PRECOMPILED = "MATCHWOOD_CACHE_DIR", "MATCHWOOD_PRECOMPILED"
-"""Environment variables: where code is kept; and a directory of precompiled code in place of the package's own, or 0."""
+"""Environment variables: where code is kept; a directory of precompiled code in place of the package's own, or 0."""
 
-compiling: list[Callable[[str], None]] = []
-"""Called with the name of a kernel that is not kept anywhere, before it is compiled."""
-loaded: list[Path] = []
-"""The files that machine code was loaded from, in order."""
+
+class Loaded(NamedTuple):
+    """A kernel that was called with new types: the file that its code came from, None if it has to be compiled."""
+
+    kernel: str
+    path: Path | None
+
+
+_listeners: list[Callable[[Loaded], None]] = []
+
+
+@contextlib.contextmanager
+def loading(tell: Callable[[Loaded], None]) -> Iterator[None]:
+    """Hear of every kernel that any thread loads or begins to compile meanwhile, in that thread."""
+    _listeners.append(tell)
+    try:
+        yield
+    finally:
+        _listeners.remove(tell)
+
+
+@contextlib.contextmanager
+def compilations() -> Iterator[list[str]]:
+    """The names of the kernels that have to be compiled meanwhile."""
+    found: list[str] = []
+    with loading(lambda kernel: found.append(kernel.kernel) if kernel.path is None else None):
+        yield found
 
 
 class KeptCode(NullCache):  # type: ignore[misc]
     """What a dispatcher of Numba asks for the code of one kernel, and gives what it had to compile."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.name = f"{function.__module__}.{function.__qualname__}"
+    def __init__(self, function: Callable[..., Any], variant: str = "") -> None:
+        self.name, self._variant = f"{function.__module__}.{function.__qualname__}", variant
         self._file = Path(function.__code__.co_filename)
 
     @property
@@ -63,10 +86,9 @@ class KeptCode(NullCache):  # type: ignore[misc]
         for path in self._places(signature, target_of(context.codegen())):
             found = _rebuilt(path, context)
             if found is not None:
-                loaded.append(path)
+                _tell(Loaded(self.name, path))
                 return found
-        for told in compiling:
-            told(self.name)
+        _tell(Loaded(self.name, None))
         return None
 
     def save_overload(self, signature: Any, made: Any) -> None:
@@ -87,11 +109,17 @@ class KeptCode(NullCache):  # type: ignore[misc]
         precompiled = _precompiled()
         if precompiled is not None:
             yield from (precompiled / directory / self._file_name(signature, level) for level in levels_here())
-        yield Path(cache_directory(), directory, self._file_name(signature, target))
+        for known in dict.fromkeys((target, *levels_here())):
+            yield Path(cache_directory(), directory, self._file_name(signature, known))
 
     def _file_name(self, signature: Any, target: str) -> str:
-        key = f"{self.name} {described(types.Tuple(signature))} {target}"
+        key = f"{self.name} {self._variant} {described(types.Tuple(signature))} {target}"
         return f"{self.name.rpartition('.')[2]}-{_digest([key.encode()])}.nbc"
+
+
+def _tell(found: Loaded) -> None:
+    for tell in tuple(_listeners):
+        tell(found)
 
 
 def described(kind: Any) -> str:

@@ -36,6 +36,13 @@ def session(**conf: Any) -> SparkSession:
 
     `master`, `remote` (Spark Connect) and `app_name` have short names. A session that exists is never replaced: it is
     returned, if it has the settings that are asked for. Under spark-submit, what was submitted says where to run.
+
+    Workers share the machine code that this process keeps. New hosts have it ahead of their first task after
+
+        MATCHWOOD_CACHE_DIR=/opt/matchwood matchwood warmup --engines auto
+
+    in an init script, with `spark.executorEnv.MATCHWOOD_CACHE_DIR` set to the same directory; or with a wheel that
+    carries it.
     """
     wanted = {_full_name(name): _as_text(value) for name, value in conf.items()}
     if {"spark.master", "spark.remote"} <= wanted.keys():

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from matchwood.commands.calls import WrongCall
 from matchwood.commands.files.writing import write_table
+from matchwood.commands.names import WrongCall
 from matchwood.matching import Report
 
 SHOWN = 5
