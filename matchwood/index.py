@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from matchwood.choosing import AutoMatcher, begin_trial, matcher_for, once, rehearse_changes, rehearse_ranking
+from matchwood.choosing import (
+    AutoMatcher,
+    begin_trial,
+    matcher_for,
+    once,
+    rehearse_changes,
+    rehearse_ranking,
+    rehearse_reading,
+)
 from matchwood.core import ReadersWriterLock
 from matchwood.encoding import Encoder, Schema
 from matchwood.engines import BETree, NodeView
@@ -88,6 +96,8 @@ class Index(MutableMapping[Any, str]):
 
     _rehearsed: frozenset[Callable[[Any], None]] = frozenset()
     """What the kernels of this index are known to be ready for."""
+    _only_user: int | None = None
+    """The first thread that used the index: while it is the only one, nobody waits for its locks."""
     _rehearses = False
     """Whether this is no more than a rehearsal: nobody else knows it, and it begins no trials."""
 
@@ -210,7 +220,7 @@ class Index(MutableMapping[Any, str]):
             raise InvalidArgument(
                 f"match takes one event as a dict (got {type(event).__name__}); match_many takes lists and tables"
             )
-        self._get_ready(rehearse_changes)
+        self._get_ready(rehearse_reading)
         with self._lock.reading():
             found = self._table.id_list(self._matcher.rows_of(event))
         self._reconsider_if_due()
@@ -223,7 +233,7 @@ class Index(MutableMapping[Any, str]):
         `threads`  how many threads match, each a part of the events; None for one a core. The answer is the same
         """
         threads = checked_threads(threads)
-        self._get_ready(rehearse_changes)
+        self._get_ready(rehearse_reading)
         with self._lock.reading():
             schema, asked = hits_schema(self._table), self._matcher.ask(events, missing, threads)
             found = pa.Table.from_batches(all_batches(self._table, schema, asked, threads), schema=schema)
@@ -237,7 +247,7 @@ class Index(MutableMapping[Any, str]):
         threads, parts of the events are matched at the same moment, before the first of their batches is returned.
         """
         threads = checked_threads(threads)
-        self._get_ready(rehearse_changes)
+        self._get_ready(rehearse_reading)
         with self._lock.reading():
             schema, asked = hits_schema(self._table), self._matcher.ask(events, missing, threads)
         batches = record_batches(self._table, schema, asked, self._matching, threads)
@@ -372,10 +382,12 @@ class Index(MutableMapping[Any, str]):
     # ------------------------------------------------------------------ turns
 
     def _get_ready(self, rehearse: Callable[[Any], None]) -> None:
-        """Have what a call needs compiled or loaded before it takes a lock that other threads may wait for."""
-        if rehearse in self._rehearsed or self._read_only or self._rehearses or threading.active_count() == 1:
+        """Have what a call needs compiled or loaded before it takes a lock, if several threads use the index."""
+        if self._only_user is None:
+            self._only_user = threading.get_ident()
+        if self._only_user == threading.get_ident() and not self._rehearsed:
             return
-        if self._lock.is_reading():
+        if rehearse in self._rehearsed or self._read_only or self._rehearses or self._lock.is_reading():
             return
         engine = self._matcher.setting
         if engine != "oracle":

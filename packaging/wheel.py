@@ -21,31 +21,36 @@ from pathlib import Path
 HOME = Path(__file__).parent.parent
 SHIPPED = ("matchwood", "pyproject.toml", "setup.py", "README.md", "LICENSE")
 
-_LOADED = """
+_FIRST = """
+import matchwood
+index = matchwood.Index()
+index["adults"] = "age >= 18 and country in ('US', 'CA')"
+assert index.match({"age": 20, "country": "US"}) == ["adults"]
+"""
+
+_LIFE = f"""
 import sys
 from matchwood.commands import main
 from matchwood.core import loading
 found = set()
 with loading(lambda kernel: found.add(kernel.path)):
-    status = main(sys.argv[3:])
-assert None not in found, "the second run had to compile"
-print(*sorted(path.relative_to(sys.argv[1]).as_posix() for path in found), sep="\\n", file=open(sys.argv[2], "w"))
+    exec({_FIRST!r})
+    status = main(sys.argv[2:])
+open(sys.argv[1], "w").write("\\n".join(sorted(map(str, found - {{None}}))))
 sys.exit(status)
 """
 
-_PROOF = """
+_PROOF = f"""
 import time
 started = time.perf_counter()
 import matchwood
 from matchwood.core import compilations
 with compilations() as compiled:
-    index = matchwood.Index()
-    index["adults"] = "age >= 18 and country in ('US', 'CA')"
-    assert index.match({"age": 20, "country": "US"}) == ["adults"]
+    exec({_FIRST!r})
 seconds = time.perf_counter() - started
 assert "site-packages" in matchwood.__file__, matchwood.__file__
-assert not compiled, f"compiled: {compiled}"
-print(f"import, first rule and first match: {seconds:.2f} s, nothing compiled")
+assert not compiled, f"compiled: {{compiled}}"
+print(f"import, first rule and first match: {{seconds:.2f}} s, nothing compiled")
 """
 
 
@@ -87,19 +92,19 @@ def _staged(source: Path) -> Path:
 
 def _precompile(source: Path, kept: Path, level: str, engines: list[str]) -> None:
     kept.mkdir(parents=True, exist_ok=True)
-    warmup = ["warmup", *(["--engines", *engines] if engines else [])]
+    life = [*(["--engines", *engines] if engines else [])]
+    listed = kept.with_name(f"{level}.loaded")
+    command = [sys.executable, "-c", _LIFE, str(listed), "warmup", *life]
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
     environment |= {"MATCHWOOD_CACHE_DIR": str(kept), "MATCHWOOD_PRECOMPILED": "0"}
-    print(f"compiling for {level}", flush=True)
-    subprocess.run([sys.executable, "-m", "matchwood", *warmup], env=environment, check=True, cwd=source)
-    listed = kept.with_name(f"{level}.loaded")
-    command = [sys.executable, "-c", _LOADED, str(kept), str(listed), *warmup]
-    subprocess.run(command, env=environment, check=True, cwd=source)
-    for name in listed.read_text().split():
-        target = source / "matchwood" / "precompiled" / name
+    for step in ("compiling", "loading"):
+        print(f"{step} for {level}", flush=True)
+        subprocess.run(command, env=environment, check=True, cwd=source)
+    for path in map(Path, listed.read_text().split("\n")):
+        target = source / "matchwood" / "precompiled" / path.relative_to(kept)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(kept / name, target)
+        shutil.copy(path, target)
 
 
 def _built(source: Path, output: Path) -> Path:

@@ -71,7 +71,8 @@ def outer(count):
     return inner(total, 2)
 """
     )
-    script = f"import sys; sys.path.append({str(tmp_path)!r}); import adding as a; print(a.outer(5), a.inner.within.signatures)"
+    found = "from adding import inner, outer; print(outer(5), inner.within.signatures)"
+    script = f"import sys; sys.path.append({str(tmp_path)!r}); {found}"
     assert _said({"NUMBA_CACHE_DIR": str(tmp_path)}, script) == "7 [(int64, int64)]"
 
 

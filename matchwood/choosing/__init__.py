@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         rehearse_changes,
         rehearse_matching,
         rehearse_ranking,
+        rehearse_reading,
         rehearse_trial,
     )
     from matchwood.choosing.trial import match_all
@@ -36,6 +37,7 @@ __all__ = [
     "rehearse_changes",
     "rehearse_matching",
     "rehearse_ranking",
+    "rehearse_reading",
     "rehearse_trial",
     "shipped",
     "with_margins",

@@ -1,7 +1,7 @@
 """Small lives of indexes, which call the kernels of an engine before an index that others wait for does.
 
 Whatever a kernel still needs, loading or compiling, is done on an index that nobody else knows. So no lock of a real
-one is held meanwhile: neither when the first thread changes or matches while others may want to, nor by a trial.
+one is held meanwhile: neither when a second thread begins to use an index, nor by a trial.
 """
 
 from __future__ import annotations
@@ -71,13 +71,19 @@ def rehearse_changes(index: Any, identity: Callable[[int], Any] = str) -> None:
         index[identity(number)] = rule(number)
         index[identity(number)] = rule(number + 1)
         index.match(event(number))
-    for number in range(0, RULES, 40):
+    for number in range(0, RULES, 37):
         del index[identity(number)]
     rehearse_matching(index)
     with index._changing(), index._storing():
         index._matcher.reconsider()
     index.compact()
     index.match(event(1))
+
+
+def rehearse_reading(index: Any) -> None:
+    """What threads do that only match: the index has no rules yet."""
+    index.insert_many({str(number): rule(number) for number in range(RULES)})
+    rehearse_matching(index)
 
 
 def rehearse_matching(index: Any) -> None:
@@ -103,8 +109,7 @@ def rehearse_ranking(index: Any, identity: Callable[[int], Any] = str) -> None:
 
 def rehearse_features(index: Any) -> None:
     """What `auto` looks at before a trial; the index has none of its own."""
-    index.insert_many({str(number): rule(number) for number in range(RULES)})
-    rehearse_matching(index)
+    rehearse_reading(index)
     matcher: AutoMatcher = index._matcher
     for history in (None, SampleHistory(matcher.sample.frozen())):
         features_of(matcher.parts[0].store, history)
@@ -115,7 +120,7 @@ def rehearse_trial(index: Any, name: str, options: Mapping[str, Any]) -> None:
     rehearse_features(index)
     matcher: AutoMatcher = index._matcher
     trial = Trial(matcher.parts[0].store.copy(), matcher.sample.frozen(), (name,), options, matcher.epoch)
-    for number in range(0, RULES, 100):
+    for number in range(0, RULES, 97):
         del index[str(number)]
         index[f"new {number}"] = f"{rule(number)} or n = {number}"
     best = trial.run(matcher.match_now(trial, index._lock.reading))

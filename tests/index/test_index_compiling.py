@@ -24,6 +24,6 @@ def test_no_kernel_is_loaded_or_compiled_by_a_thread_that_holds_a_lock(engine: s
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["within"] == []
-    assert told["outside"] > 50
+    assert told["outside"] > 10
     assert told["engines"] == tried
     assert min(told["matches"], told["changes"]) > 0
