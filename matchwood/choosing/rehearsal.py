@@ -6,6 +6,7 @@ one is held meanwhile: neither when a second thread begins to use an index, nor 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -17,6 +18,7 @@ import pyarrow as pa
 from matchwood.choosing.auto import AutoMatcher
 from matchwood.choosing.features import features_of
 from matchwood.choosing.trial import Trial
+from matchwood.errors import MatchwoodError
 from matchwood.matching import SampleHistory
 
 RULES, EVENTS = 1_200, 96
@@ -33,7 +35,9 @@ def once(key: tuple[str, ...], rehearse: Callable[[], None]) -> None:
         return
     with _one_at_a_time:
         if key not in _done:
-            rehearse()
+            # Options may refuse a rule of ours: what was to be loaded until then is, and nobody asked for the rule.
+            with contextlib.suppress(MatchwoodError):
+                rehearse()
             _done.add(key)
 
 

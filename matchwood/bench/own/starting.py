@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 from collections.abc import Iterator
@@ -11,8 +12,8 @@ from typing import Any, NamedTuple
 import matchwood
 from matchwood.bench.frame.fresh import FreshRun, fresh_run
 from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.frame.parts import ExperimentPart
 from matchwood.core import CACHE, PRECOMPILED
-from matchwood.progress import Progress
 
 SAVED_RULES = 100_000
 
@@ -68,16 +69,21 @@ STATES = ("precompiled", "nothing kept", "kept")
 """Machine code that came with the wheel, and an empty cache; an empty cache alone; the cache that this has filled."""
 
 
-def run(scale: str) -> dict[str, Any]:
-    """Each task in each state; one that does not load a kernel has only one state."""
+def parts(scale: str) -> list[ExperimentPart]:
+    """Each task in each state; one that loads no kernel has only one state. The tests run those."""
     tasks = TASKS[:2] if scale == "smoke" else TASKS
-    with tempfile.TemporaryDirectory(prefix="matchwood-start-") as name, Progress("bench start", "tasks") as progress:
-        saved = _saved(Path(name)) if scale != "smoke" else ""
-        rows: list[dict[str, Any]] = []
-        for task in tasks:
-            rows += _measured(task, saved, Path(name))
-            progress.advance()
-    return {"experiment": "start", "scale": scale, "rows": rows}
+    return [ExperimentPart(task.name, functools.partial(measure, task)) for task in tasks]
+
+
+def warm_up() -> None:
+    """Nothing: what is measured is that nothing is warm."""
+
+
+def measure(task: Task) -> list[dict[str, Any]]:
+    """The rows of one task."""
+    with tempfile.TemporaryDirectory(prefix="matchwood-start-") as name:
+        saved = _saved(Path(name)) if "%" in task.arguments else ""
+        return list(_measured(task, saved, Path(name)))
 
 
 def _saved(directory: Path) -> str:
