@@ -57,7 +57,7 @@ soak: $(VENV)/.ready
 
 # Compiles every kernel for every level of processors: some minutes for each.
 wheel: $(VENV)/.ready
-	@$(BIN)/python packaging/wheel.py dist
+	@$(BIN)/python wheels/build.py dist
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,6 +1,6 @@
 """`make wheel`: a platform wheel that carries the machine code of all kernels, and the proof that it works.
 
-    python packaging/wheel.py dist [--levels x86-64-v3 x86-64-v2] [--engines auto] [--kept DIRECTORY]
+    python wheels/build.py dist [--levels x86-64-v3 x86-64-v2] [--engines auto] [--kept DIRECTORY]
 
 Kernels are compiled for each level by `matchwood warmup`, in a process that Numba is told the processor of. What of it
 a second run loads goes into the wheel: code of kernels that only other kernels call is part of theirs already. Then the
@@ -35,7 +35,7 @@ from matchwood.core import loading
 found = set()
 with loading(lambda kernel: found.add(kernel.path)):
     exec({_FIRST!r})
-    status = main(sys.argv[2:])
+    status = main(sys.argv[2:]) if sys.argv[2:] else 0
 open(sys.argv[1], "w").write("\\n".join(sorted(map(str, found - {{None}}))))
 sys.exit(status)
 """
@@ -74,7 +74,8 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="build a wheel that carries machine code")
     parser.add_argument("output", help="the directory that the wheel goes to")
     parser.add_argument("--levels", nargs="+", choices=list(levels()), default=list(levels()), help="default: all")
-    parser.add_argument("--engines", nargs="+", default=[], help="whose kernels the wheel carries (default: all)")
+    told = "whose kernels the wheel carries (default: all; none: just those of a first rule and match, to try this out)"
+    parser.add_argument("--engines", nargs="+", default=[], help=told)
     parser.add_argument("--kept", help="where compiled code stays for the next build (default: nowhere)")
     return parser.parse_args()
 
@@ -92,9 +93,8 @@ def _staged(source: Path) -> Path:
 
 def _precompile(source: Path, kept: Path, level: str, engines: list[str]) -> None:
     kept.mkdir(parents=True, exist_ok=True)
-    life = [*(["--engines", *engines] if engines else [])]
     listed = kept.with_name(f"{level}.loaded")
-    command = [sys.executable, "-c", _LIFE, str(listed), "warmup", *life]
+    command = [sys.executable, "-c", _LIFE, str(listed), *_warmup(engines)]
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
     environment |= {"MATCHWOOD_CACHE_DIR": str(kept), "MATCHWOOD_PRECOMPILED": "0"}
@@ -105,6 +105,12 @@ def _precompile(source: Path, kept: Path, level: str, engines: list[str]) -> Non
         target = source / "matchwood" / "precompiled" / path.relative_to(kept)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
+
+
+def _warmup(engines: list[str]) -> list[str]:
+    if engines == ["none"]:
+        return []
+    return ["warmup", *(["--engines", *engines] if engines else [])]
 
 
 def _built(source: Path, output: Path) -> Path:
