@@ -12,18 +12,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from matchwood.core.lazy import exports
+from matchwood.errors import (
+    CorruptSnapshot,
+    EventError,
+    InvalidArgument,
+    LimitExceeded,
+    MatchwoodError,
+    ParseError,
+    TypeConflict,
+    UnknownRule,
+)
 
 if TYPE_CHECKING:
-    from matchwood.errors import (
-        CorruptSnapshot,
-        EventError,
-        InvalidArgument,
-        LimitExceeded,
-        MatchwoodError,
-        ParseError,
-        TypeConflict,
-        UnknownRule,
-    )
     from matchwood.index import Index
     from matchwood.language import Expression, attr, parse
     from matchwood.sharding import open_index as open

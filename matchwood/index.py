@@ -20,7 +20,7 @@ from matchwood.choosing import (
     rehearse_ranking,
     rehearse_reading,
 )
-from matchwood.core import ReadersWriterLock
+from matchwood.core import ReadersWriterLock, tell_of_compiling
 from matchwood.encoding import Encoder, Schema
 from matchwood.engines import BETree, NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError
@@ -120,6 +120,7 @@ class Index(MutableMapping[Any, str]):
         self._set_up_locks()
 
     def _set_up_locks(self) -> None:
+        tell_of_compiling()
         self._lock = ReadersWriterLock()
         # Preparing a rule reads the schema that writing changes, so writers take turns as a whole.
         self._writer = threading.RLock()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matchwood.core.fields import Column, Field, Number, Part, Table
     from matchwood.core.locks import ReadersWriterLock
     from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory, compilations, loading
+    from matchwood.core.notice import tell_of_compiling
     from matchwood.core.state import State, arrays_of, headers_of, restore_rooms
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "restore_rooms",
     "saved",
     "saved_count",
+    "tell_of_compiling",
 ]
 
 __getattr__ = exports(__name__)
