@@ -4,13 +4,14 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint bench soak clean
+.PHONY: help demo test lint bench soak wheel clean
 
 help:
 	@echo "make demo    the main job on generated rules and events, with results to look at"
 	@echo "make test    lint, types and all tests"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   the benchmarks at quick scale, with a report"
+	@echo "make wheel   a wheel that carries machine code, installed into an empty environment to prove it"
 	@echo "make soak    the long forms of the tests: kills by the hundred, long random sequences"
 
 $(VENV)/.ready: pyproject.toml
@@ -53,6 +54,10 @@ soak: $(VENV)/.ready
 	@MATCHWOOD_SOAK=1 $(BIN)/python -m pytest
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/numba-boundscheck $(BIN)/python -m pytest $(KERNEL_TESTS)
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/engines tests/rules
+
+# Compiles every kernel for every level of processors: some minutes for each.
+wheel: $(VENV)/.ready
+	@$(BIN)/python wheels/build.py dist
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -7,6 +7,11 @@
 ['r1']
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
 from matchwood.errors import (
     CorruptSnapshot,
     EventError,
@@ -18,10 +23,12 @@ from matchwood.errors import (
     TypeConflict,
     UnknownRule,
 )
-from matchwood.index import Index
-from matchwood.language import Expression, attr, parse
-from matchwood.sharding import open_index as open
-from matchwood.storage import rollback, vacuum, versions
+
+if TYPE_CHECKING:
+    from matchwood.index import Index
+    from matchwood.language import Expression, attr, parse
+    from matchwood.sharding import open_index as open
+    from matchwood.storage import rollback, vacuum, versions
 
 __version__ = "0.1.0"
 
@@ -44,3 +51,9 @@ __all__ = [
     "vacuum",
     "versions",
 ]
+
+__getattr__ = exports(__name__)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

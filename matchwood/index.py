@@ -5,14 +5,22 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Container, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from matchwood.choosing import AutoMatcher, begin_trial, matcher_for
-from matchwood.core import ReadersWriterLock
+from matchwood.choosing import (
+    AutoMatcher,
+    begin_trial,
+    matcher_for,
+    once,
+    rehearse_changes,
+    rehearse_ranking,
+    rehearse_reading,
+)
+from matchwood.core import ReadersWriterLock, tell_of_compiling
 from matchwood.encoding import Encoder, EventSettings, Schema, Strictness
 from matchwood.engines import BETree, NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, counted
@@ -98,6 +106,13 @@ class Index(MutableMapping[Any, str]):
                      counts since 1970; such an attribute has that type
     """
 
+    _rehearsed: frozenset[Callable[[Any], None]] = frozenset()
+    """What the kernels of this index are known to be ready for."""
+    _only_user: int | None = None
+    """The first thread that used the index: while it is the only one, nobody waits for its locks."""
+    _rehearses = False
+    """Whether this is no more than a rehearsal: nobody else knows it, and it begins no trials."""
+
     def __init__(
         self,
         engine: str = "auto",
@@ -123,6 +138,7 @@ class Index(MutableMapping[Any, str]):
         self._set_up_locks()
 
     def _set_up_locks(self) -> None:
+        tell_of_compiling()
         self._lock = ReadersWriterLock()
         # Preparing a rule reads the schema that writing changes, so writers take turns as a whole.
         self._writer = threading.RLock()
@@ -257,6 +273,7 @@ class Index(MutableMapping[Any, str]):
         return self._told_of(event, ALL_RULES, strictness)
 
     def _told_of(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
+        self._get_ready(rehearse_ranking if request.ranks else rehearse_reading)
         with self._lock.reading():
             found = request.listed(self._table, self._matcher.rows_of(event, request, strictness))
         self._reconsider_if_due()
@@ -275,6 +292,7 @@ class Index(MutableMapping[Any, str]):
         return self._told_of_many(events, ALL_RULES, Strictness.of(missing, on_error), checked_threads(threads))
 
     def _told_of_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
+        self._get_ready(rehearse_ranking if request.ranks else rehearse_reading)
         with self._lock.reading():
             told, asked = Told.by(self._table, request), self._matcher.ask(events, request, strictness, threads)
             found = pa.Table.from_batches(all_batches(told, asked, threads), schema=told.schema)
@@ -291,6 +309,7 @@ class Index(MutableMapping[Any, str]):
         `on_error` is `raise` or `null`.
         """
         threads, strictness = checked_threads(threads), strictness_of_one(missing, on_error)
+        self._get_ready(rehearse_reading)
         with self._lock.reading():
             told, asked = Told.by(self._table, ALL_RULES), self._matcher.ask(events, ALL_RULES, strictness, threads)
         batches = record_batches(told, asked, self._matching, threads)
@@ -452,6 +471,27 @@ class Index(MutableMapping[Any, str]):
 
     # ------------------------------------------------------------------ turns
 
+    def _get_ready(self, rehearse: Callable[[Any], None]) -> None:
+        """Have what a call needs compiled or loaded before it takes a lock, if several threads use the index."""
+        if self._only_user is None:
+            self._only_user = threading.get_ident()
+        if self._only_user == threading.get_ident() and not self._rehearsed:
+            return
+        if rehearse in self._rehearsed or self._read_only or self._rehearses or self._lock.is_reading():
+            return
+        engine = self._matcher.setting
+        if engine != "oracle":
+            key = (rehearse.__name__, engine, repr(sorted(self._options.items())), self._encoder.vocabulary.spaces.name)
+            once(key, lambda: rehearse(self._rehearsal(engine)))
+        self._rehearsed |= {rehearse}
+
+    def _rehearsal(self, engine: str) -> Index:
+        """An empty index of the same kind that nobody else knows."""
+        options = {**self._options, "spaces": self._encoder.vocabulary.spaces.name}
+        made = Index(engine, options=options, dnf_limit=self._dnf_limit)
+        made._rehearses = True
+        return made
+
     @contextlib.contextmanager
     def _matching(self) -> Iterator[None]:
         """The turn of a reader that matches."""
@@ -461,7 +501,7 @@ class Index(MutableMapping[Any, str]):
 
     def _reconsider_if_due(self) -> None:
         """Lay the rules out anew if matching looked at too much; not while somebody changes them: a later call will."""
-        if not self._matcher.reconsider_due or self._read_only or self._lock.is_reading():
+        if not self._matcher.reconsider_due or self._read_only or self._rehearses or self._lock.is_reading():
             return
         if isinstance(self._matcher, AutoMatcher):
             begin_trial(self, self._matcher)
@@ -482,6 +522,7 @@ class Index(MutableMapping[Any, str]):
         if self._lock.is_reading():
             # Waiting for another writer, which waits for this reader, would take for ever.
             raise MatchwoodError("an index cannot be changed by the events that it is matching: finish matching first")
+        self._get_ready(rehearse_changes)
         with self._writer:
             self._lock.refuse_if_poisoned()
             self._check()

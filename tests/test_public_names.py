@@ -6,6 +6,8 @@ import inspect
 import subprocess
 import sys
 
+import pytest
+
 import matchwood
 from matchwood.insight.find.query import SEMANTICS
 
@@ -67,3 +69,14 @@ def test_importing_the_core_loads_no_extra() -> None:
     script = f"import sys, matchwood; print(sorted({extras} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("script", ["import matchwood", "from matchwood.commands import main; main(['--help'])"])
+def test_what_needs_no_rules_loads_no_numbers(script: str) -> None:
+    script += "; import sys; print(sorted({'numba', 'numpy', 'pyarrow', 'pandas'} & set(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_the_names_that_load_late_are_listed() -> None:
+    assert set(matchwood.__all__) <= set(dir(matchwood))

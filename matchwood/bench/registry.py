@@ -202,6 +202,20 @@ _ALL = (
         log=False,
     ),
     Experiment(
+        "start",
+        "matchwood.bench.own.starting",
+        "What a new process takes until it is of use",
+        value="wall_s",
+        label=("workload", "engine"),
+    ),
+    Experiment(
+        "compile",
+        "matchwood.bench.own.compiling",
+        "What each kernel costs to compile",
+        value="compile_s",
+        label=("engine", "workload"),
+    ),
+    Experiment(
         "bandwidth",
         "matchwood.bench.own.bandwidth",
         "How far the hottest engines are from memory speed",

@@ -11,6 +11,14 @@ if TYPE_CHECKING:
     from matchwood.choosing.features import Features, features_of
     from matchwood.choosing.matchers import matcher_for
     from matchwood.choosing.model import Model, fit, shipped, with_margins
+    from matchwood.choosing.rehearsal import (
+        once,
+        rehearse_changes,
+        rehearse_matching,
+        rehearse_ranking,
+        rehearse_reading,
+        rehearse_trial,
+    )
     from matchwood.choosing.trial import match_all
     from matchwood.choosing.trials import begin_trial
 
@@ -24,6 +32,12 @@ __all__ = [
     "fit",
     "match_all",
     "matcher_for",
+    "once",
+    "rehearse_changes",
+    "rehearse_matching",
+    "rehearse_ranking",
+    "rehearse_reading",
+    "rehearse_trial",
     "shipped",
     "with_margins",
 ]

@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from matchwood.choosing.choice import EngineChoice
+from matchwood.choosing.choice import EngineChoice, Plan
 from matchwood.choosing.features import features_of
 from matchwood.choosing.model import shipped
 from matchwood.choosing.trial import Trial, match_all
@@ -170,8 +170,13 @@ class AutoMatcher(EngineMatcher):
         super().reconsider()
         self.ledger.clock.look_later()
 
-    def begin_trial(self) -> Trial | None:
-        """A trial of what may be better, if that is worth its price by now. The caller is the only writer."""
+    @property
+    def epoch(self) -> int:
+        """Grows when units, attributes or labels get other numbers."""
+        return self._epoch
+
+    def plan_trial(self) -> Plan | None:
+        """What to try, if that is worth its price by now. The caller is the only writer."""
         again, sample = self.ledger.watch.due, self.ledger.sample.frozen()
         self.ledger.watch.settle()
         if sample.count < LEAST_SAMPLE:
@@ -184,7 +189,22 @@ class AutoMatcher(EngineMatcher):
         if self.ledger.clock.seconds < plan.worth_it_at:
             self.ledger.clock.look_at(plan.worth_it_at)
             return None
+        return plan
+
+    def begin_trial(self, plan: Plan | None = None) -> Trial | None:
+        """A trial of what was planned, or is now, over a copy of the rules. The caller is the only writer."""
+        plan = plan or self.plan_trial()
+        if plan is None:
+            return None
+        sample = self.ledger.sample.frozen()
+        if sample.count < LEAST_SAMPLE:  # the rules were laid out anew since it was planned
+            return None
         return Trial(self._conjunctions.copy(), sample, plan.names, self._options, self._epoch)
+
+    @property
+    def engine_options(self) -> Mapping[str, Any]:
+        """The options that every engine is made with."""
+        return self._options
 
     def match_now(self, trial: Trial, reading: Callable[[], Any]) -> Callable[[EncodedEvents, Workspace], None]:
         """Matching by the engine that is at work, a piece in each turn of a reader."""

@@ -24,7 +24,8 @@ from matchwood.bench import (
     write_report,
     write_result,
 )
-from matchwood.commands.calls import WrongCall, count
+from matchwood.commands.calls import count
+from matchwood.commands.names import HELP, WrongCall
 
 RESULTS = Path("bench-results")
 DOCS = Path("docs")
@@ -45,7 +46,7 @@ _MAIN = (
 
 
 def add_arguments(commands: Any) -> None:
-    bench = commands.add_parser("bench", help="run experiments that check their own answers")
+    bench = commands.add_parser("bench", help=HELP["bench"])
     actions = bench.add_subparsers(title="actions", metavar="action", required=True)
     actions.add_parser("list", help="the experiments").set_defaults(run=run_list)
     run = actions.add_parser("run", help="run one experiment, or all")

@@ -8,6 +8,7 @@ from typing import Any
 from matchwood.commands.calls import reject_limit
 from matchwood.commands.files.rejects import rejects_file, report_rejects
 from matchwood.commands.files.rules import add_rule_arguments, load_rules
+from matchwood.commands.names import HELP
 from matchwood.engines import engine_choices
 from matchwood.errors import InvalidArgument, counted
 from matchwood.matching import RejectLimit
@@ -15,7 +16,7 @@ from matchwood.progress import Progress
 
 
 def add_arguments(commands: Any) -> None:
-    build = commands.add_parser("build", help="build an index from a file of rules and save it")
+    build = commands.add_parser("build", help=HELP["build"])
     add_rule_arguments(build)
     build.add_argument("index", help="where to save the index, as a new version")
     build.add_argument("--engine", choices=engine_choices(), default="auto", help="how to match (default: auto)")

@@ -9,12 +9,8 @@ from typing import Any
 
 from matchwood.commands.files.formats import format_of
 from matchwood.encoding import Zone, read_schema
-from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.errors import MatchwoodError
 from matchwood.matching import MOST_THREADS, RejectLimit, checked_threads
-
-
-class WrongCall(InvalidArgument):
-    """Arguments that do not go together; the exit status is 2, as for any wrong call."""
 
 
 def _checked(check: Callable[[str], Any]) -> Callable[[str], str]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from matchwood.commands.calls import WrongCall, table_file
+from matchwood.commands.calls import table_file
 from matchwood.commands.files.rejects import rejects_file, report_rejects
 from matchwood.commands.files.rules import add_rule_arguments, load_rules
 from matchwood.commands.files.writing import write_table
+from matchwood.commands.names import HELP, WrongCall
 from matchwood.errors import counted
 from matchwood.progress import Progress
 
@@ -18,7 +19,7 @@ SHOWN = 20
 
 
 def add_arguments(commands: Any) -> None:
-    check = commands.add_parser("check", help="parse and type-check a file of rules, and lint it")
+    check = commands.add_parser("check", help=HELP["check"])
     add_rule_arguments(check)
     check.add_argument(
         "--lint", action="store_true", help="also look for rules that are never or always true, or repeated"

@@ -1,5 +1,7 @@
 """`matchwood demo | check | build | match | explain | find | stats | versions | …`: all commands.
 
+A command is loaded when it is called, so that `matchwood --help` has nothing to wait for.
+
 Whatever goes wrong is told in one line on standard error, and by the exit status: 1 for a failure, 2 for a wrong call.
 """
 
@@ -7,19 +9,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import pyarrow as pa
-
 import matchwood
-from matchwood.commands import bench, build, check, demo, draw, explain, find, generate, match, spark, stats, versions
-from matchwood.commands.calls import WrongCall
+from matchwood.commands.names import HELP, WrongCall
 from matchwood.errors import MatchwoodError
-
-COMMANDS = (demo, check, build, match, explain, find, stats, versions, draw, generate, bench, spark)
 
 FAILED, WRONG_CALL, INTERRUPTED = 1, 2, 130
 
@@ -34,15 +32,18 @@ class _ArgumentParser(argparse.ArgumentParser):
         self.exit(WRONG_CALL, f"{self.prog}: {message} ({self.prog} --help tells more)\n")
 
 
-def parser() -> argparse.ArgumentParser:
-    """All commands and their options."""
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """All commands with their options; or the options of `only` one, and the others by name."""
     whole = _ArgumentParser(
         prog="matchwood", description="For every event, all the Boolean expressions that are true of it."
     )
     whole.add_argument("--version", action="version", version=f"matchwood {matchwood.__version__}")
     commands = whole.add_subparsers(title="commands", metavar="command", required=True)
-    for command in COMMANDS:
-        command.add_arguments(commands)
+    for name, told in HELP.items():
+        if only in (None, name):
+            importlib.import_module(f"matchwood.commands.{name}").add_arguments(commands)
+        else:
+            commands.add_parser(name, help=told)
     return whole
 
 
@@ -60,20 +61,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except WrongCall as error:
         return _complain(error, WRONG_CALL)
-    except (MatchwoodError, OSError, pa.ArrowException) as error:
+    except (MatchwoodError, OSError) as error:
         return _complain(error, FAILED)
     except MemoryError:
         return _complain("out of memory", FAILED)
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
+    except Exception as error:
+        if not _is_of_arrow(error):
+            raise
+        return _complain(error, FAILED)
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        parsed = parser().parse_args(arguments)
+        given = sys.argv[1:] if arguments is None else arguments
+        parsed = parser(only=given[0] if given else "").parse_args(arguments)
     except SystemExit as stop:  # argparse has printed the help, the version or what is wrong
         return int(stop.code or 0)
     return int(parsed.run(parsed))
+
+
+def _is_of_arrow(error: Exception) -> bool:
+    """Whether Arrow raised it, which is loaded then."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(error, arrow.ArrowException)
 
 
 def _complain(error: object, status: int) -> int:

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from matchwood.commands.calls import WrongCall, count
+from matchwood.commands.calls import count
+from matchwood.commands.names import HELP, WrongCall
 from matchwood.demo import embedded, pipeline
 from matchwood.errors import MatchwoodError
 
@@ -15,7 +16,7 @@ _SIZES = {False: (100_000, 200_000), True: (50_000, 100_000)}
 
 
 def add_arguments(commands: Any) -> None:
-    demo = commands.add_parser("demo", help="the main job on generated rules and events, with results to look at")
+    demo = commands.add_parser("demo", help=HELP["demo"])
     demo.add_argument("--rules", type=count, metavar="N", help="how many rules (default: 100,000; embedded 50,000)")
     demo.add_argument("--events", type=count, metavar="N", help="how many events (default: 200,000; embedded 100,000)")
     demo.add_argument("--embedded", action="store_true", help="in this process alone, without Spark")

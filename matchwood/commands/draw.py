@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from matchwood.commands.calls import WrongCall, count
+from matchwood.commands.calls import count
 from matchwood.commands.explain import event_of
 from matchwood.commands.files.rules import add_source_arguments, load_rules
+from matchwood.commands.names import HELP, WrongCall
 from matchwood.engines import HEM, ATree, BETree
 from matchwood.errors import InvalidArgument, counted
 from matchwood.insight import FORMAT, FORMATS, MOST_NODES
@@ -22,7 +23,7 @@ _FORMATS = {ATree.name: FORMATS, BETree.name: FORMATS, HEM.name: (FORMAT,)}
 
 
 def add_arguments(commands: Any) -> None:
-    draw = commands.add_parser("draw", help="draw the A-Tree or BE-Tree of a few rules, or a triangle of HEM")
+    draw = commands.add_parser("draw", help=HELP["draw"])
     add_source_arguments(draw)
     draw.add_argument("--engine", choices=_FORMATS, default=ATree.name, help=f"what to draw (default: {ATree.name})")
     every = list(dict.fromkeys(form for forms in _FORMATS.values() for form in forms))

@@ -9,14 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from matchwood.commands.calls import WrongCall
+from matchwood.commands.names import HELP, WrongCall
 from matchwood.errors import InvalidArgument
 from matchwood.index import Index
 from matchwood.sharding import open_index
 
 
 def add_arguments(commands: Any) -> None:
-    explain = commands.add_parser("explain", help="why a rule is true, false or unknown for an event")
+    explain = commands.add_parser("explain", help=HELP["explain"])
     explain.add_argument("index", help="a saved index")
     explain.add_argument("rule", help="the rule's id")
     explain.add_argument("event", help="the event as JSON, or @FILE with JSON in it")

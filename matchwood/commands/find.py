@@ -6,12 +6,13 @@ import argparse
 import json
 from typing import Any
 
+from matchwood.commands.names import HELP
 from matchwood.insight import SEMANTICS
 from matchwood.sharding import open_index
 
 
 def add_arguments(commands: Any) -> None:
-    find = commands.add_parser("find", help="the rules that an expression meets, contains, implies …")
+    find = commands.add_parser("find", help=HELP["find"])
     find.add_argument("index", help="a saved index")
     find.add_argument("expression", help="the expression, as a rule would be written")
     find.add_argument(

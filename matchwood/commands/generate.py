@@ -9,15 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from matchwood.commands.calls import WrongCall, count, table_file
+from matchwood.commands.calls import count, table_file
 from matchwood.commands.files.writing import open_sink
+from matchwood.commands.names import HELP, WrongCall
 from matchwood.errors import counted
 from matchwood.progress import Progress
 from matchwood.workloads import GENERATORS, blocks_of, generate, rules_block, rules_on_spark, settings_of
 
 
 def add_arguments(commands: Any) -> None:
-    command = commands.add_parser("generate", help="rules and events of the papers' generators")
+    command = commands.add_parser("generate", help=HELP["generate"])
     command.add_argument("workload", choices=GENERATORS, metavar="WORKLOAD", help=", ".join(GENERATORS))
     command.add_argument("output", type=Path, metavar="RULES", help="where the rules go; on Spark a directory")
     command.add_argument("--rules", type=count, metavar="N", help="how many rules")

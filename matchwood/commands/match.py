@@ -11,11 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from matchwood.commands.calls import WrongCall, count, table_file, thread_count
+from matchwood.commands.calls import count, table_file, thread_count
 from matchwood.commands.files.events import EventBatch, EventFile
 from matchwood.commands.files.formats import CSV, format_of
 from matchwood.commands.files.reading import row_count
 from matchwood.commands.files.writing import Sink, open_sink
+from matchwood.commands.names import HELP, WrongCall
 from matchwood.errors import counted
 from matchwood.index import Index
 from matchwood.progress import Progress
@@ -28,7 +29,7 @@ _COLUMNS = {False: ("rule",), True: ("rank", "rule", "score")}
 
 
 def add_arguments(commands: Any) -> None:
-    match = commands.add_parser("match", help="the rules that are true of each event of a file")
+    match = commands.add_parser("match", help=HELP["match"])
     match.add_argument("index", help="a saved index")
     match.add_argument("events", type=table_file, help="CSV, TSV, JSON lines (or .gz of these) or Parquet")
     match.add_argument(

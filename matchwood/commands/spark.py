@@ -11,12 +11,13 @@ from typing import Any
 
 from matchwood.commands import spark_runs
 from matchwood.commands.calls import count, reject_limit, schema_text
+from matchwood.commands.names import HELP
 from matchwood.engines import engine_choices
 from matchwood.ranking import WEIGHT
 
 
 def add_arguments(commands: Any) -> None:
-    spark = commands.add_parser("spark", help="build, update, match and verify on Spark")
+    spark = commands.add_parser("spark", help=HELP["spark"])
     steps = spark.add_subparsers(title="steps", metavar="step", required=True)
     for add in (_add_build, _add_update, _add_match, _add_verify):
         add(steps)

@@ -8,7 +8,7 @@ import sys
 import warnings
 from typing import Any
 
-from matchwood.commands.calls import WrongCall
+from matchwood.commands.names import WrongCall
 from matchwood.errors import MatchwoodError, counted
 from matchwood.progress import Progress
 

@@ -7,13 +7,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from matchwood.commands.names import HELP
 from matchwood.progress import Progress
 from matchwood.sharding import open_index
 from matchwood.storage import current_version
 
 
 def add_arguments(commands: Any) -> None:
-    stats = commands.add_parser("stats", help="what a saved index holds")
+    stats = commands.add_parser("stats", help=HELP["stats"])
     stats.add_argument("index", help="a saved index")
     stats.add_argument("--json", action="store_true", help="as data instead of a table")
     stats.add_argument(

@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.fields import Column, Field, Number, Part, Table
     from matchwood.core.locks import ReadersWriterLock
+    from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory, compilations, loading
+    from matchwood.core.notice import tell_of_compiling
     from matchwood.core.state import State, arrays_of, headers_of, restore_rooms
 
 __all__ = [
+    "CACHE",
+    "PRECOMPILED",
     "Column",
     "Field",
     "Growable",
@@ -23,8 +27,11 @@ __all__ = [
     "State",
     "Table",
     "arrays_of",
+    "cache_directory",
+    "compilations",
     "grouped",
     "headers_of",
+    "loading",
     "places_in",
     "pooled",
     "pooled_copy",
@@ -34,6 +41,7 @@ __all__ = [
     "restore_rooms",
     "saved",
     "saved_count",
+    "tell_of_compiling",
 ]
 
 __getattr__ = exports(__name__)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matchwood
+from matchwood.core import CACHE, cache_directory
 from matchwood.encoding import ROWS
 from matchwood.errors import InvalidArgument, MatchwoodError
 
@@ -46,6 +47,13 @@ def session(**conf: Any) -> SparkSession:
 
     `master`, `remote` (Spark Connect) and `app_name` have short names. A session that exists is never replaced: it is
     returned, if it has the settings that are asked for. Under spark-submit, what was submitted says where to run.
+
+    Workers share the machine code that this process keeps. New hosts have it ahead of their first task after
+
+        MATCHWOOD_CACHE_DIR=/opt/matchwood matchwood warmup --engines auto
+
+    in an init script, with `spark.executorEnv.MATCHWOOD_CACHE_DIR` set to the same directory; or with a wheel that
+    carries it.
     """
     wanted = {_full_name(name): _as_text(value) for name, value in conf.items()}
     if {"spark.master", "spark.remote"} <= wanted.keys():
@@ -151,7 +159,8 @@ def _driver_megabytes() -> int:
 
 
 def _prepare_environment() -> None:
-    """What the JVM and, through it, the Python workers inherit; NUMBA_CACHE_DIR is set since Matchwood's import."""
+    """What the JVM and, through it, the Python workers inherit, the place of machine code included."""
+    os.environ.setdefault(CACHE, cache_directory())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     home = str(Path(matchwood.__file__).parent.parent)

@@ -21,7 +21,7 @@ def _told(batches: Any) -> Any:
     import matchwood
 
     for _ in batches:
-        told = [sys.executable, matchwood.__version__, os.environ["NUMBA_CACHE_DIR"]]
+        told = [sys.executable, matchwood.__version__, os.environ["MATCHWOOD_CACHE_DIR"]]
         yield pa.RecordBatch.from_pydict({"told": told})
 
 

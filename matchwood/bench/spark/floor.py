@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import matchwood
+from matchwood.core import CACHE, PRECOMPILED
 from matchwood.engines import Workspace
 from matchwood.sharding import open_shards
 
@@ -82,7 +83,7 @@ def first_use(path: str, events: str) -> tuple[float, float]:
     home = str(Path(matchwood.__file__).parent.parent)
     paths = os.pathsep.join([home, os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory(prefix="matchwood-numba-") as cache:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONPATH": paths}
+        environment = {**os.environ, CACHE: cache, PRECOMPILED: "0", "PYTHONPATH": paths}
         command = [sys.executable, "-c", _FIRST_USE, path, file]
         runs = [subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in range(2)]
     compiled, kept = (float(run.stdout) for run in runs)

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from matchwood.commands.calls import WrongCall
 from matchwood.commands.files.formats import plain_path
 from matchwood.commands.files.writing import write_table
+from matchwood.commands.names import WrongCall
 from matchwood.errors import counted
 from matchwood.matching import Report
 

@@ -1,0 +1,134 @@
+"""What a new process takes until it is of use: with machine code that came along, with none, and with what was kept."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matchwood
+from matchwood.bench.frame.fresh import FreshRun, fresh_run
+from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.frame.parts import ExperimentPart
+from matchwood.core import CACHE, PRECOMPILED
+
+SAVED_RULES = 100_000
+
+_COUNTED = """
+from matchwood.core import compilations
+with compilations() as compiled:
+{body}
+print(len(compiled))
+"""
+
+_FIRST_MATCH = """
+    import matchwood as mw
+    index = mw.Index()
+    index["adults"] = "age >= 18 and country in ('US', 'CA')"
+    assert index.match({"age": 20, "country": "US"}) == ["adults"]
+"""
+_OPEN = """
+    import sys
+    import matchwood as mw
+    assert "r1" in mw.open(sys.argv[1]).match({"n": 1, "s": "a1", "x": 3.5})
+"""
+_WORKER = """
+    import sys
+    import pyarrow as pa
+    from matchwood.sharding import open_shards
+    events = pa.table({"n": [1, 2], "s": ["a1", "a2"], "x": [3.5, 4.5]})
+    assert sum(len(answer.ids) for answer in open_shards(sys.argv[1]).answers(events))
+"""
+
+
+class Task(NamedTuple):
+    """What a process does, and how Python is called for it; `%` stands for the saved index."""
+
+    name: str
+    arguments: tuple[str, ...]
+    counts: bool = True
+
+
+def _script(name: str, body: str, *arguments: str) -> Task:
+    return Task(name, ("-c", _COUNTED.format(body=body), *arguments))
+
+
+TASKS = (
+    Task("import", ("-c", "import matchwood"), counts=False),
+    Task("help", ("-m", "matchwood", "--help"), counts=False),
+    _script("first match", _FIRST_MATCH),
+    _script("open and match", _OPEN, "%"),
+    _script("first Spark task", _WORKER, "%"),
+)
+"""A Spark task is what its Python worker does; the JVM's part is the same with and without machine code."""
+
+STATES = ("precompiled", "nothing kept", "kept")
+"""Machine code that came with the wheel, and an empty cache; an empty cache alone; the cache that this has filled."""
+
+
+def parts(scale: str) -> list[ExperimentPart]:
+    """Each task in each state; one that loads no kernel has only one state. The tests run those."""
+    tasks = TASKS[:2] if scale == "smoke" else TASKS
+    return [ExperimentPart(task.name, functools.partial(measure, task)) for task in tasks]
+
+
+def warm_up() -> None:
+    """Nothing: what is measured is that nothing is warm."""
+
+
+def measure(task: Task) -> list[dict[str, Any]]:
+    """The rows of one task."""
+    with tempfile.TemporaryDirectory(prefix="matchwood-start-") as name:
+        saved = _saved(Path(name)) if "%" in task.arguments else ""
+        return list(_measured(task, saved, Path(name)))
+
+
+def _saved(directory: Path) -> str:
+    texts = [f"n = {number % 50} and s in ('a{number % 7}', 'b') and x < {number + 5}" for number in range(SAVED_RULES)]
+    index = matchwood.Index()
+    index.insert_many({f"r{number}": text for number, text in enumerate(texts)})
+    index.save(directory / "rules")
+    return str(directory / "rules")
+
+
+def _measured(task: Task, saved: str, directory: Path) -> Iterator[dict[str, Any]]:
+    arguments = [saved if each == "%" else each for each in task.arguments]
+    fresh_run(arguments if not task.counts else ["-c", "import matchwood.index"], {})  # bytecode is there
+    if not task.counts:
+        yield _row(task, "any", fresh_run(arguments, {}), None, 0)
+        return
+    with tempfile.TemporaryDirectory(dir=directory) as kept:
+        for state in STATES:
+            if state == "precompiled" and not has_precompiled():
+                continue
+            where = f"{kept}/unused" if state == "precompiled" else f"{kept}/kept"
+            found = fresh_run(arguments, {CACHE: where} | ({} if state == "precompiled" else {PRECOMPILED: "0"}))
+            yield _row(task, state, found, int(found.said), _bytes_in(where))
+
+
+def has_precompiled() -> bool:
+    """Whether this installation brought machine code along, or was told where some is."""
+    given = os.environ.get(PRECOMPILED)
+    return Path(given or Path(matchwood.__file__).parent / "precompiled").is_dir()
+
+
+def _row(task: Task, state: str, found: FreshRun, compiled: int | None, kept: int) -> dict[str, Any]:
+    if state == "kept" and compiled:
+        raise WrongAnswer(f"{task.name}: {compiled} kernels were compiled although all should have been kept")
+    return {
+        "workload": task.name,
+        "engine": state,
+        "checked": True,
+        "wall_s": round(found.wall_s, 3),
+        "cpu_s": round(found.cpu_s, 3),
+        "compiled": compiled,
+        "peak_bytes": found.peak_bytes,
+        "kept_bytes": kept,
+    }
+
+
+def _bytes_in(directory: str) -> int:
+    return sum(path.stat().st_size for path in Path(directory).rglob("*.nbc"))

@@ -1,0 +1,138 @@
+"""Small lives of indexes, which call the kernels of an engine before an index that others wait for does.
+
+Whatever a kernel still needs, loading or compiling, is done on an index that nobody else knows. So no lock of a real
+one is held meanwhile: neither when a second thread begins to use an index, nor by a trial.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numba
+import pyarrow as pa
+
+from matchwood.choosing.auto import AutoMatcher
+from matchwood.choosing.features import features_of
+from matchwood.choosing.trial import Trial
+from matchwood.errors import MatchwoodError
+from matchwood.matching import SampleHistory
+
+RULES, EVENTS = 1_200, 96
+"""Enough for long lists, cuts and clusters; and for the sample that a trial needs."""
+
+_one_at_a_time = threading.RLock()
+_done: set[tuple[str, ...]] = set()
+"""What has been rehearsed in this process."""
+
+
+def once(key: tuple[str, ...], rehearse: Callable[[], None]) -> None:
+    """Rehearse something, unless this process has; whoever asks for the same meanwhile waits."""
+    if key in _done or numba.config.DISABLE_JIT:
+        return
+    with _one_at_a_time:
+        if key not in _done:
+            # Options may refuse a rule of ours: what was to be loaded until then is, and nobody asked for the rule.
+            with contextlib.suppress(MatchwoodError):
+                rehearse()
+            _done.add(key)
+
+
+def rule(number: int) -> str:
+    """One of ten shapes: all types and operators, conjunctions, disjunctions, clauses and expressions."""
+    few, some, day = number % 3, number % 50, f"2026-01-{1 + number % 28:02d}"
+    shapes = (
+        f"n = {few} and x between {some} and {some + 20}",
+        f"n = {some} and s in ('a{few}', 'b') and x < {number / 3}",
+        f"x >= {number / 7} and v and n between {number} and {number + 9}",
+        f"s like 'a{some}%' and n != {few}",
+        f"tags one of ('t{few}', 'u') and m.k = {few}",
+        f"(n = {some} or s = 'a{few}') and (x > {some} or v)",
+        f"t >= timestamp '{day}' or d < date '{day}'",
+        f"s is null or n > {number}",
+        " and ".join(f"(p{place} = {few} or q{place} = {some})" for place in range(10)),
+        " xor ".join(f"p{place} = {few + place % 2}" for place in range(12)),
+    )
+    return shapes[number % len(shapes)]
+
+
+def event(number: int) -> dict[str, Any]:
+    """An event with a value of every type."""
+    moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=number % 40)
+    found: dict[str, Any] = {"n": number % 60, "x": number / 2, "v": number % 2 == 0, "s": f"a{number % 9}"}
+    found |= {"t": moment, "d": date(2026, 1, 1 + number % 28), "tags": [f"t{number % 4}"], "m": {"k": number % 3}}
+    return found | {f"p{place}": number % 3 for place in range(12)} | {"q1": number % 50}
+
+
+def rehearse_changes(index: Any, identity: Callable[[int], Any] = str) -> None:
+    """All that a service does to an index: rules come and go, alone and many at once, while events are matched."""
+    index.insert_many({identity(number): rule(number) for number in range(RULES)})
+    rehearse_matching(index)
+    for number in range(RULES, RULES + 20):
+        index[identity(number)] = rule(number)
+        index[identity(number)] = rule(number + 1)
+        index.match(event(number))
+    for number in range(0, RULES, 37):
+        del index[identity(number)]
+    rehearse_matching(index)
+    with index._changing(), index._storing():
+        index._matcher.reconsider()
+    index.compact()
+    index.match(event(1))
+
+
+def rehearse_reading(index: Any) -> None:
+    """What threads do that only match: the index has no rules yet."""
+    index.insert_many({str(number): rule(number) for number in range(RULES)})
+    rehearse_matching(index)
+
+
+def rehearse_matching(index: Any) -> None:
+    """Events one by one and many at once, as dicts and as columns."""
+    events = [event(number) for number in range(EVENTS)]
+    index.match(events[0])
+    index.match_many(events)
+    columns = pa.Table.from_pylist(events)
+    index.match_many(columns)
+    index.match_many(columns.select(["n", "x", "v", "p0"]))
+
+
+def rehearse_ranking(index: Any, identity: Callable[[int], Any] = str) -> None:
+    """The best rules, by weights of rules and of events."""
+    weights = {"weight": 2.0, "weights": {"n": 0.5, "s": {"a1": 3.0}}}
+    index.insert_many([(identity(number), rule(number), weights) for number in range(RULES)])
+    index.top(event(1), 3)
+    index.top_many([event(number) for number in range(EVENTS)], 3, weights={"n": 2.0})
+    index[identity(0)] = rule(1)
+    del index[identity(1)]
+    index.top(event(2), 3)
+
+
+def rehearse_features(index: Any) -> None:
+    """What `auto` looks at before a trial; the index has none of its own."""
+    rehearse_reading(index)
+    matcher: AutoMatcher = index._matcher
+    for history in (None, SampleHistory(matcher.ledger.sample.frozen())):
+        features_of(matcher.parts[0].store, history)
+
+
+def rehearse_trial(index: Any, name: str, options: Mapping[str, Any]) -> None:
+    """A trial of one engine and all that follows when it is taken; the index chooses, and has no rules yet."""
+    rehearse_features(index)
+    matcher: AutoMatcher = index._matcher
+    trial = Trial(matcher.parts[0].store.copy(), matcher.ledger.sample.frozen(), (name,), options, matcher.epoch)
+    for number in range(0, RULES, 97):
+        del index[str(number)]
+        index[f"new {number}"] = f"{rule(number)} or n = {number}"
+    best = trial.run(matcher.match_now(trial, index._lock.reading))
+    if best is not None:
+        trial.catch_up(best, matcher.parts[0].store)
+        matcher.adopt(best)
+        for number in range(1, 20):
+            index[str(number)] = rule(number + 1)
+            index.match(event(number))
+            del index[str(number)]
+        rehearse_matching(index)

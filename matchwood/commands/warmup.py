@@ -1,0 +1,77 @@
+"""`matchwood warmup`: kernels compiled and kept before anybody waits for them, as in images and init scripts."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import matchwood
+from matchwood.choosing import rehearse_changes, rehearse_matching, rehearse_ranking, rehearse_trial
+from matchwood.commands.names import HELP
+from matchwood.core import cache_directory, compilations
+from matchwood.engines import engine_names
+from matchwood.insight import SEMANTICS
+from matchwood.progress import Progress
+from matchwood.sharding import open_shards
+
+AUTO = "auto"
+
+
+def add_arguments(commands: Any) -> None:
+    warmup = commands.add_parser("warmup", help=HELP["warmup"])
+    every = [AUTO, *engine_names()]
+    warmup.add_argument("--engines", nargs="+", choices=every, default=every, metavar="ENGINE", help="default: all")
+    warmup.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Each engine goes through the life of a small index; what is compiled on the way is kept."""
+    steps = [step for engine in dict.fromkeys(arguments.engines) for step in steps_of(engine)]
+    with compilations() as compiled, Progress("compiling kernels", "steps", len(steps)) as progress:
+        for step in steps:
+            step()
+            progress.advance()
+    print(f"{len(compiled)} kernels compiled, kept in {cache_directory()}")
+    return 0
+
+
+def steps_of(engine: str) -> Iterator[Callable[[], None]]:
+    """What is done with one engine, from what is needed first to what few will ask for."""
+    yield lambda: rehearse_changes(matchwood.Index(engine))
+    yield lambda: rehearse_changes(matchwood.Index(engine), int)
+    yield lambda: rehearse_ranking(matchwood.Index(engine))
+    yield lambda: _look_into(engine)
+    yield lambda: _save_and_open(engine)
+    if engine == AUTO:
+        for name in engine_names("conjunctions"):
+            yield lambda name=name: rehearse_trial(matchwood.Index(AUTO), name, {})  # type: ignore[misc]
+
+
+def _filled(engine: str) -> matchwood.Index:
+    index = matchwood.Index(engine)
+    rehearse_ranking(index)
+    return index
+
+
+def _look_into(engine: str) -> None:
+    index = _filled(engine)
+    for semantics in SEMANTICS:
+        index.find("n between 3 and 9 and (s = 'a1' or x > 5)", semantics)
+    index.lint()
+    index.stats()
+
+
+def _save_and_open(engine: str) -> None:
+    """Arrays that are mapped from files are read-only: kernels are compiled for them as well."""
+    with tempfile.TemporaryDirectory(prefix="matchwood-warmup-") as directory:
+        _filled(engine).save(directory)
+        opened = matchwood.open(directory, read_only=True)
+        rehearse_matching(opened)
+        opened.stats()
+        list(open_shards(directory).answers([{"n": 1}]))
+        changed = matchwood.open(directory)
+        changed["new"] = "n = 1 or s = 'a1'"
+        del changed["new"]
+        rehearse_matching(changed)

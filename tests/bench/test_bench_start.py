@@ -1,0 +1,47 @@
+"""What new processes take, and what kernels cost to compile: that the figures are those of what they claim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from matchwood.bench.frame.fresh import FreshRun, fresh_run
+from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.own import compiling, starting
+
+
+def test_a_process_is_measured_from_start_to_end() -> None:
+    found = fresh_run(["-c", "x = bytearray(50_000_000); print('first'); print('last')"], {})
+    assert found.said == "last"
+    assert found.peak_bytes > 50_000_000
+    assert found.cpu_s > 0
+    assert found.wall_s > 0
+
+
+def test_a_process_that_fails_is_a_wrong_answer() -> None:
+    with pytest.raises(WrongAnswer, match="no such index"):
+        fresh_run(["-c", "raise SystemExit('no such index')"], {})
+
+
+def test_compiling_what_should_have_been_kept_is_a_wrong_answer() -> None:
+    with pytest.raises(WrongAnswer, match="first match: 3 kernels were compiled"):
+        starting._row(starting.TASKS[2], "kept", FreshRun(1.0, 1.0, 1, "3"), 3, 0)
+
+
+def test_a_process_with_precompiled_code_is_measured_where_there_is_some(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MATCHWOOD_PRECOMPILED", str(tmp_path))
+    assert starting.has_precompiled()
+    monkeypatch.setenv("MATCHWOOD_PRECOMPILED", "0")
+    assert not starting.has_precompiled()
+
+
+def test_kernels_that_have_no_row_of_their_own_are_summed_up() -> None:
+    rows = compiling._rows("scan", {f"k{number}": float(number) for number in range(40)})
+    assert [row["workload"] for row in rows[:2]] == ["k39", "k38"]
+    assert [(row["workload"], row["kernels"], row["compile_s"]) for row in rows[-2:]] == [
+        ("all others", 15, sum(range(15))),
+        ("all", 40, sum(range(40))),
+    ]
