@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matchwood.core.arrays import Growable, grouped, places_in, pooled, pooled_copy
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.fields import Column, Field, Number, Part, Table
+    from matchwood.core.interning import IntegerNumbers, SpanNumbers
     from matchwood.core.locks import ReadersWriterLock
     from matchwood.core.state import State, arrays_of, headers_of, restore_rooms
 
@@ -17,9 +18,11 @@ __all__ = [
     "Column",
     "Field",
     "Growable",
+    "IntegerNumbers",
     "Number",
     "Part",
     "ReadersWriterLock",
+    "SpanNumbers",
     "State",
     "Table",
     "arrays_of",

@@ -10,6 +10,7 @@ from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
     from matchwood.language.builder import Attribute, attr
+    from matchwood.language.columnar.trees import RuleTrees, read_trees
     from matchwood.language.limits import MAX_NODES
     from matchwood.language.names import canonical, has_surrogate, join_path, plain_name, split_path
     from matchwood.language.operators import PATTERNS
@@ -56,6 +57,7 @@ __all__ = [
     "Not",
     "Or",
     "Predicate",
+    "RuleTrees",
     "Truth",
     "Xnor",
     "Xor",
@@ -77,6 +79,7 @@ __all__ = [
     "postorder",
     "read_simple",
     "read_test",
+    "read_trees",
     "split_path",
 ]
 

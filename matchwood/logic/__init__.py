@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
 from matchwood.logic import cuts
 from matchwood.logic.binary import binary
 from matchwood.logic.cnf import cnf, cnf_size
@@ -34,19 +37,28 @@ from matchwood.logic.route import clauses_of_form, dnf_of, form_of_rule, smaller
 from matchwood.logic.search import can_hold
 from matchwood.logic.unsuppressed import MOST_FLAT, unsuppressed
 
+if TYPE_CHECKING:
+    from matchwood.logic.columnar.expansion import (
+        AND_ALONE,
+        ANY_RULE,
+        LARGEST_LIMIT,
+        NO_VERDICT,
+        OR_OF_ANDS,
+        UNKNOWN_ANSWER,
+        VERDICT_FALSE,
+        VERDICT_TRUE,
+        ExpandedRules,
+        PredicateColumns,
+        RuleExpander,
+    )
+
+__getattr__ = exports(__name__)
+
 __all__ = [
     "ALWAYS",
     "AND",
-    "EMPTY",
-    "FALSE",
-    "FULL",
-    "IS_TRUE",
-    "LEAF",
-    "MOST_FLAT",
-    "NEVER",
-    "OR",
-    "START",
-    "TRUE",
+    "AND_ALONE",
+    "ANY_RULE",
     "Bind",
     "Bound",
     "Clause",
@@ -54,8 +66,27 @@ __all__ = [
     "Conjunction",
     "Cut",
     "CutSet",
+    "EMPTY",
+    "ExpandedRules",
+    "FALSE",
+    "FULL",
     "Form",
+    "IS_TRUE",
+    "LARGEST_LIMIT",
+    "LEAF",
     "Leaf",
+    "MOST_FLAT",
+    "NEVER",
+    "NO_VERDICT",
+    "OR",
+    "OR_OF_ANDS",
+    "PredicateColumns",
+    "RuleExpander",
+    "START",
+    "TRUE",
+    "UNKNOWN_ANSWER",
+    "VERDICT_FALSE",
+    "VERDICT_TRUE",
     "accepts_only",
     "binary",
     "can_hold",
