@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from matchwood.encoding.events.plan import ROWS, Pace, event_plan
     from matchwood.encoding.events.sources import Chunk, chunks, row_count
     from matchwood.encoding.rules.binding import Binder
-    from matchwood.encoding.rules.flattening import LeafRows
+    from matchwood.encoding.rules.compiled_rules import CompiledRules, CountedUse, RuleReader
+    from matchwood.encoding.rules.flattening import Flat, LeafRows, flatten
     from matchwood.encoding.rules.known_predicates import KnownPredicates
     from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
-    from matchwood.encoding.rules.plain_rules import PlainReader, PlainRules
     from matchwood.encoding.schema.declared import Declared, read_schema
     from matchwood.encoding.schema.inferred import Schema, Use
     from matchwood.encoding.schema.requirements import requirement
@@ -77,6 +77,8 @@ __all__ = [
     "AskingEncoder",
     "Binder",
     "Chunk",
+    "CompiledRules",
+    "CountedUse",
     "Declared",
     "DerivedTest",
     "Edge",
@@ -85,12 +87,12 @@ __all__ = [
     "EncodedForms",
     "Encoder",
     "EventChunk",
+    "Flat",
     "KnownPredicates",
     "LeafRows",
     "Node",
     "Pace",
-    "PlainReader",
-    "PlainRules",
+    "RuleReader",
     "Schema",
     "Spaces",
     "Strings",
@@ -104,6 +106,7 @@ __all__ = [
     "encoded",
     "event_chunks",
     "event_plan",
+    "flatten",
     "frozen",
     "is_derived",
     "is_frame",

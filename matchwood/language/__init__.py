@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matchwood.language.operators import PATTERNS
     from matchwood.language.parser import is_json, parse, parse_text
     from matchwood.language.pointing import in_predicate, in_source
-    from matchwood.language.simple import NAME, match_whole, pieces_of, read_simple, read_test
+    from matchwood.language.simple import NAME, read_simple
     from matchwood.language.tree import (
         COMPARISONS,
         LIST_OPERATORS,
@@ -71,14 +71,11 @@ __all__ = [
     "json_schema",
     "make_operator",
     "make_predicate",
-    "match_whole",
     "parse",
     "parse_text",
-    "pieces_of",
     "plain_name",
     "postorder",
     "read_simple",
-    "read_test",
     "read_trees",
     "split_path",
 ]

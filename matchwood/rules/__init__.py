@@ -8,8 +8,21 @@ from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
     from matchwood.rules.hits import ROOM, RuleRows
+    from matchwood.rules.keys import Ids
+    from matchwood.rules.strings import Strings, Utf8, as_strings, encode_many
     from matchwood.rules.table import RuleTable, UnitKind, UnitsByKind
 
-__all__ = ["ROOM", "RuleRows", "RuleTable", "UnitKind", "UnitsByKind"]
+__all__ = [
+    "ROOM",
+    "Ids",
+    "RuleRows",
+    "RuleTable",
+    "Strings",
+    "UnitKind",
+    "UnitsByKind",
+    "Utf8",
+    "as_strings",
+    "encode_many",
+]
 
 __getattr__ = exports(__name__)

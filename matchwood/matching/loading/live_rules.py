@@ -20,7 +20,7 @@ Rows: TypeAlias = NDArray[np.int32]
 
 def insert_rules(table: RuleTable, schema: Schema, batch: Batch) -> Rows:
     """Put new rules into the table, which takes all or none, and count their types."""
-    rows = table.insert_many(batch.ids, batch.texts, batch.constants, batch.by_attribute)
+    rows = table.insert_many(batch.ids, batch.texts, batch.constants, batch.by_attribute or None)
     schema.add_all(batch.uses)
     return rows
 

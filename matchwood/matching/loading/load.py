@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matchwood.encoding import PlainReader, PlainRules, Use
+from matchwood.encoding import CompiledRules, RuleReader, Use
 from matchwood.errors import InvalidArgument, MatchwoodError, TypeConflict
 from matchwood.matching.loading.batches import Batch
+from matchwood.matching.loading.chunks import RuleChunk, RuleSource
 from matchwood.matching.loading.live_rules import forget_types
 from matchwood.matching.loading.preparation import Preparation, PreparedRule, stored_uses
 from matchwood.matching.loading.report import Report
-from matchwood.matching.loading.sources import RuleSource, rule_chunks
+from matchwood.matching.loading.sources import rule_chunks
+from matchwood.rules import Ids
 
 if TYPE_CHECKING:
     from matchwood.index import Index
 
-LEAST_PLAIN = 128
-"""Plain rules that make it worth to look at a chunk as columns."""
+LEAST_COMPILED = 128
+"""Rules that make it worth to look at a chunk as columns."""
 
 ON_ERROR = ("collect", "raise")
 ON_DUPLICATE = ("error", "replace")
@@ -31,7 +33,7 @@ def load_rules(index: Index, rules: Any, on_error: str, on_duplicate: str) -> Re
     """Insert rules from any source; the caller is the only writer."""
     _check("on_error", on_error, ON_ERROR)
     _check("on_duplicate", on_duplicate, ON_DUPLICATE)
-    chunks: Iterable[list[RuleSource]] = rule_chunks(rules)
+    chunks: Iterable[RuleChunk] = rule_chunks(rules)
     if on_error == "raise":
         chunks = list(chunks)
         rehearsal = _Rehearsal(index, on_duplicate)
@@ -77,18 +79,19 @@ class _Rehearsal:
         """What rules that are not stored yet ask of their attributes, by id."""
         self._some_id: Any = None
 
-    def insert(self, chunk: list[RuleSource]) -> None:
+    def insert(self, chunk: RuleChunk) -> None:
+        rules = chunk.sources()
         with without_collecting():
-            for rule, row in zip(chunk, self._rows_of(chunk), strict=True):
+            for rule, row in zip(rules, self._rows_of(rules), strict=True):
                 self._take(rule, row)
 
-    def _rows_of(self, chunk: list[RuleSource]) -> list[int]:
+    def _rows_of(self, rules: list[RuleSource]) -> list[int]:
         """The rows that the rules' ids have in the table, -1 for those that are not there."""
         table = self._index._table
         try:
-            rows: list[int] = table.rows_of([rule.id for rule in chunk]).tolist()
+            rows: list[int] = table.rows_of([rule.id for rule in rules]).tolist()
         except InvalidArgument:
-            rows = [table.find(rule.id) for rule in chunk]
+            rows = [table.find(rule.id) for rule in rules]
         return rows
 
     def _take(self, rule: RuleSource, row: int) -> None:
@@ -133,65 +136,74 @@ class _Load(_Rehearsal):
 
     def __init__(self, index: Index, on_duplicate: str) -> None:
         super().__init__(index, on_duplicate)
-        self._plain = PlainReader(index._encoder)
+        self._reader = RuleReader(index._encoder)
         self._report = Report()
         self._chunks = 0
         self._fresh: dict[Any, PreparedRule] = {}
         self._replacing: dict[Any, PreparedRule] = {}
 
-    def insert(self, chunk: list[RuleSource]) -> None:
-        if not self._insert_plain(chunk):
+    def insert(self, chunk: RuleChunk) -> None:
+        if not self._insert_columns(chunk):
             self._schema.follow(self._index._encoder.schema)
             self._waiting = {}
             super().insert(chunk)
             self._store()
 
-    def _insert_plain(self, chunk: list[RuleSource]) -> bool:
-        """Insert a chunk whose rules are new and mostly plain; False, with nothing done, if it has to be taken in turn.
+    def _insert_columns(self, chunk: RuleChunk) -> bool:
+        """Insert a chunk of new rules as columns; False, with nothing done, if it has to be taken in turn.
 
-        The others are prepared as if they came first. That makes no difference as long as no rule is against another
-        of the chunk, which shows when they are compared with the plain ones in the end.
+        What is not taken so is prepared as if it came first. That makes no difference as long as no rule is against
+        another of the chunk, which shows when they are compared with those in columns in the end.
         """
-        ids = [rule.id for rule in chunk]
-        if not self._index._matcher.takes_plain or not self._all_new(ids):
-            return False
-        texts = [rule.expression if rule.options is None and type(rule.expression) is str else None for rule in chunk]
-        plain = self._plain.read(texts).undisputed(self._schema)
-        outcome = self._prepared_beside(chunk, plain) if len(plain) >= LEAST_PLAIN else None
-        if outcome is None or not plain.agree_with(self._schema):
+        compiled = self._compiled(chunk)
+        outcome = None if compiled is None else self._prepared_beside(chunk, compiled)
+        if compiled is None or outcome is None or not compiled.agree_with(self._schema):
             return False
         prepared, rejected = outcome
-        batch = Batch.with_plain(ids, texts, prepared, plain)
+        batch = Batch.with_compiled(chunk, prepared, compiled)
         with self._index._storing():
             self._index._matcher.insert(batch)
         self._schema.follow(self._index._encoder.schema)
-        self._report.inserted += len(batch.ids)
+        self._report.inserted += len(prepared) + len(compiled)
         for rule, error in rejected:
             self._report.reject(rule.id, rule.expression, error)
         self._chunks, self._waiting = self._chunks + 1, {}
         return True
 
-    def _all_new(self, ids: list[Any]) -> bool:
+    def _compiled(self, chunk: RuleChunk) -> CompiledRules | None:
+        """The rules that may be stored as columns; None if there are too few, or ids make the chunk one to be taken in
+        turn."""
+        matcher = self._index._matcher
+        taking = matcher.takes_columns
+        if taking is None or len(chunk) < LEAST_COMPILED or not self._all_new(chunk.ids):
+            return None
+        texts = chunk.texts()
+        read = self._reader.read(*texts.utf8, texts.given, matcher.dnf_limit, taking)
+        compiled = read.undisputed(self._schema)
+        return compiled if len(compiled) >= LEAST_COMPILED else None
+
+    def _all_new(self, ids: Ids) -> bool:
         """Whether these ids may be inserted, none of them names a rule, and none comes twice."""
         try:
             rows, firsts = self._index._table.locate(ids)
         except InvalidArgument:
             return False
-        return bool((rows < 0).all() and (firsts == np.arange(len(ids))).all())
+        return bool((rows < 0).all() and (firsts == np.arange(len(rows))).all())
 
     def _prepared_beside(
-        self, chunk: list[RuleSource], plain: PlainRules
+        self, chunk: RuleChunk, compiled: CompiledRules
     ) -> tuple[dict[int, PreparedRule], list[tuple[RuleSource, MatchwoodError]]] | None:
-        """The rules that are not plain by position, and those refused; None if types depend on who comes first."""
+        """The other rules by position, and those refused; None if types depend on who comes first."""
         prepared: dict[int, PreparedRule] = {}
         rejected: list[tuple[RuleSource, MatchwoodError]] = []
-        for position in sorted(set(range(len(chunk))).difference(plain.positions.tolist())):
+        others = np.flatnonzero(~compiled.wanted).tolist()
+        for position, rule in zip(others, chunk.sources(others) if others else (), strict=True):
             try:
-                prepared[position] = self._prepared(chunk[position], -1)[1]
+                prepared[position] = self._prepared(rule, -1)[1]
             except MatchwoodError as error:
                 if isinstance(error, TypeConflict) and self._index._encoder.schema.kind(error.what) == "any":
                     return None
-                rejected.append((chunk[position], error))
+                rejected.append((rule, error))
         return prepared, rejected
 
     def _take(self, rule: RuleSource, row: int) -> None:

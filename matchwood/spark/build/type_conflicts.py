@@ -115,4 +115,4 @@ class UsesTask:
 
 def _rules(batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
     chunks = (chunk for batch in batches if len(batch) for chunk in rule_chunks(batch))
-    return (rule for chunk in chunks for rule in chunk if rule.id is not None)
+    return (rule for chunk in chunks for rule in chunk.sources() if rule.id is not None)

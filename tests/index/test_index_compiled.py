@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from matchwood import Index
-from matchwood.encoding.rules.plain_rules import PlainReader
 from matchwood.language import parse
 from matchwood.matching.loading import load as bulk
 from matchwood.matching.loading import preparation, sources
@@ -113,7 +112,7 @@ class Unremembered:
 
 def in_turn(monkeypatch: pytest.MonkeyPatch, index: Index, given: Any, **options: Any) -> Report:
     with monkeypatch.context() as patch:
-        patch.setattr(bulk, "LEAST_PLAIN", 10**9)
+        patch.setattr(bulk, "LEAST_COMPILED", 10**9)
         patch.setattr(preparation, "KnownPredicates", Unremembered)
         return index.insert_many(given, **options)
 
@@ -136,13 +135,13 @@ def assert_same(index: Index, other: Index) -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of rules that were read as columns and stored so, chunk by chunk."""
     taken: list[int] = []
-    whole = bulk.Batch.with_plain
+    whole = bulk.Batch.with_compiled
 
-    def with_plain(*given: Any) -> Any:
+    def with_compiled(*given: Any) -> Any:
         taken.append(len(given[-1]))
         return whole(*given)
 
-    monkeypatch.setattr(bulk.Batch, "with_plain", with_plain)
+    monkeypatch.setattr(bulk.Batch, "with_compiled", with_compiled)
     return taken
 
 
@@ -190,26 +189,3 @@ def test_chunks_of_any_rules(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
         given = given[300:900]
 
 
-@pytest.mark.parametrize("text", ["n=1", "n in (1,2) and s = 'a'", "n between 1 and 2 and b", "n is null and s >='x'"])
-def test_what_is_plain(text: str) -> None:
-    assert len(PlainReader(Index("scan")._encoder).read([text])) == 1
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("n = 1 or n = 2", "not n = 1", "(n = 1)", "n = 1 and (s = 'a')", "s = 'a and s = 'b'", "s like 'a%'"),
-        *("true", "and n = 1", "n = 1 and ", "n = 1 and and s = 'a'", "1 = n", "n = 1 and 5 < n", "`n` = 1"),
-        *("tags one of ('a')", "n in (1, 'a')", "n between 2 and 1", "n = 1n", "n = 1 s = 'a'", "n = '\ud800'"),
-        *("in = 1", "n = 1 and between = 2", "s = 'a' 'b'", '{"attr": "n", "op": "=", "value": 1}', ""),
-    ],
-)
-def test_what_is_not_plain(text: str) -> None:
-    assert len(PlainReader(Index("scan")._encoder).read([text])) == 0
-
-
-def test_an_attribute_that_comes_twice_is_left_to_the_parser() -> None:
-    reader = PlainReader(Index("scan")._encoder)
-    read = reader.read(["n >= 1 and n < 5", "n = 1 and m = 2", "m = 'x'", "k = 1"])
-    assert len(read) == 4
-    assert read.undisputed(Index("scan")._encoder.schema).positions.tolist() == [3]
