@@ -14,10 +14,10 @@ EMPTY = -1
 
 @kernel
 def _same(left: Any, left_start: int, right: Any, right_start: int, length: int) -> Any:
-    for place in range(length):
-        if left[left_start + place] != right[right_start + place]:
-            return False
-    return True
+    place = 0
+    while place < length and left[left_start + place] == right[right_start + place]:
+        place += 1
+    return place == length
 
 
 @kernel

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +13,8 @@ from matchwood.core._interning_kernels import EMPTY, enter_hashes, enter_integer
 _SMALLEST = 1_024
 
 
-def _grown(array: NDArray[np.generic], room: int) -> NDArray[np.generic]:
-    larger = np.empty(max(room, 2 * len(array)), array.dtype)
+def _grown(array: NDArray[Any], room: int) -> NDArray[Any]:
+    larger: NDArray[Any] = np.empty(max(room, 2 * len(array)), array.dtype)
     larger[: len(array)] = array
     return larger
 
@@ -50,6 +53,10 @@ class SpanNumbers:
         self._slots = np.full(2 * len(self._slots), EMPTY, np.int32)
         enter_hashes(self._slots, self._hashes, self.count)
 
+    def spans(self, numbers: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+        """The bytes of all spans, and where those of some begin and end among them."""
+        return self._held, self._ends[numbers], self._ends[numbers + 1]
+
     def text(self, number: int) -> str:
         """One of the spans, as text."""
         return self._held[self._ends[number] : self._ends[number + 1]].tobytes().decode()
@@ -58,7 +65,7 @@ class SpanNumbers:
         """The spans from a number on, as texts."""
         ends = self._ends[first : self.count + 1].tolist()
         data = self._held[ends[0] : ends[-1]].tobytes()
-        return [data[start - ends[0] : stop - ends[0]].decode() for start, stop in zip(ends, ends[1:], strict=False)]
+        return [data[start - ends[0] : stop - ends[0]].decode() for start, stop in pairwise(ends)]
 
 
 class IntegerNumbers:
@@ -87,4 +94,5 @@ class IntegerNumbers:
 
     def values(self, first: int) -> NDArray[np.int64]:
         """The integers from a number on."""
-        return self._held[first : self.count]
+        values: NDArray[np.int64] = self._held[first : self.count]
+        return values

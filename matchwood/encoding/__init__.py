@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from matchwood.encoding.rules.flattening import Flat, LeafRows, flatten
     from matchwood.encoding.rules.known_predicates import KnownPredicates
     from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
+    from matchwood.encoding.rules.predicate_book import PredicateBook
     from matchwood.encoding.schema.declared import Declared, read_schema
     from matchwood.encoding.schema.inferred import Schema, Use
     from matchwood.encoding.schema.requirements import requirement
@@ -92,6 +93,7 @@ __all__ = [
     "LeafRows",
     "Node",
     "Pace",
+    "PredicateBook",
     "RuleReader",
     "Schema",
     "Spaces",

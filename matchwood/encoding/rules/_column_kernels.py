@@ -33,7 +33,7 @@ def number_by_first_use(numbers: Any, known: Any, places: Any, distinct: Any) ->
 
 @bare_kernel
 def resolve_uses(predicate_ends: Any, names: Any, kinds: Any, wanted: Any, slots: Any, uses: Any, ends: Any) -> Any:
-    """The uses of each wanted rule, one an attribute, in the order of the text; a rule without sound ones is not wanted.
+    """The uses of each wanted rule, one an attribute, in the order of the text; rules without sound ones are not wanted.
 
     `slots`  one element a name, -1 before and after
     """
@@ -50,7 +50,8 @@ def resolve_uses(predicate_ends: Any, names: Any, kinds: Any, wanted: Any, slots
             elif kind > ANY_KIND:
                 known = uses[slot] & (1 << KIND_BITS) - 1
                 uses[slot] = name << KIND_BITS | kind
-                wanted[rule] &= known == ANY_KIND or known == kind
+                if known != ANY_KIND and known != kind:
+                    wanted[rule] = False
             wanted[rule] &= kind != REFUSED_KIND
         for slot in range(begin, count):
             slots[uses[slot] >> KIND_BITS] = -1

@@ -36,7 +36,8 @@ class RuleReader:
     >>> texts = [b"age >= 18 and vip", b"age >= 18 or not vip", b"age >= 'x' and", b"level between 2 and 3"]
     >>> starts = running(np.array([len(text) for text in texts]))
     >>> data = np.frombuffer(b"".join(texts), np.uint8)
-    >>> read = RuleReader(Encoder()).read(data, starts[:-1], np.diff(starts).astype(np.int32), np.ones(4, np.bool_), 256)
+    >>> lengths, given = np.diff(starts).astype(np.int32), np.ones(4, np.bool_)
+    >>> read = RuleReader(Encoder()).read(data, starts[:-1], lengths, given, limit=256)
     >>> read.positions.tolist(), read.counts.tolist(), read.uses()[0]
     ([0, 1, 3], [1, 2, 1], (('age', 'number'), 2, 0))
     """

@@ -7,7 +7,7 @@ What cannot be read or bound is refused here without a word: its rules are prepa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,15 @@ from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import REFUSED_KIND
 from matchwood.encoding.schema.requirements import requirement
 from matchwood.errors import MatchwoodError
-from matchwood.language import Predicate, RuleTrees, make_predicate, parse_text
+from matchwood.language import (
+    NOT_IN_LIST,
+    OTHER_TEST,
+    ListedConstants,
+    RuleTrees,
+    lists_in,
+    make_predicate,
+    read_whole,
+)
 from matchwood.logic import (
     NO_VERDICT,
     START,
@@ -28,6 +36,7 @@ from matchwood.logic import (
     Bound,
     Cut,
     PredicateColumns,
+    united,
 )
 
 USE_KINDS = ("any", "bool", "number", "string", "timestamp", "list<int>", "list<string>")
@@ -38,6 +47,10 @@ _VERDICTS = {None: NO_VERDICT, True: VERDICT_TRUE, False: VERDICT_FALSE}
 _SHIFT, _MASK = 32, 2**32 - 1
 _REFUSED = 0
 """The binding of what cannot be bound."""
+
+_Numbers: TypeAlias = NDArray[np.int64]
+_Outcome: TypeAlias = tuple[Any, int, Bound | None]
+"""A predicate, what it asks of its attribute, and what it is bound to; or nothing, REFUSED_KIND, and nothing."""
 
 
 class CutNumbers:
@@ -111,9 +124,14 @@ class PredicateBook:
         """Of each attribute: the number of its declared type, -1 if it may not be named; and its key."""
         self._kinds, self._verdicts = Growable(np.int8), Growable(np.int8)
         self._ends, self._cuts = Growable(np.int64, [0]), Growable(np.int32)
-        self._derived: dict[int, Predicate] = {}
+        self._derived: dict[int, Any] = {}
         self._bindings, self._keys, self._answers = Growable(np.int32), Growable(np.int32), Growable(np.int64)
-        self._keep(REFUSED_KIND, None)
+        self._constants, self._points = SpanNumbers(), IntegerNumbers()
+        """Constants in lists, and the pairs of a declared type and such a constant."""
+        self._binding_of, self._point_of = Growable(np.int32), Growable(np.int32)
+        """The bindings of pairs of a declared type and a test; and of those of a type and a constant."""
+        for column, value in ((self._kinds, REFUSED_KIND), (self._verdicts, NO_VERDICT), (self._ends, 0)):
+            column.append(value)
 
     @property
     def count(self) -> int:
@@ -162,11 +180,12 @@ class PredicateBook:
         types = self._type_of.view()[names]
         bindings = np.full(len(pairs), _REFUSED, np.int32)
         sound = np.flatnonzero(types >= 0)
-        bindings[sound] = self._shared.of(types[sound] << _SHIFT | tests[sound]) + 1
-        fresh = bindings >= len(self._kinds)
-        _, firsts = np.unique(bindings[fresh], return_index=True)
-        for place in np.flatnonzero(fresh)[firsts].tolist():
-            self._bind_test(int(names[place]), int(tests[place]), bool(backward[tests[place]]))
+        shared = self._shared.of(types[sound] << _SHIFT | tests[sound])
+        fresh = np.flatnonzero(shared >= len(self._binding_of))
+        _, firsts = np.unique(shared[fresh], return_index=True)
+        first = sound[fresh[firsts]]
+        self._bind_tests(names[first], tests[first], types[first], backward)
+        bindings[sound] = self._binding_of.view()[shared]
         keys = self._key_of.view()[names].copy()
         if self._derived:
             self._name_derived(bindings, names, keys)
@@ -174,25 +193,71 @@ class PredicateBook:
         self._keys.extend(keys)
         self._answers.resize(4 * self.count, UNKNOWN_ANSWER)
 
-    def _bind_test(self, name: int, test: int, backward: bool) -> None:
-        attribute, said = self.attributes[name], self._tests.text(test)
-        try:
-            predicate = parse_text(f"{said} {attribute}" if backward else f"{attribute} {said}")
-            assert isinstance(predicate, Predicate)
-            kind, bound = requirement(predicate), self._bind(predicate)
-        except MatchwoodError:
-            self._keep(REFUSED_KIND, None)
-            return
-        if is_derived(bound.attribute):
-            self._derived[len(self._kinds)] = predicate
-        self._keep(_KIND_NUMBERS[kind], bound)
+    def _bind_tests(self, names: _Numbers, tests: _Numbers, types: _Numbers, backward: NDArray[np.bool_]) -> None:
+        """Bind tests that are new for a declared type, each by the attribute that came first."""
+        lists = lists_in(*self._tests.spans(tests))
+        whole = lists.forms == OTHER_TEST
+        bindings = np.empty(len(tests), np.int32)
+        texts = zip(names[whole].tolist(), tests[whole].tolist(), backward[tests[whole]].tolist(), strict=True)
+        bindings[whole] = self._bound_texts([(name, self._tests.text(test), back) for name, test, back in texts])
+        if not whole.all():
+            bindings[~whole] = self._bound_lists(lists, np.flatnonzero(~whole), names, types)
+        self._binding_of.extend(bindings)
 
-    def _keep(self, kind: int, bound: Bound | None) -> None:
-        self._kinds.append(kind)
-        self._verdicts.append(NO_VERDICT if bound is None else _VERDICTS[bound.on_null])
-        if bound is not None:
-            self._cuts.extend(self.cuts.of(bound.cuts))
-        self._ends.append(len(self._cuts))
+    def _bound_lists(
+        self, lists: ListedConstants, rows: _Numbers, names: _Numbers, types: _Numbers
+    ) -> NDArray[np.int32]:
+        """The bindings of lists: any of the values that equal one of the constants, each of which is bound once."""
+        ends = lists.ends[rows]
+        owners = np.repeat(rows, np.diff(ends, prepend=0))
+        constants = self._constants.of(self._tests.spans(rows[:0])[0], lists.starts, lists.lengths)
+        points = self._points.of(types[owners] << _SHIFT | constants)
+        fresh = np.flatnonzero(points >= len(self._point_of))
+        _, firsts = np.unique(points[fresh], return_index=True)
+        pairs = zip(names[owners[fresh[firsts]]].tolist(), constants[fresh[firsts]].tolist(), strict=True)
+        equal = [(name, f"= {self._constants.text(constant)}", False) for name, constant in pairs]
+        self._point_of.extend(self._bound_texts(equal))
+        return self._unite(self._point_of.view()[points], ends, lists.forms[rows] == NOT_IN_LIST)
+
+    def _unite(
+        self, members: NDArray[np.int32], ends: NDArray[np.int64], negated: NDArray[np.bool_]
+    ) -> NDArray[np.int32]:
+        begins = np.append(0, ends[:-1])
+        kinds = self._kinds.view()[members]
+        least, most = np.minimum.reduceat(kinds, begins), np.maximum.reduceat(kinds, begins)
+        cuts, cut_ends = united(members, ends, negated, self._ends.view(), self._cuts.view(), self.cuts.ranks())
+        first = len(self._kinds)
+        # Constants of different types, or of none, are for the parser to refuse.
+        self._kinds.extend(np.where(least == most, most, REFUSED_KIND))
+        self._verdicts.resize(len(self._kinds), NO_VERDICT)
+        self._ends.extend(cut_ends + len(self._cuts))
+        self._cuts.extend(cuts)
+        return np.arange(first, len(self._kinds), dtype=np.int32)
+
+    def _bound_texts(self, texts: list[tuple[int, str, bool]]) -> NDArray[np.int32]:
+        """The bindings of tests, each with an attribute, and whether it stands before that."""
+        first = len(self._kinds)
+        outcomes = [self._bound_text(self.attributes[name], said, back) for name, said, back in texts]
+        cuts: list[int] = []
+        ends = []
+        for place, (predicate, _, bound) in enumerate(outcomes):
+            if bound is not None:
+                cuts += self.cuts.of(bound.cuts)
+                if is_derived(bound.attribute):
+                    self._derived[first + place] = predicate
+            ends.append(len(self._cuts) + len(cuts))
+        self._kinds.extend([kind for _, kind, _ in outcomes])
+        self._verdicts.extend([NO_VERDICT if bound is None else _VERDICTS[bound.on_null] for _, _, bound in outcomes])
+        self._cuts.extend(cuts)
+        self._ends.extend(ends)
+        return np.arange(first, len(self._kinds), dtype=np.int32)
+
+    def _bound_text(self, attribute: str, said: str, backward: bool) -> _Outcome:
+        try:
+            predicate = read_whole(f"{said} {attribute}" if backward else f"{attribute} {said}")
+            return predicate, _KIND_NUMBERS[requirement(predicate)], self._bind(predicate)
+        except MatchwoodError:
+            return None, REFUSED_KIND, None
 
     def _name_derived(self, bindings: NDArray[np.int32], names: NDArray[np.int64], keys: NDArray[Any]) -> None:
         """Give predicates of derived attributes the keys of these."""

@@ -10,8 +10,36 @@ from typing import Any
 
 from matchwood.core.jit import bare_kernel
 from matchwood.language.columnar._token_kernels import (
-    ALL, AND, BETWEEN, CLOSE, COMMA, COMPARE, END, ESCAPE, FALSE, IN, IS, LIKE, MOMENT, NAME, NONE, NOT, NULL,
-    NUMBER, OF, ONE, OPEN, OR, OTHER, SIGN, STRING, TRUE, UNKNOWN, XNOR, XOR, read_token,
+    ALL,
+    AND,
+    BETWEEN,
+    CLOSE,
+    COMMA,
+    COMPARE,
+    END,
+    ESCAPE,
+    FALSE,
+    IN,
+    IS,
+    LIKE,
+    MOMENT,
+    NAME,
+    NONE,
+    NOT,
+    NULL,
+    NUMBER,
+    OF,
+    ONE,
+    OPEN,
+    OR,
+    OTHER,
+    SIGN,
+    STRING,
+    TRUE,
+    UNKNOWN,
+    XNOR,
+    XOR,
+    read_token,
 )  # fmt: skip
 
 NAME_START, NAME_STOP, TEST_START, TEST_STOP, REVERSED = range(5)
@@ -30,7 +58,7 @@ def _names(kind: int) -> Any:
 @bare_kernel
 def _constant(data: Any, kind: int, stop: int, end: int) -> Any:
     """Where the constant ends that begins with a token; REFUSED if none does."""
-    if kind == NUMBER or kind == STRING or kind == TRUE or kind == FALSE:
+    if kind in (NUMBER, STRING, TRUE, FALSE):
         return stop
     if kind == SIGN:
         kind, _, stop = read_token(data, stop, end)
@@ -92,7 +120,7 @@ def _null_test(data: Any, position: int, end: int, bare: int) -> Any:
         kind, _, position = read_token(data, position, end)
     if kind == NULL:
         return position
-    return bare if kind == TRUE or kind == FALSE or kind == UNKNOWN else REFUSED
+    return bare if kind in (TRUE, FALSE, UNKNOWN) else REFUSED
 
 
 @bare_kernel
@@ -102,17 +130,17 @@ def _attribute_first(data: Any, start: int, stop: int, end: int, found: Any) -> 
     found[TEST_START] = begin
     if kind == COMPARE:
         position = _next_constant(data, position, end)
-    elif kind == IN or kind == BETWEEN or kind == LIKE:
+    elif kind in (IN, BETWEEN, LIKE):
         position = _negatable(data, kind, position, end)
     elif kind == NOT:
         kind, _, position = read_token(data, position, end)
         position = _negatable(data, kind, position, end)
     elif kind == IS:
         position = _null_test(data, position, end, stop)
-    elif kind == ONE or kind == ALL or kind == NONE:
+    elif kind in (ONE, ALL, NONE):
         kind, _, position = read_token(data, position, end)
         position = _constants(data, position, end) if kind == OF else REFUSED
-    elif kind == END or kind == CLOSE or kind == AND or kind == OR or kind == XOR or kind == XNOR:
+    elif kind in (END, CLOSE, AND, OR, XOR, XNOR):
         position = stop
     else:
         return REFUSED
@@ -124,7 +152,7 @@ def _attribute_first(data: Any, start: int, stop: int, end: int, found: Any) -> 
 
 @bare_kernel
 def _constant_first(data: Any, kind: int, start: int, stop: int, end: int, found: Any) -> Any:
-    alone = stop if kind == TRUE or kind == FALSE else REFUSED
+    alone = stop if kind in (TRUE, FALSE) else REFUSED
     stop = _constant(data, kind, stop, end)
     if stop == REFUSED:
         return REFUSED
@@ -141,21 +169,21 @@ def _constant_first(data: Any, kind: int, start: int, stop: int, end: int, found
     if not _names(kind):
         return REFUSED
     kind, _, _ = read_token(data, stop, end)
-    return REFUSED if kind == OPEN or kind == STRING else stop
+    return REFUSED if kind in (OPEN, STRING) else stop
 
 
 @bare_kernel
 def read_predicate(data: Any, kind: int, start: int, stop: int, end: int, found: Any) -> Any:
-    """Where the predicate ends whose first token is given, noted in `found`; REFUSED, or CONSTANT behind which to go on.
+    """Where the predicate ends whose first token is given, noted in `found`; or REFUSED.
 
-    A constant ends where its token does.
+    CONSTANT is `true` or `false` by itself, which ends where the token does.
     """
-    if kind == NUMBER or kind == STRING or kind == SIGN or kind == TRUE or kind == FALSE:
+    if kind in (NUMBER, STRING, SIGN, TRUE, FALSE):
         return _constant_first(data, kind, start, stop, end, found)
     if not _names(kind):
         return REFUSED
     following, _, _ = read_token(data, stop, end)
-    if following == OPEN or following == OTHER:
+    if following in (OPEN, OTHER):
         return REFUSED
     if following == STRING:
         return _constant_first(data, kind, start, stop, end, found) if kind == MOMENT else REFUSED

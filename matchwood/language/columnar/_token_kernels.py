@@ -84,7 +84,7 @@ def _keyword(data: Any, start: int, stop: int) -> Any:
         return CAST if packed == _CAST else NAME
     if packed == _BETWEEN:
         return BETWEEN
-    if packed == _ILIKE or packed == _RLIKE:
+    if packed in (_ILIKE, _RLIKE):
         return LIKE
     if packed == _FALSE:
         return FALSE

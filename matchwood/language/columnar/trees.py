@@ -67,7 +67,9 @@ def read_trees(
     count, known = read_rules(data, starts, lengths, given, LONGEST, nodes, found, ends, groups)
     taken = found[:known].T.copy()
     return RuleTrees(
-        *(column[:count] for column in nodes),
+        nodes.kinds[:count],
+        nodes.arguments[:count],
+        nodes.sizes[:count],
         ends[:, 0].copy(),
         ends[:, 1].copy(),
         (taken[NAME_START], taken[NAME_STOP] - taken[NAME_START]),

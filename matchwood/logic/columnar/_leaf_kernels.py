@@ -16,8 +16,8 @@ from matchwood.core.jit import bare_kernel
 START = 0
 EMPTY_SLOT = -1
 COUNT, FAILED, STAMP, NODES, CHILDREN, TOUCHED = range(6)
-"""Places in `state`: leaves so far, whether the rule is given up, the last stamp, nodes and children of the rule that is
-being built, and the cuts that its merges touched."""
+"""Places in `state`: leaves so far, whether the rule is given up, the last stamp, nodes and children of the rule that
+is being built, and the cuts that its merges touched."""
 
 MOST_CUTS = 4_096
 """Cuts of a set that is made here; rules with larger ones go the way of single rules."""
@@ -28,10 +28,10 @@ def same_cuts(leaves: Any, leaf: int, cuts: Any, count: int) -> Any:
     start = leaves.ends[leaf]
     if leaves.ends[leaf + 1] - start != count:
         return False
-    for place in range(count):
-        if leaves.cuts[start + place] != cuts[place]:
-            return False
-    return True
+    place = 0
+    while place < count and leaves.cuts[start + place] == cuts[place]:
+        place += 1
+    return place == count
 
 
 @bare_kernel

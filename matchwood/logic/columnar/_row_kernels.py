@@ -163,7 +163,9 @@ def _next_round(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, 
 
 
 @bare_kernel
-def with_meets(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, rows: int, count: int, words: int) -> Any:
+def with_meets(
+    work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, rows: int, count: int, words: int
+) -> Any:
     """Fold the leaves of one attribute in each row, and drop rows that nothing satisfies."""
     repeated = False
     for row in range(rows):

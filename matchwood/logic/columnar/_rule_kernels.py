@@ -1,4 +1,4 @@
-"""The conjunctions of many rules: tree, form, estimate, expansion and canonical order, rule by rule, nothing recursing."""
+"""The conjunctions of many rules: tree, form, estimate, expansion and canonical order; nothing recurses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from matchwood.logic.columnar._row_kernels import (
 from matchwood.logic.columnar._walk_kernels import IS_TRUE, answer_of, answered, is_or_of_ands
 
 ANY_RULE, OR_OF_ANDS, AND_ALONE = range(3)
-"""Which rules are taken: all, those that `route.py` takes without a form, or ANDs that hold for some events, not all."""
+"""Which rules are taken: all, those that `route.py` takes without a form, or ANDs that are neither always nor never true."""
 
 MOST_TREE = 4_096
 MOST_DIRECT = 64
@@ -54,10 +54,10 @@ def _is_plain(tree: Any, root: int) -> Any:
         return True
     if tree.kinds[root] != trees.AND or tree.sizes[root] != tree.arguments[root] + 1:
         return False
-    for node in range(root - tree.arguments[root], root):
-        if tree.kinds[node] != trees.PREDICATE:
-            return False
-    return True
+    node = root - tree.arguments[root]
+    while tree.kinds[node] == trees.PREDICATE:
+        node += 1
+    return node == root
 
 
 @bare_kernel
@@ -112,7 +112,7 @@ def _survey(work: Any, state: Any, root: int, limit: int) -> Any:
             else:
                 held = held * work.sizes[below, 0] + rows * work.sizes[below, 1]
                 rows = rows * work.sizes[below, 0]
-            rows, held = min(rows, _SATURATED), min(held, _SATURATED)
+            rows, held = min(rows, np.int64(_SATURATED)), min(held, np.int64(_SATURATED))
         work.sizes[node, 0], work.sizes[node, 1] = rows, held
     rows, held = work.sizes[root, 0], work.sizes[root, 1]
     return rows <= limit and rows <= MOST_ROWS and (rows == 1 or held <= limit * LENGTH)
@@ -169,7 +169,7 @@ def _expand(work: Any, leaves: Any, state: Any, root: int, words: int) -> Any:
 
 @bare_kernel
 def _rows_of(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, root: int, limit: int) -> Any:
-    """The canonical rows of a node in work.rows, over the leaves work.local; how many of both, and whether it can be."""
+    """The canonical rows of a node, in work.rows, over the leaves work.local; how many of both, and whether they fit."""
     if not _survey(work, state, root, limit):
         return 0, 0, False
     count = 0
@@ -195,7 +195,7 @@ def _rows_of(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, roo
 
 
 @bare_kernel
-def _put_rows(work: Any, rows: int, count: int, out: Any, position: int, row_ends: Any, made: int) -> Any:
+def _put_rows(work: Any, rows: Any, count: Any, out: Any, position: int, row_ends: Any, made: int) -> Any:
     """Write rows behind `made` others; where the leaves end. Rows of a constant rule have no leaves."""
     for row in range(rows):
         for place in range(count):

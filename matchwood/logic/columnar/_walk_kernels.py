@@ -33,7 +33,7 @@ MOST_PENDING, MOST_VISITED = 8_192, 400
 
 @bare_kernel
 def _holds_for_true(question: int) -> Any:
-    return question == IS_TRUE or question == NOT_FALSE
+    return question in (IS_TRUE, NOT_FALSE)
 
 
 @bare_kernel
@@ -48,7 +48,7 @@ def answer_of(predicates: Any, leaves: Any, state: Any, buffers: Any, predicate:
         state[FAILED] = 1
         return np.int64(NEVER_TRUE)
     verdict = predicates.verdicts[binding]
-    if question == IS_TRUE or question == NOT_FALSE:
+    if question in (IS_TRUE, NOT_FALSE):
         for place in range(first, stop):
             buffers[0, place - first] = predicates.cuts[place]
         count = stop - first

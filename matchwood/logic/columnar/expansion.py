@@ -7,7 +7,7 @@ once, and kept from one call to the next.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,20 +205,23 @@ class RuleExpander:
         if len(slots) < 2 * wanted:
             slots = np.full(1 << (2 * wanted).bit_length(), EMPTY_SLOT, np.int32)
         self._leaves = _Leaves(
-            *(_roomy(column, wanted + 1) for column in leaves[:3]),
+            _roomy(leaves.keys, wanted),
+            _roomy(leaves.nulls, wanted),
+            _roomy(leaves.ends, wanted + 1),
             _roomy(leaves.cuts, cuts),
             _roomy(leaves.hashes, wanted),
             slots,
-            *(_roomy(column, wanted) for column in leaves[6:]),
+            _roomy(leaves.stamps, wanted),
+            _roomy(leaves.numbers, wanted),
         )
         if slots is not leaves.slots:
             enter_leaves(self._leaves, count)
 
 
-def _roomy(array: NDArray[np.generic], room: int) -> NDArray[np.generic]:
+def _roomy(array: NDArray[Any], room: int) -> NDArray[Any]:
     """The same with room for so many elements at least."""
     if len(array) >= room:
         return array
-    larger = np.zeros(max(room, len(array) * 3 // 2), array.dtype)
+    larger: NDArray[Any] = np.zeros(max(room, len(array) * 3 // 2), array.dtype)
     larger[: len(array)] = array
     return larger

@@ -16,6 +16,7 @@ from matchwood.matching.loading.chunks import RuleChunk
 from matchwood.matching.loading.preparation import PreparedRule
 from matchwood.rules import Ids, Strings
 
+
 class PlacedRules(NamedTuple):
     """Rules in columns, and where they stand among all."""
 
