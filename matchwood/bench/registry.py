@@ -130,6 +130,13 @@ _ALL = (
         label=("workload", "rules", "engine"),
     ),
     Experiment(
+        "build",
+        "matchwood.bench.own.building",
+        "Rules a second from text to an index that is ready to match",
+        value="rules_per_s",
+        label=("workload", "rules"),
+    ),
+    Experiment(
         "single",
         "matchwood.bench.own.single",
         "One event at a time: index.match(dict)",

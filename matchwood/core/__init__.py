@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matchwood.core.arrays import Growable, grouped, places_in, pooled, pooled_copy
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.fields import Column, Field, Number, Part, Table
+    from matchwood.core.interning import IntegerNumbers, SpanNumbers
     from matchwood.core.locks import ReadersWriterLock
     from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory, compilations, loading
     from matchwood.core.notice import tell_of_compiling
@@ -21,9 +22,11 @@ __all__ = [
     "Column",
     "Field",
     "Growable",
+    "IntegerNumbers",
     "Number",
     "Part",
     "ReadersWriterLock",
+    "SpanNumbers",
     "State",
     "Table",
     "arrays_of",

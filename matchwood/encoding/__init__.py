@@ -49,10 +49,11 @@ if TYPE_CHECKING:
         checked_on_error,
     )
     from matchwood.encoding.rules.binding import Binder
-    from matchwood.encoding.rules.flattening import LeafRows
+    from matchwood.encoding.rules.compiled_rules import CompiledRules, CountedUse, RuleReader
+    from matchwood.encoding.rules.flattening import Flat, LeafRows, flatten
     from matchwood.encoding.rules.known_predicates import KnownPredicates
     from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
-    from matchwood.encoding.rules.plain_rules import PlainReader, PlainRules
+    from matchwood.encoding.rules.predicate_book import PredicateBook
     from matchwood.encoding.schema.declared import Declared, read_schema
     from matchwood.encoding.schema.events_schema import types_of_events
     from matchwood.encoding.schema.inferred import Schema, Settled, Use, as_in
@@ -94,7 +95,9 @@ __all__ = [
     "AskingEncoder",
     "Binder",
     "Chunk",
+    "CompiledRules",
     "Complaint",
+    "CountedUse",
     "Declared",
     "DerivedTest",
     "Edge",
@@ -105,13 +108,14 @@ __all__ = [
     "EventChunk",
     "EventSettings",
     "EventStatistics",
+    "Flat",
     "KnownPredicates",
     "LeafRows",
     "MisfitCounter",
     "Node",
     "Pace",
-    "PlainReader",
-    "PlainRules",
+    "PredicateBook",
+    "RuleReader",
     "Schema",
     "Settled",
     "Spaces",
@@ -132,6 +136,7 @@ __all__ = [
     "encoded",
     "event_chunks",
     "event_plan",
+    "flatten",
     "frozen",
     "is_derived",
     "is_frame",

@@ -95,7 +95,7 @@ class Encoder:
         found = {id(predicate): self._binder.bind(predicate) for predicate in predicates(expression)}
         return lambda predicate: found.get(id(predicate)) or self._binder.bind(predicate)
 
-    def encode(self, conjunctions: Sequence[Conjunction] | LeafRows) -> EncodedConjunctions:
+    def encode(self, conjunctions: Sequence[Conjunction] | Flat) -> EncodedConjunctions:
         """Conjunctions as integers; their boundaries come to be, and are referred to until `release`."""
         return self._encode(conjunctions, ordered=True)
 
@@ -117,12 +117,13 @@ class Encoder:
         constraints = self._encode([(leaf,) for leaf in dag.leaves], ordered=False)
         return EncodedForms(constraints, dag.leaf_kinds, dag.kinds, dag.child_offsets, dag.children, dag.roots)
 
-    def _encode(self, conjunctions: Sequence[Sequence[Leaf]] | LeafRows, ordered: bool) -> EncodedConjunctions:
-        if not isinstance(conjunctions, LeafRows):
-            if len(conjunctions) <= FEW_LEAVES and sum(map(len, conjunctions)) <= FEW_LEAVES:
-                return encode_few(self.vocabulary, self._kind, conjunctions, ordered)
-            conjunctions = LeafRows.of(conjunctions)
-        flat = flatten(conjunctions)
+    def _encode(self, conjunctions: Sequence[Sequence[Leaf]] | Flat, ordered: bool) -> EncodedConjunctions:
+        if isinstance(conjunctions, Flat):
+            flat = conjunctions
+        elif len(conjunctions) <= FEW_LEAVES and sum(map(len, conjunctions)) <= FEW_LEAVES:
+            return encode_few(self.vocabulary, self._kind, conjunctions, ordered)
+        else:
+            flat = flatten(LeafRows.of(conjunctions))
         groups = flat.value_groups()
         with_values = {place for place, _ in groups}
         numbers = np.array(

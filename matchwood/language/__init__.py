@@ -10,13 +10,15 @@ from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
     from matchwood.language.builder import Attribute, attr
+    from matchwood.language.columnar.lists import IN_LIST, NOT_IN_LIST, OTHER_TEST, ListedConstants, lists_in
+    from matchwood.language.columnar.trees import RuleTrees, read_trees
     from matchwood.language.limits import MAX_NODES
     from matchwood.language.names import canonical, has_surrogate, join_path, split_path, unquoted_name
     from matchwood.language.numbers import decimal_of, read_decimal
     from matchwood.language.operators import PATTERNS
-    from matchwood.language.parser import is_json, parse, parse_text
+    from matchwood.language.parser import is_json, parse, parse_text, read_whole
     from matchwood.language.pointing import in_predicate, in_source
-    from matchwood.language.simple import NAME, SharedPredicates, match_whole, pieces_of, read_test
+    from matchwood.language.simple import NAME, SharedPredicates, read_simple
     from matchwood.language.tree import (
         COMPARISONS,
         LIST_OPERATORS,
@@ -41,10 +43,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPARISONS",
+    "IN_LIST",
     "LIST_OPERATORS",
     "MAX_NODES",
     "NAME",
+    "NOT_IN_LIST",
     "NULL_OPERATORS",
+    "OTHER_TEST",
     "PATTERNS",
     "PATTERN_OPERATORS",
     "RANGE_OPERATORS",
@@ -53,10 +58,12 @@ __all__ = [
     "Attribute",
     "Constant",
     "Expression",
+    "ListedConstants",
     "Literal",
     "Not",
     "Or",
     "Predicate",
+    "RuleTrees",
     "SharedPredicates",
     "Truth",
     "Xnor",
@@ -70,15 +77,16 @@ __all__ = [
     "is_json",
     "join_path",
     "json_schema",
+    "lists_in",
     "make_operator",
     "make_predicate",
-    "match_whole",
     "parse",
     "parse_text",
-    "pieces_of",
     "postorder",
     "read_decimal",
-    "read_test",
+    "read_simple",
+    "read_trees",
+    "read_whole",
     "split_path",
     "unquoted_name",
 ]

@@ -17,7 +17,7 @@ from matchwood.language.limits import MAX_DEPTH, MAX_TEXT
 from matchwood.language.names import has_surrogate
 from matchwood.language.predicates import read_predicate
 from matchwood.language.simple import CONNECTIVE, PREFIX, SIMPLE, ReadSimple, SharedPredicates, read_simple
-from matchwood.language.tree import TESTS, And, Expression, Not, Or, Truth, Xnor, Xor, make_operator
+from matchwood.language.tree import TESTS, And, Expression, Not, Or, Predicate, Truth, Xnor, Xor, make_operator
 
 _CHAINS = {"xor": Xor, "xnor": Xnor}
 
@@ -57,6 +57,19 @@ def parse_text(
     if len(text) > MAX_DEPTH:
         _check_depth(root)
     return root
+
+
+def read_whole(text: str) -> Predicate:
+    """The predicate that a text is, in one step where it is a common one; a ParseError if it is anything else."""
+    found = SIMPLE.match(text)
+    if found is not None and found.end() == len(text) and found[CONNECTIVE] is None and not found[PREFIX]:
+        predicate = read_simple(found)
+        if predicate is not None:
+            return predicate
+    expression = parse_text(text, simple=False)
+    if isinstance(expression, Predicate):
+        return expression
+    raise error_at(text, read_token(text, 0), "a predicate")
 
 
 def _refuse_surrogate(text: str) -> NoReturn:

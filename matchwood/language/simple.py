@@ -132,23 +132,3 @@ def _phrase(words: str) -> str:
 
 def _number(text: str) -> int | float | Decimal:
     return read_decimal(text) if "." in text else int(text)
-
-
-_CUT = re.compile(r" and (?![-+.0-9])")
-
-
-def pieces_of(text: str) -> list[str]:
-    """A text cut at its ` and `, but not before a number, where it may belong to `between`.
-
-    If each piece is a simple predicate and nothing else, the text says that all of them hold: quotes pair up within
-    each, so that no cut lies in a constant.
-    """
-    return _CUT.split(text) if "between" in text else text.split(" and ")
-
-
-def match_whole(piece: str) -> re.Match[str] | None:
-    """A match of SIMPLE that is one predicate from end to end, with no connective, `not` or parenthesis."""
-    found = SIMPLE.match(piece)
-    if found is None or found.end() != len(piece) or found[CONNECTIVE] is not None or found[PREFIX]:
-        return None
-    return found

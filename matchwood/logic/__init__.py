@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from matchwood.core.lazy import exports
 from matchwood.logic import cuts
 from matchwood.logic.binary import binary
 from matchwood.logic.cnf import cnf, cnf_size
@@ -34,19 +37,45 @@ from matchwood.logic.route import clauses_of_form, dnf_of, form_of_rule, smaller
 from matchwood.logic.search import can_hold
 from matchwood.logic.unsuppressed import MOST_FLAT, unsuppressed
 
+if TYPE_CHECKING:
+    from matchwood.logic.columnar.expansion import (
+        AND_ALONE,
+        ANY_RULE,
+        LARGEST_LIMIT,
+        NO_VERDICT,
+        OR_OF_ANDS,
+        UNKNOWN_ANSWER,
+        VERDICT_FALSE,
+        VERDICT_TRUE,
+        ExpandedRules,
+        PredicateColumns,
+        RuleExpander,
+    )
+    from matchwood.logic.columnar.unions import united
+
+__getattr__ = exports(__name__)
+
 __all__ = [
     "ALWAYS",
     "AND",
+    "AND_ALONE",
+    "ANY_RULE",
     "EMPTY",
     "FALSE",
     "FULL",
     "IS_TRUE",
+    "LARGEST_LIMIT",
     "LEAF",
     "MOST_FLAT",
     "NEVER",
+    "NO_VERDICT",
     "OR",
+    "OR_OF_ANDS",
     "START",
     "TRUE",
+    "UNKNOWN_ANSWER",
+    "VERDICT_FALSE",
+    "VERDICT_TRUE",
     "Bind",
     "Bound",
     "Clause",
@@ -54,8 +83,11 @@ __all__ = [
     "Conjunction",
     "Cut",
     "CutSet",
+    "ExpandedRules",
     "Form",
     "Leaf",
+    "PredicateColumns",
+    "RuleExpander",
     "accepts_only",
     "binary",
     "can_hold",
@@ -95,5 +127,6 @@ __all__ = [
     "smaller_of_form",
     "union",
     "union_all",
+    "united",
     "unsuppressed",
 ]

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from matchwood.matching.ledger.ledger import Ledger
     from matchwood.matching.ledger.sample import SampleHistory, taken
     from matchwood.matching.loading.batches import Batch
+    from matchwood.matching.loading.chunks import RuleSource
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.limits import USUAL, RejectLimit
     from matchwood.matching.loading.load import load_rules
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
     from matchwood.matching.loading.rehearsal import without_collecting
     from matchwood.matching.loading.report import Report, in_words
-    from matchwood.matching.loading.sources import CHUNK_RULES, RuleSource, rule_chunks
+    from matchwood.matching.loading.sources import CHUNK_RULES, rule_chunks
     from matchwood.matching.loading.votes import Voters, Votes
     from matchwood.matching.matcher import Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher

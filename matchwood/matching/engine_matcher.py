@@ -82,13 +82,13 @@ class EngineMatcher:
     # ---------------------------------------------------------------- changes
 
     @property
-    def takes_plain(self) -> bool:
-        return self.parts[0].takes_plain(self.dnf_limit)
+    def takes_columns(self) -> int | None:
+        return self.parts[0].takes_columns(self.dnf_limit)
 
     def insert(self, batch: Batch) -> None:
         self.generation += 1
         rows = insert_rules(self.table, self.encoder.schema, batch)
-        self._store(Incoming(rows, batch.prepared, batch.places, batch.plain))
+        self._store(Incoming(rows, batch.prepared, batch.places, batch.compiled))
 
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
         self.generation += 1

@@ -57,9 +57,15 @@ class Matcher(Protocol):
         `bind` is asked for the encoder's own, where that is remembered.
         """
 
+    dnf_limit: int
+    """The most conjunctions that a rule may become."""
+
     @property
-    def takes_plain(self) -> bool:
-        """Whether a batch may hold plain rules, which become nothing else than their conjunctions."""
+    def takes_columns(self) -> int | None:
+        """Which rules may come as columns, and become nothing else than their conjunctions; None for none.
+
+        ANY_RULE, or the shapes OR_OF_ANDS or AND_ALONE.
+        """
 
     def insert(self, batch: Batch) -> None:
         """Add new rules."""

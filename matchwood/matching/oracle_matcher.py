@@ -42,12 +42,12 @@ class OracleMatcher:
         self.encoder, self.table = encoder, table
         self.ledger = Ledger(encoder.event_statistics)
         self._trees: dict[int, Expression] = {}
-        self._dnf_limit = dnf_limit
+        self.dnf_limit = dnf_limit
 
     def normal(self, expression: Expression, bind: Bind | None = None) -> list[Conjunction] | Form:
-        return dnf_of(expression, bind or self.encoder.bind, self._dnf_limit)
+        return dnf_of(expression, bind or self.encoder.bind, self.dnf_limit)
 
-    takes_plain = False
+    takes_columns = None
 
     def insert(self, batch: Batch) -> None:
         self._plant(insert_rules(self.table, self.encoder.schema, batch), batch.prepared)

@@ -16,7 +16,20 @@ from numpy.typing import NDArray
 from matchwood.encoding import EncodedConjunctions, Encoder
 from matchwood.engines import ATree, BoundTable, ConjunctionStore, Engine, Structure
 from matchwood.language import Expression
-from matchwood.logic import NEVER, Bind, Clauses, Form, binary, dnf_of, form_of_rule, smaller_of, unsuppressed
+from matchwood.logic import (
+    AND_ALONE,
+    ANY_RULE,
+    NEVER,
+    OR_OF_ANDS,
+    Bind,
+    Clauses,
+    Form,
+    binary,
+    dnf_of,
+    form_of_rule,
+    smaller_of,
+    unsuppressed,
+)
 from matchwood.matching.bounds import batch_bounds
 from matchwood.matching.loading.groups import Group, Incoming, groups_of
 from matchwood.matching.loading.preparation import Normal
@@ -50,7 +63,7 @@ class MatcherPart(ABC):
         """What a rule becomes where this is the first part."""
 
     def groups(self, rules: Incoming, first: bool) -> Iterator[Group]:
-        """What of some rules is stored here; the first part also takes plain ones."""
+        """What of some rules is stored here; the first part also takes those in columns."""
         return groups_of(rules, self.takes, first, self._unique)
 
     @property
@@ -59,8 +72,8 @@ class MatcherPart(ABC):
         return True
 
     @abstractmethod
-    def takes_plain(self, limit: int) -> bool:
-        """Whether plain rules may come as columns where this is the first part: no tree of theirs is looked at."""
+    def takes_columns(self, limit: int) -> int | None:
+        """Which rules may come as columns where this is the first part, so that no tree of theirs is looked at."""
 
     def add(self, encoded: Any) -> Any:
         """Take units in, and count one use of each: their numbers, and what was there already."""
@@ -111,8 +124,10 @@ class StorePart(MatcherPart):
             return dnf_of(expression, bind, limit)
         return smaller_of(expression, bind, limit, clauses_only=self._form == "cnf")
 
-    def takes_plain(self, limit: int) -> bool:
-        return self.bounds is None and not self.given and self._form != "cnf" and limit > 0
+    def takes_columns(self, limit: int) -> int | None:
+        if self.bounds is not None or self.given or self._form == "cnf" or limit <= 0:
+            return None
+        return ANY_RULE if self._form == "dnf" else OR_OF_ANDS
 
     def index(self, added: Any, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> None:
         raised = self._raise_bounds(added.units, group, encoded, encoder)
@@ -183,8 +198,9 @@ class TreePart(MatcherPart):
     def _unique(self) -> bool:
         return bool(self.store.settings["unique"])
 
-    def takes_plain(self, limit: int) -> bool:
-        return bool(self.store.settings["zero_suppression"] and not self.store.settings["binary"])
+    def takes_columns(self, limit: int) -> int | None:
+        suppressed, binary_nodes = self.store.settings["zero_suppression"], self.store.settings["binary"]
+        return AND_ALONE if suppressed and not binary_nodes else None
 
     def index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
         """The tree has taken it in already."""

@@ -92,6 +92,16 @@ def _from_list(listed: list[str | None], what: str) -> pa.LargeStringArray:
         raise
 
 
+def as_strings(column: pa.Array) -> pa.LargeStringArray | None:
+    """A column of strings as Arrow's large_string; None if it holds anything else, or what is not UTF-8."""
+    try:
+        strings = _as_large_string(column, "text")
+        strings.validate(full=True)
+    except (InvalidArgument, pa.ArrowInvalid):
+        return None
+    return strings
+
+
 def _as_large_string(values: pa.Array | pa.ChunkedArray, what: str) -> pa.LargeStringArray:
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if not any(test(kind) for test in (*_STRING_TESTS, pa.types.is_null)):

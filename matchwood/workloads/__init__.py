@@ -4,7 +4,9 @@
 `abegen.abegen` and `ads_arbitrary.ads_arbitrary` (A-Tree) arbitrary expressions, `contracts.contracts` (VLDB 2009) both
 normal forms with weights.
 
-Each returns a `Workload`: integer columns, and the same as texts, tables and dicts. `generate(name, …)` takes a
+`campaigns.campaigns` makes the rules of the demo, as texts.
+
+Each of the papers' generators returns a `Workload`: integer columns, and the same as texts, tables and dicts. `generate(name, …)` takes a
 generator by its name; `rules_on_spark(spark, name, …)` lets Spark's executors make the same rules, for workloads that
 are too large for one process.
 """
@@ -17,6 +19,7 @@ from matchwood.workloads.ads import ads
 from matchwood.workloads.ads_arbitrary import ads_arbitrary
 from matchwood.workloads.begen import begen
 from matchwood.workloads.begen_settings import EXPRESSIVENESS
+from matchwood.workloads.campaigns import COUNTRIES, DEVICES, INTERESTS, PLANS, SITES, campaigns
 from matchwood.workloads.catalogue import GENERATORS, generate, rules_block, rules_on_spark, settings_of
 from matchwood.workloads.contracts import contracts
 from matchwood.workloads.hem import SPAN, Intervals, hem
@@ -47,14 +50,19 @@ __all__ = [
     "AT_MOST",
     "BETWEEN",
     "BLOCK",
+    "COUNTRIES",
+    "DEVICES",
     "EQUAL",
     "EXPRESSIVENESS",
     "GENERATORS",
     "GREATER",
     "IN",
+    "INTERESTS",
     "LESS",
     "NOT_EQUAL",
     "NOT_IN",
+    "PLANS",
+    "SITES",
     "SPAN",
     "WEAK_NOT_IN",
     "AbeSettings",
@@ -67,6 +75,7 @@ __all__ = [
     "ads_arbitrary",
     "begen",
     "blocks_of",
+    "campaigns",
     "contracts",
     "generate",
     "hem",

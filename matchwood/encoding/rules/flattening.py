@@ -47,31 +47,6 @@ class LeafRows(NamedTuple):
         nulls = np.fromiter([leaf[2] for leaf in leaves], np.bool_, len(leaves))
         return cls(lengths, leaf_of, [leaf[0] for leaf in leaves], [leaf[1] for leaf in leaves], nulls)
 
-    def joined(self, other: LeafRows, order: NDArray[np.int64]) -> LeafRows:
-        """The conjunctions of both in the given order, those of the other one numbered behind these."""
-        lengths = np.concatenate((self.lengths, other.lengths))
-        starts = running(lengths)[:-1][order]
-        leaf_of = np.concatenate((self.leaf_of, other.leaf_of + len(self.keys)))
-        lengths = lengths[order]
-        leaf_of = leaf_of[np.arange(len(leaf_of)) + np.repeat(starts - running(lengths)[:-1], lengths)]
-        leaf_of, kept = by_first_use(leaf_of)
-        keys, cuts = self.keys + other.keys, self.cuts + other.cuts
-        nulls = np.concatenate((self.nulls, other.nulls))[kept]
-        return LeafRows(lengths, leaf_of, [keys[at] for at in kept.tolist()], [cuts[at] for at in kept.tolist()], nulls)
-
-
-def by_first_use(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each number its place among the distinct ones, in the order in which they first come; and these.
-
-    >>> [part.tolist() for part in by_first_use(np.array([7, 3, 7, 5]))]
-    [[0, 1, 0, 2], [7, 3, 5]]
-    """
-    distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    return places[inverse], distinct[order]
-
 
 class Flat(NamedTuple):
     """The rows of many conjunctions, and the values in the cuts of their leaves.
@@ -94,6 +69,24 @@ class Flat(NamedTuple):
     starts: NDArray[np.bool_]
     values: list[Any]
 
+    def joined(self, other: Flat, order: NDArray[np.int64]) -> Flat:
+        """The conjunctions of both in the given order, those of the other one numbered behind these."""
+        lengths = np.concatenate((self.lengths, other.lengths))
+        begins = running(lengths)[:-1][order]
+        leaf_of = np.concatenate((self.leaf_of, other.leaf_of + len(self.sizes)))
+        lengths = lengths[order]
+        leaf_of = leaf_of[np.arange(len(leaf_of)) + np.repeat(begins - running(lengths)[:-1], lengths)]
+        leaf_of, kept = by_first_use(leaf_of)
+        names = self.keys + other.keys
+        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        numbers = np.array([places[name] for name in names], np.int64)
+        key_of = numbers[np.concatenate((self.key_of, other.key_of + len(self.keys)))[kept]]
+        key_of, used = by_first_use(key_of)
+        distinct = list(places)
+        nulls = np.concatenate((self.nulls, other.nulls))[kept]
+        cuts = _joined_cuts(self, other, kept)
+        return Flat(lengths, leaf_of, [distinct[at] for at in used.tolist()], key_of, nulls, *cuts)
+
     def value_groups(self) -> list[tuple[int, NDArray[np.int64]]]:
         """For each key that has values, their positions in `values`."""
         key_of_value = np.repeat(self.key_of, self.sizes)[~self.starts]
@@ -103,6 +96,32 @@ class Flat(NamedTuple):
         """How many leaves of all conjunctions have each value."""
         counts: NDArray[np.int64] = np.repeat(np.bincount(self.leaf_of, minlength=len(self.sizes)), self.sizes)
         return counts[~self.starts]
+
+
+def by_first_use(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each number its place among the distinct ones, in the order in which they first come; and these.
+
+    >>> [part.tolist() for part in by_first_use(np.array([7, 3, 7, 5]))]
+    [[0, 1, 0, 2], [7, 3, 5]]
+    """
+    distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places[inverse], distinct[order]
+
+
+def _joined_cuts(
+    left: Flat, right: Flat, leaves: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], list[Any]]:
+    """The fields of the cuts of some leaves of two, numbered one behind the other."""
+    every = np.concatenate((left.sizes, right.sizes))
+    starts = np.concatenate((left.starts, right.starts))
+    sizes = every[leaves]
+    taken = np.arange(int(sizes.sum())) + np.repeat(running(every)[leaves] - running(sizes)[:-1], sizes)
+    inner = (np.cumsum(~starts) - 1)[taken][~starts[taken]]
+    values = left.values + right.values
+    return sizes, starts[taken], [values[at] for at in inner.tolist()]
 
 
 def flatten(rows: LeafRows) -> Flat:

@@ -1,4 +1,4 @@
-"""Rules that are stored at one stroke, in their order: those prepared one by one, and plain ones as columns."""
+"""Rules that are stored at one stroke, in their order: those prepared one by one, and the others as columns."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import places_in
-from matchwood.encoding import PlainRules, Use
+from matchwood.encoding import CompiledRules, CountedUse, Use
+from matchwood.matching.loading.chunks import RuleChunk
 from matchwood.matching.loading.preparation import PreparedRule
+from matchwood.rules import Ids, Strings
 
-CountedUse = tuple[Use, int, int]
-"""A use, how many rules have it, and the position of the first of them."""
+
+class PlacedRules(NamedTuple):
+    """Rules in columns, and where they stand among all."""
+
+    places: NDArray[np.int64]
+    rules: CompiledRules
 
 
 class Batch(NamedTuple):
@@ -24,17 +30,17 @@ class Batch(NamedTuple):
     `ids`, `texts`, `constants`, `by_attribute`  of each, its weights the last two
     `uses`      what they ask of their attributes: how many of them do, and the id of the first that does
     `places`    where the prepared rules stand among all
-    `plain`     the others, if there are any; its positions say where they stand
+    `compiled`  the others, if there are any
     """
 
-    ids: Sequence[Any]
-    texts: list[str]
-    constants: list[float]
+    ids: Ids
+    texts: Strings
+    constants: Sequence[float] | NDArray[np.float64]
     by_attribute: list[str]
     uses: list[tuple[Use, int, Any]]
     places: NDArray[np.int64]
     prepared: Sequence[PreparedRule]
-    plain: PlainRules | None = None
+    compiled: PlacedRules | None = None
 
     @classmethod
     def of(cls, ids: Sequence[Any], prepared: Sequence[PreparedRule]) -> Batch:
@@ -43,27 +49,24 @@ class Batch(NamedTuple):
         return cls(ids, *columns(prepared), uses, np.arange(len(prepared)), prepared)
 
     @classmethod
-    def with_plain(
-        cls, ids: Sequence[Any], texts: Sequence[Any], prepared: Mapping[int, PreparedRule], plain: PlainRules
-    ) -> Batch:
-        """The prepared and the plain ones of some rules; all their positions are those among the rules given."""
-        held = np.fromiter(prepared, np.int64, len(prepared))
-        kept = np.sort(np.concatenate((held, plain.positions)))
-        chosen = kept.tolist()
-        uses = sorted([*_counted(prepared.items()), *plain.uses], key=lambda use: use[2])
+    def with_compiled(cls, chunk: RuleChunk, prepared: Mapping[int, PreparedRule], compiled: CompiledRules) -> Batch:
+        """The prepared rules of a chunk and those in columns; all their positions are those in the chunk."""
+        held, others = np.fromiter(prepared, np.int64, len(prepared)), compiled.positions
+        kept = np.sort(np.concatenate((held, others)))
         places = places_in(kept, held)
-        constants, by_attribute = [0.0] * len(chosen), [""] * len(chosen)
+        constants, by_attribute = np.zeros(len(kept)), {}
         for place, rule in zip(places.tolist(), prepared.values(), strict=True):
             constants[place], by_attribute[place] = rule.weights
+        uses = sorted([*_counted(prepared.items()), *compiled.uses()], key=lambda use: use[2])
         return cls(
-            [ids[position] for position in chosen],
-            [prepared[position].text if position in prepared else texts[position] for position in chosen],
+            chunk.ids_at(kept),
+            chunk.texts_at(kept, prepared),
             constants,
-            by_attribute,
-            [(use, count, ids[first]) for use, count, first in uses],
+            [by_attribute.get(place, "") for place in range(len(kept))] if any(by_attribute.values()) else [],
+            [(use, count, chunk.id_at(first)) for use, count, first in uses],
             places,
             list(prepared.values()),
-            plain.at(places_in(kept, plain.positions)),
+            PlacedRules(places_in(kept, others), compiled),
         )
 
 

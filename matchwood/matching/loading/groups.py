@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import Encoder, LeafRows, PlainRules
+from matchwood.encoding import Encoder, Flat, LeafRows, flatten
 from matchwood.logic import Clauses, Conjunction, Form
+from matchwood.matching.loading.batches import PlacedRules
 from matchwood.matching.loading.preparation import PreparedRule
 
 
@@ -20,7 +21,7 @@ class Incoming(NamedTuple):
     rows: NDArray[np.int32]
     prepared: Sequence[PreparedRule]
     places: NDArray[np.int64]
-    plain: PlainRules | None = None
+    compiled: PlacedRules | None = None
 
 
 class Group(NamedTuple):
@@ -32,16 +33,16 @@ class Group(NamedTuple):
 
 
 def groups_of(rules: Incoming, takes: tuple[type, ...], first: bool, shared: bool) -> Iterator[Group]:
-    """What of these rules enters a part that `takes` such normal forms; the first part also takes plain rules.
+    """What of these rules enters a part that `takes` such normal forms; the first part also takes those in columns.
 
     `shared`  whether equal leaves of several expressions are to be one
     """
     for normal in takes:
         chosen = [place for place, rule in enumerate(rules.prepared) if isinstance(rule.normal, normal)]
-        plain = rules.plain if first and normal is takes[-1] else None
-        if chosen or plain is not None:
+        compiled = rules.compiled if first and normal is takes[-1] else None
+        if chosen or compiled is not None:
             own = [rules.prepared[place] for place in chosen]
-            owners, encode = _WAYS[normal]([rule.normal for rule in own], rules.places[chosen], plain, shared)
+            owners, encode = _WAYS[normal]([rule.normal for rule in own], rules.places[chosen], compiled, shared)
             if len(owners):
                 yield Group(rules.rows[owners], encode, own)
 
@@ -50,31 +51,33 @@ _Way = tuple[NDArray[np.int64], Callable[[Encoder], Any]]
 """The place of the rule of each unit, and how the units are encoded."""
 
 
-def _as_forms(forms: list[Form], places: NDArray[np.int64], plain: PlainRules | None, shared: bool) -> _Way:
-    if plain is not None:
-        places, order = _in_order(places, plain.positions)
-        forms = list(map((forms + plain.forms()).__getitem__, order.tolist()))
+def _as_forms(forms: list[Form], places: NDArray[np.int64], compiled: PlacedRules | None, shared: bool) -> _Way:
+    if compiled is not None:
+        places, order = _in_order(places, compiled.places)
+        forms = list(map((forms + compiled.rules.forms()).__getitem__, order.tolist()))
     return places, lambda encoder: encoder.encode_forms(forms, shared=shared)
 
 
-def _as_clauses(normals: list[Clauses], places: NDArray[np.int64], plain: PlainRules | None, shared: bool) -> _Way:
+def _as_clauses(normals: list[Clauses], places: NDArray[np.int64], compiled: PlacedRules | None, shared: bool) -> _Way:
     clauses = [normal.rows for normal in normals]
     return places, lambda encoder: encoder.encode_clauses(clauses)
 
 
 def _as_conjunctions(
-    normals: list[list[Conjunction]], places: NDArray[np.int64], plain: PlainRules | None, shared: bool
+    normals: list[list[Conjunction]], places: NDArray[np.int64], compiled: PlacedRules | None, shared: bool
 ) -> _Way:
     owners = np.repeat(places, np.fromiter(map(len, normals), np.int64, len(normals)))
     conjunctions = list(chain.from_iterable(normals))
-    leaves: list[Conjunction] | LeafRows = conjunctions
-    if plain is not None:
-        owners, order = _in_order(owners, plain.positions)
-        leaves = LeafRows.of(conjunctions).joined(plain.rows(), order) if conjunctions else plain.rows()
+    leaves: list[Conjunction] | Flat = conjunctions
+    if compiled is not None:
+        owners, order = _in_order(owners, np.repeat(compiled.places, compiled.rules.counts))
+        leaves = compiled.rules.flat()
+        if conjunctions:
+            leaves = flatten(LeafRows.of(conjunctions)).joined(leaves, order)
     return owners, lambda encoder: encoder.encode(leaves)
 
 
-_WAYS: dict[type, Callable[[Any, NDArray[np.int64], PlainRules | None, bool], _Way]] = {
+_WAYS: dict[type, Callable[[Any, NDArray[np.int64], PlacedRules | None, bool], _Way]] = {
     Form: _as_forms,
     Clauses: _as_clauses,
     list: _as_conjunctions,

@@ -22,7 +22,7 @@ OldUses: TypeAlias = Sequence[list[Use]] | None
 
 def insert_rules(table: RuleTable, schema: Schema, batch: Batch) -> Rows:
     """Put new rules into the table, which takes all or none, and count their types."""
-    rows = table.insert_many(batch.ids, batch.texts, batch.constants, batch.by_attribute)
+    rows = table.insert_many(batch.ids, batch.texts, batch.constants, batch.by_attribute or None)
     schema.add_all(batch.uses)
     return rows
 

@@ -12,27 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matchwood.encoding import Encoder, PlainReader, PlainRules, Schema, Settled
+from matchwood.encoding import CompiledRules, Encoder, RuleReader, Schema, Settled
 from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, TypeConflict
 from matchwood.matching.loading.batches import Batch
+from matchwood.matching.loading.chunks import RuleChunk, RuleSource
 from matchwood.matching.loading.limits import RejectLimit
 from matchwood.matching.loading.preparation import PreparedRule
 from matchwood.matching.loading.rehearsal import Rehearsal, without_collecting
 from matchwood.matching.loading.report import Report
-from matchwood.matching.loading.sources import RuleSource, replayable, rule_chunks
+from matchwood.matching.loading.sources import replayable, rule_chunks
 from matchwood.matching.loading.undo import Undo
 from matchwood.matching.loading.votes import Votes
+from matchwood.rules import Ids
 
 if TYPE_CHECKING:
     from matchwood.index import Index
 
-LEAST_PLAIN = 128
-"""Plain rules that make it worth to look at a chunk as columns."""
+LEAST_COMPILED = 128
+"""Rules that make it worth to look at a chunk as columns."""
 
 ON_ERROR = ("collect", "raise")
 ON_DUPLICATE = ("error", "replace")
 
-Chunks = Callable[[], Iterator[list[RuleSource]]]
+Chunks = Callable[[], Iterator[RuleChunk]]
 """The rules from the first on, as often as it is called."""
 
 
@@ -42,7 +44,7 @@ def load_rules(index: Index, rules: Any, on_error: str, on_duplicate: str, max_r
     _check("on_duplicate", on_duplicate, ON_DUPLICATE)
     limit, given = RejectLimit.of(max_rejected), replayable(rules)
 
-    def chunks() -> Iterator[list[RuleSource]]:
+    def chunks() -> Iterator[RuleChunk]:
         return rule_chunks(given)
 
     if on_error == "raise":
@@ -75,11 +77,11 @@ def _rehearse_with(index: Index, chunks: Chunks, on_duplicate: str, settled: Map
         rehearsal.insert(chunk)
 
 
-def _votes(encoder: Encoder, known: Schema, chunks: Iterable[list[RuleSource]], replaces: bool) -> Votes:
+def _votes(encoder: Encoder, known: Schema, chunks: Iterable[RuleChunk], replaces: bool) -> Votes:
     """Of rules with one id only that votes which counts: the last if it replaces the others, else the first."""
     votes, chosen = Votes(encoder, known), dict[Any, RuleSource]()
     for chunk in chunks:
-        for rule in chunk:
+        for rule in chunk.sources():
             if isinstance(rule.id, int | str) and (replaces or rule.id not in chosen):
                 chosen[rule.id] = rule
     for rule in chosen.values():
@@ -104,7 +106,7 @@ class _Load(Rehearsal):
         self._limit, self._undo = limit, Undo(index)
         self._known = self._schema.copy()
         """The types before this load."""
-        self._plain = PlainReader(index._encoder)
+        self._reader = RuleReader(index._encoder)
         self._report = Report()
         self._chunks = 0
         self._fresh: dict[Any, PreparedRule] = {}
@@ -124,57 +126,65 @@ class _Load(Rehearsal):
             raise
         return self.finish()
 
-    def _ready(self, chunk: list[RuleSource]) -> Batch | None:
-        """A chunk whose rules are new and mostly plain as a batch; of any other, the rules wait to be stored."""
-        batch = self._plain_batch(chunk)
+    def _ready(self, chunk: RuleChunk) -> Batch | None:
+        """A chunk of new rules as a batch of columns; of any other, the rules wait to be stored."""
+        batch = self._columns(chunk)
         if batch is None:
             self._schema.follow(self._index._encoder.schema)
             self._waiting = {}
             self.insert(chunk)
         return batch
 
-    def _plain_batch(self, chunk: list[RuleSource]) -> Batch | None:
-        """A chunk whose rules are new and mostly plain; None, with nothing done, if it has to be taken in turn.
+    def _columns(self, chunk: RuleChunk) -> Batch | None:
+        """A chunk of new rules as columns; None, with nothing done, if it has to be taken in turn.
 
-        The others are prepared as if they came first. That makes no difference as long as no rule is against another
-        of the chunk, which shows when they are compared with the plain ones in the end.
+        What is not taken so is prepared as if it came first. That makes no difference as long as no rule is against
+        another of the chunk, which shows when they are compared with those in columns in the end.
         """
-        ids = [rule.id for rule in chunk]
-        if not self._index._matcher.takes_plain or not self._all_new(ids):
-            return None
-        texts = [rule.expression if rule.options is None and type(rule.expression) is str else None for rule in chunk]
-        plain = self._plain.read(texts).undisputed(self._schema)
-        outcome = self._prepared_beside(chunk, plain) if len(plain) >= LEAST_PLAIN else None
-        if outcome is None or not plain.agree_with(self._schema):
+        compiled = self._compiled(chunk)
+        outcome = None if compiled is None else self._prepared_beside(chunk, compiled)
+        if compiled is None or outcome is None or not compiled.agree_with(self._schema):
             return None
         prepared, rejected = outcome
-        batch = Batch.with_plain(ids, texts, prepared, plain)
-        self._report.inserted += len(batch.ids)
+        self._report.inserted += len(prepared) + len(compiled)
         for rule, error in rejected:
             self._report.reject(rule.id, rule.expression, error)
-        return batch
+        return Batch.with_compiled(chunk, prepared, compiled)
 
-    def _all_new(self, ids: list[Any]) -> bool:
+    def _compiled(self, chunk: RuleChunk) -> CompiledRules | None:
+        """The rules that may be stored as columns; None if there are too few, or ids make the chunk one to be taken in
+        turn."""
+        matcher = self._index._matcher
+        taking = matcher.takes_columns
+        if taking is None or len(chunk) < LEAST_COMPILED or not self._all_new(chunk.ids):
+            return None
+        texts = chunk.texts()
+        read = self._reader.read(*texts.utf8, texts.given, matcher.dnf_limit, taking)
+        compiled = read.undisputed(self._schema)
+        return compiled if len(compiled) >= LEAST_COMPILED else None
+
+    def _all_new(self, ids: Ids) -> bool:
         """Whether these ids may be inserted, none of them names a rule, and none comes twice."""
         try:
             rows, firsts = self._index._table.locate(ids)
         except InvalidArgument:
             return False
-        return bool((rows < 0).all() and (firsts == np.arange(len(ids))).all())
+        return bool((rows < 0).all() and (firsts == np.arange(len(rows))).all())
 
     def _prepared_beside(
-        self, chunk: list[RuleSource], plain: PlainRules
+        self, chunk: RuleChunk, compiled: CompiledRules
     ) -> tuple[dict[int, PreparedRule], list[tuple[RuleSource, MatchwoodError]]] | None:
-        """The rules that are not plain by position, and those refused; None if types depend on who comes first."""
+        """The other rules by position, and those refused; None if types depend on who comes first."""
         prepared: dict[int, PreparedRule] = {}
         rejected: list[tuple[RuleSource, MatchwoodError]] = []
-        for position in sorted(set(range(len(chunk))).difference(plain.positions.tolist())):
+        others = np.flatnonzero(~compiled.wanted).tolist()
+        for position, rule in zip(others, chunk.sources(others) if others else (), strict=True):
             try:
-                prepared[position] = self._prepared(chunk[position], -1)[1]
+                prepared[position] = self._prepared(rule, -1)[1]
             except MatchwoodError as error:
                 if isinstance(error, TypeConflict) and self._is_open(error.what):
                     return None
-                rejected.append((chunk[position], error))
+                rejected.append((rule, error))
         return prepared, rejected
 
     def _is_open(self, attribute: str) -> bool:
@@ -230,7 +240,7 @@ class _Load(Rehearsal):
         return self._report
 
 
-def _with_last(chunks: Iterator[list[RuleSource]]) -> Iterator[tuple[list[RuleSource], bool]]:
+def _with_last(chunks: Iterator[RuleChunk]) -> Iterator[tuple[RuleChunk, bool]]:
     """Each chunk, and whether it is the last; where the source fails, what came before is still taken."""
     held = next(chunks, None)
     while held is not None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from matchwood.encoding import Settled, Use
 from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.matching.loading.chunks import RuleChunk, RuleSource
 from matchwood.matching.loading.live_rules import forget_types
 from matchwood.matching.loading.preparation import Preparation, PreparedRule, stored_uses
-from matchwood.matching.loading.sources import RuleSource
 
 if TYPE_CHECKING:
     from matchwood.index import Index
@@ -46,18 +46,19 @@ class Rehearsal:
         """What rules that are not stored yet ask of their attributes, by id."""
         self._some_id: Any = None
 
-    def insert(self, chunk: list[RuleSource]) -> None:
+    def insert(self, chunk: RuleChunk) -> None:
+        rules = chunk.sources()
         with without_collecting():
-            for rule, row in zip(chunk, self._rows_of(chunk), strict=True):
+            for rule, row in zip(rules, self._rows_of(rules), strict=True):
                 self._take(rule, row)
 
-    def _rows_of(self, chunk: list[RuleSource]) -> list[int]:
+    def _rows_of(self, rules: list[RuleSource]) -> list[int]:
         """The rows that the rules' ids have in the table, -1 for those that are not there."""
         table = self._index._table
         try:
-            rows: list[int] = table.rows_of([rule.id for rule in chunk]).tolist()
+            rows: list[int] = table.rows_of([rule.id for rule in rules]).tolist()
         except InvalidArgument:
-            rows = [table.find(rule.id) for rule in chunk]
+            rows = [table.find(rule.id) for rule in rules]
         return rows
 
     def _take(self, rule: RuleSource, row: int) -> None:

@@ -1,29 +1,23 @@
-"""The ways to hand over many rules at once, all turned into chunks of plain tuples."""
+"""The ways to hand over many rules at once, all turned into chunks."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from matchwood.encoding import check_column, is_frame
-from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.errors import InvalidArgument
+from matchwood.matching.loading.chunks import ArrowRules, ListedRules, RuleChunk, RuleSource, sources_of
+from matchwood.rules import as_strings
 
 CHUNK_RULES = 20_000
-"""Rules prepared at a time: enough to vectorise, few enough that their trees take tens of megabytes."""
+"""Rules prepared at a time: enough to vectorise, few enough that the trees of those prepared one by one
+take tens of megabytes."""
 
 REQUIRED, OPTIONAL = ("id", "expression"), ("weight", "weights")
-
-
-class RuleSource(NamedTuple):
-    """One rule as handed over: nothing is checked yet. `problem` says why it cannot even be one."""
-
-    id: Any
-    expression: Any
-    options: Any = None
-    problem: MatchwoodError | None = None
 
 
 class _Replayed:
@@ -53,21 +47,12 @@ def replayable(rules: Any) -> Any:
     return _Replayed(iter(rules)) if isinstance(rules, Iterator) else rules
 
 
-def rule_chunks(rules: Any) -> Iterator[list[RuleSource]]:
+def rule_chunks(rules: Any) -> Iterator[RuleChunk]:
     """Chunks of rules from tuples, a mapping, Arrow data, pandas, or anything that speaks Arrow."""
-    return _chunks(_rules(rules))
-
-
-def _chunks(each: Iterator[RuleSource]) -> Iterator[list[RuleSource]]:
-    while chunk := list(itertools.islice(each, CHUNK_RULES)):
-        yield chunk
-
-
-def _rules(rules: Any) -> Iterator[RuleSource]:
     if isinstance(rules, Mapping):
         rules = rules.items()
     if is_frame(rules, "pandas"):
-        return _from_pandas(rules)
+        return _chunks(_from_pandas(rules))
     if isinstance(rules, pa.StructArray):
         rules = pa.RecordBatch.from_struct_array(rules)
     if isinstance(rules, pa.RecordBatch):
@@ -81,7 +66,12 @@ def _rules(rules: Any) -> Iterator[RuleSource]:
             "rules must be (id, expression) tuples, a mapping, or a table with the columns id and expression "
             f"(got {type(rules).__name__})"
         )
-    return (_from_tuple(position, rule) for position, rule in enumerate(rules))
+    return _chunks(_from_tuple(position, rule) for position, rule in enumerate(rules))
+
+
+def _chunks(each: Iterator[RuleSource]) -> Iterator[RuleChunk]:
+    while chunk := list(itertools.islice(each, CHUNK_RULES)):
+        yield ListedRules(chunk)
 
 
 def _from_tuple(position: int, rule: Any) -> RuleSource:
@@ -107,19 +97,60 @@ def _reader(rules: Any) -> pa.RecordBatchReader:
         raise InvalidArgument(f"an Arrow stream of rules must hold the columns id and expression ({error})") from None
 
 
-def _from_arrow(reader: pa.RecordBatchReader | _Replayed) -> Iterator[RuleSource]:
+def _from_arrow(reader: pa.RecordBatchReader | _Replayed) -> Iterator[RuleChunk]:
     assert reader.schema is not None
     names = reader.schema.names
     _check_columns(names)
     wanted = [name for name in (*REQUIRED, *OPTIONAL) if name in names]
-    slices = (batch.slice(start, CHUNK_RULES) for batch in reader for start in range(0, len(batch), CHUNK_RULES))
-    return _rows({name: _sound_cells(name, part) for name in wanted} for part in slices)
+    return (_arrow_chunk({name: _sound(name, part) for name in wanted}) for part in _filled(reader))
 
 
-def _sound_cells(name: str, part: pa.RecordBatch) -> list[Any]:
-    """The cells of a column whose offsets have been checked: Arrow follows them without looking."""
-    column = pa.chunked_array([part.column(name)])
-    check_column(name, column, "the rules")
+def _filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of CHUNK_RULES, whatever sizes they came in."""
+    held: list[pa.RecordBatch] = []
+    room = CHUNK_RULES
+    for batch in batches:
+        start = 0
+        while len(batch) - start >= room:
+            yield _one([*held, batch.slice(start, room)])
+            held, start, room = [], start + room, CHUNK_RULES
+        if start < len(batch):
+            held.append(batch.slice(start))
+            room -= len(batch) - start
+    if held:
+        yield _one(held)
+
+
+def _one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+def _sound(name: str, part: pa.RecordBatch) -> pa.Array:
+    """A column whose offsets have been checked: Arrow follows them without looking."""
+    column = part.column(name)
+    check_column(name, pa.chunked_array([column]), "the rules")
+    return column
+
+
+def _arrow_chunk(columns: dict[str, pa.Array]) -> RuleChunk:
+    options = {name: column for name, column in columns.items() if name in OPTIONAL}
+    texts = as_strings(columns["expression"])
+    if texts is not None and all(_is_sound(column) for column in (columns["id"], *options.values())):
+        return ArrowRules(columns["id"], texts, options)
+    cells = [_cells(name, column) for name, column in columns.items()]
+    return ListedRules(list(sources_of(cells, list(options))))
+
+
+def _is_sound(column: pa.Array) -> bool:
+    """Whether a column can be turned into Python objects: text that is not UTF-8 cannot."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _cells(name: str, column: pa.Array) -> list[Any]:
     try:
         cells: list[Any] = column.to_pylist()
     except UnicodeDecodeError as error:
@@ -133,17 +164,9 @@ def _from_pandas(frame: Any) -> Iterator[RuleSource]:
     _check_columns(names)
     wanted = [name for name in (*REQUIRED, *OPTIONAL) if name in names]
     slices = (frame.iloc[start : start + CHUNK_RULES] for start in range(0, len(frame), CHUNK_RULES))
-    return _rows({name: _values(part[name]) for name in wanted} for part in slices)
+    options = [name for name in wanted if name in OPTIONAL]
+    return (rule for part in slices for rule in sources_of([_values(part[name]) for name in wanted], options))
 
 
 def _values(series: Any) -> list[Any]:
     return [None if missing else value for value, missing in zip(series.tolist(), series.isna().tolist(), strict=True)]
-
-
-def _rows(parts: Iterable[dict[str, list[Any]]]) -> Iterator[RuleSource]:
-    """Rules from columns; an option that is NULL is not given."""
-    for columns in parts:
-        given = [name for name in OPTIONAL if name in columns]
-        for cells in zip(columns["id"], columns["expression"], *(columns[name] for name in given), strict=True):
-            options = {name: cell for name, cell in zip(given, cells[2:], strict=True) if cell is not None}
-            yield RuleSource(cells[0], cells[1], options or None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from matchwood.matching.loading.live_rules import forget_types
 from matchwood.matching.loading.preparation import Preparation, stored_uses
+from matchwood.rules import Ids
 
 if TYPE_CHECKING:
     from matchwood.index import Index
@@ -24,17 +24,23 @@ class _Before(NamedTuple):
     options: dict[str, Any]
 
 
+class _Inserted(NamedTuple):
+    """The ids of rules that are new."""
+
+    ids: Ids
+
+
 class Undo:
     """What the chunks of one load did to an index, in their order."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._done: list[list[_Before] | Sequence[Any]] = []
+        self._done: list[list[_Before] | _Inserted] = []
 
-    def note_inserted(self, ids: Sequence[Any]) -> None:
+    def note_inserted(self, ids: Ids) -> None:
         """New rules have these ids."""
         if len(ids):
-            self._done.append(ids)
+            self._done.append(_Inserted(ids))
 
     def note_replaced(self, rows: NDArray[np.int32]) -> None:
         """The rules of these rows are about to be replaced."""
@@ -53,11 +59,11 @@ class Undo:
         index = self._index
         while self._done:
             done = self._done.pop()
-            if isinstance(done[0], _Before):
-                self._put_back(list(done))
+            if not isinstance(done, _Inserted):
+                self._put_back(done)
                 continue
             with index._storing():
-                index._matcher.remove(index._table.rows_of(done))
+                index._matcher.remove(index._table.rows_of(done.ids))
 
     def _put_back(self, old: list[_Before]) -> None:
         index = self._index

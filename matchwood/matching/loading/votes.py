@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from matchwood.encoding import Encoder, KnownPredicates, Schema, Settled, Use, as_in
 from matchwood.errors import MatchwoodError
+from matchwood.matching.loading.chunks import RuleSource
 from matchwood.matching.loading.preparation import as_expression
-from matchwood.matching.loading.sources import RuleSource
 
 ROUNDS = 20
 """Chains of rules that are refused because of each other end long before; if not, any settlement is consistent."""

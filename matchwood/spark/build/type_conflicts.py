@@ -73,5 +73,7 @@ class VotesTask:
         )
 
 
+
 def _rules(batches: Iterable[pa.RecordBatch]) -> Iterator[RuleSource]:
-    return (rule for batch in batches if len(batch) for chunk in rule_chunks(batch) for rule in chunk)
+    chunks = (chunk for batch in batches if len(batch) for chunk in rule_chunks(batch))
+    return (rule for chunk in chunks for rule in chunk.sources())

@@ -7,14 +7,18 @@ import random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from matchwood import Index
-from matchwood.encoding.rules.plain_rules import PlainReader
+from matchwood.errors import InvalidArgument
 from matchwood.language import parse
 from matchwood.matching.loading import load as bulk
 from matchwood.matching.loading import preparation, sources
 from matchwood.matching.loading.report import Report
+from tests import cases, pools
+from tests.encoding.compiled_support import nested
+from tests.language.language_support import load, load_lines
 
 INTEGERS = ("0", "1", "+7", "-3", "41", "999999999999999999", "9007199254740993")
 LARGE = ("9223372036854775807", "9223372036854775808", "-9223372036854775809", "1" * 40)
@@ -113,7 +117,7 @@ class Unremembered:
 
 def in_turn(monkeypatch: pytest.MonkeyPatch, index: Index, given: Any, **options: Any) -> Report:
     with monkeypatch.context() as patch:
-        patch.setattr(bulk, "LEAST_PLAIN", 10**9)
+        patch.setattr(bulk, "LEAST_COMPILED", 10**9)
         patch.setattr(preparation, "KnownPredicates", Unremembered)
         return index.insert_many(given, **options)
 
@@ -136,13 +140,13 @@ def assert_same(index: Index, other: Index) -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of rules that were read as columns and stored so, chunk by chunk."""
     taken: list[int] = []
-    whole = bulk.Batch.with_plain
+    whole = bulk.Batch.with_compiled
 
-    def with_plain(*given: Any) -> Any:
+    def with_compiled(*given: Any) -> Any:
         taken.append(len(given[-1]))
         return whole(*given)
 
-    monkeypatch.setattr(bulk.Batch, "with_plain", with_plain)
+    monkeypatch.setattr(bulk.Batch, "with_compiled", with_compiled)
     return taken
 
 
@@ -190,26 +194,111 @@ def test_chunks_of_any_rules(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
         given = given[300:900]
 
 
-@pytest.mark.parametrize("text", ["n=1", "n in (1,2) and s = 'a'", "n between 1 and 2 and b", "n is null and s >='x'"])
-def test_what_is_plain(text: str) -> None:
-    assert len(PlainReader(Index("scan")._encoder).read([text])) == 1
+def mixed_texts() -> list[str]:
+    """Every rule of the language's fixtures, good and bad, and random ones of every operator and type."""
+    rng = random.Random(11)
+    fixtures = [*load_lines("identity.txt", 50), *(given for name in ("bad", "canonical") for given, _ in pairs(name))]
+    expressions = [cases.expression(rng, pools.palettes(rng), leaves=rng.randint(1, 9)) for _ in range(400)]
+    nests = [nested(rng, rng.randint(1, 3)) for _ in range(400)]
+    texts = [*fixtures, *map(str, expressions), *nests]
+    rng.shuffle(texts)
+    return texts
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("n = 1 or n = 2", "not n = 1", "(n = 1)", "n = 1 and (s = 'a')", "s = 'a and s = 'b'", "s like 'a%'"),
-        *("true", "and n = 1", "n = 1 and ", "n = 1 and and s = 'a'", "1 = n", "n = 1 and 5 < n", "`n` = 1"),
-        *("tags one of ('a')", "n in (1, 'a')", "n between 2 and 1", "n = 1n", "n = 1 s = 'a'", "n = '\ud800'"),
-        *("in = 1", "n = 1 and between = 2", "s = 'a' 'b'", '{"attr": "n", "op": "=", "value": 1}', ""),
-    ],
-)
-def test_what_is_not_plain(text: str) -> None:
-    assert len(PlainReader(Index("scan")._encoder).read([text])) == 0
+def pairs(name: str) -> list[tuple[str, str]]:
+    return load(f"{name}.txt", 20)
 
 
-def test_an_attribute_that_comes_twice_is_left_to_the_parser() -> None:
-    reader = PlainReader(Index("scan")._encoder)
-    read = reader.read(["n >= 1 and n < 5", "n = 1 and m = 2", "m = 'x'", "k = 1"])
-    assert len(read) == 4
-    assert read.undisputed(Index("scan")._encoder.schema).positions.tolist() == [3]
+@pytest.mark.parametrize("engine", ["scan", "kindex", "atree", "auto"])
+def test_good_and_bad_rules_of_every_kind_in_one_batch(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = mixed_texts()
+    given = pa.table({"id": [f"rule {number}" for number in range(len(texts))], "expression": texts})
+    alone, together = Index(engine), Index(engine)
+    expected = in_turn(monkeypatch, alone, given)
+    report = together.insert_many(given)
+    assert str(report) == str(expected)
+    assert report.rejected.equals(expected.rejected)
+    assert report.rejected.num_rows > 50
+    assert_same(together, alone)
+
+
+def one_typed(count: int) -> list[str]:
+    """Nests over attributes that have one type each, so that no rule is against another."""
+    rng = random.Random(3)
+    return [nested(rng, rng.randint(1, 4)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("engine", ["scan", "pstbloom", "betree", "kindex", "auto"])
+def test_nested_rules_as_columns(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "CHUNK_RULES", 500)
+    given = pa.table({"id": list(range(1_200)), "expression": one_typed(1_200)})
+    alone, together = Index(engine), Index(engine)
+    expected = in_turn(monkeypatch, alone, given)
+    taken = counted(monkeypatch)
+    assert str(together.insert_many(given)) == str(expected)
+    assert_same(together, alone)
+    assert sum(taken) > (900 if engine != "kindex" else 300)
+
+
+def arrow_forms(given: pa.Table) -> dict[str, Any]:
+    """The same rules in all the ways in which Arrow has strings, and in batches of odd sizes."""
+    texts, ids = given["expression"].combine_chunks(), given["id"].combine_chunks()
+    return {
+        "table": given,
+        "large": given.set_column(1, "expression", texts.cast(pa.large_string())),
+        "view": given.set_column(1, "expression", texts.cast(pa.string_view())),
+        "dictionary": given.set_column(1, "expression", texts.dictionary_encode()),
+        "small batches": pa.Table.from_batches(given.to_batches(max_chunksize=70)).to_reader(max_chunksize=70),
+        "sliced": pa.concat_tables([given.slice(0, 3), given]).slice(3),
+        "weights that are NULL": given.append_column("weight", pa.nulls(len(given), pa.float64())),
+        "tuples": list(zip(ids.to_pylist(), texts.to_pylist(), strict=True)),
+    }
+
+
+def test_all_ways_to_hand_rules_over_are_taken_as_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "CHUNK_RULES", 300)
+    given = pa.table({"id": list(range(1_000)), "expression": one_typed(1_000)})
+    alone = Index("scan")
+    in_turn(monkeypatch, alone, given)
+    for name, rules_given in arrow_forms(given).items():
+        with monkeypatch.context() as patch:
+            taken = counted(patch)
+            index = Index("scan")
+            index.insert_many(rules_given)
+            assert_same(index, alone)
+            assert len(taken) == 4, name
+            assert sum(taken) > 700, name
+
+
+def test_weights_and_missing_texts_beside_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str | None] = [*one_typed(400)]
+    texts[7] = None
+    weights = [2.5 if number % 50 == 0 else None for number in range(400)]
+    given = pa.table({"id": list(range(400)), "expression": texts, "weight": weights})
+    alone, together = Index("scan"), Index("scan")
+    expected, taken = in_turn(monkeypatch, alone, given), counted(monkeypatch)
+    report = together.insert_many(given)
+    assert report.rejected.equals(expected.rejected)
+    assert report.rejected["id"].to_pylist()[0] == 7
+    assert_same(together, alone)
+    assert sum(taken) > 300
+
+
+def test_text_that_is_not_utf8_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], np.int32)), pa.py_buffer(b"\xff")])
+    with pytest.raises(InvalidArgument, match="column 'expression' of the rules holds text that is not UTF-8"):
+        Index("scan").insert_many(pa.table({"id": [1], "expression": broken}))
+    with pytest.raises(InvalidArgument, match="column 'id' of the rules holds text that is not UTF-8"):
+        Index("scan").insert_many(pa.table({"id": broken, "expression": ["x = 1"]}))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_declared_types_and_strict_schemas(strict: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = {"a": "int", "b": "double", "c": "int", "d": "int", "e": "number", "sa": "string", "m": "map<string, int>"}
+    texts = [*one_typed(300), "a = 1.5", "a = 'x'", "m = 1", "m.k = 1", "m.k = 'x'", "a in (1, 2.5)", "a in (1, 2.0)"]
+    given = list(enumerate(texts))
+    alone, together = (Index("scan", schema=schema, strict_schema=strict) for _ in range(2))
+    expected, report = in_turn(monkeypatch, alone, given), together.insert_many(given)
+    assert report.rejected.equals(expected.rejected)
+    assert report.rejected.num_rows >= 4
+    assert_same(together, alone)

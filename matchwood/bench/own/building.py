@@ -1,0 +1,144 @@
+"""How fast rules become an index that is ready to match: from an Arrow column of texts, one core, each rule distinct.
+
+Seconds are those of the process, which others on the machine do not lengthen. Shares are those of a second build with a
+clock in each step: *read* is text to trees, *bind* what each distinct predicate means, *normalise* trees to
+conjunctions, *one by one* the rules that kernels do not take, *encode* conjunctions to integers, *engine* the store and
+the engine, *ids and texts* the table of rules. The numbers of conjunctions of some rules are held against those that
+the rules have by themselves.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from matchwood.bench.frame.measure import WrongAnswer
+from matchwood.bench.frame.setup import sizes
+from matchwood.bench.own.steps import Place, StepClock
+from matchwood.encoding import CompiledRules, Encoder, PredicateBook, RuleReader
+from matchwood.index import Index
+from matchwood.language import parse
+from matchwood.logic import RuleExpander
+from matchwood.matching import EngineMatcher, Preparation
+from matchwood.progress import Progress
+from matchwood.rules import RuleTable
+from matchwood.workloads import abegen, ads, begen, campaigns
+
+RULES = {"smoke": 2_000, "quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
+NESTED = {"smoke": 500, "quick": 20_000, "full": 100_000, "paper": 100_000}
+DETECTIONS = {"smoke": 300, "quick": 3_600, "full": 3_600, "paper": 3_600}
+SEED, CHECKED, WARM = 23, 200, 400
+
+STEPS: dict[str, list[Place]] = {
+    "read": [(RuleReader, "read")],
+    "bind": [(PredicateBook, "read")],
+    "normalise": [(RuleExpander, "expand")],
+    "one by one": [(Preparation, "prepare")],
+    "encode": [(CompiledRules, "flat"), (Encoder, "encode")],
+    "engine": [(EngineMatcher, "insert"), (Index, "_lay_out_anew")],
+    "ids and texts": [(RuleTable, "locate"), (RuleTable, "insert_many"), (RuleTable, "link")],
+}
+
+Row = dict[str, Any]
+
+
+def run(scale: str) -> dict[str, Any]:
+    rows = []
+    with Progress("bench build", "workloads", len(WORKLOADS)) as progress:
+        for name, (most, texts) in WORKLOADS.items():
+            rows.append(measure(name, texts(most[scale])))
+            progress.advance()
+    return {"experiment": "build", "scale": scale, "rows": rows}
+
+
+def measure(name: str, texts: pa.Array) -> Row:
+    """The row of one workload."""
+    texts = texts.unique()
+    rules = pa.table({"id": np.arange(len(texts)), "expression": texts})
+    build(rules.slice(0, WARM))
+    seconds, index = build(rules)
+    check(index, texts)
+    clock = StepClock(STEPS)
+    with clock.running():
+        whole, _ = build(rules)
+    shares = {f"share_{step.replace(' ', '_')}": round(taken / whole, 3) for step, taken in clock.seconds.items()}
+    return {
+        "engine": index.engine,
+        "workload": name,
+        "rules": len(texts),
+        "build_s": round(seconds, 3),
+        **sizes(index),
+        "bytes_text": round(texts.nbytes / len(texts)),
+        "checked": True,
+        "rules_per_s": round(len(texts) / seconds),
+        "conjunctions": len(index._table.pairs("conjunctions")[0]),
+        **shares,
+    }
+
+
+def build(rules: pa.Table) -> tuple[float, Index]:
+    """Seconds of this process, and the index; a rule that is rejected makes the run worthless."""
+    index = Index()
+    begin = time.process_time()
+    report = index.insert_many(rules)
+    seconds = time.process_time() - begin
+    if report.inserted != len(rules):
+        raise WrongAnswer(f"{len(rules) - report.inserted:,} rules were rejected: {report.rejected['error'][0]}")
+    return seconds, index
+
+
+def check(index: Index, texts: pa.Array) -> None:
+    """Hold the conjunctions of some rules against those that they have by themselves."""
+    rows, _ = index._table.pairs("conjunctions")
+    stored = np.bincount(rows, minlength=len(texts))
+    for row in np.linspace(0, len(texts) - 1, min(CHECKED, len(texts))).astype(int).tolist():
+        normal = index._matcher.normal(parse(texts[row].as_py()))
+        if isinstance(normal, list) and len(normal) != stored[row]:
+            raise WrongAnswer(f"{stored[row]} conjunctions instead of {len(normal)}: {texts[row].as_py():.200}")
+
+
+def _generated(generate: Callable[..., Any], count: int) -> pa.Array:
+    texts: pa.Array = generate(rules=count, events=1, seed=SEED).rules_table()["expression"].combine_chunks()
+    return texts
+
+
+def _campaigns(count: int) -> pa.Array:
+    return pa.array([text for _, text in campaigns(count, SEED)])
+
+
+TOOLS = ("powershell", "certutil", "rundll32", "wmic", "mshta", "bitsadmin", "regsvr32", "schtasks", "net", "curl")
+FLAGS = ("enc", "urlcache", "download", "hidden", "bypass", "create", "invoke", "javascript", "transfer", "remote")
+FIELDS = ("process.command_line", "process.image", "process.parent", "file.path", "registry.key")
+
+
+def detections(count: int) -> pa.Array:
+    """Rules as those of a security team: who started what with which words, and known exceptions.
+
+    >>> detections(1)[0].as_py()[:60]
+    "(process.image ilike '%\\\\\\\\rundll32.exe' or process.parent ilik"
+    """
+    draw = random.Random(SEED)
+    return pa.array([_detection(draw, number) for number in range(count)])
+
+
+def _detection(draw: random.Random, number: int) -> str:
+    images = [f"{draw.choice(FIELDS[1:3])} ilike '%\\{tool}.exe'" for tool in draw.sample(TOOLS, 2)]
+    words = [f"process.command_line ilike '%-{word}%{number % 97}%'" for word in draw.sample(FLAGS, draw.randint(1, 3))]
+    paths = [f"{draw.choice(FIELDS[3:])} not ilike '%\\Program Files\\{number}\\%'"]
+    both = draw.choice((" and ", " or ")).join(words)
+    return f"({' or '.join(images)}) and ({both}) and not (user ilike 'svc-{number % 311}%') and {paths[0]}"
+
+
+WORKLOADS: dict[str, tuple[dict[str, int], Callable[[int], pa.Array]]] = {
+    "begen": (RULES, partial(_generated, begen)),
+    "ads": (RULES, partial(_generated, ads)),
+    "campaigns": (RULES, _campaigns),
+    "abegen": (NESTED, partial(_generated, abegen)),
+    "detections": (DETECTIONS, detections),
+}

@@ -1,0 +1,96 @@
+"""Hash tables that number what they meet: spans of bytes, and 64-bit integers. Open addressing, linear steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.hashing import hash_bytes, mix64
+from matchwood.core.jit import kernel
+
+EMPTY = -1
+
+
+@kernel
+def _same(left: Any, left_start: int, right: Any, right_start: int, length: int) -> Any:
+    place = 0
+    while place < length and left[left_start + place] == right[right_start + place]:
+        place += 1
+    return place == length
+
+
+@kernel
+def intern_spans(
+    data: Any, starts: Any, lengths: Any, first: int, slots: Any, hashes: Any, ends: Any, held: Any, count: int,
+    numbers: Any,
+) -> Any:  # fmt: skip
+    """Number the spans from `first` on; returns how far it came before room ran out, and how many are known then.
+
+    `ends`  where the bytes of each known span end in `held`; those of span n begin at ends[n]
+    """
+    mask = np.uint64(len(slots) - 1)
+    for span in range(first, len(starts)):
+        start, length = starts[span], lengths[span]
+        mixed = hash_bytes(data, start, start + length)
+        slot = mixed & mask
+        while slots[slot] != EMPTY:
+            other = slots[slot]
+            if (
+                hashes[other] == mixed
+                and ends[other + 1] - ends[other] == length
+                and _same(held, ends[other], data, start, length)
+            ):
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if slots[slot] == EMPTY:
+            if 2 * (count + 1) > len(slots) or count + 2 > len(ends) or ends[count] + length > len(held):
+                return span, count
+            held[ends[count] : ends[count] + length] = data[start : start + length]
+            hashes[count] = mixed
+            ends[count + 1] = ends[count] + length
+            slots[slot] = count
+            count += 1
+        numbers[span] = slots[slot]
+    return len(starts), count
+
+
+@kernel
+def intern_integers(values: Any, first: int, slots: Any, held: Any, count: int, numbers: Any) -> Any:
+    """The same for integers."""
+    mask = np.uint64(len(slots) - 1)
+    for place in range(first, len(values)):
+        value = values[place]
+        slot = mix64(np.uint64(value)) & mask
+        while slots[slot] != EMPTY and held[slots[slot]] != value:
+            slot = (slot + np.uint64(1)) & mask
+        if slots[slot] == EMPTY:
+            if 2 * (count + 1) > len(slots) or count + 1 > len(held):
+                return place, count
+            held[count] = value
+            slots[slot] = count
+            count += 1
+        numbers[place] = slots[slot]
+    return len(values), count
+
+
+@kernel
+def enter_hashes(slots: Any, hashes: Any, count: int) -> None:
+    """Enter so many distinct elements into an empty table by their hashes."""
+    mask = np.uint64(len(slots) - 1)
+    for number in range(count):
+        slot = hashes[number] & mask
+        while slots[slot] != EMPTY:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = number
+
+
+@kernel
+def enter_integers(slots: Any, held: Any, count: int) -> None:
+    """Enter so many distinct integers into an empty table."""
+    mask = np.uint64(len(slots) - 1)
+    for number in range(count):
+        slot = mix64(np.uint64(held[number])) & mask
+        while slots[slot] != EMPTY:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = number

@@ -1,0 +1,79 @@
+"""Kernels of `compiled_rules`: numbers by first use, and what rules ask of their attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matchwood.core.jit import bare_kernel
+
+ANY_KIND, REFUSED_KIND = 0, -1
+"""The kinds of a predicate that only tests for NULL, and of one that could not be bound."""
+
+KIND_BITS = 3
+
+
+@bare_kernel
+def number_by_first_use(numbers: Any, known: Any, places: Any, distinct: Any) -> Any:
+    """For each number its place among the distinct ones, in the order in which they first come; how many these are.
+
+    `known`  one element a number, all -1 before and after
+    """
+    count = 0
+    for at in range(len(numbers)):
+        number = numbers[at]
+        if known[number] < 0:
+            known[number] = count
+            distinct[count] = number
+            count += 1
+        places[at] = known[number]
+    for at in range(count):
+        known[distinct[at]] = -1
+    return count
+
+
+@bare_kernel
+def resolve_uses(predicate_ends: Any, names: Any, kinds: Any, wanted: Any, slots: Any, uses: Any, ends: Any) -> Any:
+    """The uses of each wanted rule, one an attribute, in the order of the text; rules without sound ones are not wanted.
+
+    `slots`  one element a name, -1 before and after
+    """
+    count = first = 0
+    for rule in range(len(predicate_ends)):
+        begin = count
+        for at in range(first, predicate_ends[rule] if wanted[rule] else first):
+            name, kind = names[at], kinds[at]
+            slot = slots[name]
+            if slot < 0:
+                slots[name] = count
+                uses[count] = name << KIND_BITS | max(kind, 0)
+                count += 1
+            elif kind > ANY_KIND:
+                known = uses[slot] & (1 << KIND_BITS) - 1
+                uses[slot] = name << KIND_BITS | kind
+                if known != ANY_KIND and known != kind:
+                    wanted[rule] = False
+            wanted[rule] &= kind != REFUSED_KIND
+        for slot in range(begin, count):
+            slots[uses[slot] >> KIND_BITS] = -1
+        if not wanted[rule]:
+            count = begin
+        ends[rule] = count
+        first = predicate_ends[rule]
+    return count
+
+
+@bare_kernel
+def tally_uses(uses: Any, ends: Any, wanted: Any, counts: Any, firsts: Any, met: Any) -> Any:
+    """How many wanted rules have each use, and the first that has it; the uses in the order in which they are met."""
+    count = 0
+    for rule in range(len(ends)):
+        if not wanted[rule]:
+            continue
+        for at in range(ends[rule - 1] if rule else 0, ends[rule]):
+            use = uses[at]
+            if counts[use] == 0:
+                firsts[use] = rule
+                met[count] = use
+                count += 1
+            counts[use] += 1
+    return count

@@ -1,0 +1,211 @@
+"""Rules read, bound and expanded by kernels: from the bytes of many texts to columns of leaves, no object a rule.
+
+The bytes become trees in columns (`language`), each distinct predicate is bound once (`predicate_book.py`), and kernels
+make conjunctions of the trees (`logic`): the same, to the bit, as `Preparation` makes of single rules. Whatever they
+do not take is left to that: what the kernels cannot read, what cannot be bound or has too many conjunctions, and rules
+whose types are not those of all others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.encoding.encoder import Encoder
+from matchwood.encoding.rules._column_kernels import ANY_KIND, KIND_BITS, number_by_first_use, resolve_uses, tally_uses
+from matchwood.encoding.rules.flattening import Flat, running
+from matchwood.encoding.rules.predicate_book import USE_KINDS, PredicateBook
+from matchwood.encoding.schema.inferred import Schema, Use
+from matchwood.language import read_trees
+from matchwood.logic import ANY_RULE, LARGEST_LIMIT, ExpandedRules, Form, Leaf, RuleExpander, conjunction_form
+
+MOST_PREDICATES = 1_000_000
+"""Predicates that are remembered, some 200 bytes each; then all are forgotten."""
+
+CountedUse = tuple[Use, int, int]
+"""A use, how many rules have it, and the position of the first of them."""
+
+_KIND_MASK = (1 << KIND_BITS) - 1
+
+
+class RuleReader:
+    """Reads rules for one encoder, and remembers their predicates and leaves.
+
+    >>> texts = [b"age >= 18 and vip", b"age >= 18 or not vip", b"age >= 'x' and", b"level between 2 and 3"]
+    >>> starts = running(np.array([len(text) for text in texts]))
+    >>> data = np.frombuffer(b"".join(texts), np.uint8)
+    >>> lengths, given = np.diff(starts).astype(np.int32), np.ones(4, np.bool_)
+    >>> read = RuleReader(Encoder()).read(data, starts[:-1], lengths, given, limit=256)
+    >>> read.positions.tolist(), read.counts.tolist(), read.uses()[0]
+    ([0, 1, 3], [1, 2, 1], (('age', 'number'), 2, 0))
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self.forget()
+
+    def forget(self) -> None:
+        """Remember nothing."""
+        self.book, self.expander = PredicateBook(self._encoder), RuleExpander()
+
+    def read(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+        given: NDArray[np.bool_],
+        limit: int,
+        taking: int = ANY_RULE,
+    ) -> CompiledRules:
+        """Those of the given texts data[starts[i] : starts[i] + lengths[i]] that are taken.
+
+        `limit`   the most conjunctions that a rule may have
+        `taking`  ANY_RULE, or which shapes are taken: OR_OF_ANDS or AND_ALONE
+        """
+        if self.book.count > MOST_PREDICATES:
+            self.forget()
+        trees = read_trees(data, starts, lengths, given)
+        predicates, names = self.book.read(data, trees)
+        wanted = np.diff(trees.node_ends, prepend=0) > 0
+        asked = _AskedUses.of(self.book, trees.predicate_ends, predicates, names, wanted)
+        ranks, key_ranks = self.book.cuts.ranks(), self.book.keys.ranks()
+        columns = self.book.columns()
+        wanted &= 0 < limit <= LARGEST_LIMIT
+        expanded = self.expander.expand(trees, predicates, columns, ranks, key_ranks, wanted, limit, taking)
+        return CompiledRules(self, expanded, asked, expanded.counts >= 0)
+
+
+class _AskedUses(NamedTuple):
+    """What rules ask of their attributes, one use an attribute: an attribute's number, shifted, and a kind."""
+
+    attributes: list[str]
+    uses: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        book: PredicateBook,
+        ends: NDArray[np.int64],
+        predicates: NDArray[np.int32],
+        names: NDArray[np.int32],
+        wanted: NDArray[np.bool_],
+    ) -> _AskedUses:
+        """Those of the wanted rules; rules that contradict themselves, or cannot be bound, are not wanted from then."""
+        slots = np.full(len(book.attributes), -1, np.int64)
+        uses, use_ends = np.empty(len(predicates), np.int64), np.empty(len(ends), np.int64)
+        count = resolve_uses(ends, names.astype(np.int64), book.kinds(predicates), wanted, slots, uses, use_ends)
+        return cls(book.attributes, uses[:count], use_ends)
+
+    def tally(self, wanted: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The uses of wanted rules as they are met, how many have each, and the first that does."""
+        room = len(self.attributes) << KIND_BITS
+        counts, firsts, met = np.zeros(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+        found = met[: tally_uses(self.uses, self.ends, wanted, counts, firsts, met)]
+        return found, counts[found], firsts[found]
+
+    def named(self, use: int) -> Use:
+        return self.attributes[use >> KIND_BITS], USE_KINDS[use & _KIND_MASK]
+
+    def owners(self) -> NDArray[np.int64]:
+        """The rule of each use."""
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
+
+
+class CompiledRules:
+    """Rules that were taken, by their positions among the texts, and their conjunctions."""
+
+    def __init__(
+        self, reader: RuleReader, expanded: ExpandedRules, asked: _AskedUses, wanted: NDArray[np.bool_]
+    ) -> None:
+        self._reader, self._expanded, self._asked, self.wanted = reader, expanded, asked, wanted
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.wanted))
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.wanted)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many conjunctions each has."""
+        counts: NDArray[np.int64] = self._expanded.counts[self.wanted]
+        return counts
+
+    def uses(self) -> list[CountedUse]:
+        """Each use, how many rules have it, and the position of the first; in the order of the texts."""
+        found, counts, firsts = (column.tolist() for column in self._asked.tally(self.wanted))
+        return [(self._asked.named(use), *more) for use, *more in zip(found, counts, firsts, strict=True)]
+
+    def agree_with(self, schema: Schema) -> bool:
+        """Whether live rules allow all their uses."""
+        return all(schema.allows(use) for use, _, _ in self.uses())
+
+    def undisputed(self, schema: Schema) -> CompiledRules:
+        """Without rules whose types are not those of all others here and of live rules."""
+        found, _, _ = self._asked.tally(self.wanted)
+        compared = np.sort(found[found & _KIND_MASK != ANY_KIND] >> KIND_BITS)
+        several = np.unique(compared[1:][compared[1:] == compared[:-1]]).tolist()
+        open_names = [number for number in several if not schema.is_decided(self._asked.attributes[number])]
+        allowed = np.fromiter(map(schema.allows, map(self._asked.named, found.tolist())), np.bool_, len(found))
+        disputed = found[np.isin(found >> KIND_BITS, open_names) | ~allowed]
+        if not len(disputed):
+            return self
+        refused = np.zeros(len(self._asked.attributes) << KIND_BITS, np.bool_)
+        refused[disputed] = True
+        wanted = self.wanted.copy()
+        wanted[self._asked.owners()[refused[self._asked.uses]]] = False
+        return CompiledRules(self._reader, self._expanded, self._asked, wanted)
+
+    def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The leaves of each conjunction: how many, and their numbers."""
+        counts, lengths, leaves = self._expanded
+        if (self.wanted == (counts >= 0)).all():
+            return lengths, leaves
+        kept = np.repeat(self.wanted[counts > 0], counts[counts > 0])
+        return lengths[kept], leaves[np.repeat(kept, lengths)]
+
+    def flat(self) -> Flat:
+        """Their conjunctions."""
+        lengths, leaves = self._rows()
+        keys, nulls, ends, cuts = self._reader.expander.leaf_columns()
+        leaf_of, held = _by_first_use(leaves, self._reader.expander.count)
+        key_of, used = _by_first_use(keys[held], len(self._reader.book.keys.keys))
+        starts, sizes = ends[held], ends[held + 1] - ends[held]
+        taken = cuts[np.arange(int(sizes.sum())) + np.repeat(starts - running(sizes)[:-1], sizes)]
+        inner = list(map(self._reader.book.cuts.cuts.__getitem__, taken[taken != 0].tolist()))
+        return Flat(
+            lengths,
+            leaf_of,
+            list(map(self._reader.book.keys.keys.__getitem__, used.tolist())),
+            key_of,
+            nulls[held] != 0,
+            sizes,
+            taken == 0,
+            [cut if cut[1] else cut[0] for cut in inner],
+        )
+
+    def forms(self) -> list[Form]:
+        """Their forms, where each is one conjunction."""
+        lengths, leaves = self._rows()
+        every = list(map(self._leaf, leaves.tolist()))
+        stops = np.cumsum(lengths).tolist()
+        pairs = zip(lengths.tolist(), stops, strict=True)
+        return [conjunction_form(tuple(every[stop - length : stop])) for length, stop in pairs]
+
+    def _leaf(self, number: int) -> Leaf:
+        keys, nulls, ends, cuts = self._reader.expander.leaf_columns()
+        book = self._reader.book
+        values = map(book.cuts.cuts.__getitem__, cuts[ends[number] : ends[number + 1]].tolist())
+        return Leaf(book.keys.keys[keys[number]], tuple(values), bool(nulls[number]))
+
+
+def _by_first_use(numbers: NDArray[np.int32], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each number its place among the distinct ones, in the order in which they first come; and these."""
+    known, distinct = np.full(most, -1, np.int64), np.empty(min(most, len(numbers)), np.int64)
+    places = np.empty(len(numbers), np.int64)
+    count = number_by_first_use(numbers, known, places, distinct)
+    return places, distinct[:count]

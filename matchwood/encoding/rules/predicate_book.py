@@ -1,0 +1,269 @@
+"""Each distinct predicate of many rules, read and bound once, in columns.
+
+A predicate is an attribute's name and a test, as `language.RuleTrees` tells them apart. What a test accepts depends on
+the attribute's declared type alone, so that attributes share it; the keys of derived attributes name the attribute.
+What cannot be read or bound is refused here without a word: its rules are prepared one by one, which tells why.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core import Growable, IntegerNumbers, SpanNumbers
+from matchwood.encoding.derived.keys import is_derived
+from matchwood.encoding.encoder import Encoder
+from matchwood.encoding.rules._column_kernels import REFUSED_KIND
+from matchwood.encoding.schema.requirements import requirement
+from matchwood.errors import MatchwoodError
+from matchwood.language import (
+    NOT_IN_LIST,
+    OTHER_TEST,
+    ListedConstants,
+    RuleTrees,
+    lists_in,
+    make_predicate,
+    read_whole,
+)
+from matchwood.logic import (
+    NO_VERDICT,
+    START,
+    UNKNOWN_ANSWER,
+    VERDICT_FALSE,
+    VERDICT_TRUE,
+    Bound,
+    Cut,
+    PredicateColumns,
+    united,
+)
+
+USE_KINDS = ("any", "bool", "number", "string", "timestamp", "list<int>", "list<string>")
+"""What a predicate can ask of its attribute."""
+
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(USE_KINDS)}
+_VERDICTS = {None: NO_VERDICT, True: VERDICT_TRUE, False: VERDICT_FALSE}
+_SHIFT, _MASK = 32, 2**32 - 1
+_REFUSED = 0
+"""The binding of what cannot be bound."""
+
+_Numbers: TypeAlias = NDArray[np.int64]
+_Outcome: TypeAlias = tuple[Any, int, Bound | None]
+"""A predicate, what it asks of its attribute, and what it is bound to; or nothing, REFUSED_KIND, and nothing."""
+
+
+class CutNumbers:
+    """Distinct cuts, numbered as they come, and their order. Texts and numbers are never compared with each other."""
+
+    def __init__(self) -> None:
+        self.cuts: list[Cut] = [START]
+        self._numbers: dict[Cut, int] = {START: 0}
+        self._ordered: tuple[list[int], list[int]] = [], []
+        self._ranks = np.full(1, -1, np.int64)
+
+    def of(self, cuts: tuple[Cut, ...]) -> list[int]:
+        """The numbers of cuts."""
+        numbers = []
+        for cut in cuts:
+            number = self._numbers.setdefault(cut, len(self.cuts))
+            if number == len(self.cuts):
+                self.cuts.append(cut)
+                self._ordered[isinstance(cut[0], str)].append(number)
+            numbers.append(number)
+        return numbers
+
+    def ranks(self) -> NDArray[np.int64]:
+        """The rank of each: START is before all others."""
+        if len(self._ranks) < len(self.cuts):
+            # What was in order already is found so, and merged in one pass.
+            for ordered in self._ordered:
+                ordered.sort(key=self.cuts.__getitem__)
+            self._ranks = np.empty(len(self.cuts), np.int64)
+            self._ranks[[0, *self._ordered[0], *self._ordered[1]]] = np.arange(-1, len(self.cuts) - 1)
+        return self._ranks
+
+
+class KeyNumbers:
+    """The keys of attributes, numbered as they come, and their order."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._ordered: list[int] = []
+        self._ranks = np.empty(0, np.int64)
+
+    def of(self, key: str) -> int:
+        """The number of a key."""
+        number = self._numbers.setdefault(key, len(self.keys))
+        if number == len(self.keys):
+            self.keys.append(key)
+            self._ordered.append(number)
+        return number
+
+    def ranks(self) -> NDArray[np.int64]:
+        """The rank of each."""
+        if len(self._ranks) < len(self.keys):
+            self._ordered.sort(key=self.keys.__getitem__)
+            self._ranks = np.empty(len(self.keys), np.int64)
+            self._ranks[self._ordered] = np.arange(len(self.keys))
+        return self._ranks
+
+
+class PredicateBook:
+    """The predicates of one encoder's rules."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._schema, self._bind = encoder.schema, encoder.bind
+        self._names, self._tests = SpanNumbers(), SpanNumbers()
+        self._pairs, self._shared = IntegerNumbers(), IntegerNumbers()
+        self.cuts, self.keys = CutNumbers(), KeyNumbers()
+        self.attributes: list[str] = []
+        self._types: dict[str | None, int] = {}
+        self._type_of, self._key_of = Growable(np.int64), Growable(np.int32)
+        """Of each attribute: the number of its declared type, -1 if it may not be named; and its key."""
+        self._kinds, self._verdicts = Growable(np.int8), Growable(np.int8)
+        self._ends, self._cuts = Growable(np.int64, [0]), Growable(np.int32)
+        self._derived: dict[int, Any] = {}
+        self._bindings, self._keys, self._answers = Growable(np.int32), Growable(np.int32), Growable(np.int64)
+        self._constants, self._points = SpanNumbers(), IntegerNumbers()
+        """Constants in lists, and the pairs of a declared type and such a constant."""
+        self._binding_of, self._point_of = Growable(np.int32), Growable(np.int32)
+        """The bindings of pairs of a declared type and a test; and of those of a type and a constant."""
+        for column, value in ((self._kinds, REFUSED_KIND), (self._verdicts, NO_VERDICT), (self._ends, 0)):
+            column.append(value)
+
+    @property
+    def count(self) -> int:
+        """Predicates so far."""
+        return len(self._bindings)
+
+    def columns(self) -> PredicateColumns:
+        """What kernels read of the predicates."""
+        answers = self._answers.writable().reshape(-1, 4)
+        bound = self._ends.view(), self._cuts.view(), self._verdicts.view()
+        return PredicateColumns(self._bindings.view(), self._keys.view(), *bound, answers)
+
+    def kinds(self, predicates: NDArray[np.int32]) -> NDArray[np.int8]:
+        """What predicates ask of their attributes, REFUSED_KIND where they cannot be bound."""
+        kinds: NDArray[np.int8] = self._kinds.view()[self._bindings.view()[predicates]]
+        return kinds
+
+    def read(self, data: NDArray[np.uint8], trees: RuleTrees) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The predicates and the attributes in trees, by number."""
+        names, tests = self._names.of(data, *trees.names), self._tests.of(data, *trees.tests)
+        predicates = self._pairs.of(names.astype(np.int64) << _SHIFT | tests)
+        if self._pairs.count > self.count:
+            self._meet_names()
+            backward = np.zeros(self._tests.count, np.bool_)
+            backward[tests] = trees.reversed_
+            self._learn(backward)
+        return predicates, names
+
+    def _meet_names(self) -> None:
+        for name in self._names.texts(len(self.attributes)):
+            self.attributes.append(name)
+            self._type_of.append(self._type_number(name))
+            self._key_of.append(self.keys.of(name))
+
+    def _type_number(self, name: str) -> int:
+        try:
+            self._schema.check_declared(make_predicate(name, "is null", None, None, None), "any")
+        except MatchwoodError:
+            return -1
+        return self._types.setdefault(self._schema.declared.type_of(name), len(self._types))
+
+    def _learn(self, backward: NDArray[np.bool_]) -> None:
+        """Bind the pairs of attributes and tests that are new."""
+        pairs = self._pairs.values(self.count)
+        names, tests = pairs >> _SHIFT, pairs & _MASK
+        types = self._type_of.view()[names]
+        bindings = np.full(len(pairs), _REFUSED, np.int32)
+        sound = np.flatnonzero(types >= 0)
+        shared = self._shared.of(types[sound] << _SHIFT | tests[sound])
+        fresh = np.flatnonzero(shared >= len(self._binding_of))
+        _, firsts = np.unique(shared[fresh], return_index=True)
+        first = sound[fresh[firsts]]
+        self._bind_tests(names[first], tests[first], types[first], backward)
+        bindings[sound] = self._binding_of.view()[shared]
+        keys = self._key_of.view()[names].copy()
+        if self._derived:
+            self._name_derived(bindings, names, keys)
+        self._bindings.extend(bindings)
+        self._keys.extend(keys)
+        self._answers.resize(4 * self.count, UNKNOWN_ANSWER)
+
+    def _bind_tests(self, names: _Numbers, tests: _Numbers, types: _Numbers, backward: NDArray[np.bool_]) -> None:
+        """Bind tests that are new for a declared type, each by the attribute that came first."""
+        lists = lists_in(*self._tests.spans(tests))
+        whole = lists.forms == OTHER_TEST
+        bindings = np.empty(len(tests), np.int32)
+        texts = zip(names[whole].tolist(), tests[whole].tolist(), backward[tests[whole]].tolist(), strict=True)
+        bindings[whole] = self._bound_texts([(name, self._tests.text(test), back) for name, test, back in texts])
+        if not whole.all():
+            bindings[~whole] = self._bound_lists(lists, np.flatnonzero(~whole), names, types)
+        self._binding_of.extend(bindings)
+
+    def _bound_lists(
+        self, lists: ListedConstants, rows: _Numbers, names: _Numbers, types: _Numbers
+    ) -> NDArray[np.int32]:
+        """The bindings of lists: any of the values that equal one of the constants, each of which is bound once."""
+        ends = lists.ends[rows]
+        owners = np.repeat(rows, np.diff(ends, prepend=0))
+        constants = self._constants.of(self._tests.spans(rows[:0])[0], lists.starts, lists.lengths)
+        points = self._points.of(types[owners] << _SHIFT | constants)
+        fresh = np.flatnonzero(points >= len(self._point_of))
+        _, firsts = np.unique(points[fresh], return_index=True)
+        pairs = zip(names[owners[fresh[firsts]]].tolist(), constants[fresh[firsts]].tolist(), strict=True)
+        equal = [(name, f"= {self._constants.text(constant)}", False) for name, constant in pairs]
+        self._point_of.extend(self._bound_texts(equal))
+        return self._unite(self._point_of.view()[points], ends, lists.forms[rows] == NOT_IN_LIST)
+
+    def _unite(
+        self, members: NDArray[np.int32], ends: NDArray[np.int64], negated: NDArray[np.bool_]
+    ) -> NDArray[np.int32]:
+        begins = np.append(0, ends[:-1])
+        kinds = self._kinds.view()[members]
+        least, most = np.minimum.reduceat(kinds, begins), np.maximum.reduceat(kinds, begins)
+        cuts, cut_ends = united(members, ends, negated, self._ends.view(), self._cuts.view(), self.cuts.ranks())
+        first = len(self._kinds)
+        # Constants of different types, or of none, are for the parser to refuse.
+        self._kinds.extend(np.where(least == most, most, REFUSED_KIND))
+        self._verdicts.resize(len(self._kinds), NO_VERDICT)
+        self._ends.extend(cut_ends + len(self._cuts))
+        self._cuts.extend(cuts)
+        return np.arange(first, len(self._kinds), dtype=np.int32)
+
+    def _bound_texts(self, texts: list[tuple[int, str, bool]]) -> NDArray[np.int32]:
+        """The bindings of tests, each with an attribute, and whether it stands before that."""
+        first = len(self._kinds)
+        outcomes = [self._bound_text(self.attributes[name], said, back) for name, said, back in texts]
+        cuts: list[int] = []
+        ends = []
+        for place, (predicate, _, bound) in enumerate(outcomes):
+            if bound is not None:
+                cuts += self.cuts.of(bound.cuts)
+                if is_derived(bound.attribute):
+                    self._derived[first + place] = predicate
+            ends.append(len(self._cuts) + len(cuts))
+        self._kinds.extend([kind for _, kind, _ in outcomes])
+        self._verdicts.extend([NO_VERDICT if bound is None else _VERDICTS[bound.on_null] for _, _, bound in outcomes])
+        self._cuts.extend(cuts)
+        self._ends.extend(ends)
+        return np.arange(first, len(self._kinds), dtype=np.int32)
+
+    def _bound_text(self, attribute: str, said: str, backward: bool) -> _Outcome:
+        try:
+            predicate = read_whole(f"{said} {attribute}" if backward else f"{attribute} {said}")
+            return predicate, _KIND_NUMBERS[requirement(predicate)], self._bind(predicate)
+        except MatchwoodError:
+            return None, REFUSED_KIND, None
+
+    def _name_derived(self, bindings: NDArray[np.int32], names: NDArray[np.int64], keys: NDArray[Any]) -> None:
+        """Give predicates of derived attributes the keys of these."""
+        derived = np.zeros(len(self._kinds), np.bool_)
+        derived[list(self._derived)] = True
+        for place in np.flatnonzero(derived[bindings]).tolist():
+            test = self._derived[int(bindings[place])]
+            named = make_predicate(self.attributes[names[place]], test.op, test.value, test.escape, None)
+            keys[place] = self.keys.of(self._bind(named).attribute)

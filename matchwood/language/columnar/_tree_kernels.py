@@ -1,0 +1,168 @@
+"""The Boolean structure of many rules, as `parser.py` reads it, into trees in columns; nothing recurses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matchwood.core.jit import bare_kernel
+from matchwood.language.columnar import _predicate_kernels as predicates
+from matchwood.language.columnar import _token_kernels as tokens
+from matchwood.language.columnar._predicate_kernels import read_predicate
+from matchwood.language.columnar._token_kernels import read_token
+
+PREDICATE, CONSTANT, NOT, AND, OR, XOR, XNOR, TRUTH = range(8)
+"""Kinds of nodes."""
+
+TEST_TRUE, TEST_FALSE, TEST_UNKNOWN = range(3)
+"""What a truth test asks; the argument of its node is twice that, and one more if it is negated."""
+
+MOST_OPEN = 64
+"""Parentheses that may be open; what nests deeper is left to the parser."""
+
+GROUP = 9
+_NOTS, _OPERAND, _CONJUNCTS, _AND_START, _CHAIN, _CHAIN_START, _CHAIN_WORD, _DISJUNCTS, _OR_START = range(GROUP)
+"""What is known of an open parenthesis: how many `not` stand before the operand, the node with which that begins, and of
+each kind of junction how many operands are complete and where the first began."""
+
+
+@bare_kernel
+def _put(nodes: Any, count: int, kind: int, argument: int, first: int) -> Any:
+    """Add a node above all nodes from `first` on."""
+    nodes.kinds[count] = kind
+    nodes.arguments[count] = argument
+    nodes.sizes[count] = count - first + 1
+    return count + 1
+
+
+@bare_kernel
+def _negated(nodes: Any, count: int, group: Any) -> Any:
+    for _ in range(group[_NOTS]):
+        count = _put(nodes, count, NOT, 1, group[_OPERAND])
+    group[_NOTS] = 0
+    return count
+
+
+@bare_kernel
+def _joined(nodes: Any, count: int, group: Any, kind: int, number: int, start: int) -> Any:
+    """Close a junction, if one is open: its operands are one from now on."""
+    if group[number]:
+        count = _put(nodes, count, kind, group[number] + 1, group[start])
+        group[_OPERAND] = group[start]
+        group[number] = 0
+    return count
+
+
+@bare_kernel
+def _more(group: Any, number: int, start: int) -> None:
+    """One more operand of a junction is complete."""
+    if group[number] == 0:
+        group[start] = group[_OPERAND]
+    group[number] += 1
+
+
+@bare_kernel
+def _connect(nodes: Any, count: int, group: Any, word: int) -> Any:
+    """The operand is complete, and a connective follows it."""
+    count = _negated(nodes, count, group)
+    if word == tokens.AND:
+        _more(group, _CONJUNCTS, _AND_START)
+        return count
+    count = _joined(nodes, count, group, AND, _CONJUNCTS, _AND_START)
+    if word == tokens.OR:
+        count = _joined(nodes, count, group, group[_CHAIN_WORD], _CHAIN, _CHAIN_START)
+        _more(group, _DISJUNCTS, _OR_START)
+        return count
+    kind = XOR if word == tokens.XOR else XNOR
+    if group[_CHAIN_WORD] != kind:
+        count = _joined(nodes, count, group, group[_CHAIN_WORD], _CHAIN, _CHAIN_START)
+    group[_CHAIN_WORD] = kind
+    _more(group, _CHAIN, _CHAIN_START)
+    return count
+
+
+@bare_kernel
+def _close(nodes: Any, count: int, group: Any) -> Any:
+    """The operand is complete, and so is the group."""
+    count = _negated(nodes, count, group)
+    count = _joined(nodes, count, group, AND, _CONJUNCTS, _AND_START)
+    count = _joined(nodes, count, group, group[_CHAIN_WORD], _CHAIN, _CHAIN_START)
+    return _joined(nodes, count, group, OR, _DISJUNCTS, _OR_START)
+
+
+@bare_kernel
+def _truth(data: Any, position: int, end: int) -> Any:
+    """The argument of the truth test behind `is`, and where it ends; -1 if there is none."""
+    kind, _, position = read_token(data, position, end)
+    negated = kind == tokens.NOT
+    if negated:
+        kind, _, position = read_token(data, position, end)
+    if kind == tokens.TRUE:
+        return 2 * TEST_TRUE + negated, position
+    if kind == tokens.FALSE:
+        return 2 * TEST_FALSE + negated, position
+    return (2 * TEST_UNKNOWN + negated if kind == tokens.UNKNOWN else -1), position
+
+
+@bare_kernel
+def _read_rule(data: Any, position: int, end: int, nodes: Any, count: int, found: Any, known: int, groups: Any) -> Any:
+    """Read one rule behind `count` nodes and `known` predicates; how many there are then, or -1 and what there was."""
+    depth, waiting, first_node, first_known = 0, True, count, known
+    groups[0, :] = 0
+    groups[0, _OPERAND] = count
+    while True:
+        group = groups[depth]
+        kind, start, stop = read_token(data, position, end)
+        position = stop
+        if waiting and kind == tokens.OPEN:
+            group[_OPERAND] = count
+            depth += 1
+            if depth == MOST_OPEN:
+                return -1, first_node, first_known
+            groups[depth, :] = 0
+            groups[depth, _OPERAND] = count
+        elif waiting and kind == tokens.NOT:
+            group[_NOTS] += 1
+        elif waiting:
+            group[_OPERAND] = count
+            position = read_predicate(data, kind, start, stop, end, found[known])
+            if position == predicates.REFUSED:
+                return -1, first_node, first_known
+            if position == predicates.CONSTANT:
+                count = _put(nodes, count, CONSTANT, kind == tokens.TRUE, count)
+                position = stop
+            else:
+                count = _put(nodes, count, PREDICATE, known, count)
+                known += 1
+            waiting = False
+        elif tokens.AND <= kind <= tokens.XNOR:
+            count = _connect(nodes, count, group, kind)
+            waiting = True
+        elif kind == tokens.IS:
+            argument, position = _truth(data, position, end)
+            if argument < 0:
+                return -1, first_node, first_known
+            count = _put(nodes, count, TRUTH, argument, group[_OPERAND])
+        elif kind == tokens.CLOSE and depth > 0:
+            count = _close(nodes, count, group)
+            depth -= 1
+        elif kind == tokens.END and depth == 0:
+            return 0, _close(nodes, count, group), known
+        else:
+            return -1, first_node, first_known
+
+
+@bare_kernel
+def read_rules(
+    data: Any, starts: Any, lengths: Any, given: Any, longest: int, nodes: Any, found: Any, ends: Any, groups: Any
+) -> Any:
+    """Read all rules that are `given` and not too long; `ends` gets where the nodes and predicates of each end.
+
+    A rule that is left to the parser has none.
+    """
+    count = known = 0
+    for rule in range(len(starts)):
+        if given[rule] and lengths[rule] <= longest:
+            stop = starts[rule] + lengths[rule]
+            _, count, known = _read_rule(data, starts[rule], stop, nodes, count, found, known, groups)
+        ends[rule, 0], ends[rule, 1] = count, known
+    return count, known

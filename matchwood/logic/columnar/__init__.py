@@ -1,0 +1,1 @@
+"""The conjunctions of many rules at once, from trees in columns."""

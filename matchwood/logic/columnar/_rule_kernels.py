@@ -1,0 +1,279 @@
+"""The conjunctions of many rules: tree, form, estimate, expansion and canonical order; nothing recurses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.jit import bare_kernel
+from matchwood.language.columnar import _tree_kernels as trees
+from matchwood.logic.columnar._builder_kernels import (
+    ALWAYS_TRUE,
+    LEAF,
+    LEAF_BASE,
+    NEVER_TRUE,
+    OR,
+    UNKNOWN,
+    has_repeated,
+)
+from matchwood.logic.columnar._leaf_kernels import CHILDREN, COUNT, FAILED, NODES, STAMP, TOUCHED
+from matchwood.logic.columnar._row_kernels import (
+    MOST_ROWS,
+    clear_row,
+    distinct_rows,
+    has_bit,
+    in_order,
+    met,
+    set_bit,
+    uncovered,
+    with_meets,
+    with_singles_joined,
+)
+from matchwood.logic.columnar._walk_kernels import IS_TRUE, answer_of, answered, is_or_of_ands
+
+ANY_RULE, OR_OF_ANDS, AND_ALONE = range(3)
+"""Which rules are taken: all, those that `route.py` takes without a form, or ANDs that are neither always nor never true."""
+
+MOST_TREE = 4_096
+MOST_DIRECT = 64
+"""As MOST_ROWS in `route.py`."""
+
+LENGTH = 1_024
+"""As in `dnf.py`."""
+
+_SATURATED = 1 << 30
+RULE_LEAVES, RULE_CUTS, RULE_OUT = 8_192, 1 << 17, 1 << 17
+"""Room that is there before a rule begins; one that needs more goes the way of single rules."""
+
+
+@bare_kernel
+def _is_plain(tree: Any, root: int) -> Any:
+    """Whether a rule is a predicate, or an AND of nothing else."""
+    if tree.kinds[root] == trees.PREDICATE:
+        return True
+    if tree.kinds[root] != trees.AND or tree.sizes[root] != tree.arguments[root] + 1:
+        return False
+    node = root - tree.arguments[root]
+    while tree.kinds[node] == trees.PREDICATE:
+        node += 1
+    return node == root
+
+
+@bare_kernel
+def _plain_row(tree: Any, base: int, root: int, predicates: Any, predicate_of: Any, leaves: Any, state: Any, ranks: Any,
+               work: Any) -> Any:  # fmt: skip
+    """The leaves of an AND of predicates, in work.leaves; how many, or -1 if it is never true."""
+    held = 0
+    last = root if tree.kinds[root] != trees.PREDICATE else root + 1
+    for node in range(base, last):
+        answer = answer_of(predicates, leaves, state, work.buffers, predicate_of[tree.arguments[node]], IS_TRUE)
+        if answer == NEVER_TRUE:
+            return -1
+        if answer != ALWAYS_TRUE:
+            work.leaves[held] = answer - LEAF_BASE
+            held += 1
+    if has_repeated(work, leaves, work.leaves, held):
+        held = met(work, leaves, state, ranks, held)
+    return held
+
+
+@bare_kernel
+def _put_plain(work: Any, leaves: Any, key_ranks: Any, held: int, out: Any, position: int) -> Any:
+    """Write the leaves of a row by attribute; where the row ends."""
+    for place in range(held):
+        leaf, at = work.leaves[place], position + place
+        rank = key_ranks[leaves.keys[leaf]]
+        while at > position and key_ranks[leaves.keys[out[at - 1]]] > rank:
+            out[at] = out[at - 1]
+            at -= 1
+        out[at] = leaf
+    return position + held
+
+
+@bare_kernel
+def _survey(work: Any, state: Any, root: int, limit: int) -> Any:
+    """Mark what is below the root in `reached`; whether its expansion is within the limit."""
+    for node in range(root + 1):
+        work.reached[node] = 0
+    work.reached[root] = 1
+    for node in range(root, -1, -1):
+        if work.reached[node]:
+            for child in range(work.child_ends[node], work.child_ends[node + 1]):
+                work.reached[work.children[child]] = 1
+    for node in range(root + 1):
+        if not work.reached[node]:
+            continue
+        rows, held = np.int64(work.kinds[node] != OR), np.int64(work.kinds[node] == LEAF)
+        for child in range(work.child_ends[node], work.child_ends[node + 1]):
+            below = work.children[child]
+            if work.kinds[node] == OR:
+                rows, held = rows + work.sizes[below, 0], held + work.sizes[below, 1]
+            else:
+                held = held * work.sizes[below, 0] + rows * work.sizes[below, 1]
+                rows = rows * work.sizes[below, 0]
+            rows, held = min(rows, np.int64(_SATURATED)), min(held, np.int64(_SATURATED))
+        work.sizes[node, 0], work.sizes[node, 1] = rows, held
+    rows, held = work.sizes[root, 0], work.sizes[root, 1]
+    return rows <= limit and rows <= MOST_ROWS and (rows == 1 or held <= limit * LENGTH)
+
+
+@bare_kernel
+def _cross(work: Any, start: int, before: int, below: int, at: int, words: int) -> Any:
+    """Write each of `before` rows from `start` on joined with each row of a child; where they end."""
+    for row in range(start, start + before):
+        for more in range(work.row_starts[below], work.row_starts[below] + work.sizes[below, 0]):
+            for word in range(words):
+                work.expanded[at, word] = work.expanded[row, word] | work.expanded[more, word]
+            at += 1
+    return at
+
+
+@bare_kernel
+def _expand(work: Any, leaves: Any, state: Any, root: int, words: int) -> Any:
+    """Write the rows of all reached nodes, the root's last: where they begin. The rule fails if there is no room."""
+    at = 0
+    room = len(work.expanded)
+    for node in range(root + 1):
+        if not work.reached[node]:
+            continue
+        if at + 2 * work.sizes[node, 0] + 2 > room:
+            state[FAILED] = 1
+            return 0
+        work.row_starts[node] = at
+        if work.kinds[node] == LEAF:
+            clear_row(work.expanded, at, words)
+            set_bit(work.expanded, at, leaves.numbers[work.leaf_of[node]])
+            at += 1
+        elif work.kinds[node] == OR:
+            for child in range(work.child_ends[node], work.child_ends[node + 1]):
+                below = work.children[child]
+                for row in range(work.row_starts[below], work.row_starts[below] + work.sizes[below, 0]):
+                    for word in range(words):
+                        work.expanded[at, word] = work.expanded[row, word]
+                    at += 1
+        else:
+            clear_row(work.expanded, at, words)
+            before = 1
+            at += 1
+            for child in range(work.child_ends[node], work.child_ends[node + 1]):
+                below = work.children[child]
+                if at + before * work.sizes[below, 0] > room:
+                    state[FAILED] = 1
+                    return 0
+                at = _cross(work, work.row_starts[node], before, below, at, words)
+                work.row_starts[node] += before
+                before *= work.sizes[below, 0]
+    return work.row_starts[root]
+
+
+@bare_kernel
+def _rows_of(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, root: int, limit: int) -> Any:
+    """The canonical rows of a node, in work.rows, over the leaves work.local; how many of both, and whether they fit."""
+    if not _survey(work, state, root, limit):
+        return 0, 0, False
+    count = 0
+    for node in range(root + 1):
+        if work.reached[node] and work.kinds[node] == LEAF:
+            work.local[count] = work.leaf_of[node]
+            count += 1
+    words = in_order(work, leaves, state, ranks, key_ranks, count)
+    start = 0 if state[FAILED] else _expand(work, leaves, state, root, words)
+    if state[FAILED]:
+        return 0, 0, False
+    rows = work.sizes[root, 0]
+    for row in range(rows):
+        for word in range(words):
+            work.rows[row, word] = work.expanded[start + row, word]
+    rows = distinct_rows(work.rows, rows, words)
+    rows, count, words = with_meets(work, leaves, state, ranks, key_ranks, rows, count, words)
+    if rows > 1:
+        rows, count, words = with_singles_joined(work, leaves, state, ranks, key_ranks, rows, count, words)
+    if rows > 1:
+        rows = uncovered(work, leaves, state, ranks, rows, count, words)
+    return rows, count, True
+
+
+@bare_kernel
+def _put_rows(work: Any, rows: Any, count: Any, out: Any, position: int, row_ends: Any, made: int) -> Any:
+    """Write rows behind `made` others; where the leaves end. Rows of a constant rule have no leaves."""
+    for row in range(rows):
+        for place in range(count):
+            if has_bit(work.rows, row, place):
+                out[position] = work.local[place]
+                position += 1
+        row_ends[made + row] = position
+    return position
+
+
+@bare_kernel
+def _begin(work: Any, state: Any, nodes: int) -> None:
+    """Nothing is known of a rule when it begins."""
+    state[FAILED] = state[NODES] = state[CHILDREN] = state[TOUCHED] = 0
+    state[STAMP] += 1
+    for node in range(nodes):
+        for question in range(4):
+            work.answers[node, question] = UNKNOWN
+
+
+@bare_kernel
+def _has_room(leaves: Any, state: Any, out: Any, row_ends: Any, position: int, made: int) -> Any:
+    """Whether there is room for one more rule."""
+    count = state[COUNT] + RULE_LEAVES
+    return (
+        position + RULE_OUT <= len(out)
+        and made + MOST_ROWS <= len(row_ends)
+        and 2 * count <= len(leaves.slots)
+        and count <= len(leaves.keys)
+        and leaves.ends[state[COUNT]] + RULE_CUTS <= len(leaves.cuts)
+    )
+
+
+@bare_kernel
+def expand_rules(tree: Any, ends: Any, predicates: Any, predicate_of: Any, leaves: Any, state: Any, ranks: Any,
+                 key_ranks: Any, work: Any, limit: int, taking: int, wanted: Any, first: int, out: Any, row_ends: Any,
+                 rule_rows: Any, done: Any) -> Any:  # fmt: skip
+    """Expand the wanted rules from `first` on, until room runs out: the rule to go on with.
+
+    `rule_rows`  gets the rows of each rule, -1 for one that is not taken
+    `done`       the leaves and rows that were written so far
+    """
+    position, made = done[0], done[1]
+    for rule in range(first, len(ends)):
+        base, root = ends[rule - 1] if rule else 0, ends[rule] - 1
+        rule_rows[rule] = -1
+        if not wanted[rule] or root < base or root - base >= MOST_TREE:
+            continue
+        if not _has_room(leaves, state, out, row_ends, position, made):
+            done[0], done[1] = position, made
+            return rule
+        if _is_plain(tree, root):
+            _begin(work, state, 0)
+            held = _plain_row(tree, base, root, predicates, predicate_of, leaves, state, ranks, work)
+            if state[FAILED] or (taking == AND_ALONE and held <= 0):
+                continue
+            rule_rows[rule] = held >= 0
+            if held >= 0:
+                position = _put_plain(work, leaves, key_ranks, held, out, position)
+                row_ends[made] = position
+                made += 1
+            continue
+        direct = taking != OR_OF_ANDS or is_or_of_ands(tree, root, min(limit, MOST_DIRECT), work)
+        if taking == AND_ALONE or not direct:
+            continue
+        _begin(work, state, root - base + 1)
+        answer = answered(tree, base, root, predicates, predicate_of, leaves, state, ranks, key_ranks, work)
+        rows, count, fits = np.int64(answer == ALWAYS_TRUE), np.int64(0), not state[FAILED]
+        if fits and answer >= LEAF_BASE:
+            work.leaves[0] = answer - LEAF_BASE
+            position = _put_plain(work, leaves, key_ranks, 1, out, position)
+            rows = np.int64(1)
+        elif fits and answer >= 0:
+            rows, count, fits = _rows_of(work, leaves, state, ranks, key_ranks, answer, limit)
+        if state[FAILED] or not fits or rows * count > RULE_OUT:
+            continue
+        rule_rows[rule] = rows
+        position = _put_rows(work, rows, count, out, position, row_ends, made)
+        made += rows
+    done[0], done[1] = position, made
+    return len(ends)

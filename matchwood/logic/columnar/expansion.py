@@ -1,0 +1,227 @@
+"""Rules in columns to conjunctions in columns: what `route.py` makes of single rules, for many of them at once.
+
+What stands in a rule's tree is known by numbers: predicates, attributes (`keys`) and cuts. Whoever numbers them tells
+their order: cuts of one attribute by their values, keys by their names. Leaves are numbered here, each distinct one
+once, and kept from one call to the next.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.language import RuleTrees
+from matchwood.logic.columnar import _builder_kernels as building
+from matchwood.logic.columnar import _row_kernels as rows
+from matchwood.logic.columnar import _rule_kernels as rules
+from matchwood.logic.columnar._builder_kernels import UNKNOWN as UNKNOWN_ANSWER
+from matchwood.logic.columnar._leaf_kernels import COUNT, EMPTY_SLOT, MOST_CUTS, enter_leaves
+from matchwood.logic.columnar._rule_kernels import AND_ALONE, ANY_RULE, OR_OF_ANDS, expand_rules
+from matchwood.logic.columnar._walk_kernels import MOST_PENDING, NO_VERDICT, VERDICT_FALSE, VERDICT_TRUE
+
+__all__ = ["AND_ALONE", "ANY_RULE", "NO_VERDICT", "OR_OF_ANDS", "UNKNOWN_ANSWER", "VERDICT_FALSE", "VERDICT_TRUE"]
+
+LARGEST_LIMIT = 65_536
+"""Limits of conjunctions up to which sizes are estimated here."""
+
+
+class PredicateColumns(NamedTuple):
+    """What predicates are bound to; several may share a binding.
+
+    `bindings`, `keys`  of each predicate
+    `ends`, `cuts`      the cuts of binding b are cuts[ends[b] : ends[b + 1]]
+    `verdicts`          of each binding for NULL
+    `answers`           of each predicate to the four questions, UNKNOWN until asked; filled in by the kernels
+    """
+
+    bindings: NDArray[np.int32]
+    keys: NDArray[np.int32]
+    ends: NDArray[np.int64]
+    cuts: NDArray[np.int32]
+    verdicts: NDArray[np.int8]
+    answers: NDArray[np.int64]
+
+
+class _Tree(NamedTuple):
+    kinds: NDArray[np.int8]
+    arguments: NDArray[np.int32]
+    sizes: NDArray[np.int32]
+
+
+class _Leaves(NamedTuple):
+    keys: NDArray[np.int32]
+    nulls: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    cuts: NDArray[np.int32]
+    hashes: NDArray[np.uint64]
+    slots: NDArray[np.int32]
+    stamps: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+
+
+class _Work(NamedTuple):
+    """Scratch memory for one rule."""
+
+    answers: NDArray[np.int64]
+    nest: NDArray[np.int64]
+    pending: NDArray[np.int64]
+    given: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+    kinds: NDArray[np.int8]
+    leaf_of: NDArray[np.int32]
+    child_ends: NDArray[np.int32]
+    children: NDArray[np.int32]
+    marks: NDArray[np.int64]
+    members: NDArray[np.int32]
+    leaves: NDArray[np.int32]
+    turn: NDArray[np.int64]
+    key_marks: NDArray[np.int64]
+    buffers: NDArray[np.int32]
+    reached: NDArray[np.uint8]
+    sizes: NDArray[np.int64]
+    row_starts: NDArray[np.int64]
+    local: NDArray[np.int32]
+    next_local: NDArray[np.int32]
+    listed: NDArray[np.int32]
+    singles: NDArray[np.int32]
+    expanded: NDArray[np.uint64]
+    rows: NDArray[np.uint64]
+    brought: NDArray[np.uint64]
+    covered: NDArray[np.uint8]
+
+
+def _work() -> _Work:
+    tree, nodes, words = rules.MOST_TREE + 8, building.MOST_NODES + 1, rows.MOST_WORDS
+    every = rows.MOST_ROWS + 1
+    return _Work(
+        answers=np.empty((tree, 4), np.int64),
+        nest=np.empty((2 * tree, 2), np.int64),
+        pending=np.empty((MOST_PENDING, 2), np.int64),
+        given=np.empty(tree, np.int64),
+        pairs=np.empty((tree, 2), np.int64),
+        kinds=np.empty(nodes, np.int8),
+        leaf_of=np.empty(nodes, np.int32),
+        child_ends=np.zeros(nodes + 1, np.int32),
+        children=np.empty(building.MOST_CHILDREN, np.int32),
+        marks=np.zeros(nodes, np.int64),
+        members=np.empty(nodes, np.int32),
+        leaves=np.empty(2 * tree, np.int32),
+        turn=np.zeros(1, np.int64),
+        key_marks=np.zeros(1, np.int64),
+        buffers=np.empty((2, MOST_CUTS + 1), np.int32),
+        reached=np.empty(nodes, np.uint8),
+        sizes=np.empty((nodes, 2), np.int64),
+        row_starts=np.empty(nodes, np.int64),
+        local=np.empty(nodes, np.int32),
+        next_local=np.empty(rows.MOST_LEAVES, np.int32),
+        listed=np.empty(1 << 16, np.int32),
+        singles=np.empty(every, np.int32),
+        expanded=np.empty((1 << 14, words), np.uint64),
+        rows=np.empty((every, words), np.uint64),
+        brought=np.empty((every, words), np.uint64),
+        covered=np.empty(every, np.uint8),
+    )
+
+
+class ExpandedRules(NamedTuple):
+    """Conjunctions of rules.
+
+    `counts`   conjunctions of each rule, -1 for one that was not expanded
+    `lengths`  leaves of each conjunction, rule by rule
+    `leaves`   their numbers, in canonical order
+    """
+
+    counts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    leaves: NDArray[np.int32]
+
+
+class RuleExpander:
+    """Expands rules, and numbers the leaves of their conjunctions."""
+
+    def __init__(self) -> None:
+        self._work = _work()
+        self._state = np.zeros(8, np.int64)
+        room = 1 << 14
+        self._leaves = _Leaves(
+            np.zeros(room, np.int32),
+            np.zeros(room, np.uint8),
+            np.zeros(room + 1, np.int64),
+            np.empty(1 << 18, np.int32),
+            np.zeros(room, np.uint64),
+            np.full(4 * room, EMPTY_SLOT, np.int32),
+            np.zeros(room, np.int64),
+            np.zeros(room, np.int32),
+        )
+        # What a kernel takes where there is no room for a leaf: the first is of no rule.
+        self._state[COUNT] = 1
+
+    @property
+    def count(self) -> int:
+        """Leaves so far."""
+        return int(self._state[COUNT])
+
+    def leaf_columns(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]]:
+        """Of all leaves: keys, whether NULL is accepted, and where the cuts of each end; and the cuts."""
+        return self._leaves.keys, self._leaves.nulls, self._leaves.ends, self._leaves.cuts
+
+    def expand(
+        self,
+        trees: RuleTrees,
+        predicate_of: NDArray[np.int32],
+        predicates: PredicateColumns,
+        ranks: NDArray[np.int64],
+        key_ranks: NDArray[np.int64],
+        wanted: NDArray[np.bool_],
+        limit: int,
+        taking: int = ANY_RULE,
+    ) -> ExpandedRules:
+        """The conjunctions of the wanted rules that have at most `limit`, and are such as are taken."""
+        if len(self._work.key_marks) < len(key_ranks):
+            self._work = self._work._replace(key_marks=np.zeros(2 * len(key_ranks), np.int64))
+        counts = np.empty(len(wanted), np.int64)
+        out = np.empty(2 * len(predicate_of) + rules.RULE_OUT, np.int32)
+        row_ends = np.empty(2 * len(wanted) + rows.MOST_ROWS, np.int64)
+        tree = _Tree(trees.kinds, trees.arguments, trees.sizes)
+        done, at = np.zeros(2, np.int64), 0
+        while True:
+            at = expand_rules(
+                tree, trees.node_ends, predicates, predicate_of, self._leaves, self._state, ranks, key_ranks,
+                self._work, limit, taking, wanted, at, out, row_ends, counts, done,
+            )  # fmt: skip
+            if at == len(wanted):
+                return ExpandedRules(counts, np.diff(row_ends[: done[1]], prepend=0), out[: done[0]])
+            self._make_room()
+            out = _roomy(out, int(done[0]) + 2 * rules.RULE_OUT)
+            row_ends = _roomy(row_ends, int(done[1]) + 2 * rows.MOST_ROWS)
+
+    def _make_room(self) -> None:
+        leaves, count = self._leaves, self.count
+        wanted = 2 * (count + rules.RULE_LEAVES)
+        cuts = 2 * (int(leaves.ends[count]) + rules.RULE_CUTS)
+        slots = leaves.slots
+        if len(slots) < 2 * wanted:
+            slots = np.full(1 << (2 * wanted).bit_length(), EMPTY_SLOT, np.int32)
+        self._leaves = _Leaves(
+            _roomy(leaves.keys, wanted),
+            _roomy(leaves.nulls, wanted),
+            _roomy(leaves.ends, wanted + 1),
+            _roomy(leaves.cuts, cuts),
+            _roomy(leaves.hashes, wanted),
+            slots,
+            _roomy(leaves.stamps, wanted),
+            _roomy(leaves.numbers, wanted),
+        )
+        if slots is not leaves.slots:
+            enter_leaves(self._leaves, count)
+
+
+def _roomy(array: NDArray[Any], room: int) -> NDArray[Any]:
+    """The same with room for so many elements at least."""
+    if len(array) >= room:
+        return array
+    larger: NDArray[Any] = np.zeros(max(room, len(array) * 3 // 2), array.dtype)
+    larger[: len(array)] = array
+    return larger

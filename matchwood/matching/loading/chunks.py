@@ -1,0 +1,137 @@
+"""Some rules as they were handed over, one by one or in Arrow columns; nothing is checked yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from matchwood.errors import MatchwoodError
+from matchwood.language import has_surrogate
+from matchwood.matching.loading.preparation import PreparedRule
+from matchwood.rules import Ids, Strings, Utf8, encode_many
+
+
+class RuleSource(NamedTuple):
+    """One rule as handed over. `problem` says why it cannot even be one."""
+
+    id: Any
+    expression: Any
+    options: Any = None
+    problem: MatchwoodError | None = None
+
+
+class Texts(NamedTuple):
+    """The bytes of a chunk's texts, and which of them are `given`: rules that are text and nothing else."""
+
+    utf8: Utf8
+    given: NDArray[np.bool_]
+
+
+class RuleChunk(Protocol):
+    """Some rules. Positions are those among them."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def ids(self) -> Ids:
+        """All ids, whatever they are."""
+
+    def id_at(self, position: int) -> Any:
+        """One of them, as a Python object."""
+
+    def ids_at(self, positions: NDArray[np.int64]) -> Ids:
+        """Some of them."""
+
+    def sources(self, positions: Sequence[int] | None = None) -> list[RuleSource]:
+        """The rules at some positions, or all, as Python objects."""
+
+    def texts(self) -> Texts:
+        """The bytes of all texts."""
+
+    def texts_at(self, positions: NDArray[np.int64], prepared: Mapping[int, PreparedRule]) -> Strings:
+        """The texts to keep of rules; those of prepared ones as they were prepared."""
+
+
+class ListedRules:
+    """Rules that came one by one."""
+
+    def __init__(self, rules: list[RuleSource]) -> None:
+        self._rules = rules
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    @property
+    def ids(self) -> list[Any]:
+        return [rule.id for rule in self._rules]
+
+    def id_at(self, position: int) -> Any:
+        return self._rules[position].id
+
+    def ids_at(self, positions: NDArray[np.int64]) -> list[Any]:
+        return [self._rules[position].id for position in positions.tolist()]
+
+    def sources(self, positions: Sequence[int] | None = None) -> list[RuleSource]:
+        return self._rules if positions is None else [self._rules[position] for position in positions]
+
+    def texts(self) -> Texts:
+        texts = [_plain_text(rule) for rule in self._rules]
+        given = np.fromiter([text is not None for text in texts], np.bool_, len(texts))
+        return Texts(encode_many(texts, optional=True), given)
+
+    def texts_at(self, positions: NDArray[np.int64], prepared: Mapping[int, PreparedRule]) -> list[str]:
+        rules = self._rules
+        return [prepared[at].text if at in prepared else rules[at].expression for at in positions.tolist()]
+
+
+def _plain_text(rule: RuleSource) -> str | None:
+    """The text of a rule that is nothing else; None for all others."""
+    text = rule.expression
+    if type(text) is not str or rule.options is not None or rule.problem is not None:
+        return None
+    return text if text.isascii() or not has_surrogate(text) else None
+
+
+class ArrowRules:
+    """Rules in Arrow columns, whose texts are strings and sound."""
+
+    def __init__(self, ids: pa.Array, expressions: pa.LargeStringArray, options: Mapping[str, pa.Array]) -> None:
+        self.ids, self._expressions, self._options = ids, expressions, options
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def id_at(self, position: int) -> Any:
+        return self.ids[position].as_py()
+
+    def ids_at(self, positions: NDArray[np.int64]) -> pa.Array:
+        return self.ids if len(positions) == len(self) else self.ids.take(pa.array(positions))
+
+    def sources(self, positions: Sequence[int] | None = None) -> list[RuleSource]:
+        columns = [self.ids, self._expressions, *self._options.values()]
+        if positions is not None:
+            columns = [column.take(pa.array(positions, pa.int64())) for column in columns]
+        return list(sources_of([column.to_pylist() for column in columns], list(self._options)))
+
+    def texts(self) -> Texts:
+        given = np.ones(len(self), np.bool_)
+        if self._expressions.null_count:
+            given &= self._expressions.is_valid().to_numpy(zero_copy_only=False)
+        for column in self._options.values():
+            given &= column.is_null().to_numpy(zero_copy_only=False)
+        return Texts(encode_many(self._expressions, optional=True), given)
+
+    def texts_at(self, positions: NDArray[np.int64], prepared: Mapping[int, PreparedRule]) -> pa.LargeStringArray:
+        texts = self._expressions
+        return texts if len(positions) == len(self) else texts.take(pa.array(positions))
+
+
+def sources_of(columns: Sequence[Sequence[Any]], options: Sequence[str]) -> Any:
+    """Rules from columns of ids, expressions and options; an option that is NULL is not given."""
+    for cells in zip(*columns, strict=True):
+        given = {name: cell for name, cell in zip(options, cells[2:], strict=True) if cell is not None}
+        yield RuleSource(cells[0], cells[1], given or None)

@@ -1,0 +1,125 @@
+"""The conjunctions that kernels make of many rules are those that each rule has by itself."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from matchwood.encoding import Encoder, RuleReader
+from matchwood.errors import MatchwoodError
+from matchwood.language import parse
+from matchwood.logic import AND_ALONE, ANY_RULE, OR_OF_ANDS, Clauses, Form, dnf_of, form_of_rule, smaller_of
+from matchwood.rules.strings import encode_many
+from tests import cases, pools
+from tests.encoding.compiled_support import nested
+
+
+def conjunctions(texts: list[str], limit: int = 256, taking: int = ANY_RULE) -> list[list[Any] | None]:
+    """The conjunctions of each text, None for those that are not taken."""
+    utf8 = encode_many(texts)
+    read = RuleReader(Encoder()).read(*utf8, np.ones(len(texts), np.bool_), limit, taking)
+    counts, lengths, leaves = read._expanded
+    stops = np.cumsum(lengths)
+    rows = [
+        tuple(read._leaf(leaf) for leaf in leaves[stop - length : stop].tolist())
+        for length, stop in zip(lengths.tolist(), stops.tolist(), strict=True)
+    ]
+    assert len(leaves) == lengths.sum()
+    held = iter(rows)
+    found = [None if count < 0 else [next(held) for _ in range(count)] for count in counts.tolist()]
+    assert next(held, None) is None
+    return found
+
+
+def assert_right(texts: list[str], limit: int = 256) -> int:
+    taken = 0
+    for text, found in zip(texts, conjunctions(texts, limit), strict=True):
+        if found is not None:
+            taken += 1
+            assert found == dnf_of(parse(text), Encoder().bind, limit), text
+    return taken
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("limit", [256, 16, 1])
+def test_nests_over_few_values(seed: int, limit: int) -> None:
+    """Leaves of one attribute meet, join, cover each other and decide junctions all the time."""
+    rng = random.Random(100 * limit + seed)
+    texts = [nested(rng, rng.randint(1, 4)) for _ in range(200)]
+    assert assert_right(texts, limit) > 60
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_operator_and_type(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = [str(cases.expression(rng, pools.palettes(rng), leaves=rng.randint(1, 9))) for _ in range(200)]
+    assert assert_right(texts) > 60
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("true", "false", "x < 1 or x >= 1", "x < 1 or x >= 1 or x is null", "x = 1 and x = 2", "not (x is null)"),
+        *("x in (1, 1.0, 2)", "x not in (1, 2, 3)", "x between 5 and 1", "x in (99999999999999999999999)"),
+        " or ".join(f"a{number} = 1" for number in range(100)),
+        " and ".join(f"a{number} = 1" for number in range(300)),
+        " or ".join(f"x = {number}" for number in range(300)),
+        " and ".join(f"(a{number} or b{number})" for number in range(8)),
+        "x in (" + ", ".join(map(str, range(400))) + ")",
+        " xor ".join(f"x = {number}" for number in range(40)),
+    ],
+)
+def test_shapes(text: str) -> None:
+    assert assert_right([text]) == 1
+
+
+@pytest.mark.parametrize("text", ["x in (1, 'a')", "x = date '2026-13-01'", "x = 1e999", "x rlike '('", "x one of (1.5)"])
+def test_what_cannot_be_bound_is_not_taken(text: str) -> None:
+    assert conjunctions([text, "y = 1"])[0] is None
+    with pytest.raises(MatchwoodError):
+        dnf_of(parse(text), Encoder().bind, 256)
+
+
+def test_rules_with_too_many_conjunctions_are_not_taken() -> None:
+    text = " and ".join(f"(a{number} or b{number})" for number in range(9))
+    assert conjunctions([text]) == [None]
+    assert isinstance(dnf_of(parse(text), Encoder().bind, 256), Form)
+
+
+def test_engines_over_clauses_take_ors_of_ands_alone() -> None:
+    rng = random.Random(5)
+    texts = [nested(rng, rng.randint(1, 3)) for _ in range(300)]
+    taken = [pair for pair in zip(texts, conjunctions(texts, taking=OR_OF_ANDS), strict=True) if pair[1] is not None]
+    assert 40 < len(taken) < 290
+    for text, found in taken:
+        wanted = smaller_of(parse(text), Encoder().bind, 256)
+        assert not isinstance(wanted, Clauses)
+        assert found == wanted, text
+
+
+def test_trees_take_ands_that_are_not_constant() -> None:
+    texts = ["x = 1 and y = 2", "x = 1", "x = 1 and x = 2", "x = 1 or y = 2", "not x = 1", "x is null and true", "true"]
+    found = conjunctions(texts, taking=AND_ALONE)
+    assert [rows is not None for rows in found] == [True, True, False, False, False, False, False]
+    for text, rows in zip(texts[:2], found[:2], strict=True):
+        assert rows is not None
+        assert rows[0] == form_of_rule(parse(text), Encoder().bind).leaves
+
+
+def test_types_that_contradict_each_other_are_not_taken() -> None:
+    assert [rows is None for rows in conjunctions(["x = 1 and x = 'a'", "x = 1 and x is null", "x = 1"])] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_reader_that_forgets_reads_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("matchwood.encoding.rules.compiled_rules.MOST_PREDICATES", 3)
+    reader, utf8 = RuleReader(Encoder()), encode_many(["a = 1 and b = 2", "c in (1, 2)", "a = 1 or d = 4"])
+    first, second = (reader.read(*utf8, np.ones(3, np.bool_), 256) for _ in range(2))
+    assert first.counts.tolist() == second.counts.tolist() == [1, 1, 2]
+    assert second.flat().keys == ["a", "b", "c", "d"]

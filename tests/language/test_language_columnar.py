@@ -1,0 +1,162 @@
+"""Trees that kernels read from bytes are those of the parser; what it refuses, they do not take."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from matchwood.errors import MatchwoodError
+from matchwood.language import (
+    And,
+    Constant,
+    Expression,
+    Not,
+    Or,
+    RuleTrees,
+    Truth,
+    Xnor,
+    Xor,
+    parse,
+    read_trees,
+    read_whole,
+)
+from matchwood.language.columnar import _tree_kernels as kernels
+from matchwood.language.tree import TESTS
+from matchwood.rules.strings import encode_many
+from tests import cases, pools
+from tests.language.language_support import load, load_lines
+
+JOINED = {kernels.AND: And, kernels.OR: Or, kernels.XOR: Xor, kernels.XNOR: Xnor}
+
+
+def read(texts: list[str]) -> list[Expression | None]:
+    """The trees of texts, None for those that are left to the parser."""
+    utf8 = encode_many(texts)
+    trees = read_trees(*utf8, np.ones(len(texts), np.bool_))
+    return [tree_of(trees, utf8.data.tobytes(), rule) for rule in range(len(texts))]
+
+
+def tree_of(trees: RuleTrees, data: bytes, rule: int) -> Expression | None:
+    held: list[Expression] = []
+    for node in range(trees.node_ends[rule - 1] if rule else 0, trees.node_ends[rule]):
+        kind, argument = int(trees.kinds[node]), int(trees.arguments[node])
+        if kind == kernels.PREDICATE:
+            name, test = (
+                data[starts[argument] : starts[argument] + lengths[argument]].decode()
+                for starts, lengths in (trees.names, trees.tests)
+            )
+            held.append(read_whole(f"{test} {name}" if trees.reversed_[argument] else f"{name} {test}"))
+        elif kind == kernels.CONSTANT:
+            held.append(Constant(argument == 1))
+        elif kind == kernels.NOT:
+            held.append(Not(held.pop()))
+        elif kind == kernels.TRUTH:
+            held.append(Truth(held.pop(), TESTS[argument >> 1], bool(argument & 1)))
+        else:
+            held[-argument:] = [JOINED[kind](*held[-argument:])]
+    assert len(held) < 2
+    return held[0] if held else None
+
+
+def assert_right(texts: list[str]) -> int:
+    """Hold what is taken against the parser; how many texts were."""
+    taken = 0
+    for text, tree in zip(texts, read(texts), strict=True):
+        if tree is not None:
+            taken += 1
+            assert type(tree) is type(parse(text)), text
+            assert str(tree) == str(parse(text)), text
+    return taken
+
+
+FIXTURES = [*load_lines("identity.txt", 50), *(given for given, _ in load("canonical.txt", 30))]
+
+
+def test_fixtures_have_the_trees_of_the_parser() -> None:
+    assert assert_right(FIXTURES) > len(FIXTURES) // 2
+
+
+def test_what_the_parser_refuses_is_not_taken() -> None:
+    bad = [given for given, _ in load("bad.txt", 50)]
+    sound = [text for text in bad if "'" in text and assert_sound(text)]
+    assert [text for text, tree in zip(bad, read(bad), strict=True) if tree is not None] == sound == []
+
+
+def assert_sound(text: str) -> bool:
+    """Whether the parser takes a text."""
+    try:
+        parse(text)
+    except MatchwoodError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_expressions(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = [str(cases.expression(rng, pools.palettes(rng), leaves=rng.randint(1, 9))) for _ in range(300)]
+    assert assert_right(texts) > 100
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_becomes_of_a_text_it_is_read_as_the_parser_does(seed: int) -> None:
+    rng = random.Random(seed)
+    garbled = [garble(rng, rng.choice(FIXTURES)) for _ in range(3_000)]
+    sound = [text for text in garbled if assert_sound(text)]
+    refused = [text for text in garbled if not assert_sound(text)]
+    assert assert_right(sound) > 200
+    taken = [text for text, tree in zip(refused, attempted(refused), strict=True) if tree]
+    assert taken == []
+
+
+def attempted(texts: list[str]) -> list[bool]:
+    """Whether each text is taken, and all of its predicates can be read."""
+    outcomes = []
+    for text in texts:
+        try:
+            outcomes.append(read([text])[0] is not None)
+        except MatchwoodError:
+            outcomes.append(False)
+    return outcomes
+
+
+PIECES = (*"()'`\".,=<>!+-*%_0a ", "''", " and ", " or ", " not ", " is ", " in ", "1e", "\n", "\x1f", "é", "date ", "--")
+
+
+def garble(rng: random.Random, text: str) -> str:
+    for _ in range(rng.randint(1, 2)):
+        at = rng.randrange(len(text) + 1)
+        text = text[:at] + rng.choice(("", rng.choice(PIECES))) + text[at + rng.randrange(3) :]
+    return text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a", "not a", "not not a", "((a))", "a and b or c xor d xnor e xor f", "a is true is not unknown", "true"),
+        *("5<a", "- 5 < a", "'x' in tags", "'x' not in tags", "a IN(1,2)", "a Not Between -1.5e-3 AND +.5", "a.b.c=1."),
+        *("date = 5", "date<date '2026-01-31'", "one one of (1)", "unknown", "all all of ('it''s')", "x = 'é🙂'"),
+        *("a is not null and b is null", "a\tand\r\nb", "true = a", "s like 'a%' or s not ilike '%b' or s rlike '^c'"),
+    ],
+)
+def test_what_is_taken(text: str) -> None:
+    assert assert_right([text]) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("`a` = 1", "a.`b` = 1", '"a" = 1', "é = 1", "s like 'a!%' escape '!'", "x = cast('NaN' as double)", "f(x) = 1"),
+        *("{}", "a = 1 --", "a\u00a0= 1", "a = 1\x1f", "(" * 64 + "a" + ")" * 64, "a and " * 4_000 + "a"),
+    ],
+)
+def test_what_is_left_to_the_parser(text: str) -> None:
+    assert read([text]) == [None]
+
+
+def test_texts_that_are_not_given_are_not_read() -> None:
+    utf8 = encode_many(["a = 1", "b = 2"])
+    trees = read_trees(*utf8, np.array([False, True]))
+    assert trees.node_ends.tolist() == [0, 1]
