@@ -43,8 +43,8 @@ from matchwood.matching import (
     Preparation,
     Report,
     Request,
+    ResultFormat,
     RuleValues,
-    Told,
     all_batches,
     arrow_types,
     checked_flag,
@@ -206,9 +206,9 @@ class Index(MutableMapping[Any, str]):
             raise InvalidArgument(
                 f"match takes one event as a dict (got {type(event).__name__}); match_many takes lists and tables"
             )
-        return self._told_of(event, ALL_RULES)
+        return self._answer(event, ALL_RULES)
 
-    def _told_of(self, event: Mapping[str, Any], request: Request) -> list[Any]:
+    def _answer(self, event: Mapping[str, Any], request: Request) -> list[Any]:
         with self._lock.reading():
             found = request.listed(self._table, self._matcher.rows_of(event, request))
         self._reconsider_if_due()
@@ -220,12 +220,12 @@ class Index(MutableMapping[Any, str]):
         `missing`  `null` takes a column that rules name and events lack for NULL, `error` refuses such events
         `threads`  how many threads match, each a part of the events; None for one a core. The answer is the same
         """
-        return self._told_of_many(events, ALL_RULES, missing, checked_threads(threads))
+        return self._answer_many(events, ALL_RULES, missing, checked_threads(threads))
 
-    def _told_of_many(self, events: Any, request: Request, missing: str, threads: int) -> pa.Table:
+    def _answer_many(self, events: Any, request: Request, missing: str, threads: int) -> pa.Table:
         with self._lock.reading():
-            told, asked = Told.by(self._table, request), self._matcher.ask(events, request, missing, threads)
-            found = pa.Table.from_batches(all_batches(told, asked, threads), schema=told.schema)
+            results, asked = ResultFormat.of(self._table, request), self._matcher.ask(events, request, missing, threads)
+            found = pa.Table.from_batches(all_batches(results, asked, threads), schema=results.schema)
         self._reconsider_if_due()
         return found
 
@@ -237,9 +237,10 @@ class Index(MutableMapping[Any, str]):
         """
         threads = checked_threads(threads)
         with self._lock.reading():
-            told, asked = Told.by(self._table, ALL_RULES), self._matcher.ask(events, ALL_RULES, missing, threads)
-        batches = record_batches(told, asked, self._matching, threads)
-        return pa.RecordBatchReader.from_batches(told.schema, batches)
+            results = ResultFormat.of(self._table, ALL_RULES)
+            asked = self._matcher.ask(events, ALL_RULES, missing, threads)
+        batches = record_batches(results, asked, self._matching, threads)
+        return pa.RecordBatchReader.from_batches(results.schema, batches)
 
     def top(
         self, event: Mapping[str, Any], n: int = 5, weights: Mapping[str, float] | None = None
@@ -254,7 +255,7 @@ class Index(MutableMapping[Any, str]):
         [('b', 3.5), ('a', 0.5)]
         """
         check_one(event, weights)
-        return self._told_of(event, self._best(n, weights))
+        return self._answer(event, self._best(n, weights))
 
     def top_many(
         self, events: Any, n: int = 5, weights: Any = None, missing: str = "null", threads: int | None = 1
@@ -266,7 +267,7 @@ class Index(MutableMapping[Any, str]):
         `missing`  as in `match_many`, and so `threads`
         """
         threads = checked_threads(threads)
-        return self._told_of_many(events, self._best(n, weights), missing, threads)
+        return self._answer_many(events, self._best(n, weights), missing, threads)
 
     def _best(self, n: int, weights: Any) -> BestRules:
         with self._lock.reading():

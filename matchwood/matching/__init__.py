@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from matchwood.matching.engine_events import EngineEvents
     from matchwood.matching.engine_matcher import EngineMatcher
     from matchwood.matching.entries import Items, RuleValues
-    from matchwood.matching.event_scoring import EventContest
+    from matchwood.matching.event_scoring import EventScoring
     from matchwood.matching.ledger.counters import WorkCounters
     from matchwood.matching.ledger.ledger import Ledger
-    from matchwood.matching.ledger.sample import SampleHistory, taken
+    from matchwood.matching.ledger.sample import SampleShares, taken
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.load import load_rules, without_collecting
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matchwood.matching.parts import FIRST_NAMES, BesidePart, MatcherPart, StorePart, TreePart, busy
     from matchwood.matching.recompiled import as_compiled
     from matchwood.matching.request import ALL_RULES, BestRules, Request, ranks_of
-    from matchwood.matching.results import Told, all_batches, record_batches
+    from matchwood.matching.results import ResultFormat, all_batches, record_batches
     from matchwood.matching.saving import (
         INDEX_KIND,
         ONLY_PART,
@@ -58,7 +58,7 @@ __all__ = [
     "BestRules",
     "EngineEvents",
     "EngineMatcher",
-    "EventContest",
+    "EventScoring",
     "Group",
     "Items",
     "Ledger",
@@ -70,10 +70,10 @@ __all__ = [
     "PreparedRule",
     "Report",
     "Request",
+    "ResultFormat",
     "RuleValues",
-    "SampleHistory",
+    "SampleShares",
     "StorePart",
-    "Told",
     "TreePart",
     "WorkCounters",
     "all_batches",

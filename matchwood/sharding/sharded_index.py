@@ -116,14 +116,14 @@ class ShardedIndex(Index):
 
     # --------------------------------------------------------------- matching
 
-    def _told_of(self, event: Mapping[str, Any], request: Request) -> list[Any]:
+    def _answer(self, event: Mapping[str, Any], request: Request) -> list[Any]:
         if self._is_gathered:
-            return super()._told_of(event, request)
+            return super()._answer(event, request)
         return [told for answered in self._shards.answers([event], request=request) for told in _listed(answered)]
 
-    def _told_of_many(self, events: Any, request: Request, missing: str, threads: int) -> pa.Table:
+    def _answer_many(self, events: Any, request: Request, missing: str, threads: int) -> pa.Table:
         if self._is_gathered:
-            return super()._told_of_many(events, request, missing, threads)
+            return super()._answer_many(events, request, missing, threads)
         schema = request.schema(self._shards.id_type)
         return pa.Table.from_batches(self._batches(events, request, schema, missing, threads), schema=schema)
 
