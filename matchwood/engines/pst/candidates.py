@@ -237,7 +237,8 @@ class Candidates(State):
             before = int(progress[3])
             room = self._reserve("combined_table", before, least, least + 2 * len(lists))
             self._resize(room)
-            table, filtered, keys, counts, attributes, levels = (self.columns[name].writable() for name in _COMBINING)
+            columns = self.columns
+            table, filtered, keys, counts, attributes, levels = (columns[name].writable() for name in _COMBINING)
             assign_combinations(
                 units, access.writable(), self._wanted, blocks, spaces, self._dense, self._most, progress, room,
                 table, filtered, keys, counts, self._added.writable(), attributes, levels, sizes, lists,
