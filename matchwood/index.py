@@ -54,8 +54,8 @@ from matchwood.matching import (
     Preparation,
     Report,
     Request,
+    ResultFormat,
     RuleValues,
-    Told,
     all_batches,
     arrow_types,
     checked_flag,
@@ -270,9 +270,9 @@ class Index(MutableMapping[Any, str]):
             raise InvalidArgument(
                 f"match takes one event as a dict (got {type(event).__name__}); match_many takes lists and tables"
             )
-        return self._told_of(event, ALL_RULES, strictness)
+        return self._answer(event, ALL_RULES, strictness)
 
-    def _told_of(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
+    def _answer(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
         self._get_ready(rehearse_ranking if request.ranks else rehearse_reading)
         with self._lock.reading():
             found = request.listed(self._table, self._matcher.rows_of(event, request, strictness))
@@ -289,12 +289,12 @@ class Index(MutableMapping[Any, str]):
         `on_error`  as in `match`; `report` takes values that do not fit for NULL and adds a column `match_error`, with
                     a row without rule for an event that has an error but no hit
         """
-        return self._told_of_many(events, ALL_RULES, Strictness.of(missing, on_error), checked_threads(threads))
+        return self._answer_many(events, ALL_RULES, Strictness.of(missing, on_error), checked_threads(threads))
 
-    def _told_of_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
+    def _answer_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
         self._get_ready(rehearse_ranking if request.ranks else rehearse_reading)
         with self._lock.reading():
-            told, asked = Told.by(self._table, request), self._matcher.ask(events, request, strictness, threads)
+            told, asked = ResultFormat.of(self._table, request), self._matcher.ask(events, request, strictness, threads)
             found = pa.Table.from_batches(all_batches(told, asked, threads), schema=told.schema)
         self._reconsider_if_due()
         return found if strictness.told is None else with_errors(found, strictness.told)
@@ -311,7 +311,7 @@ class Index(MutableMapping[Any, str]):
         threads, strictness = checked_threads(threads), strictness_of_one(missing, on_error)
         self._get_ready(rehearse_reading)
         with self._lock.reading():
-            told, asked = Told.by(self._table, ALL_RULES), self._matcher.ask(events, ALL_RULES, strictness, threads)
+            told, asked = ResultFormat.of(self._table, ALL_RULES), self._matcher.ask(events, ALL_RULES, strictness, threads)
         batches = record_batches(told, asked, self._matching, threads)
         return pa.RecordBatchReader.from_batches(told.schema, batches)
 
@@ -336,7 +336,7 @@ class Index(MutableMapping[Any, str]):
         [('b', 3.5), ('a', 0.5)]
         """
         check_one(event, weights)
-        return self._told_of(event, self._best(n, weights, weight), strictness_of_one(missing, on_error))
+        return self._answer(event, self._best(n, weights, weight), strictness_of_one(missing, on_error))
 
     def top_many(
         self,
@@ -356,7 +356,7 @@ class Index(MutableMapping[Any, str]):
         `weight`   as in `top`
         """
         threads, strictness = checked_threads(threads), Strictness.of(missing, on_error)
-        return self._told_of_many(events, self._best(n, weights, weight), strictness, threads)
+        return self._answer_many(events, self._best(n, weights, weight), strictness, threads)
 
     def _best(self, n: int, weights: Any, weight: str = "added") -> BestRules:
         with self._lock.reading():

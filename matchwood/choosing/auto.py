@@ -39,7 +39,7 @@ from matchwood.matching import (
     Group,
     MatcherPart,
     Normal,
-    SampleHistory,
+    SampleShares,
     StorePart,
     TreePart,
 )
@@ -182,7 +182,7 @@ class AutoMatcher(EngineMatcher):
         if sample.count < LEAST_SAMPLE:
             self.ledger.clock.look_at(self.ledger.clock.seconds)
             return None
-        plan = self.choice.plan(features_of(self._conjunctions, SampleHistory(sample), self.ledger.clock.hits()), again)
+        plan = self.choice.plan(features_of(self._conjunctions, SampleShares(sample), self.ledger.clock.hits()), again)
         if plan is None:
             self.ledger.clock.look_later()
             return None

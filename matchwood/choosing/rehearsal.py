@@ -19,7 +19,7 @@ from matchwood.choosing.auto import AutoMatcher
 from matchwood.choosing.features import features_of
 from matchwood.choosing.trial import Trial
 from matchwood.errors import MatchwoodError
-from matchwood.matching import SampleHistory
+from matchwood.matching import SampleShares
 
 RULES, EVENTS = 1_200, 96
 """Enough for long lists, cuts and clusters; and for the sample that a trial needs."""
@@ -115,7 +115,7 @@ def rehearse_features(index: Any) -> None:
     """What `auto` looks at before a trial; the index has none of its own."""
     rehearse_reading(index)
     matcher: AutoMatcher = index._matcher
-    for history in (None, SampleHistory(matcher.ledger.sample.frozen())):
+    for history in (None, SampleShares(matcher.ledger.sample.frozen())):
         features_of(matcher.parts[0].store, history)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from matchwood.encoding import EncodedEvents
 from matchwood.engines import ConjunctionStore, Engine, Structure, Workspace, engine_class
 from matchwood.errors import LimitExceeded
-from matchwood.matching import SampleHistory, taken
+from matchwood.matching import SampleShares, taken
 
 MEASURED_EVENTS = 256
 PIECE = 32
@@ -96,7 +96,7 @@ class Trial:
         epoch: int,
     ) -> None:
         self.store, self.names, self.epoch = store, tuple(names), epoch
-        self._options, self._history = options, SampleHistory(sample)
+        self._options, self._history = options, SampleShares(sample)
         self._stopwatch = Stopwatch(sample)
         self.measured: dict[str, MeasuredTrial] = {}
         self.seconds = 0.0

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from matchwood.matching.engine_events import EngineEvents
     from matchwood.matching.engine_matcher import EngineMatcher
     from matchwood.matching.entries import Items, RuleValues
-    from matchwood.matching.event_scoring import EventContest
+    from matchwood.matching.event_scoring import EventScoring
     from matchwood.matching.following import OPENERS, Origin, no_index, open_version, reload_index
     from matchwood.matching.ledger.counters import WorkCounters
     from matchwood.matching.ledger.ledger import Ledger
-    from matchwood.matching.ledger.sample import SampleHistory, taken
+    from matchwood.matching.ledger.sample import SampleShares, taken
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.chunks import RuleSource
     from matchwood.matching.loading.groups import Group
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matchwood.matching.parts import FIRST_NAMES, BesidePart, MatcherPart, StorePart, TreePart, busy
     from matchwood.matching.recompiled import as_compiled
     from matchwood.matching.request import ALL_RULES, BestRules, Request, ranks_of
-    from matchwood.matching.results import Told, all_batches, record_batches, with_errors
+    from matchwood.matching.results import ResultFormat, all_batches, record_batches, with_errors
     from matchwood.matching.saving import (
         INDEX_KIND,
         ONLY_PART,
@@ -66,7 +66,7 @@ __all__ = [
     "BestRules",
     "EngineEvents",
     "EngineMatcher",
-    "EventContest",
+    "EventScoring",
     "Group",
     "Items",
     "Ledger",
@@ -80,11 +80,11 @@ __all__ = [
     "RejectLimit",
     "Report",
     "Request",
+    "ResultFormat",
     "RuleSource",
     "RuleValues",
-    "SampleHistory",
+    "SampleShares",
     "StorePart",
-    "Told",
     "TreePart",
     "Voters",
     "Votes",

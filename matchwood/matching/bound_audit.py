@@ -46,14 +46,14 @@ def _events(matcher: EngineMatcher, rng: random.Random) -> list[dict[str, Any]]:
 def _hold(matcher: EngineMatcher, chunk: Any, weights: list[dict[str, float]], excess: NDArray[np.float64]) -> None:
     """Match and score the events of a chunk, piece by piece as the output has room."""
     # It is made of a matcher.
-    from matchwood.matching.event_scoring import EventContest
+    from matchwood.matching.event_scoring import EventScoring
     from matchwood.matching.request import BestRules
 
     part = matcher.parts[0]
     assert part.bounds is not None
     codes, first = read_only_events(chunk.encode().events), 0
     request = BestRules(1, GivenWeights(weights, ()))
-    contest = EventContest(matcher, request, lambda: matcher.book.encode_chunk(chunk.given))
+    contest = EventScoring(matcher, request, lambda: matcher.book.encode_chunk(chunk.given))
     while first < codes.count:
         hits = part.engine.match(codes, first, matcher.workspace)
         labels = np.full(part.store.attributes, NULL_LABEL, np.int32)

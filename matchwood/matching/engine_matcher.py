@@ -174,9 +174,13 @@ class EngineMatcher:
         self.ledger.watch.settle()
 
     def _compact_if_wasteful(self) -> None:
-        rows = self.table.row_count
-        shares = [(rows - len(self.table), rows), *[(part.store.dead, part.store.count) for part in self.parts]]
-        if max([gone for gone, total in shares if gone > WASTE_SHARE * total], default=0) > WASTE_LEAST:
+        total = self.table.row_count
+        gone = total - len(self.table)
+        wasteful = gone > WASTE_LEAST and gone > WASTE_SHARE * total
+        for part in self.parts:
+            gone, total = part.store.dead, part.store.count
+            wasteful |= gone > WASTE_LEAST and gone > WASTE_SHARE * total
+        if wasteful:
             self.compact()
 
     def compact(self) -> None:

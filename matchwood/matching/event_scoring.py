@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _NO_NAMES = np.empty(0, np.int32)
 
 
-class EventContest:
+class EventScoring:
     """What scores rules in one call of `top` for some events; `of` a part, what its engine is asked.
 
     `encode`  the events in the codes that programs test
@@ -104,7 +104,7 @@ class EventContest:
 class PartQuery:
     """One call of `top` of one part's engine, as `engines/shared/scoring.py` describes it."""
 
-    def __init__(self, contest: EventContest, kind: UnitKind) -> None:
+    def __init__(self, contest: EventScoring, kind: UnitKind) -> None:
         self._contest, self._kind = contest, kind
 
     @property

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding import EncodedEvents
 from matchwood.engines import Hits, Ranked, Structure, Work, Workspace
-from matchwood.matching.event_scoring import EventContest
+from matchwood.matching.event_scoring import EventScoring
 from matchwood.ranking import GivenWeights, merged
 from matchwood.rules import RuleRows, RuleTable, UnitKind, event_positions
 
@@ -181,7 +181,7 @@ class BestRules(Request):
     def question(
         self, matcher: EngineMatcher, score_codes: Callable[[], EncodedEvents], first: int = 0, dead: Dead = None
     ) -> Question:
-        return _BestQuestion(EventContest(matcher, self, score_codes, first, dead))
+        return _BestQuestion(EventScoring(matcher, self, score_codes, first, dead))
 
     def chosen(self, rows: list[int], score: Score, position: int) -> RuleRows:
         weights = self.weights.of(position)
@@ -217,18 +217,18 @@ class BestRules(Request):
 
 
 class _BestQuestion:
-    def __init__(self, contest: EventContest) -> None:
-        self._contest = contest
+    def __init__(self, scoring: EventScoring) -> None:
+        self._scoring = scoring
 
     def ask(self, part: MatcherPart, events: EncodedEvents, first: int, workspace: Workspace) -> Ranked:
         # Of an engine that ranks by itself the best might all be dead: then all of its hits are looked at.
-        top = part.engine.top if self._contest.dead is None else partial(Structure.top, part.engine)
-        ranked: Ranked = top(events, first, self._contest.of(part.kind), workspace)
+        top = part.engine.top if self._scoring.dead is None else partial(Structure.top, part.engine)
+        ranked: Ranked = top(events, first, self._scoring.of(part.kind), workspace)
         return ranked
 
     def rows(self, found: Mapping[UnitKind, Ranked], first: int, workspace: Workspace) -> RuleRows:
         """All parts' best rules, merged. A rule belongs to one of them, so that none can come twice."""
-        best = reduce(lambda left, right: merged(left, right, self._contest.n), found.values())
+        best = reduce(lambda left, right: merged(left, right, self._scoring.n), found.values())
         return RuleRows(best.first, best.offsets, best.rows, best.scores)
 
 

@@ -23,15 +23,15 @@ ERROR_COLUMN = "match_error"
 Turn: TypeAlias = Callable[[], AbstractContextManager[Any]]
 
 
-class Told(NamedTuple):
-    """What users are told, and the columns of that."""
+class ResultFormat(NamedTuple):
+    """What users get of rows, and its columns."""
 
     table: RuleTable
     request: Request
     schema: pa.Schema
 
     @classmethod
-    def by(cls, table: RuleTable, request: Request) -> Told:
+    def of(cls, table: RuleTable, request: Request) -> ResultFormat:
         return cls(table, request, request.schema(table.id_type))
 
     def batch(self, rows: RuleRows) -> pa.RecordBatch:
@@ -41,7 +41,9 @@ class Told(NamedTuple):
         return self.request.batch(self.schema, rows.first, rows.offsets, ids, rows.scores)
 
 
-def record_batches(told: Told, asked: Iterator[EventsAsked], turn: Turn, threads: int = 1) -> Iterator[pa.RecordBatch]:
+def record_batches(
+    results: ResultFormat, asked: Iterator[EventsAsked], turn: Turn, threads: int = 1
+) -> Iterator[pa.RecordBatch]:
     """One record batch for each stretch of events that has hits; each is made within a `turn` of its own.
 
     Between two turns, while the events' source or the consumer takes its time, the rules may change. Several threads
@@ -49,17 +51,17 @@ def record_batches(told: Told, asked: Iterator[EventsAsked], turn: Turn, threads
     """
     counted = _Counted(asked)
     if threads == 1:
-        yield from chain.from_iterable(_batches(told, turn, events) for events in counted)
+        yield from chain.from_iterable(_batches(results, turn, events) for events in counted)
     else:
-        yield from in_turns(counted, partial(_all_batches, told), threads, turn)
-    told.request.check_events(counted.events)
+        yield from in_turns(counted, partial(_all_batches, results), threads, turn)
+    results.request.check_events(counted.events)
 
 
-def all_batches(told: Told, asked: Iterator[EventsAsked], threads: int = 1) -> list[pa.RecordBatch]:
+def all_batches(results: ResultFormat, asked: Iterator[EventsAsked], threads: int = 1) -> list[pa.RecordBatch]:
     """The same in one turn, which is the caller's."""
     counted = _Counted(asked)
-    found = list(chain.from_iterable(in_order(counted, partial(_all_batches, told), threads)))
-    told.request.check_events(counted.events)
+    found = list(chain.from_iterable(in_order(counted, partial(_all_batches, results), threads)))
+    results.request.check_events(counted.events)
     return found
 
 
@@ -75,16 +77,16 @@ class _Counted(Iterator[EventsAsked]):
         return taken
 
 
-def _all_batches(told: Told, events: EventsAsked) -> list[pa.RecordBatch]:
-    return list(_batches(told, nullcontext, events))
+def _all_batches(results: ResultFormat, events: EventsAsked) -> list[pa.RecordBatch]:
+    return list(_batches(results, nullcontext, events))
 
 
-def _batches(told: Told, turn: Turn, events: EventsAsked) -> Iterator[pa.RecordBatch]:
+def _batches(results: ResultFormat, turn: Turn, events: EventsAsked) -> Iterator[pa.RecordBatch]:
     first, done = 0, False
     while not done:
         with turn():
             rows = events.rows(first)
-            batch = told.batch(rows) if len(rows.rows) else None
+            batch = results.batch(rows) if len(rows.rows) else None
         if batch is not None:
             yield batch
         first += rows.count

@@ -83,17 +83,16 @@ class RuleLinks:
 
     def _link_piece(self, rows: NDArray[np.int32], units: NDArray[np.int32]) -> None:
         nodes = self.nodes
-        self._set_nodes(nodes + 3 * len(rows))
-        linked = kernels.link(rows, units, *self._writing(), nodes)
-        self._set_nodes(max(linked, nodes))
+        linked = kernels.link(rows, units, *self._writing(nodes + 3 * len(rows)), nodes)
+        self._writing(max(linked, nodes))
         if linked < nodes:
             raise CorruptSnapshot("links: a unit names a row that does not name the unit: the snapshot is damaged")
 
-    def _set_nodes(self, nodes: int) -> None:
-        self._chain.resize(2 * nodes)
-        self._back.resize(3 * nodes)
-
-    def _writing(self) -> _FourArrays:
+    def _writing(self, nodes: int | None = None) -> _FourArrays:
+        """The arrays to write to, with room for so many nodes if it is told."""
+        if nodes is not None:
+            self._chain.resize(2 * nodes)
+            self._back.resize(3 * nodes)
         heads = self._unit_heads.writable(), self._row_heads.writable()
         return (*heads, self._chain.writable(), self._back.writable())
 

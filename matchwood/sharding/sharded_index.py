@@ -154,12 +154,12 @@ class ShardedIndex(Index):
     # --------------------------------------------------------------- matching
 
     @_by_shards
-    def _told_of(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
+    def _answer(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
         answers = self._shards.answers([event], strictness, request)
         return [told for answered in answers for told in _listed(answered)]
 
     @_by_shards
-    def _told_of_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
+    def _answer_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
         schema = request.schema(self._shards.id_type)
         found = pa.Table.from_batches(self._batches(events, request, schema, strictness, threads), schema=schema)
         return found if strictness.told is None else with_errors(found, strictness.told)

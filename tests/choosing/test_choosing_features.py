@@ -11,7 +11,7 @@ from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import ConjunctionStore
 from matchwood.index import Index
 from matchwood.matching.engine_matcher import EngineMatcher
-from matchwood.matching.ledger.sample import MOST_EVENTS, EventSample, SampleHistory, joined, taken
+from matchwood.matching.ledger.sample import MOST_EVENTS, EventSample, SampleShares, joined, taken
 from matchwood.workloads.begen import begen
 
 
@@ -32,13 +32,13 @@ def test_the_figures_of_a_few_rules() -> None:
     assert (found.units, found.attributes, found.sharing, found.always) == (3, 3, pytest.approx(4 / 3), 1)
     assert found.constraints == pytest.approx(5 / 3)
     sample = events_of(index, [{"a": 1, "b": 1}, {"a": 2, "b": 2}, {"a": 3}, {"a": 1}] * 500)
-    seen = features_of(store, SampleHistory(sample))
+    seen = features_of(store, SampleShares(sample))
     assert seen.pairs == pytest.approx(1.5, abs=0.01)
     # a = 1 holds for half of the events, a = 2 and b = 1 for a quarter each; b = 1 stands in two units.
     assert seen.satisfied == pytest.approx(0.5 + 0.25 + 2 * 0.25, rel=0.05)
     assert seen.candidates == pytest.approx(0.25 + 0.25 + 1, rel=0.05)
     assert seen.hits == pytest.approx(0.5 * 0.25 + 0.25 * 0.25 + 1, rel=0.05)
-    assert features_of(store, SampleHistory(sample), hits=7.0).hits == 7.0
+    assert features_of(store, SampleShares(sample), hits=7.0).hits == 7.0
 
 
 def test_an_empty_store_has_features() -> None:
@@ -81,7 +81,7 @@ def test_shares_of_a_sample_are_counted() -> None:
     events = EncodedEvents(
         np.array([0, 2, 3, 3, 5], np.int64), np.array([0, 1, 0, 0, 1], np.int32), np.array([5, 7, 9, 5, 8], np.int32)
     )
-    statistics = SampleHistory(events)
+    statistics = SampleShares(events)
     attributes = np.array([0, 0, 0, 1, 2], np.int32)
     low, high = np.array([5, 6, 0, 8, 0], np.int32), np.array([6, 9, 100, 9, 100], np.int32)
     assert statistics.events == 4

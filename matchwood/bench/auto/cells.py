@@ -25,7 +25,7 @@ from matchwood.bench.frame.memory import bytes_of
 from matchwood.choosing import Features, features_of
 from matchwood.encoding import EncodedEvents, Encoder
 from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Workspace, engine_class, engine_names
-from matchwood.matching import SampleHistory, taken
+from matchwood.matching import SampleShares, taken
 from matchwood.workloads import begen, contracts
 
 LARGE = 200_000
@@ -91,7 +91,7 @@ def warm_up() -> None:
     given = encoded(begen(rules=300, events=5, matching=0.05, seed=1))
     for name in engine_names("conjunctions"):
         _engine(name, given.store).match(given.events, 0, Workspace())
-    features_of(given.store, SampleHistory(given.events))
+    features_of(given.store, SampleShares(given.events))
     trees = partial(contracts, rules=200, form="cnf", dimensions=200, events=20, seed=1)
     measure(GridCell("warm-up", "contracts", trees, False), SCALES["smoke"])
 
@@ -140,7 +140,7 @@ def measure(cell: GridCell, size: GridScale) -> Outcome:
         times |= {name: _boxed(given, partial(_own_way, given.trees, given, name, size)) for name in OWN_WAYS}
     longest = max(results.values(), key=lambda measured: measured.events)
     hits = longest.hits / longest.events
-    statistics = SampleHistory(given.seen)
+    statistics = SampleShares(given.seen)
     by_rules, by_events = features_of(given.store, None), features_of(given.store, statistics, hits)
     return Outcome(given, times, hits, forms, fallback, by_rules, by_events)
 

@@ -121,7 +121,8 @@ class BucketNodes(State):
 
     def tree(self) -> BucketTree:
         """The arrays for kernels that change them."""
-        return BucketTree(*(self.columns[name].writable() for name in BucketTree._fields))
+        columns = self.columns
+        return BucketTree(*[columns[name].writable() for name in BucketTree._fields])
 
     def shape(self) -> NodeArrays:
         """The arrays for kernels that match."""

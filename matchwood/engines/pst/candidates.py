@@ -244,7 +244,8 @@ class Candidates(State):
             before = int(progress[3])
             room = self._reserve("combined_table", before, least, least + 2 * len(lists))
             self._resize(room)
-            combined = CombinationLists._make(self.columns[name].writable() for name in CombinationLists._fields)
+            columns = self.columns
+            combined = CombinationLists._make(columns[name].writable() for name in CombinationLists._fields)
             assign_combinations(
                 units, access.writable(), limits, space_counts, spaces, progress, room, combined, sizes, lists
             )
@@ -257,19 +258,19 @@ class Candidates(State):
 
         A table may be half full. One that is made anew is a quarter full, so that making it is rare.
         """
-        table, entries = self.columns[name], self._entries[name]
-        if 2 * (entries + least) > len(table):
+        table: Growable = getattr(self, name)
+        entries, size = self._entries[name], table.count
+        if 2 * (entries + least) > size:
             self.keys.resize(count)
-            size = len(table)
             while size < 4 * (entries + least):
                 size *= 2
             table = _empty_table(size)
-            setattr(self, self.column_attributes[name], table)
+            setattr(self, name, table)
             enter_lists(table.writable(), self.keys.view(), name == "combined_table")
             if name == "combined_table":
                 filtered = self.combined_filter = _empty_filter(size)
                 filter_lists(filtered.writable(), self.keys.view())
-        room = count + min(most, len(table) // 2 - entries)
+        room = count + min(most, table.count // 2 - entries)
         self.keys.resize(room)
         return room
 

@@ -22,7 +22,7 @@ from matchwood.errors import CorruptSnapshot, MatchwoodError
 from matchwood.insight.drawing.atree_nodes import located
 from matchwood.language import parse
 from matchwood.logic import Clauses, Form, Leaf
-from matchwood.matching import EngineMatcher, SampleHistory, StorePart, busy
+from matchwood.matching import EngineMatcher, SampleShares, StorePart, busy
 
 NAMED = 10
 """Rules, predicates and attributes that are named of each kind."""
@@ -37,7 +37,7 @@ AT_LEAST_EVENTS = 16
 def report(matcher: EngineMatcher) -> dict[str, Any]:
     """The health of an index, as plain data."""
     sample = matcher.ledger.sample.frozen()
-    counted = _Constraints.of(matcher, SampleHistory(sample))
+    counted = _Constraints.of(matcher, SampleShares(sample))
     events, hits = _hits(matcher, sample)
     return {
         "always": _always(matcher),
@@ -143,7 +143,7 @@ class _Constraints(NamedTuple):
     events: int
 
     @classmethod
-    def of(cls, matcher: EngineMatcher, statistics: SampleHistory) -> _Constraints:
+    def of(cls, matcher: EngineMatcher, statistics: SampleShares) -> _Constraints:
         store = _store_of(matcher)
         live = store.live_units()
         units = live[:: max(1, math.ceil(len(live) / MOST_UNITS))]
@@ -195,7 +195,7 @@ def _store_of(matcher: EngineMatcher) -> ConjunctionStore:
     return first.store if isinstance(first, StorePart) else ConjunctionStore()
 
 
-def _shares(encoded: EncodedConjunctions, statistics: SampleHistory) -> NDArray[np.float64]:
+def _shares(encoded: EncodedConjunctions, statistics: SampleShares) -> NDArray[np.float64]:
     """The share of events for which each constraint holds, NULL included where it is accepted."""
     count = len(encoded.attributes)
     owners = np.repeat(np.arange(count), np.diff(encoded.pieces))

@@ -51,7 +51,7 @@ class EventSample:
             return joined(self._parts)
 
 
-class SampleHistory:
+class SampleShares:
     """What a sample tells of events, in the words of `engines.base.History`; it never changes."""
 
     def __init__(self, sample: EncodedEvents) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from matchwood.bench.frame.measure import Rounds, WrongAnswer, drawn, measure_rounds, timed, times
 from matchwood.encoding import EncodedEvents
 from matchwood.index import Index
-from matchwood.matching import EventContest
+from matchwood.matching import EventScoring
 from matchwood.workloads import IN, Workload, contracts
 
 TOP = 5
@@ -89,7 +89,7 @@ def _measured(index: Index, table: pa.Table, weighed: dict[str, float]) -> Ranki
         spent = 0.0
         for chunk in index._encoder.event_chunks(table.slice(first, stop - first)):
             encode_s, encoded = timed(chunk.encode)
-            contest = EventContest(matcher, request, partial(matcher.book.encode_chunk, chunk.given), chunk.first_row)
+            contest = EventScoring(matcher, request, partial(matcher.book.encode_chunk, chunk.given), chunk.first_row)
             seconds, scored = timed(partial(_scored, matcher, encoded.events, contest))
             encoding.append(encode_s)
             scores.append(scored)
@@ -99,7 +99,7 @@ def _measured(index: Index, table: pa.Table, weighed: dict[str, float]) -> Ranki
     return Ranking(measure_rounds(rank, table.num_rows), sum(encoding), sum(scores))
 
 
-def _scored(matcher: Any, events: EncodedEvents, contest: EventContest) -> int:
+def _scored(matcher: Any, events: EncodedEvents, contest: EventScoring) -> int:
     """How many rules were scored to find the best of all events."""
     position = scored = 0
     while position < events.count:
