@@ -227,6 +227,8 @@ def test_spaces_from_before_decimals_open(make: MakeSpaces) -> None:
     spaces: Spaces = make("number", {**old, "residual": saved["rest"] >> 2})
     values = [*numbers, 0.25, 2, 3.5, 2**53 + 2, math.inf, Decimal("0.5"), Decimal("0.25")]
     assert [spaces.locate(value) for value in values] == [made.locate(value) for value in values]
+    # What was written as the next double is behind 0.5.
+    assert spaces.locate(Decimal("0.500000000000000000001")) == spaces.locate(math.nextafter(0.5, 1))
     assert spaces.audit() == []
     spaces.add_many([(0.5, 2), (place_of(Decimal("0.50000000000000000001")), 0)])
     assert spaces.audit() == []
@@ -314,8 +316,8 @@ COUNTED: dict[str, list[tuple[Any, Any, float]]] = {
 ENDS: list[tuple[str, Any, float, float]] = [
     ("bool", 1, 1, 1),
     ("int", 1, 2.0**63, 2.0**63),
-    ("number", math.nan, math.inf, 1),
-    ("number", -1.7976931348623157e308, 1, math.inf),
+    ("number", (math.inf, 2), math.inf, 1),
+    ("number", (-math.inf, 2), 1, math.inf),
     ("string", "\0", 1, math.inf),
 ]
 """A boundary, and how many values lie below it and from it on; numbers of 64 bits to the precision of a double."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
 from collections import Counter
@@ -123,7 +122,4 @@ def _rounded(number: float) -> float:
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     BUGS[bug](monkeypatch)
-    found = 0
-    for work in itertools.islice(duckdb_cases(), 20):
-        found += len(disagreements(work))
-    assert found > 0
+    assert any(disagreements(work) for work in duckdb_cases())

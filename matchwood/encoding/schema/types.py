@@ -9,7 +9,8 @@ TYPES = ("bool", "int", "double", "string", "date", "timestamp", "list<int>", "l
 
 KINDS = ("any", *TYPES, "number")
 """What an attribute can be: as declared, or inferred; `number`, as which decimals are declared too, holds ints,
-doubles and decimals in one exact order; `any` is an attribute that rules only test for NULL. Snapshots hold positions in this tuple."""
+doubles and decimals in one exact order; `any` is an attribute that rules only test for NULL. Snapshots hold
+positions in this tuple."""
 
 LISTS = ("list<int>", "list<string>")
 

@@ -1,8 +1,8 @@
 """Decimals on the line of numbers: where they stand among the integers and the doubles.
 
 The line has one place for each decimal number. An integer or a decimal stands at its own place; a double at the place
-of the decimal that it stands for (`language/numbers.py`), just above the integer or decimal there. So 10.05 as a decimal
-and 10.05 as a double are neighbours, and a comparison with 10.05 takes both or none.
+of the decimal that it stands for (`language/numbers.py`), just above the integer or decimal there. So 10.05 as a
+decimal and 10.05 as a double are neighbours, and a comparison with 10.05 takes both or none.
 
 In Python a place is written as the int or the float that stands there. The places between two neighbouring doubles that
 are not whole have neither: those are FineDecimal.

@@ -5,8 +5,8 @@ All domains but that of numbers are discrete here: after an element comes the ne
 int. The cut before the least element is START; a cut after the greatest is none at all, written None here.
 
 On the line of numbers (`decimals.py`) a cut stands before a place (side 0), behind it (side 2), or between the integer
-or decimal at the place and the double above it (side 1). Integers and decimals compare with a constant by their values, a
-double with a decimal constant as with the double nearest to it. Mostly that double stands at the constant's own
+or decimal at the place and the double above it (side 1). Integers and decimals compare with a constant by their values,
+a double with a decimal constant as with the double nearest to it. Mostly that double stands at the constant's own
 place, so that a comparison is one interval. Where it does not, as for a constant with twenty digits, that one
 double is put on its side by cuts of its own.
 """

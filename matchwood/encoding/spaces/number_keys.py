@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from matchwood.core import places_in
@@ -15,6 +17,7 @@ from matchwood.encoding.spaces import _lookup_kernels as kernels
 from matchwood.encoding.spaces.decimals import place_of
 from matchwood.encoding.spaces.key_columns import Labels, frozen
 from matchwood.encoding.spaces.keys import (
+    BEHIND,
     DOUBLE,
     FINE,
     NAN_KEY,
@@ -65,9 +68,8 @@ class NumberKeys:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> NumberKeys:
-        """Snapshots from before decimals count integers alone, and all of their boundaries stand before a number."""
         if "rest" not in arrays:
-            return cls(arrays["primary"], arrays["residual"] << PLACE_BITS)
+            return cls(*_from_before_decimals(arrays["primary"], arrays["residual"]))
         rest = arrays["rest"]
         return cls(arrays["primary"], rest, _restored(rest, arrays["fine_ends"], arrays["fine"]))
 
@@ -171,13 +173,7 @@ class NumberKeys:
             ends = ([each[:-1] for each in self.fine[places]] for places in (low, high))
             single &= ~fine | np.array([one == other != b"" for one, other in zip(*ends, strict=True)])
         single |= (doubles_of(self.primary[low]) == math.inf) & (self.primary[high] >= NAN_KEY)
-        return np.where(single | self._are_neighbours(low, high), 1.0, np.inf)
-
-    def _are_neighbours(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Snapshots from before decimals end a single number before the next double."""
-        plain: NDArray[np.bool_] = (self.rest[low] == 0) & (self.rest[high] == 0)
-        plain &= self.primary[high] - self.primary[low] == 1
-        return plain
+        return np.where(single, 1.0, np.inf)
 
     @staticmethod
     def ends(kind: str) -> tuple[int, int]:
@@ -212,6 +208,24 @@ def value_keys(elements: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.in
     if elements.dtype == np.float64:
         return double_keys(elements), np.full(len(elements), DOUBLE, np.int16)
     return integer_keys(elements)
+
+
+def _from_before_decimals(
+    primary: NDArray[np.int64], residual: NDArray[np.int16]
+) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
+    """The keys of a snapshot whose boundaries all stand before a double or integer.
+
+    What stood behind 10.05 stands there before the next double. It is put back where the text of that one is longer
+    than that of the other: for doubles and integers it is the same, and decimals find it in its place.
+    """
+    doubles, below = doubles_of(primary), doubles_of(primary - 1)
+    texts = (pc.utf8_length(pa.array(each).cast(pa.string())).to_numpy() for each in (below, doubles))
+    behind = np.less(*texts) & (residual == 0) & (np.abs(doubles) < 2.0**53)
+    rest = np.where(behind, np.int16(BEHIND), residual << PLACE_BITS).astype(np.int16)
+    # Before NaN is behind infinity.
+    beyond = primary == NAN_KEY
+    rest[beyond] = BEHIND
+    return np.where(beyond, double_keys(np.array([math.inf])), primary - behind), rest
 
 
 def _objects(fine: Iterable[bytes]) -> Fine | None:

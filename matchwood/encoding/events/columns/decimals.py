@@ -21,6 +21,7 @@ _NULL = -1
 
 def decimal_parts(array: pa.Array) -> tuple[list[ColumnPart], NDArray[np.int64]]:
     """The integers in an array of decimal128 or decimal256, then its other values; and the rows of the latter."""
+    array = _written_out(array)
     kinds, integers, nearest = kernels.read_decimals(_pieces(array), array.type.scale, _POWERS)
     valid = valid_rows(array)
     if valid is not None:
@@ -31,6 +32,14 @@ def decimal_parts(array: pa.Array) -> tuple[list[ColumnPart], NDArray[np.int64]]
         long = np.flatnonzero(kinds[others] == kernels.LONG)
         parts.append(ColumnPart(Decimals(nearest[others], long, array.take(pa.array(others[long]))), others))
     return parts, others
+
+
+def _written_out(array: pa.Array) -> pa.Array:
+    """Hundreds and the like with their zeros, if there is room for them; those without are beyond 64 bits."""
+    try:
+        return array.cast(pa.decimal256(76, 0)) if array.type.scale < 0 else array
+    except pa.ArrowInvalid:
+        return array
 
 
 def _pieces(array: pa.Array) -> NDArray[np.uint32]:
