@@ -45,7 +45,12 @@ class Token(NamedTuple):
         """The token as an error shows it."""
         if self.kind == "end":
             return END_OF_TEXT
-        return self.text if len(self.text) <= _SHOWN else self.text[: _SHOWN - 1] + "…"
+        return shortened(self.text)
+
+
+def shortened(text: str) -> str:
+    """A piece of a rule, as much of it as a message shows."""
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def read_token(text: str, position: int) -> Token:

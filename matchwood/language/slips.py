@@ -6,7 +6,7 @@ import re
 from difflib import get_close_matches
 
 from matchwood.language.function_slips import clause_hint, function_hint
-from matchwood.language.lexer import Cursor, Token
+from matchwood.language.lexer import Cursor, Token, shortened
 from matchwood.language.names import RESERVED
 
 ARITHMETIC = "arithmetic is not part of the language: compute the value first and pass it as an attribute"
@@ -95,10 +95,11 @@ def quote_hint(token: Token) -> str | None:
 def operator_hint(cursor: Cursor, attribute: str) -> str | None:
     """The hint for what stands where an attribute's operator should."""
     token = cursor.token
-    if clause := clause_hint(attribute):
+    clause = clause_hint(attribute)
+    if clause and (token.kind in ("word", "path", "string", "number") or token.text == "*"):
         return clause
     if token.kind != "word":
-        return _after_name_hint(cursor, attribute) or symbol_hint(token)
+        return _after_name_hint(cursor, shortened(attribute)) or symbol_hint(token)
     if token.keyword in _WORDS:
         return _WORDS[token.keyword]
     return _near(token.keyword, _OPERATOR_WORDS) or "a name with a space in it goes in backquotes"
@@ -110,15 +111,14 @@ def _after_name_hint(cursor: Cursor, attribute: str) -> str | None:
     if token.text == "[":
         field = after.text.strip("'\"")
         if after.kind in ("string", "path") and _HYPHENATED.fullmatch(field):
-            return f"a field of a struct or map is written {attribute}.{field}"
+            return f"a field of a struct or map is written {attribute}.{shortened(field)}"
         return f"elements have no positions: to look into a list write 'x' in {attribute}"
     if token.text == "!" and after.text == "=":
         return "write != without a space"
     name = _HYPHENATED.match(cursor.text, token.start + 1)
     if token.text == "-" and name and cursor.text[token.start - 1 : token.start].strip():
-        return (
-            f"a name with a hyphen goes in backquotes: `{attribute}-{name[0]}`; arithmetic is not part of the language"
-        )
+        whole = f"`{attribute}-{shortened(name[0])}`"
+        return f"a name with a hyphen goes in backquotes: {whole}; arithmetic is not part of the language"
     return None
 
 
@@ -138,7 +138,7 @@ def constant_alone_hint(cursor: Cursor, start: int) -> str:
     if found is None:
         return CONSTANT_ALONE
     attribute, operator, first, word = found.groups()
-    second = cursor.text[start : cursor.token.start].rstrip()
+    second = shortened(cursor.text[start : cursor.token.start].rstrip())
     listed = {"=or": "in", "==or": "in", "!=and": "not in", "<>and": "not in"}.get(operator + word.lower())
     if listed:
         return f"write {attribute} {listed} ({first}, {second})"

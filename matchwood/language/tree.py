@@ -310,8 +310,8 @@ def _as_expression(operand: Any) -> Expression:
     try:
         return operand.as_expression()  # type: ignore[no-any-return]
     except AttributeError:
-        kind = type(operand).__name__
-        raise InvalidArgument(f"an operand must be an Expression (got {operand!r}, a {kind})") from None
+        told = f"an operand must be an Expression (got {operand!r}, {kind_in_words(operand)})"
+        raise InvalidArgument(told) from None
 
 
 def _joined(kind: type[_Operator], left: Expression, right: Any) -> Expression:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.errors import InvalidArgument, LimitExceeded
+from matchwood.errors import InvalidArgument, LimitExceeded, kind_in_words
 
 Strings: TypeAlias = "Sequence[str | None] | NDArray[Any] | pa.Array | pa.ChunkedArray"
 
@@ -66,7 +66,7 @@ def _listed(values: Iterable[str | None], what: str) -> list[str | None]:
     for kind in set(map(type, listed)):
         if not issubclass(kind, str | None.__class__):
             wrong = next(value for value in listed if type(value) is kind)
-            raise InvalidArgument(f"{what} must be a string (got {_shortened(wrong)}, a {kind.__name__})")
+            raise InvalidArgument(f"{what} must be a string (got {_shortened(wrong)}, {kind_in_words(wrong)})")
     return listed
 
 

@@ -27,7 +27,7 @@ def test_it_stands_for_the_options_of_the_paper() -> None:
     ("options", "message"),
     [
         ({"as_published": True, "grid": 3}, "'grid' of engine 'hem' is 80 as published .got 3.: leave out 'as_pub"),
-        ({"as_published": 1}, "'as_published' of engine 'hem' must be True or False .got 1, a int"),
+        ({"as_published": 1}, "'as_published' of engine 'hem' must be True or False .got 1, an int"),
         ({"as_published": None}, "must be True or False"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 
 import matchwood as mw
 from matchwood import storage
-from matchwood.matching import index_part, index_settings
+from matchwood.matching import following, index_part, index_settings
 from matchwood.sharding import layout_of, summary_of
 from tests.conftest import SOAK
 from tests.index.index_samples import answers, sample_events, sample_index
@@ -160,6 +160,29 @@ def test_an_index_of_shards_follows_and_is_followed(tmp_path: Path) -> None:
     assert reader.reload() is True
     assert (reader.match({"x": 5}), len(reader), dict(reader)) == (["r0"], 1, {"r0": "x > 1"})
     assert reader.audit() == []
+
+
+def test_matching_goes_on_while_a_version_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = published(tmp_path, "x > 1")
+    reader = mw.open(tmp_path, read_only=True)
+    writer["late"] = "x > 2"
+    writer.save(tmp_path)
+    opening, go_on, real = threading.Event(), threading.Event(), following.open_version
+
+    def slow(*arguments: object) -> mw.Index:
+        opening.set()
+        assert go_on.wait(600)
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(following, "open_version", slow)
+    thread = threading.Thread(target=reader.reload)
+    thread.start()
+    assert opening.wait(600)
+    assert reader.match({"x": 5}) == ["r0"]
+    assert len(reader.match_many([{"x": 5}])) == 1
+    go_on.set()
+    thread.join()
+    assert reader.match({"x": 5}) == ["r0", "late"]
 
 
 def test_batches_go_on_with_the_rules_that_they_began_with(tmp_path: Path) -> None:

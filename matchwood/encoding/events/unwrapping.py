@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from matchwood.encoding.events.coercion import Coercion
 from matchwood.encoding.schema.timezones import Zone
+from matchwood.errors import kind_in_words
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 60
@@ -47,9 +48,7 @@ def describe(value: object, more: str = "") -> str:
     >>> describe("x"), describe(1.5), describe(7, " beyond 64 bits")
     ("'x', a str", '1.5, a float', '7, an int beyond 64 bits')
     """
-    kind = type(value).__name__
-    article = "an" if kind[0] in "aeiouAEIOU" else "a"
-    return f"{_shown(value)}, {article} {kind}{more}"
+    return f"{_shown(value)}, {kind_in_words(value)}{more}"
 
 
 def _shown(value: object) -> str:
