@@ -33,7 +33,7 @@ from matchwood.logic import (
 from matchwood.matching.bounds import batch_bounds
 from matchwood.matching.loading.groups import Group, Incoming, groups_of
 from matchwood.matching.loading.preparation import Normal
-from matchwood.ranking import RuleWeights, weight_caps
+from matchwood.ranking import RuleWeights, caps_of
 from matchwood.rules import UnitKind
 
 Units: TypeAlias = NDArray[np.int32]
@@ -108,7 +108,7 @@ class StorePart(MatcherPart):
 
     def __init__(self, kind: UnitKind, engine: Engine, takes: tuple[type, ...], saved_as: tuple[str, str]) -> None:
         self.kind, self.takes, self.engine, self.store = kind, takes, engine, engine.store
-        self.given, self._saved_as = weight_caps(engine.settings.get("bounds")), saved_as
+        self.given, self._saved_as = caps_of(engine.settings.get("bounds")), saved_as
 
     def keep_bounds(self) -> None:
         """Have bounds of all units from now on."""

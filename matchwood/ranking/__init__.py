@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matchwood.ranking.rule_weights import RuleWeights, check_values
     from matchwood.ranking.score_programs import ScorePrograms, tree_of
     from matchwood.ranking.weight_caps import check_caps
-    from matchwood.ranking.weights import StatedWeights, checked_weights, weight_caps
+    from matchwood.ranking.weights import StatedWeights, caps_of, checked_weights
     from matchwood.ranking.witnesses import witness
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "RuleWeights",
     "ScorePrograms",
     "StatedWeights",
+    "caps_of",
     "check_caps",
     "check_one",
     "check_values",
@@ -35,7 +36,6 @@ __all__ = [
     "merged",
     "row_bounds",
     "tree_of",
-    "weight_caps",
     "witness",
 ]
 

@@ -99,7 +99,7 @@ def checked_number(what: str, value: Any) -> float:
     return number + 0.0
 
 
-def weight_caps(bounds: Any) -> RuleWeights:
+def caps_of(bounds: Any) -> RuleWeights:
     """The weight caps that an engine has as its option `bounds`, spelled as the weights of a rule are."""
     try:
         return RuleWeights(_attribute_weights(bounds))
