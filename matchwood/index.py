@@ -311,7 +311,10 @@ class Index(MutableMapping[Any, str]):
         threads, strictness = checked_threads(threads), strictness_of_one(missing, on_error)
         self._get_ready(rehearse_reading)
         with self._lock.reading():
-            told, asked = ResultFormat.of(self._table, ALL_RULES), self._matcher.ask(events, ALL_RULES, strictness, threads)
+            told, asked = (
+                ResultFormat.of(self._table, ALL_RULES),
+                self._matcher.ask(events, ALL_RULES, strictness, threads),
+            )
         batches = record_batches(told, asked, self._matching, threads)
         return pa.RecordBatchReader.from_batches(told.schema, batches)
 

@@ -113,7 +113,7 @@ def read_test(found: re.Match[str]) -> tuple[str, Any]:
 def _worded(found: re.Match[str], shape: int | None) -> tuple[str, Any]:
     """The operator and value of the shapes whose operator is a word."""
     if shape == _INTEGERS:
-        return _phrase(found[_IN]), tuple(map(int, found[_INTEGERS].split(",")))
+        return _phrase(found[_IN]), tuple(map(int, map(str.strip, found[_INTEGERS].split(","))))
     if shape == _STRINGS:
         return _phrase(found[_IN]), tuple(_STRING_ITEM.findall(found[_STRINGS]))
     if shape == _HIGH:

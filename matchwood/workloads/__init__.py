@@ -6,9 +6,9 @@ normal forms with weights.
 
 `campaigns.campaigns` makes the rules of the demo, as texts.
 
-Each of the papers' generators returns a `Workload`: integer columns, and the same as texts, tables and dicts. `generate(name, …)` takes a
-generator by its name; `rules_on_spark(spark, name, …)` lets Spark's executors make the same rules, for workloads that
-are too large for one process.
+Each of the papers' generators returns a `Workload`: integer columns, and the same as texts, tables and dicts.
+`generate(name, …)` takes a generator by its name; `rules_on_spark(spark, name, …)` lets Spark's executors make the same
+rules, for workloads that are too large for one process.
 """
 
 from __future__ import annotations

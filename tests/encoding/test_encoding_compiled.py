@@ -76,7 +76,9 @@ def test_shapes(text: str) -> None:
     assert assert_right([text]) == 1
 
 
-@pytest.mark.parametrize("text", ["x in (1, 'a')", "x = date '2026-13-01'", "x = 1e999", "x rlike '('", "x one of (1.5)"])
+@pytest.mark.parametrize(
+    "text", ["x in (1, 'a')", "x = date '2026-13-01'", "x = 1e999", "x rlike '('", "x one of (1.5)"]
+)
 def test_what_cannot_be_bound_is_not_taken(text: str) -> None:
     assert conjunctions([text, "y = 1"])[0] is None
     with pytest.raises(MatchwoodError):

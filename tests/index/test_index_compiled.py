@@ -122,6 +122,12 @@ def in_turn(monkeypatch: pytest.MonkeyPatch, index: Index, given: Any, **options
         return index.insert_many(given, **options)
 
 
+@pytest.fixture(autouse=True)
+def _few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of these tests are small."""
+    monkeypatch.setattr(bulk, "LEAST_COMPILED", 128)
+
+
 def state(index: Index) -> dict[str, Any]:
     parts = {"matcher": index._matcher, "encoder": index._encoder, "table": index._table}
     arrays = {f"{name}.{key}": value for name, part in parts.items() for key, value in part.arrays().items()}
@@ -285,7 +291,9 @@ def test_weights_and_missing_texts_beside_columns(monkeypatch: pytest.MonkeyPatc
 
 
 def test_text_that_is_not_utf8_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], np.int32)), pa.py_buffer(b"\xff")])
+    broken = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], np.int32)), pa.py_buffer(b"\xff")]
+    )
     with pytest.raises(InvalidArgument, match="column 'expression' of the rules holds text that is not UTF-8"):
         Index("scan").insert_many(pa.table({"id": [1], "expression": broken}))
     with pytest.raises(InvalidArgument, match="column 'id' of the rules holds text that is not UTF-8"):

@@ -33,7 +33,7 @@ def number_by_first_use(numbers: Any, known: Any, places: Any, distinct: Any) ->
 
 @bare_kernel
 def resolve_uses(predicate_ends: Any, names: Any, kinds: Any, wanted: Any, slots: Any, uses: Any, ends: Any) -> Any:
-    """The uses of each wanted rule, one an attribute, in the order of the text; rules without sound ones are not wanted.
+    """The uses of each wanted rule, one an attribute, in the order of the text; a rule with unsound ones is not wanted.
 
     `slots`  one element a name, -1 before and after
     """

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import IntegerNumbers
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import ANY_KIND, KIND_BITS, number_by_first_use, resolve_uses, tally_uses
 from matchwood.encoding.rules.flattening import Flat, running
@@ -28,6 +29,7 @@ CountedUse = tuple[Use, int, int]
 """A use, how many rules have it, and the position of the first of them."""
 
 _KIND_MASK = (1 << KIND_BITS) - 1
+_SHIFT, _MASK = 32, 2**32 - 1
 
 
 class RuleReader:
@@ -176,7 +178,12 @@ class CompiledRules:
         key_of, used = _by_first_use(keys[held], len(self._reader.book.keys.keys))
         starts, sizes = ends[held], ends[held + 1] - ends[held]
         taken = cuts[np.arange(int(sizes.sum())) + np.repeat(starts - running(sizes)[:-1], sizes)]
-        inner = list(map(self._reader.book.cuts.cuts.__getitem__, taken[taken != 0].tolist()))
+        # Leaves of one attribute share most of their cuts: each is looked up once.
+        pairs = IntegerNumbers()
+        inner = taken != 0
+        value_of = pairs.of(np.repeat(key_of, sizes)[inner] << _SHIFT | taken[inner])
+        values = pairs.values(0)
+        points = list(map(self._reader.book.cuts.cuts.__getitem__, (values & _MASK).tolist()))
         return Flat(
             lengths,
             leaf_of,
@@ -184,8 +191,10 @@ class CompiledRules:
             key_of,
             nulls[held] != 0,
             sizes,
-            taken == 0,
-            [cut if cut[1] else cut[0] for cut in inner],
+            ~inner,
+            value_of.astype(np.int64),
+            [cut if cut[1] else cut[0] for cut in points],
+            values >> _SHIFT,
         )
 
     def forms(self) -> list[Form]:

@@ -57,7 +57,8 @@ class Flat(NamedTuple):
     `nulls`    for each, whether it accepts NULL
     `sizes`    for each, its number of cuts
     `starts`   for each cut, whether it is START (and has no value)
-    `values`   for each other cut, the boundary there as spaces take it
+    `value_of` for each other cut, the place of its value
+    `values`   the boundaries there as spaces take them; `value_keys` the positions of their keys
     """
 
     lengths: NDArray[np.int64]
@@ -67,7 +68,9 @@ class Flat(NamedTuple):
     nulls: NDArray[np.bool_]
     sizes: NDArray[np.int64]
     starts: NDArray[np.bool_]
+    value_of: NDArray[np.int64]
     values: list[Any]
+    value_keys: NDArray[np.int64]
 
     def joined(self, other: Flat, order: NDArray[np.int64]) -> Flat:
         """The conjunctions of both in the given order, those of the other one numbered behind these."""
@@ -84,18 +87,19 @@ class Flat(NamedTuple):
         key_of, used = by_first_use(key_of)
         distinct = list(places)
         nulls = np.concatenate((self.nulls, other.nulls))[kept]
-        cuts = _joined_cuts(self, other, kept)
-        return Flat(lengths, leaf_of, [distinct[at] for at in used.tolist()], key_of, nulls, *cuts)
+        sizes, starts, values = _joined_cuts(self, other, kept)
+        value_keys = np.repeat(key_of, sizes)[~starts]
+        names = [distinct[at] for at in used.tolist()]
+        return Flat(lengths, leaf_of, names, key_of, nulls, sizes, starts, _each(values), values, value_keys)
 
     def value_groups(self) -> list[tuple[int, NDArray[np.int64]]]:
         """For each key that has values, their positions in `values`."""
-        key_of_value = np.repeat(self.key_of, self.sizes)[~self.starts]
-        return grouped(key_of_value)
+        return grouped(self.value_keys)
 
     def value_counts(self) -> NDArray[np.int64]:
         """How many leaves of all conjunctions have each value."""
-        counts: NDArray[np.int64] = np.repeat(np.bincount(self.leaf_of, minlength=len(self.sizes)), self.sizes)
-        return counts[~self.starts]
+        leaves = np.repeat(np.bincount(self.leaf_of, minlength=len(self.sizes)), self.sizes)[~self.starts]
+        return np.bincount(self.value_of, leaves, len(self.values)).astype(np.int64)
 
 
 def by_first_use(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -119,7 +123,8 @@ def _joined_cuts(
     starts = np.concatenate((left.starts, right.starts))
     sizes = every[leaves]
     taken = np.arange(int(sizes.sum())) + np.repeat(running(every)[leaves] - running(sizes)[:-1], sizes)
-    inner = (np.cumsum(~starts) - 1)[taken][~starts[taken]]
+    value_of = np.concatenate((left.value_of, right.value_of + len(left.values)))
+    inner = value_of[(np.cumsum(~starts) - 1)[taken][~starts[taken]]]
     values = left.values + right.values
     return sizes, starts[taken], [values[at] for at in inner.tolist()]
 
@@ -129,22 +134,25 @@ def flatten(rows: LeafRows) -> Flat:
     keys, cuts = rows.keys, rows.cuts
     distinct = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     points = list(chain.from_iterable(cuts))
+    key_of = np.fromiter(map(distinct.__getitem__, keys), np.int64, len(keys))
+    sizes = np.fromiter(map(len, cuts), np.int64, len(cuts))
+    starts = np.fromiter(map(len, points), np.int8, len(points)) == 0
+    values = [cut if cut[1] else cut[0] for cut in points if cut]
+    value_keys = np.repeat(key_of, sizes)[~starts]
     return Flat(
-        rows.lengths,
-        rows.leaf_of,
-        list(distinct),
-        np.fromiter(map(distinct.__getitem__, keys), np.int64, len(keys)),
-        rows.nulls,
-        np.fromiter(map(len, cuts), np.int64, len(cuts)),
-        np.fromiter(map(len, points), np.int8, len(points)) == 0,
-        [cut if cut[1] else cut[0] for cut in points if cut],
-    )
+        rows.lengths, rows.leaf_of, list(distinct), key_of, rows.nulls, sizes, starts, _each(values), values, value_keys
+    )  # fmt: skip
+
+
+def _each(values: list[Any]) -> NDArray[np.int64]:
+    """The places of values that stand once for each cut."""
+    return np.arange(len(values))
 
 
 def assemble(flat: Flat, numbers: NDArray[np.int32], labels: NDArray[np.int32], ordered: bool) -> EncodedConjunctions:
     """Put conjunctions together: `numbers` by key, `labels` by value; `ordered` by attribute within each."""
     cut_labels = np.full(len(flat.starts), BOTTOM_LABEL, np.int32)
-    cut_labels[~flat.starts] = labels
+    cut_labels[~flat.starts] = labels[flat.value_of]
     counts = (flat.sizes + 1) // 2
     pieces = running(counts)
     first_cut = running(flat.sizes)[:-1]

@@ -22,6 +22,7 @@ from matchwood.language import (
     NOT_IN_LIST,
     OTHER_TEST,
     ListedConstants,
+    Predicate,
     RuleTrees,
     lists_in,
     make_predicate,
@@ -124,7 +125,8 @@ class PredicateBook:
         """Of each attribute: the number of its declared type, -1 if it may not be named; and its key."""
         self._kinds, self._verdicts = Growable(np.int8), Growable(np.int8)
         self._ends, self._cuts = Growable(np.int64, [0]), Growable(np.int32)
-        self._derived: dict[int, Any] = {}
+        self._derived: dict[int, tuple[Predicate, str]] = {}
+        """Bindings whose key names the attribute: a predicate that has it, and its key."""
         self._bindings, self._keys, self._answers = Growable(np.int32), Growable(np.int32), Growable(np.int64)
         self._constants, self._points = SpanNumbers(), IntegerNumbers()
         """Constants in lists, and the pairs of a declared type and such a constant."""
@@ -244,7 +246,7 @@ class PredicateBook:
             if bound is not None:
                 cuts += self.cuts.of(bound.cuts)
                 if is_derived(bound.attribute):
-                    self._derived[first + place] = predicate
+                    self._derived[first + place] = predicate, bound.attribute
             ends.append(len(self._cuts) + len(cuts))
         self._kinds.extend([kind for _, kind, _ in outcomes])
         self._verdicts.extend([NO_VERDICT if bound is None else _VERDICTS[bound.on_null] for _, _, bound in outcomes])
@@ -264,6 +266,8 @@ class PredicateBook:
         derived = np.zeros(len(self._kinds), np.bool_)
         derived[list(self._derived)] = True
         for place in np.flatnonzero(derived[bindings]).tolist():
-            test = self._derived[int(bindings[place])]
-            named = make_predicate(self.attributes[names[place]], test.op, test.value, test.escape, None)
-            keys[place] = self.keys.of(self._bind(named).attribute)
+            test, key = self._derived[int(bindings[place])]
+            attribute = self.attributes[names[place]]
+            if test.attr != attribute:
+                key = self._bind(make_predicate(attribute, test.op, test.value, test.escape, None)).attribute
+            keys[place] = self.keys.of(key)

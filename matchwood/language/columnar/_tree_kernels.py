@@ -21,8 +21,8 @@ MOST_OPEN = 64
 
 GROUP = 9
 _NOTS, _OPERAND, _CONJUNCTS, _AND_START, _CHAIN, _CHAIN_START, _CHAIN_WORD, _DISJUNCTS, _OR_START = range(GROUP)
-"""What is known of an open parenthesis: how many `not` stand before the operand, the node with which that begins, and of
-each kind of junction how many operands are complete and where the first began."""
+"""What is known of an open parenthesis: how many `not` stand before the operand, the node with which that begins, and
+of each kind of junction how many operands are complete and where the first began."""
 
 
 @bare_kernel

@@ -81,9 +81,9 @@ def has_repeated(work: Any, leaves: Any, group: Any, count: int) -> Any:
     work.turn[0] += 1
     for place in range(count):
         key = leaves.keys[group[place]]
-        if work.key_marks[key] == work.turn[0]:
+        if leaves.key_marks[key] == work.turn[0]:
             return True
-        work.key_marks[key] = work.turn[0]
+        leaves.key_marks[key] = work.turn[0]
     return False
 
 

@@ -33,7 +33,7 @@ from matchwood.logic.columnar._row_kernels import (
 from matchwood.logic.columnar._walk_kernels import IS_TRUE, answer_of, answered, is_or_of_ands
 
 ANY_RULE, OR_OF_ANDS, AND_ALONE = range(3)
-"""Which rules are taken: all, those that `route.py` takes without a form, or ANDs that are neither always nor never true."""
+"""Which rules are taken: all, those that `route.py` takes without a form, or ANDs that are not constant."""
 
 MOST_TREE = 4_096
 MOST_DIRECT = 64
@@ -169,7 +169,7 @@ def _expand(work: Any, leaves: Any, state: Any, root: int, words: int) -> Any:
 
 @bare_kernel
 def _rows_of(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, root: int, limit: int) -> Any:
-    """The canonical rows of a node, in work.rows, over the leaves work.local; how many of both, and whether they fit."""
+    """The canonical rows of a node, in work.rows, over the leaves work.local: how many of both; and if they fit."""
     if not _survey(work, state, root, limit):
         return 0, 0, False
     count = 0

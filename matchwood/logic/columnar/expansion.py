@@ -59,70 +59,41 @@ class _Leaves(NamedTuple):
     slots: NDArray[np.int32]
     stamps: NDArray[np.int64]
     numbers: NDArray[np.int32]
-
-
-class _Work(NamedTuple):
-    """Scratch memory for one rule."""
-
-    answers: NDArray[np.int64]
-    nest: NDArray[np.int64]
-    pending: NDArray[np.int64]
-    given: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-    kinds: NDArray[np.int8]
-    leaf_of: NDArray[np.int32]
-    child_ends: NDArray[np.int32]
-    children: NDArray[np.int32]
-    marks: NDArray[np.int64]
-    members: NDArray[np.int32]
-    leaves: NDArray[np.int32]
-    turn: NDArray[np.int64]
     key_marks: NDArray[np.int64]
-    buffers: NDArray[np.int32]
-    reached: NDArray[np.uint8]
-    sizes: NDArray[np.int64]
-    row_starts: NDArray[np.int64]
-    local: NDArray[np.int32]
-    next_local: NDArray[np.int32]
-    listed: NDArray[np.int32]
-    singles: NDArray[np.int32]
-    expanded: NDArray[np.uint64]
-    rows: NDArray[np.uint64]
-    brought: NDArray[np.uint64]
-    covered: NDArray[np.uint8]
 
 
-def _work() -> _Work:
+def _work_type() -> np.dtype[Any]:
+    """Scratch memory for one rule, as a record: kernels take one pointer in the place of 25 arrays."""
     tree, nodes, words = rules.MOST_TREE + 8, building.MOST_NODES + 1, rows.MOST_WORDS
-    every = rows.MOST_ROWS + 1
-    return _Work(
-        answers=np.empty((tree, 4), np.int64),
-        nest=np.empty((2 * tree, 2), np.int64),
-        pending=np.empty((MOST_PENDING, 2), np.int64),
-        given=np.empty(tree, np.int64),
-        pairs=np.empty((tree, 2), np.int64),
-        kinds=np.empty(nodes, np.int8),
-        leaf_of=np.empty(nodes, np.int32),
-        child_ends=np.zeros(nodes + 1, np.int32),
-        children=np.empty(building.MOST_CHILDREN, np.int32),
-        marks=np.zeros(nodes, np.int64),
-        members=np.empty(nodes, np.int32),
-        leaves=np.empty(2 * tree, np.int32),
-        turn=np.zeros(1, np.int64),
-        key_marks=np.zeros(1, np.int64),
-        buffers=np.empty((2, MOST_CUTS + 1), np.int32),
-        reached=np.empty(nodes, np.uint8),
-        sizes=np.empty((nodes, 2), np.int64),
-        row_starts=np.empty(nodes, np.int64),
-        local=np.empty(nodes, np.int32),
-        next_local=np.empty(rows.MOST_LEAVES, np.int32),
-        listed=np.empty(1 << 16, np.int32),
-        singles=np.empty(every, np.int32),
-        expanded=np.empty((1 << 14, words), np.uint64),
-        rows=np.empty((every, words), np.uint64),
-        brought=np.empty((every, words), np.uint64),
-        covered=np.empty(every, np.uint8),
-    )
+    every, held = rows.MOST_ROWS + 1, 2 * tree
+    fields: list[tuple[str, Any, Any]] = [
+        ("answers", np.int64, (tree, 4)),
+        ("nest", np.int64, (held, 2)),
+        ("pending", np.int64, (MOST_PENDING, 2)),
+        ("given", np.int64, (tree,)),
+        ("pairs", np.int64, (tree, 2)),
+        ("kinds", np.int8, (nodes,)),
+        ("leaf_of", np.int32, (nodes,)),
+        ("child_ends", np.int32, (nodes + 1,)),
+        ("children", np.int32, (building.MOST_CHILDREN,)),
+        ("marks", np.int64, (nodes,)),
+        ("members", np.int32, (nodes,)),
+        ("leaves", np.int32, (held,)),
+        ("turn", np.int64, (1,)),
+        ("buffers", np.int32, (2, MOST_CUTS + 1)),
+        ("reached", np.uint8, (nodes,)),
+        ("sizes", np.int64, (nodes, 2)),
+        ("row_starts", np.int64, (nodes,)),
+        ("local", np.int32, (nodes,)),
+        ("next_local", np.int32, (rows.MOST_LEAVES,)),
+        ("listed", np.int32, (1 << 16,)),
+        ("singles", np.int32, (held,)),
+        ("expanded", np.uint64, (1 << 14, words)),
+        ("rows", np.uint64, (every, words)),
+        ("brought", np.uint64, (every, words)),
+        ("covered", np.uint8, (every,)),
+    ]
+    return np.dtype(fields, align=True)
 
 
 class ExpandedRules(NamedTuple):
@@ -142,7 +113,7 @@ class RuleExpander:
     """Expands rules, and numbers the leaves of their conjunctions."""
 
     def __init__(self) -> None:
-        self._work = _work()
+        self._work: Any = np.zeros(1, _work_type()).view(np.recarray)[0]
         self._state = np.zeros(8, np.int64)
         room = 1 << 14
         self._leaves = _Leaves(
@@ -154,6 +125,7 @@ class RuleExpander:
             np.full(4 * room, EMPTY_SLOT, np.int32),
             np.zeros(room, np.int64),
             np.zeros(room, np.int32),
+            np.zeros(1, np.int64),
         )
         # What a kernel takes where there is no room for a leaf: the first is of no rule.
         self._state[COUNT] = 1
@@ -179,8 +151,8 @@ class RuleExpander:
         taking: int = ANY_RULE,
     ) -> ExpandedRules:
         """The conjunctions of the wanted rules that have at most `limit`, and are such as are taken."""
-        if len(self._work.key_marks) < len(key_ranks):
-            self._work = self._work._replace(key_marks=np.zeros(2 * len(key_ranks), np.int64))
+        if len(self._leaves.key_marks) < len(key_ranks):
+            self._leaves = self._leaves._replace(key_marks=np.zeros(2 * len(key_ranks), np.int64))
         counts = np.empty(len(wanted), np.int64)
         out = np.empty(2 * len(predicate_of) + rules.RULE_OUT, np.int32)
         row_ends = np.empty(2 * len(wanted) + rows.MOST_ROWS, np.int64)
@@ -213,6 +185,7 @@ class RuleExpander:
             slots,
             _roomy(leaves.stamps, wanted),
             _roomy(leaves.numbers, wanted),
+            leaves.key_marks,
         )
         if slots is not leaves.slots:
             enter_leaves(self._leaves, count)

@@ -28,8 +28,9 @@ from matchwood.rules import Ids
 if TYPE_CHECKING:
     from matchwood.index import Index
 
-LEAST_COMPILED = 128
-"""Rules that make it worth to look at a chunk as columns."""
+LEAST_COMPILED = 2_000
+"""Rules that make it worth to look at a chunk as columns: fewer take less than half a second one by one, and nobody who
+has a few should wait until the kernels are compiled or loaded."""
 
 ON_ERROR = ("collect", "raise")
 ON_DUPLICATE = ("error", "replace")

@@ -73,7 +73,6 @@ class VotesTask:
         )
 
 
-
 def _rules(batches: Iterable[pa.RecordBatch]) -> Iterator[RuleSource]:
     chunks = (chunk for batch in batches if len(batch) for chunk in rule_chunks(batch))
     return (rule for chunk in chunks for rule in chunk.sources())
