@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+from decimal import Context, Decimal
 from typing import Any
 
 import pytest
@@ -93,3 +96,54 @@ def test_wrong_columns_are_named(spark: Any, events: Any, rules: Any) -> None:
         mws.verify(events, rules.withColumnRenamed("id", "other"), frame(spark, []))
     with pytest.raises(InvalidArgument, match="hits have no column 'rules'"):
         mws.verify(events, rules, events)
+
+
+def test_random_decimals_doubles_and_integers(spark: Any, tmp_path: Any) -> None:
+    """Spark SQL agrees on columns of each type, of values that lie close to the constants."""
+    rng = random.Random(18)
+    rows = [(number, *_numbers(rng)) for number in range(200)]
+    schema = "event_id bigint, price decimal(10,2), amount decimal(38,18), score double, units bigint"
+    events = spark.createDataFrame(rows, schema)
+    texts = [_test(rng, name) for name in ("price", "amount", "score", "units") for _ in range(60)]
+    rules = spark.createDataFrame(
+        [(f"r{number}", text) for number, text in enumerate(texts)], "id string, expression string"
+    )
+    report = mws.build(rules, str(tmp_path / "index"))
+    assert report.rejected == 0
+    hits = mws.match(events, str(tmp_path / "index"), keep=["event_id"]).collect()
+    assert mws.verify(events, rules, frame(spark, [tuple(row) for row in hits]), rules_sample=240).collect() == []
+    index = Index()
+    index.insert_many({f"r{number}": text for number, text in enumerate(texts)})
+    found = index.match_many([row.asDict() for row in events.orderBy("event_id").collect()])
+    ours = set(zip(found["event"].to_pylist(), found["rule"].to_pylist(), strict=True))
+    assert ours == {tuple(row) for row in hits}
+    assert len(hits) > 5_000
+
+
+def _numbers(rng: random.Random) -> tuple[Any, ...]:
+    cents, wei = rng.randint(-300, 1100), rng.randint(-5, 5)
+    price = None if rng.random() < 0.1 else Decimal(cents).scaleb(-2)
+    amount = Decimal(rng.choice(("0.1", "10.05", "2", "12345678901234567.25"))) + Decimal(wei).scaleb(-18)
+    score = math.nextafter(rng.choice((0.1, 10.05, 0.3)), rng.choice((-1, 1))) if rng.random() < 0.5 else cents / 100
+    units = rng.choice((cents, 2**53 + wei, 2**63 - 1 - abs(wei)))
+    return price, amount.quantize(Decimal("1E-18"), context=Context(prec=60)), score, units
+
+
+def _test(rng: random.Random, name: str) -> str:
+    constants = [
+        str(each) for each in ("0.1", "10.05", "2.5", "2", "0.100000000000000001", "9007199254740993", "1.005")
+    ]
+    constants += [
+        "0.1000000000000000055511",
+        "9007199254740993.0",
+        "0.30000000000000004",
+        "1e-3",
+        "-0.5",
+        "12345678901234567.25",
+    ]
+    first, second = rng.sample(constants, 2)
+    return f"{name} " + rng.choice(
+        (f"= {first}", f"!= {first}", f"< {first}", f"<= {first}", f"> {first}", f">= {first}",
+         f"in ({first}, {second})", f"not in ({first}, {second})", f"between {first} and {second}",
+         f"not between {first} and {second}")
+    )  # fmt: skip
