@@ -1,4 +1,4 @@
-"""`engine="auto"`: a compiled matcher that takes another engine over its conjunctions when that should be faster.
+"""`engine="auto"`: an engine matcher that takes another engine over its conjunctions when that should be faster.
 
 From the rules alone, whenever they have doubled or are laid out anew anyway; and from the events, by trials beside
 (`trials.py`). Rules that have too many conjunctions go to the parts beside, as clauses where those are few. It keeps no

@@ -1,4 +1,4 @@
-"""`index.find`: the rules that stand in a relation to an expression, among those that a compiled matcher holds."""
+"""`index.find`: the rules that stand in a relation to an expression, among those that an engine matcher holds."""
 
 from __future__ import annotations
 
