@@ -233,8 +233,8 @@ class Index(MutableMapping[Any, str]):
         `missing`  `null` takes a column that rules name and events lack for NULL, `error` refuses such events
         `threads`  how many threads match, each a part of the events; None for one a core. The answer is the same
         """
-        threads = checked_threads(threads)
         self._get_ready(rehearse_reading)
+        threads = checked_threads(threads)
         with self._lock.reading():
             schema, asked = hits_schema(self._table), self._matcher.ask(events, missing, threads)
             found = pa.Table.from_batches(all_batches(self._table, schema, asked, threads), schema=schema)
@@ -247,8 +247,8 @@ class Index(MutableMapping[Any, str]):
         Each batch is the answer of one moment; rules changed between two batches show in the later one. With several
         threads, parts of the events are matched at the same moment, before the first of their batches is returned.
         """
-        threads = checked_threads(threads)
         self._get_ready(rehearse_reading)
+        threads = checked_threads(threads)
         with self._lock.reading():
             schema, asked = hits_schema(self._table), self._matcher.ask(events, missing, threads)
         batches = record_batches(self._table, schema, asked, self._matching, threads)
@@ -266,8 +266,8 @@ class Index(MutableMapping[Any, str]):
         >>> index.top({"age": 20, "vip": True}, weights={"age": 0.5})
         [('b', 3.5), ('a', 0.5)]
         """
-        check_one(event, weights)
         self._get_ready(rehearse_ranking)
+        check_one(event, weights)
         with self._lock.reading():
             found = self._matcher.top_of(event, self._wanted(n, weights))
             best = list(zip(self._table.id_list(found.rows), found.scores.tolist(), strict=True))
@@ -283,8 +283,8 @@ class Index(MutableMapping[Any, str]):
                    mappings or an Arrow array of structs or maps
         `missing`  as in `match_many`, and so `threads`
         """
-        threads = checked_threads(threads)
         self._get_ready(rehearse_ranking)
+        threads = checked_threads(threads)
         with self._lock.reading():
             wanted, schema = self._wanted(n, weights), ranks_schema(self._table)
             asked = self._matcher.ask_top(events, missing, wanted, threads)
@@ -430,10 +430,10 @@ class Index(MutableMapping[Any, str]):
         """The turn of one writer, in which it takes the lock when it is ready to change something."""
         if self._read_only:
             raise MatchwoodError("this index was opened with read_only=True; open it without to change it in memory")
+        self._get_ready(rehearse_changes)
         if self._lock.is_reading():
             # Waiting for another writer, which waits for this reader, would take for ever.
             raise MatchwoodError("an index cannot be changed by the events that it is matching: finish matching first")
-        self._get_ready(rehearse_changes)
         with self._writer:
             self._lock.refuse_if_poisoned()
             self._check()
