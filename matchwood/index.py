@@ -294,8 +294,9 @@ class Index(MutableMapping[Any, str]):
     def _answer_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
         self._get_ready(rehearse_ranking if request.ranks else rehearse_reading)
         with self._lock.reading():
-            told, asked = ResultFormat.of(self._table, request), self._matcher.ask(events, request, strictness, threads)
-            found = pa.Table.from_batches(all_batches(told, asked, threads), schema=told.schema)
+            results = ResultFormat.of(self._table, request)
+            asked = self._matcher.ask(events, request, strictness, threads)
+            found = pa.Table.from_batches(all_batches(results, asked, threads), schema=results.schema)
         self._reconsider_if_due()
         return found if strictness.told is None else with_errors(found, strictness.told)
 
@@ -311,12 +312,10 @@ class Index(MutableMapping[Any, str]):
         threads, strictness = checked_threads(threads), strictness_of_one(missing, on_error)
         self._get_ready(rehearse_reading)
         with self._lock.reading():
-            told, asked = (
-                ResultFormat.of(self._table, ALL_RULES),
-                self._matcher.ask(events, ALL_RULES, strictness, threads),
-            )
-        batches = record_batches(told, asked, self._matching, threads)
-        return pa.RecordBatchReader.from_batches(told.schema, batches)
+            results = ResultFormat.of(self._table, ALL_RULES)
+            asked = self._matcher.ask(events, ALL_RULES, strictness, threads)
+        batches = record_batches(results, asked, self._matching, threads)
+        return pa.RecordBatchReader.from_batches(results.schema, batches)
 
     def top(
         self,
@@ -522,10 +521,10 @@ class Index(MutableMapping[Any, str]):
         """The turn of one writer, in which it takes the lock when it is ready to change something."""
         if self._read_only:
             raise MatchwoodError("this index was opened with read_only=True; open it without to change it in memory")
+        self._get_ready(rehearse_changes)
         if self._lock.is_reading():
             # Waiting for another writer, which waits for this reader, would take for ever.
             raise MatchwoodError("an index cannot be changed by the events that it is matching: finish matching first")
-        self._get_ready(rehearse_changes)
         with self._writer:
             self._lock.refuse_if_poisoned()
             self._check()

@@ -21,7 +21,7 @@ from matchwood.choosing.trial import Trial
 from matchwood.errors import MatchwoodError
 from matchwood.matching import SampleShares
 
-RULES, EVENTS = 1_200, 96
+RULES, EVENTS = 600, 96
 """Enough for long lists, cuts and clusters; and for the sample that a trial needs."""
 
 _one_at_a_time = threading.RLock()

@@ -12,9 +12,8 @@ from matchwood.bench.own import compiling, starting
 
 
 def test_a_process_is_measured_from_start_to_end() -> None:
-    found = fresh_run(["-c", "x = bytearray(50_000_000); print('first'); print('last')"], {})
+    found = fresh_run(["-c", "print('first'); print('last')"], {})
     assert found.said == "last"
-    assert found.peak_bytes > 50_000_000
     assert found.cpu_s > 0
     assert found.wall_s > 0
 
@@ -26,7 +25,7 @@ def test_a_process_that_fails_is_a_wrong_answer() -> None:
 
 def test_compiling_what_should_have_been_kept_is_a_wrong_answer() -> None:
     with pytest.raises(WrongAnswer, match="first match: 3 kernels were compiled"):
-        starting._row(starting.TASKS[2], "kept", FreshRun(1.0, 1.0, 1, "3"), 3, 0)
+        starting._row(starting.TASKS[2], "kept", FreshRun(1.0, 1.0, "[3, 1000]"), 0)
 
 
 def test_a_process_with_precompiled_code_is_measured_where_there_is_some(

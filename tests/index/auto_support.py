@@ -60,7 +60,7 @@ def hits(index: mw.Index, asked: list[dict[str, Any]]) -> list[list[Any]]:
 def obey(monkeypatch: pytest.MonkeyPatch, wanted: list[str]) -> None:
     """Every trial tries the first of the wanted engines and takes it, however long it takes; the list then turns.
 
-    Rules alone change nothing.
+    Rules alone change nothing, and nothing is rehearsed: tests put changes and failures into trials.
     """
 
     def plan(self: EngineChoice, features: Any, again: bool) -> Plan:
@@ -75,6 +75,7 @@ def obey(monkeypatch: pytest.MonkeyPatch, wanted: list[str]) -> None:
 
     monkeypatch.setattr(EngineChoice, "plan", plan)
     monkeypatch.setattr(EngineChoice, "best_by_rules", keep)
+    monkeypatch.setattr(trials, "once", lambda key, rehearse: None)
     monkeypatch.setattr(choice, "BETTER", float("inf"))
     monkeypatch.setattr(auto, "LEAST_UNITS", 1)
 

@@ -15,11 +15,10 @@ from matchwood.bench.frame.measure import WrongAnswer
 
 
 class FreshRun(NamedTuple):
-    """Seconds by the clock and of processors, the most memory at a time, and what was printed last."""
+    """Seconds by the clock and of processors, and what was printed last."""
 
     wall_s: float
     cpu_s: float
-    peak_bytes: int
     said: str
 
 
@@ -41,4 +40,4 @@ def fresh_run(arguments: Sequence[str], environment: Mapping[str, str]) -> Fresh
     with process.stdout, process.stderr:
         if process.returncode:
             raise WrongAnswer(f"a process failed: {process.stderr.read()[-2000:]}")
-    return FreshRun(wall, used.ru_utime + used.ru_stime, 1024 * used.ru_maxrss, said.strip().rpartition("\n")[2])
+    return FreshRun(wall, used.ru_utime + used.ru_stime, said.strip().rpartition("\n")[2])
