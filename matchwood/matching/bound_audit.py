@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import NULL_LABEL, event_chunks
+from matchwood.encoding import NULL_LABEL, QUIET
 from matchwood.engines import read_only, read_only_events
 from matchwood.ranking import GivenWeights, tree_of, witness
 from matchwood.ranking._excess_kernels import find_excess
@@ -26,7 +26,7 @@ def audit_bounds(matcher: EngineMatcher) -> list[str]:
     events = _events(matcher, rng)
     excess = np.zeros(matcher.table.row_count)
     names = sorted(matcher.book.names)
-    for chunk in event_chunks(matcher.encoder, events, on_error="null"):
+    for chunk in matcher.encoder.chunks_of(events, QUIET):
         weights = [{name: 4 * rng.random() for name in names if rng.random() < 0.5} for _ in range(chunk.size)]
         _hold(matcher, chunk, weights, excess)
     wrong = np.flatnonzero(excess > 0).astype(np.int32)

@@ -45,8 +45,8 @@ def coerced(value: object, how: Coercion) -> object:
 
     >>> coerced(" 18 ", Coercion("int")), coerced(18.0, Coercion("int")), coerced("x", Coercion("int"))
     (18, 18, 'x')
-    >>> coerced(1.5, Coercion("timestamp")), coerced("1500", Coercion("timestamp", "ms"))
-    (1500000, 1500000)
+    >>> coerced(1.5, Coercion("timestamp")), coerced("1500000000", Coercion("timestamp", "ms"))
+    (1500000, 1500000000000)
     """
     return _CONVERTERS[how.kind](value, how.unit)
 

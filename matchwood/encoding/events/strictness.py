@@ -31,6 +31,8 @@ class Strictness(NamedTuple):
     @classmethod
     def of(cls, missing: Any, on_error: Any) -> Strictness:
         """The strictness that two arguments mean; `fail` is another word for `raise`."""
+        if missing == "null" and on_error == "raise":
+            return STRICT
         checked = checked_on_error(on_error)
         if missing not in MISSING:
             raise InvalidArgument(f"missing must be one of {_listed(MISSING)} (got {missing!r:.80})")

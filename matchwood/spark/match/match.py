@@ -76,7 +76,7 @@ def plan(events: DataFrame, path: str | os.PathLike[str], **options: Any) -> Mat
 
 def matched(events: DataFrame, path: str | os.PathLike[str], options: MatchOptions) -> DataFrame:
     """What `match` returns, by options that have been checked."""
-    plan, kept = planned(events, path, options), kept_columns(events, options)
+    kept, plan = kept_columns(events, options), planned(events, path, options)
     _log.info("matching %s by version %d, strategy %s: %s", path, plan.version, plan.strategy, plan.estimate)
     if plan.strategy == "partitioned":
         answered = partitioned_answers(events, plan, list(kept), options)

@@ -51,7 +51,7 @@ class MatchOptions:
                 raise InvalidArgument(f"{name} must be the name of a column (got {getattr(self, name)!r:.80})")
         if not isinstance(self.prefix, str):
             raise InvalidArgument(f"prefix must be text (got {self.prefix!r:.80})")
-        if self.metrics is not None and not (isinstance(self.metrics, str) or hasattr(self.metrics, "get")):
+        if self.metrics is not None and not (isinstance(self.metrics, str) or hasattr(type(self.metrics), "get")):
             raise InvalidArgument(f"metrics must be a name or a pyspark.sql.Observation (got {self.metrics!r:.80})")
 
     @classmethod

@@ -62,7 +62,7 @@ def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
     absent = [name for name in arguments.missing if name in index.attributes]
     missing = {name: near_misses(name, _given(schema, options)) for name in absent}
     _tell_missing(missing, options.missing)
-    tell_unfit(arguments.unfit, options.on_error, options.event)
+    tell_unfit([each for each in arguments.unfit if each.name in index.attributes], options.on_error, options.event)
     strategy, estimate = chosen(events, index, options)
     how = (options.output, options.missing, options.on_error, strategy)
     ranking, weights = _ranking(schema, index, options)
