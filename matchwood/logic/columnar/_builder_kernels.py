@@ -190,7 +190,7 @@ def junction(work: Any, leaves: Any, state: Any, ranks: Any, kind: int, count: i
         if held < 0:
             return np.int64(absorbing)
     if members == 0 and held <= 1:
-        return LEAF_BASE + work.leaves[0] if held else np.int64(neutral)
+        return LEAF_BASE + np.int64(work.leaves[0]) if held else np.int64(neutral)
     inner = members
     for place in range(held):
         members = _note(work, leaf_node(work, leaves, state, work.leaves[place]), mark, members)
@@ -198,7 +198,7 @@ def junction(work: Any, leaves: Any, state: Any, ranks: Any, kind: int, count: i
         members = _unabsorbed(work, kind, members, mark)
     if members == 1:
         only = work.members[0]
-        return LEAF_BASE + work.leaf_of[only] if work.kinds[only] == LEAF else np.int64(only)
+        return LEAF_BASE + np.int64(work.leaf_of[only]) if work.kinds[only] == LEAF else np.int64(only)
     return _node(work, state, kind, members)
 
 

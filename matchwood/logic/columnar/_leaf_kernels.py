@@ -63,17 +63,6 @@ def leaf_number(leaves: Any, state: Any, key: int, null: int, cuts: Any, count: 
 
 
 @bare_kernel
-def enter_leaves(leaves: Any, count: int) -> None:
-    """Enter so many leaves into an empty table."""
-    mask = np.uint64(len(leaves.slots) - 1)
-    for leaf in range(count):
-        slot = leaves.hashes[leaf] & mask
-        while leaves.slots[slot] != EMPTY_SLOT:
-            slot = (slot + np.uint64(1)) & mask
-        leaves.slots[slot] = leaf
-
-
-@bare_kernel
 def complemented(cuts: Any, start: int, stop: int, out: Any) -> Any:
     """Write all values outside a set; how many cuts that takes."""
     if start < stop and cuts[start] == START:

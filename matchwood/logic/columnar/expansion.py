@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core._interning_kernels import enter_hashes
 from matchwood.language import RuleTrees
 from matchwood.logic.columnar import _builder_kernels as building
 from matchwood.logic.columnar import _row_kernels as rows
 from matchwood.logic.columnar import _rule_kernels as rules
 from matchwood.logic.columnar._builder_kernels import UNKNOWN as UNKNOWN_ANSWER
-from matchwood.logic.columnar._leaf_kernels import COUNT, EMPTY_SLOT, MOST_CUTS, enter_leaves
+from matchwood.logic.columnar._leaf_kernels import COUNT, EMPTY_SLOT, MOST_CUTS
 from matchwood.logic.columnar._rule_kernels import AND_ALONE, ANY_RULE, OR_OF_ANDS, expand_rules
 from matchwood.logic.columnar._walk_kernels import MOST_PENDING, NO_VERDICT, VERDICT_FALSE, VERDICT_TRUE
 
@@ -188,7 +189,7 @@ class RuleExpander:
             leaves.key_marks,
         )
         if slots is not leaves.slots:
-            enter_leaves(self._leaves, count)
+            enter_hashes(slots, self._leaves.hashes, count)
 
 
 def _roomy(array: NDArray[Any], room: int) -> NDArray[Any]:
