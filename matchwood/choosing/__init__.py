@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         rehearse_ranking,
         rehearse_reading,
         rehearse_trial,
+        rule,
     )
     from matchwood.choosing.trial import match_all
     from matchwood.choosing.trials import begin_trial
@@ -38,6 +39,7 @@ __all__ = [
     "rehearse_ranking",
     "rehearse_reading",
     "rehearse_trial",
+    "rule",
     "shipped",
     "with_margins",
 ]
