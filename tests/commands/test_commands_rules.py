@@ -167,7 +167,7 @@ def test_json_rules_may_be_objects(folder: Path, run: Any) -> None:
 
 
 def test_schema_strict_and_timezone_are_heeded(folder: Path, run: Any) -> None:
-    _write("r.csv", "id,expression\na,age > 1.5\nb,agee > 1\nc,day = date '2026-01-01'\n")
+    _write("r.csv", "id,expression\na,age > 'x'\nb,agee > 1\nc,day = date '2026-01-01'\n")
     done = run("build", "r.csv", "index", "--schema", "age int, day timestamp", "--strict", "--timezone", "Asia/Tokyo")
     assert "a: 'age' must be int, as declared" in done.out
     assert "did you mean 'age'?" in done.out
