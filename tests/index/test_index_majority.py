@@ -14,7 +14,7 @@ MISTYPED = ("first", "age = '18'")
 GOOD = [(f"r{number}", f"age >= {number}") for number in range(40)]
 TOLD = (
     "rule 'first': 'age' must be number, as in rule 'r0' and 39 other rules "
-    "(got a comparison with a string: age = '18')"
+    "(got a comparison with a string: age = '18'; write 18 without quotes)"
 )
 
 
