@@ -159,9 +159,8 @@ def _found(index: Index, events: Any, arguments: argparse.Namespace) -> Iterator
     if arguments.top is None:
         yield from index.match_batches(events, arguments.missing, arguments.threads)
     else:
-        best = index.top_many(
-            events, arguments.top, arguments.weights, arguments.missing, arguments.threads, arguments.weight
-        )
+        given = {"missing": arguments.missing, "threads": arguments.threads, "weight": arguments.weight}
+        best = index.top_many(events, arguments.top, arguments.weights, **given)
         yield from best.to_batches()
 
 

@@ -149,7 +149,7 @@ class AllRules(Request):
         """Any number of events will do."""
 
 
-ALL_RULES = AllRules()
+ALL_RULES: AllRules = AllRules()
 
 
 class _AllQuestion:

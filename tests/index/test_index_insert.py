@@ -133,7 +133,7 @@ def test_weights_are_kept(engine: str) -> None:
     assert math.copysign(1, weights_of(index, "zero")[0]) == 1
     assert weights_of(index, "empty")[1] is None
     index["both"] = "x = 2"
-    assert weights_of(index, "both") == (0.0, None)
+    assert weights_of(index, "both") == (2.5, '{"age": 0.1, "state": {"3": 1.0, "NY": 4.0}}')
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_schemas_of_every_kind(kind: str, engine: str) -> None:
     event = {"age": 20, "city": "Rome", "tags": ["a"], "seen": "2026-02-01T00:00:00", "geo": {"zip": 5}}
     assert index.match(event) == ["all"]
     assert "'age' must be int, as declared" in str(conflict(index, "bad", "age = 'x'"))
-    assert "int, as declared" in str(conflict(index, "bad", "age = 1.5"))
+    assert "int, as declared" in str(conflict(index, "bad", "age in ('x', 'y')"))
     assert "as declared" in str(conflict(index, "bad", "city > 5"))
     index["free"] = "other = 1"
     with pytest.raises(mw.EventError, match="'age' must be int"):

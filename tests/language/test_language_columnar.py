@@ -28,7 +28,7 @@ from matchwood.rules.strings import encode_many
 from tests import cases, pools
 from tests.language.language_support import load, load_lines
 
-JOINED = {kernels.AND: And, kernels.OR: Or, kernels.XOR: Xor, kernels.XNOR: Xnor}
+JOINED = {kernels.AND_NODE: And, kernels.OR_NODE: Or, kernels.XOR_NODE: Xor, kernels.XNOR_NODE: Xnor}
 
 
 def read(texts: list[str]) -> list[Expression | None]:
@@ -42,17 +42,17 @@ def tree_of(trees: RuleTrees, data: bytes, rule: int) -> Expression | None:
     held: list[Expression] = []
     for node in range(trees.node_ends[rule - 1] if rule else 0, trees.node_ends[rule]):
         kind, argument = int(trees.kinds[node]), int(trees.arguments[node])
-        if kind == kernels.PREDICATE:
+        if kind == kernels.PREDICATE_NODE:
             name, test = (
                 data[starts[argument] : starts[argument] + lengths[argument]].decode()
                 for starts, lengths in (trees.names, trees.tests)
             )
             held.append(read_whole(f"{test} {name}" if trees.reversed_[argument] else f"{name} {test}"))
-        elif kind == kernels.CONSTANT:
+        elif kind == kernels.CONSTANT_NODE:
             held.append(Constant(argument == 1))
-        elif kind == kernels.NOT:
+        elif kind == kernels.NOT_NODE:
             held.append(Not(held.pop()))
-        elif kind == kernels.TRUTH:
+        elif kind == kernels.TRUTH_NODE:
             held.append(Truth(held.pop(), TESTS[argument >> 1], bool(argument & 1)))
         else:
             held[-argument:] = [JOINED[kind](*held[-argument:])]

@@ -66,7 +66,7 @@ def place_of(value: Decimal) -> Place:
     """The place of a finite decimal.
 
     >>> place_of(Decimal("10.050")), place_of(Decimal("3.00")), place_of(Decimal("0.1000000000000000055"))
-    (10.05, 3, FineDecimal('0.1000000000000000055'))
+    (10.05, 3, Decimal('0.1000000000000000055'))
     """
     if value.adjusted() < _LONG:
         if value == value.to_integral_value():

@@ -5,12 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from matchwood.core.jit import bare_kernel
-from matchwood.language.columnar import _predicate_kernels as predicates
-from matchwood.language.columnar import _token_kernels as tokens
-from matchwood.language.columnar._predicate_kernels import read_predicate
-from matchwood.language.columnar._token_kernels import read_token
+from matchwood.language.columnar._predicate_kernels import CONSTANT, REFUSED, read_predicate
+from matchwood.language.columnar._token_kernels import (
+    AND,
+    CLOSE,
+    END,
+    FALSE,
+    IS,
+    NOT,
+    OPEN,
+    OR,
+    TRUE,
+    UNKNOWN,
+    XNOR,
+    XOR,
+    read_token,
+)
 
-PREDICATE, CONSTANT, NOT, AND, OR, XOR, XNOR, TRUTH = range(8)
+PREDICATE_NODE, CONSTANT_NODE, NOT_NODE, AND_NODE, OR_NODE, XOR_NODE, XNOR_NODE, TRUTH_NODE = range(8)
 """Kinds of nodes."""
 
 TEST_TRUE, TEST_FALSE, TEST_UNKNOWN = range(3)
@@ -37,7 +49,7 @@ def _put(nodes: Any, count: int, kind: int, argument: int, first: int) -> Any:
 @bare_kernel
 def _negated(nodes: Any, count: int, group: Any) -> Any:
     for _ in range(group[_NOTS]):
-        count = _put(nodes, count, NOT, 1, group[_OPERAND])
+        count = _put(nodes, count, NOT_NODE, 1, group[_OPERAND])
     group[_NOTS] = 0
     return count
 
@@ -64,15 +76,15 @@ def _more(group: Any, number: int, start: int) -> None:
 def _connect(nodes: Any, count: int, group: Any, word: int) -> Any:
     """The operand is complete, and a connective follows it."""
     count = _negated(nodes, count, group)
-    if word == tokens.AND:
+    if word == AND:
         _more(group, _CONJUNCTS, _AND_START)
         return count
-    count = _joined(nodes, count, group, AND, _CONJUNCTS, _AND_START)
-    if word == tokens.OR:
+    count = _joined(nodes, count, group, AND_NODE, _CONJUNCTS, _AND_START)
+    if word == OR:
         count = _joined(nodes, count, group, group[_CHAIN_WORD], _CHAIN, _CHAIN_START)
         _more(group, _DISJUNCTS, _OR_START)
         return count
-    kind = XOR if word == tokens.XOR else XNOR
+    kind = XOR_NODE if word == XOR else XNOR_NODE
     if group[_CHAIN_WORD] != kind:
         count = _joined(nodes, count, group, group[_CHAIN_WORD], _CHAIN, _CHAIN_START)
     group[_CHAIN_WORD] = kind
@@ -84,23 +96,23 @@ def _connect(nodes: Any, count: int, group: Any, word: int) -> Any:
 def _close(nodes: Any, count: int, group: Any) -> Any:
     """The operand is complete, and so is the group."""
     count = _negated(nodes, count, group)
-    count = _joined(nodes, count, group, AND, _CONJUNCTS, _AND_START)
+    count = _joined(nodes, count, group, AND_NODE, _CONJUNCTS, _AND_START)
     count = _joined(nodes, count, group, group[_CHAIN_WORD], _CHAIN, _CHAIN_START)
-    return _joined(nodes, count, group, OR, _DISJUNCTS, _OR_START)
+    return _joined(nodes, count, group, OR_NODE, _DISJUNCTS, _OR_START)
 
 
 @bare_kernel
 def _truth(data: Any, position: int, end: int) -> Any:
     """The argument of the truth test behind `is`, and where it ends; -1 if there is none."""
     kind, _, position = read_token(data, position, end)
-    negated = kind == tokens.NOT
+    negated = kind == NOT
     if negated:
         kind, _, position = read_token(data, position, end)
-    if kind == tokens.TRUE:
+    if kind == TRUE:
         return 2 * TEST_TRUE + negated, position
-    if kind == tokens.FALSE:
+    if kind == FALSE:
         return 2 * TEST_FALSE + negated, position
-    return (2 * TEST_UNKNOWN + negated if kind == tokens.UNKNOWN else -1), position
+    return (2 * TEST_UNKNOWN + negated if kind == UNKNOWN else -1), position
 
 
 @bare_kernel
@@ -113,39 +125,39 @@ def _read_rule(data: Any, position: int, end: int, nodes: Any, count: int, found
         group = groups[depth]
         kind, start, stop = read_token(data, position, end)
         position = stop
-        if waiting and kind == tokens.OPEN:
+        if waiting and kind == OPEN:
             group[_OPERAND] = count
             depth += 1
             if depth == MOST_OPEN:
                 return -1, first_node, first_known
             groups[depth, :] = 0
             groups[depth, _OPERAND] = count
-        elif waiting and kind == tokens.NOT:
+        elif waiting and kind == NOT:
             group[_NOTS] += 1
         elif waiting:
             group[_OPERAND] = count
             position = read_predicate(data, kind, start, stop, end, found[known])
-            if position == predicates.REFUSED:
+            if position == REFUSED:
                 return -1, first_node, first_known
-            if position == predicates.CONSTANT:
-                count = _put(nodes, count, CONSTANT, kind == tokens.TRUE, count)
+            if position == CONSTANT:
+                count = _put(nodes, count, CONSTANT_NODE, kind == TRUE, count)
                 position = stop
             else:
-                count = _put(nodes, count, PREDICATE, known, count)
+                count = _put(nodes, count, PREDICATE_NODE, known, count)
                 known += 1
             waiting = False
-        elif tokens.AND <= kind <= tokens.XNOR:
+        elif AND <= kind <= XNOR:
             count = _connect(nodes, count, group, kind)
             waiting = True
-        elif kind == tokens.IS:
+        elif kind == IS:
             argument, position = _truth(data, position, end)
             if argument < 0:
                 return -1, first_node, first_known
-            count = _put(nodes, count, TRUTH, argument, group[_OPERAND])
-        elif kind == tokens.CLOSE and depth > 0:
+            count = _put(nodes, count, TRUTH_NODE, argument, group[_OPERAND])
+        elif kind == CLOSE and depth > 0:
             count = _close(nodes, count, group)
             depth -= 1
-        elif kind == tokens.END and depth == 0:
+        elif kind == END and depth == 0:
             return 0, _close(nodes, count, group), known
         else:
             return -1, first_node, first_known

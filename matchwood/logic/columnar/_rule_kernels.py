@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.jit import bare_kernel
-from matchwood.language.columnar import _tree_kernels as trees
+from matchwood.language.columnar._tree_kernels import AND_NODE, PREDICATE_NODE
 from matchwood.logic.columnar._builder_kernels import (
     ALWAYS_TRUE,
     LEAF,
@@ -50,31 +50,31 @@ RULE_LEAVES, RULE_CUTS, RULE_OUT = 8_192, 1 << 17, 1 << 17
 @bare_kernel
 def _is_plain(tree: Any, root: int) -> Any:
     """Whether a rule is a predicate, or an AND of nothing else."""
-    if tree.kinds[root] == trees.PREDICATE:
+    if tree.kinds[root] == PREDICATE_NODE:
         return True
-    if tree.kinds[root] != trees.AND or tree.sizes[root] != tree.arguments[root] + 1:
+    if tree.kinds[root] != AND_NODE or tree.sizes[root] != tree.arguments[root] + 1:
         return False
     node = root - tree.arguments[root]
-    while tree.kinds[node] == trees.PREDICATE:
+    while tree.kinds[node] == PREDICATE_NODE:
         node += 1
     return node == root
 
 
 @bare_kernel
-def _plain_row(tree: Any, base: int, root: int, predicates: Any, predicate_of: Any, leaves: Any, state: Any, ranks: Any,
-               work: Any) -> Any:  # fmt: skip
+def _plain_row(given: Any, work: Any, base: int, root: int) -> Any:
     """The leaves of an AND of predicates, in work.leaves; how many, or -1 if it is never true."""
-    held = 0
-    last = root if tree.kinds[root] != trees.PREDICATE else root + 1
+    tree, leaves, state, held = given.tree, given.leaves, given.state, 0
+    last = root if tree.kinds[root] != PREDICATE_NODE else root + 1
     for node in range(base, last):
-        answer = answer_of(predicates, leaves, state, work.buffers, predicate_of[tree.arguments[node]], IS_TRUE)
+        predicate = given.predicate_of[tree.arguments[node]]
+        answer = answer_of(given.predicates, leaves, state, work.buffers, predicate, IS_TRUE)
         if answer == NEVER_TRUE:
             return -1
         if answer != ALWAYS_TRUE:
             work.leaves[held] = answer - LEAF_BASE
             held += 1
     if has_repeated(work, leaves, work.leaves, held):
-        held = met(work, leaves, state, ranks, held)
+        held = met(work, leaves, state, given.ranks, held)
     return held
 
 
@@ -217,12 +217,12 @@ def _begin(work: Any, state: Any, nodes: int) -> None:
 
 
 @bare_kernel
-def _has_room(leaves: Any, state: Any, out: Any, row_ends: Any, position: int, made: int) -> Any:
+def _has_room(leaves: Any, state: Any, output: Any, position: int, made: int) -> Any:
     """Whether there is room for one more rule."""
     count = state[COUNT] + RULE_LEAVES
     return (
-        position + RULE_OUT <= len(out)
-        and made + MOST_ROWS <= len(row_ends)
+        position + RULE_OUT <= len(output.leaves)
+        and made + MOST_ROWS <= len(output.row_ends)
         and 2 * count <= len(leaves.slots)
         and count <= len(leaves.keys)
         and leaves.ends[state[COUNT]] + RULE_CUTS <= len(leaves.cuts)
@@ -230,31 +230,27 @@ def _has_room(leaves: Any, state: Any, out: Any, row_ends: Any, position: int, m
 
 
 @bare_kernel
-def expand_rules(tree: Any, ends: Any, predicates: Any, predicate_of: Any, leaves: Any, state: Any, ranks: Any,
-                 key_ranks: Any, work: Any, limit: int, taking: int, wanted: Any, first: int, out: Any, row_ends: Any,
-                 rule_rows: Any, done: Any) -> Any:  # fmt: skip
-    """Expand the wanted rules from `first` on, until room runs out: the rule to go on with.
-
-    `rule_rows`  gets the rows of each rule, -1 for one that is not taken
-    `done`       the leaves and rows that were written so far
-    """
+def expand_rules(given: Any, work: Any, wanted: Any, limit: int, taking: int, first: int, output: Any) -> Any:
+    """Expand the wanted rules from `first` on, until room runs out: the rule to go on with."""
+    tree, leaves, state, ends = given.tree, given.leaves, given.state, given.ends
+    out, row_ends, done = output.leaves, output.row_ends, output.done
     position, made = done[0], done[1]
     for rule in range(first, len(ends)):
         base, root = ends[rule - 1] if rule else 0, ends[rule] - 1
-        rule_rows[rule] = -1
+        output.rule_rows[rule] = -1
         if not wanted[rule] or root < base or root - base >= MOST_TREE:
             continue
-        if not _has_room(leaves, state, out, row_ends, position, made):
+        if not _has_room(leaves, state, output, position, made):
             done[0], done[1] = position, made
             return rule
         if _is_plain(tree, root):
             _begin(work, state, 0)
-            held = _plain_row(tree, base, root, predicates, predicate_of, leaves, state, ranks, work)
+            held = _plain_row(given, work, base, root)
             if state[FAILED] or (taking == AND_ALONE and held <= 0):
                 continue
-            rule_rows[rule] = held >= 0
+            output.rule_rows[rule] = held >= 0
             if held >= 0:
-                position = _put_plain(work, leaves, key_ranks, held, out, position)
+                position = _put_plain(work, leaves, given.key_ranks, held, out, position)
                 row_ends[made] = position
                 made += 1
             continue
@@ -262,17 +258,17 @@ def expand_rules(tree: Any, ends: Any, predicates: Any, predicate_of: Any, leave
         if taking == AND_ALONE or not direct:
             continue
         _begin(work, state, root - base + 1)
-        answer = answered(tree, base, root, predicates, predicate_of, leaves, state, ranks, key_ranks, work)
+        answer = answered(given, work, base, root)
         rows, count, fits = np.int64(answer == ALWAYS_TRUE), np.int64(0), not state[FAILED]
         if fits and answer >= LEAF_BASE:
             work.leaves[0] = answer - LEAF_BASE
-            position = _put_plain(work, leaves, key_ranks, 1, out, position)
+            position = _put_plain(work, leaves, given.key_ranks, 1, out, position)
             rows = np.int64(1)
         elif fits and answer >= 0:
-            rows, count, fits = _rows_of(work, leaves, state, ranks, key_ranks, answer, limit)
+            rows, count, fits = _rows_of(work, leaves, state, given.ranks, given.key_ranks, answer, limit)
         if state[FAILED] or not fits or rows * count > RULE_OUT:
             continue
-        rule_rows[rule] = rows
+        output.rule_rows[rule] = rows
         position = _put_rows(work, rows, count, out, position, row_ends, made)
         made += rows
     done[0], done[1] = position, made

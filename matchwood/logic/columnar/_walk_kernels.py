@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.jit import bare_kernel
-from matchwood.language.columnar import _tree_kernels as trees
+from matchwood.language.columnar._tree_kernels import (
+    AND_NODE,
+    CONSTANT_NODE,
+    NOT_NODE,
+    OR_NODE,
+    PREDICATE_NODE,
+    TEST_TRUE,
+    TEST_UNKNOWN,
+    TRUTH_NODE,
+    XNOR_NODE,
+    XOR_NODE,
+)
 from matchwood.logic.columnar._builder_kernels import (
     ALWAYS_TRUE,
     AND,
@@ -73,11 +84,11 @@ def resolved(tree: Any, node: int, question: int) -> Any:
     """The node and question behind `not`, `is true` and `is false`."""
     while True:
         kind = tree.kinds[node]
-        if kind == trees.NOT:
+        if kind == NOT_NODE:
             question ^= 1
-        elif kind == trees.TRUTH and tree.arguments[node] >> 1 != trees.TEST_UNKNOWN:
+        elif kind == TRUTH_NODE and tree.arguments[node] >> 1 != TEST_UNKNOWN:
             affirmed = _holds_for_true(question) != (tree.arguments[node] & 1)
-            wanted = IS_TRUE if tree.arguments[node] >> 1 == trees.TEST_TRUE else IS_FALSE
+            wanted = IS_TRUE if tree.arguments[node] >> 1 == TEST_TRUE else IS_FALSE
             question = wanted if affirmed else wanted ^ 2
         else:
             return node, question
@@ -88,11 +99,11 @@ def resolved(tree: Any, node: int, question: int) -> Any:
 def junction_of(tree: Any, node: int, question: int) -> Any:
     """How the answers of a node's operands are joined; -1 for a parity, a predicate or a constant."""
     kind = tree.kinds[node]
-    if kind == trees.AND:
+    if kind == AND_NODE:
         return AND if _holds_for_true(question) else OR
-    if kind == trees.OR:
+    if kind == OR_NODE:
         return OR if _holds_for_true(question) else AND
-    if kind == trees.TRUTH:
+    if kind == TRUTH_NODE:
         return AND if _holds_for_true(question) != (tree.arguments[node] & 1) else OR
     return _PARITY
 
@@ -100,7 +111,7 @@ def junction_of(tree: Any, node: int, question: int) -> Any:
 @bare_kernel
 def _push_operands(tree: Any, node: int, question: int, joint: int, work: Any, top: int) -> Any:
     """Put the questions about a junction's operands on the stack of the nest."""
-    if tree.kinds[node] == trees.TRUTH:
+    if tree.kinds[node] == TRUTH_NODE:
         first = NOT_TRUE if joint == AND else IS_TRUE
         work.nest[top, 0], work.nest[top, 1] = node - 1, first
         work.nest[top + 1, 0], work.nest[top + 1, 1] = node - 1, first ^ 1
@@ -114,66 +125,67 @@ def _push_operands(tree: Any, node: int, question: int, joint: int, work: Any, t
 
 
 @bare_kernel
-def _known(tree: Any, base: int, node: int, question: int, predicates: Any, predicate_of: Any, leaves: Any, state: Any,
-           work: Any) -> Any:  # fmt: skip
+def _known(given: Any, work: Any, base: int, node: int, question: int) -> Any:
     """The answer to a resolved question, if it is there already; UNKNOWN if not."""
+    tree = given.tree
     kind = tree.kinds[node]
-    if kind == trees.PREDICATE:
-        return answer_of(predicates, leaves, state, work.buffers, predicate_of[tree.arguments[node]], question)
-    if kind == trees.CONSTANT:
+    if kind == PREDICATE_NODE:
+        predicate = given.predicate_of[tree.arguments[node]]
+        return answer_of(given.predicates, given.leaves, given.state, work.buffers, predicate, question)
+    if kind == CONSTANT_NODE:
         yes = _holds_for_true(question) == (tree.arguments[node] == 1)
         return np.int64(ALWAYS_TRUE if yes else NEVER_TRUE)
     return work.answers[node - base, question]
 
 
 @bare_kernel
-def _ask_junction(tree: Any, base: int, node: int, question: int, joint: int, predicates: Any, predicate_of: Any,
-                  leaves: Any, state: Any, ranks: Any, work: Any, pending: int) -> Any:  # fmt: skip
+def _ask_junction(given: Any, work: Any, base: int, node: int, question: int, joint: int, pending: int) -> Any:
     """Answer a junction from its nest of operands, or put it back with what it waits for; returns what is pending."""
+    tree, state = given.tree, given.state
     top = _push_operands(tree, node, question, joint, work, 0)
-    given, before = 0, pending
+    count, before = 0, pending
     work.pending[pending, 0], work.pending[pending, 1] = node, question
     pending += 1
     while top > 0:
         top -= 1
         below, asked = resolved(tree, work.nest[top, 0], work.nest[top, 1])
         kind = tree.kinds[below]
-        if (kind == trees.AND or kind == trees.OR) and junction_of(tree, below, asked) == joint:
+        if (kind in (AND_NODE, OR_NODE)) and junction_of(tree, below, asked) == joint:
             top = _push_operands(tree, below, asked, joint, work, top)
             continue
-        answer = _known(tree, base, below, asked, predicates, predicate_of, leaves, state, work)
+        answer = _known(given, work, base, below, asked)
         if answer == UNKNOWN:
             work.pending[pending, 0], work.pending[pending, 1] = below, asked
             pending += 1
-        work.given[given] = answer
-        given += 1
-        if given >= len(work.given) - 2 or pending >= MOST_PENDING - 2:
+        work.given[count] = answer
+        count += 1
+        if count >= len(work.given) - 2 or pending >= MOST_PENDING - 2:
             state[FAILED] = 1
             return 0
     if pending > before + 1:
         return pending
-    work.answers[node - base, question] = junction(work, leaves, state, ranks, joint, given)
+    work.answers[node - base, question] = junction(work, given.leaves, state, given.ranks, joint, count)
     return before
 
 
 @bare_kernel
-def _ask_parity(tree: Any, base: int, node: int, question: int, predicates: Any, predicate_of: Any, leaves: Any,
-                state: Any, ranks: Any, key_ranks: Any, work: Any, pending: int) -> Any:  # fmt: skip
+def _ask_parity(given: Any, work: Any, base: int, node: int, question: int, pending: int) -> Any:
     """The same for xor and xnor: the parity of all operands of nested xor, xnor and not, the last one first."""
+    tree, state = given.tree, given.state
     asked, before, count = question & 2, pending, 0
-    flips = tree.arguments[node] - 1 if tree.kinds[node] == trees.XNOR else 0
+    flips = tree.arguments[node] - 1 if tree.kinds[node] == XNOR_NODE else 0
     work.pending[pending, 0], work.pending[pending, 1] = node, question
     pending += 1
     operand = node - 1
     while operand > node - tree.sizes[node]:
         kind = tree.kinds[operand]
-        if kind == trees.XOR or kind == trees.XNOR or kind == trees.NOT:
-            flips += 1 if kind == trees.NOT else tree.arguments[operand] - 1 if kind == trees.XNOR else 0
+        if kind in (XOR_NODE, XNOR_NODE, NOT_NODE):
+            flips += 1 if kind == NOT_NODE else tree.arguments[operand] - 1 if kind == XNOR_NODE else 0
             operand -= 1
             continue
         for either in range(2):
             below, about = resolved(tree, operand, asked ^ either)
-            answer = _known(tree, base, below, about, predicates, predicate_of, leaves, state, work)
+            answer = _known(given, work, base, below, about)
             if answer == UNKNOWN:
                 work.pending[pending, 0], work.pending[pending, 1] = below, about
                 pending += 1
@@ -185,18 +197,18 @@ def _ask_parity(tree: Any, base: int, node: int, question: int, predicates: Any,
         operand -= tree.sizes[operand]
     if pending > before + 1:
         return pending
-    parity(work, leaves, state, ranks, key_ranks, count, AND if asked else OR)
+    parity(work, given.leaves, state, given.ranks, given.key_ranks, count, AND if asked else OR)
     work.answers[node - base, asked | (flips & 1)] = work.pairs[0, 0]
     work.answers[node - base, asked | (1 - (flips & 1))] = work.pairs[0, 1]
     return before
 
 
 @bare_kernel
-def answered(tree: Any, base: int, root: int, predicates: Any, predicate_of: Any, leaves: Any, state: Any, ranks: Any,
-             key_ranks: Any, work: Any) -> Any:  # fmt: skip
+def answered(given: Any, work: Any, base: int, root: int) -> Any:
     """Whether the root is TRUE; all that this needs is answered first. `base` is the first node of the rule."""
+    tree, state = given.tree, given.state
     node, question = resolved(tree, root, IS_TRUE)
-    answer = _known(tree, base, node, question, predicates, predicate_of, leaves, state, work)
+    answer = _known(given, work, base, node, question)
     if answer != UNKNOWN:
         return answer
     work.pending[0, 0], work.pending[0, 1] = node, question
@@ -208,11 +220,9 @@ def answered(tree: Any, base: int, root: int, predicates: Any, predicate_of: Any
             continue
         joint = junction_of(tree, below, asked)
         if joint == _PARITY:
-            pending = _ask_parity(tree, base, below, asked, predicates, predicate_of, leaves, state, ranks, key_ranks,
-                                  work, pending)  # fmt: skip
+            pending = _ask_parity(given, work, base, below, asked, pending)
         else:
-            pending = _ask_junction(tree, base, below, asked, joint, predicates, predicate_of, leaves, state, ranks,
-                                    work, pending)  # fmt: skip
+            pending = _ask_junction(given, work, base, below, asked, joint, pending)
     return work.answers[node - base, question]
 
 
@@ -226,10 +236,10 @@ def is_or_of_ands(tree: Any, root: int, most: int, work: Any) -> Any:
         within = work.nest[top, 1] & _WITHIN
         node, question = resolved(tree, work.nest[top, 0], work.nest[top, 1] & 3)
         kind, visited = tree.kinds[node], visited + 1
-        if kind == trees.PREDICATE:
+        if kind == PREDICATE_NODE:
             alternatives += within == 0
             continue
-        joint = junction_of(tree, node, question) if kind != trees.TRUTH else _PARITY
+        joint = junction_of(tree, node, question) if kind != TRUTH_NODE else _PARITY
         if joint == _PARITY or (within and joint == OR) or visited + top + tree.arguments[node] > MOST_VISITED:
             return False
         if joint == AND:

@@ -63,6 +63,39 @@ class _Leaves(NamedTuple):
     key_marks: NDArray[np.int64]
 
 
+class _Given(NamedTuple):
+    """What rules are expanded by.
+
+    `ends`          where the nodes of each rule end
+    `predicate_of`  the number of each predicate of the trees
+    `state`         counters of `_leaf_kernels.py`: leaves, nodes, whether the rule at hand has failed
+    `ranks`, `key_ranks`  the order of cuts, and of attributes
+    """
+
+    tree: _Tree
+    ends: NDArray[np.int64]
+    predicates: PredicateColumns
+    predicate_of: NDArray[np.int32]
+    leaves: _Leaves
+    state: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    key_ranks: NDArray[np.int64]
+
+
+class _Output(NamedTuple):
+    """Where rows go.
+
+    `leaves`     the leaves of all rows, and `row_ends` where those of each end
+    `rule_rows`  the rows of each rule, -1 for one that is not taken
+    `done`       how many leaves and rows were written so far
+    """
+
+    leaves: NDArray[np.int32]
+    row_ends: NDArray[np.int64]
+    rule_rows: NDArray[np.int64]
+    done: NDArray[np.int64]
+
+
 def _work_type() -> np.dtype[Any]:
     """Scratch memory for one rule, as a record: kernels take one pointer in the place of 25 arrays."""
     tree, nodes, words = rules.MOST_TREE + 8, building.MOST_NODES + 1, rows.MOST_WORDS
@@ -160,10 +193,8 @@ class RuleExpander:
         tree = _Tree(trees.kinds, trees.arguments, trees.sizes)
         done, at = np.zeros(2, np.int64), 0
         while True:
-            at = expand_rules(
-                tree, trees.node_ends, predicates, predicate_of, self._leaves, self._state, ranks, key_ranks,
-                self._work, limit, taking, wanted, at, out, row_ends, counts, done,
-            )  # fmt: skip
+            given = _Given(tree, trees.node_ends, predicates, predicate_of, self._leaves, self._state, ranks, key_ranks)
+            at = expand_rules(given, self._work, wanted, limit, taking, at, _Output(out, row_ends, counts, done))
             if at == len(wanted):
                 return ExpandedRules(counts, np.diff(row_ends[: done[1]], prepend=0), out[: done[0]])
             self._make_room()
