@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 import matchwood as mw
+from matchwood.encoding import QUIET
 
 PACKAGE = Path(str(mw.__file__)).parent
 PAGE = PACKAGE.parent / "docs" / "walk.md"
@@ -99,7 +100,7 @@ def _spark_batch(index: mw.Index, table: pa.Table) -> Callable[[], Any]:
     index.save(path)
     shards = open_shards(path)
     batch = table.combine_chunks().to_batches()[0]
-    return lambda: [answer.ids for answer in shards.answers(batch, "null", "null")]
+    return lambda: [answer.ids for answer in shards.answers(batch, QUIET)]
 
 
 def summary(name: str) -> str:

@@ -23,7 +23,7 @@ from matchwood.workloads.begen import begen
 SPARE = 1.03
 """What is counted may be more than what is found by so much, or less: state of a few numbers."""
 
-SCRATCH = {"_added", "_stamps", "_stack", "_sketches", "_tree"}
+SCRATCH = {"_stamps", "_stack", "_sketches", "_tree"}
 """Marks that mean nothing between two calls, and views with spare room."""
 
 

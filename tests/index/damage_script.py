@@ -119,7 +119,7 @@ def uses(index: mw.Index, directory: Path | None) -> list[Callable[[], object]]:
 
 
 def outcome(name: str, snapshot: storage.Snapshot, expected: Any, directory: Path | None, failures: list[str]) -> str:
-    storage.load = lambda path, verify: snapshot
+    storage.load = lambda path, *how, **named: snapshot
     try:
         index = mw.open("damaged")
     except mw.CorruptSnapshot:

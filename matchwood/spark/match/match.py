@@ -76,7 +76,8 @@ def plan(events: DataFrame, path: str | os.PathLike[str], **options: Any) -> Mat
 
 def matched(events: DataFrame, path: str | os.PathLike[str], options: MatchOptions) -> DataFrame:
     """What `match` returns, by options that have been checked."""
-    kept, plan = kept_columns(events, options), planned(events, path, options)
+    plan = planned(events, path, options)
+    kept = kept_columns(events, options)
     _log.info("matching %s by version %d, strategy %s: %s", path, plan.version, plan.strategy, plan.estimate)
     if plan.strategy == "partitioned":
         answered = partitioned_answers(events, plan, list(kept), options)
