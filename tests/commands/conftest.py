@@ -13,8 +13,15 @@ import pytest
 from commands_support import EVENTS, RULES, Done
 
 from matchwood.commands.cli import main
+from matchwood.progress import Progress
 
 Run = Callable[..., Done]
+
+
+@pytest.fixture(autouse=True)
+def _no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is compiled yet, commands take long, and would tell so between what they say."""
+    monkeypatch.setattr(Progress, "QUIET_SECONDS", 3600.0)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -165,19 +166,24 @@ def test_errors_in_matchwood_itself_are_not_hidden(monkeypatch: pytest.MonkeyPat
         cli.main(["stats", "x"])
 
 
+def _without_progress(said: str) -> str:
+    """What was said, without the lines that tell how far a long job is: compiling makes it one."""
+    return "".join(line for line in said.splitlines(keepends=True) if not re.search(r", \d+ s$", line.rstrip()))
+
+
 def test_a_reader_that_stops_reading(built: Path) -> None:
     lines = "".join(f"{number},US,,,,\n" for number in range(50_000))
     Path("many.csv").write_text("age,country,tags,plan,seen,who\n" + lines)
     done = _shell("matchwood match rules.matchwood many.csv | head -1; echo ${PIPESTATUS[0]}", built)
     assert done.stdout == '"event","rule"\n1\n'
-    assert done.stderr == ""
+    assert _without_progress(done.stderr) == ""
 
 
 def test_standard_output_may_be_closed(built: Path) -> None:
     done = _shell("matchwood match rules.matchwood events.csv >&-", built)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert _without_progress(done.stderr).count("\n") == 1
     assert _shell("matchwood match rules.matchwood events.csv -o h.csv >&- 2>&-", built).returncode == 0
 
 
@@ -186,4 +192,4 @@ def test_any_text_can_be_printed(folder: Path) -> None:
     done = _shell("PYTHONUTF8=0 PYTHONIOENCODING=ascii matchwood check r.csv", folder)
     assert done.returncode == 1
     assert "\\u043a\\u043b\\u044e\\u0447: " in done.stdout
-    assert done.stderr == ""
+    assert _without_progress(done.stderr) == ""
