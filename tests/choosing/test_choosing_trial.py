@@ -70,7 +70,7 @@ def test_a_trial_measures_every_engine_and_returns_the_fastest(given: Encoded) -
     assert set(trial.measured) == {"scan", "pstbloom", "counting"}
     assert all(trial.measured[best.name].ratio(other) <= 1 for other in trial.measured.values())
     assert trial.seconds > 0
-    assert all(len(found.pieces) == 5 for found in trial.measured.values() if found.us() < 1_000)
+    assert all(1 <= len(found.pieces) <= 5 for found in trial.measured.values())
 
 
 def test_a_stopwatch_stops_when_the_time_is_over(given: Encoded, monkeypatch: pytest.MonkeyPatch) -> None:
