@@ -100,7 +100,11 @@ def _borrowed(seed: int | str) -> Iterator[dict[str, Any]]:
     while True:
         yield {}
         engine = rng.choice(list(streams))
-        yield agreeing(engine, _fewer(rng, next(streams[engine])))
+        options = agreeing(engine, _fewer(rng, next(streams[engine])))
+        if options.get(PUBLISHED):
+            # Of all engines that it may choose, some are published over other spaces than the one it was drawn for.
+            options.pop("spaces", None)
+        yield options
 
 
 def _draw(rng: random.Random, lists: Mapping[str, list[Any]]) -> dict[str, Any]:
