@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -249,3 +251,14 @@ def test_no_folder_is_a_drawer() -> None:
     """Folders of more than 25 files no longer show what is in them."""
     folders = {path.parent for path in FILES}
     assert [str(each) for each in folders if len(list(each.glob("*.py"))) > 25] == []
+
+
+def repeated(sources: Iterable[str]) -> list[str]:
+    """The names of classes that are defined more than once."""
+    found = Counter(name for source in sources for name in re.findall(r"^class (\w+)", source, re.MULTILINE))
+    return sorted(name for name, count in found.items() if count > 1)
+
+
+def test_a_class_name_means_one_thing() -> None:
+    assert repeated(["class Search(NamedTuple):", "class Other:", "class Search:"]) == ["Search"]
+    assert repeated(path.read_text() for path in FILES) == []

@@ -12,6 +12,7 @@ import datetime
 import decimal
 import math
 import re
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 from zoneinfo import ZoneInfo
@@ -44,9 +45,9 @@ _ANY_TIME = (datetime.date, datetime.datetime)
 class Reader(Mapping[str, Any]):
     """An event that knows by itself how its attributes are read."""
 
+    @abstractmethod
     def read(self, attribute: str) -> Any:
         """The value of an attribute, None for NULL."""
-        raise NotImplementedError
 
 
 def look_up(event: Mapping[str, Any], attribute: str) -> Any:

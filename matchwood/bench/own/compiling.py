@@ -26,7 +26,7 @@ _SHOWN = 25
 """Kernels that have a row of their own; the others are one."""
 
 
-class Stopwatch(numba_events.Listener):  # type: ignore[misc]
+class CompileTimes(numba_events.Listener):  # type: ignore[misc]
     """The processor's time for every kernel, without that of the kernels that are compiled within it."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Stopwatch(numba_events.Listener):  # type: ignore[misc]
 
 def compiled_by(engine: str) -> dict[str, float]:
     """The seconds of each kernel that a small index of the engine needs; of one kernel, if there is none."""
-    stopwatch = Stopwatch()
+    stopwatch = CompileTimes()
     numba_events.register("numba:compile", stopwatch)
     try:
         if engine:

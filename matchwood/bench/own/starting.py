@@ -57,7 +57,7 @@ _WORKER = """
 """
 
 
-class Task(NamedTuple):
+class StartTask(NamedTuple):
     """What a process does, and how Python is called for it; `%` stands for the saved index."""
 
     name: str
@@ -65,9 +65,9 @@ class Task(NamedTuple):
     counts: bool = True
 
 
-def _task(name: str, body: str, *arguments: str, counts: bool = True) -> Task:
+def _task(name: str, body: str, *arguments: str, counts: bool = True) -> StartTask:
     script = (_COUNTED if counts else _PLAIN).format(body=body) + _TOLD
-    return Task(name, ("-c", script, *arguments), counts)
+    return StartTask(name, ("-c", script, *arguments), counts)
 
 
 TASKS = (
@@ -93,7 +93,7 @@ def warm_up() -> None:
     """Nothing: what is measured is that nothing is warm."""
 
 
-def measure(task: Task) -> list[dict[str, Any]]:
+def measure(task: StartTask) -> list[dict[str, Any]]:
     """The rows of one task."""
     with tempfile.TemporaryDirectory(prefix="matchwood-start-") as name:
         saved = _saved(Path(name)) if "%" in task.arguments else ""
@@ -108,7 +108,7 @@ def _saved(directory: Path) -> str:
     return str(directory / "rules")
 
 
-def _measured(task: Task, saved: str, directory: Path) -> Iterator[dict[str, Any]]:
+def _measured(task: StartTask, saved: str, directory: Path) -> Iterator[dict[str, Any]]:
     arguments = [saved if each == "%" else each for each in task.arguments]
     fresh_run(arguments if not task.counts else ["-c", "import matchwood.index"], {})  # bytecode is there
     if not task.counts:
@@ -129,7 +129,7 @@ def has_precompiled() -> bool:
     return Path(given or Path(matchwood.__file__).parent / "precompiled").is_dir()
 
 
-def _row(task: Task, state: str, found: FreshRun, kept: int) -> dict[str, Any]:
+def _row(task: StartTask, state: str, found: FreshRun, kept: int) -> dict[str, Any]:
     compiled, *peak = json.loads(found.said)
     if state == "kept" and compiled:
         raise WrongAnswer(f"{task.name}: {compiled} kernels were compiled although all should have been kept")

@@ -15,7 +15,7 @@ import numpy as np
 from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.engines.betree._row_kernels import BARE, BIT, TEST
-from matchwood.engines.betree.layout import MatchScratch
+from matchwood.engines.betree.layout import DescentScratch
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared._residual_kernels import LINE, RESIDUAL_START
 from matchwood.engines.shared._verification_kernels import passes, verify
@@ -68,7 +68,7 @@ def pass_all(pool: Any, start: Any, stop: Any, passing: Any, end: Any) -> Any:
 
 @bare_kernel
 def pass_filtered(
-    pool: Any, start: Any, stop: Any, form: Any, bloom: Any, scratch: MatchScratch, end: Any, work: Any
+    pool: Any, start: Any, stop: Any, form: Any, bloom: Any, scratch: DescentScratch, end: Any, work: Any
 ) -> Any:
     """The same for rows of any kind behind a Bloom filter."""
     words, kind, blocks = (form.bloom_bits + 31) // 32, form.kind, form.blocks
@@ -119,7 +119,7 @@ def _lazily(
 
 @bare_kernel
 def verify_references(
-    conjunctions: Any, samples: Any, pool: Any, count: Any, scratch: MatchScratch, units: Any, used: Any
+    conjunctions: Any, samples: Any, pool: Any, count: Any, scratch: DescentScratch, units: Any, used: Any
 ) -> Any:
     """Write the units behind `used` of whose residuals all references hold; returns the new end."""
     records, intervals, one = conjunctions.records, conjunctions.intervals, np.uint64(1)
@@ -158,7 +158,7 @@ def verify_stored(
 
 
 @bare_kernel
-def verify_known(conjunctions: Any, known: Any, count: Any, scratch: MatchScratch, units: Any, used: Any) -> Any:
+def verify_known(conjunctions: Any, known: Any, count: Any, scratch: DescentScratch, units: Any, used: Any) -> Any:
     """The same by the numbers of their predicates."""
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     ids, bits, samples = known.ids, known.bits, known.samples

@@ -40,7 +40,7 @@ from matchwood.engines.betree.layout import (
     START,
     TOP,
     UNIT_COUNT,
-    MatchScratch,
+    DescentScratch,
 )
 from matchwood.engines.shared._residual_kernels import fetch_residuals, verify_residuals
 from matchwood.engines.shared._verification_kernels import clear, scatter
@@ -80,7 +80,7 @@ def _search(
 
 
 @bare_kernel
-def _reach(shape: Any, events: Any, event: Any, present: Any, form: Any, noted: Any, scratch: MatchScratch) -> Any:
+def _reach(shape: Any, events: Any, event: Any, present: Any, form: Any, noted: Any, scratch: DescentScratch) -> Any:
     """All c-nodes whose buckets hold an event, the root and Z included; returns how many."""
     attributes, tally, reached = len(scratch.labels), scratch.tally, scratch.reached
     nodes, partitions, keys, values = shape.clusters, shape.partitions, shape.keys, shape.values
@@ -107,7 +107,7 @@ def _reach(shape: Any, events: Any, event: Any, present: Any, form: Any, noted: 
 
 @bare_kernel
 def _collect(
-    pool: Any, form: Any, start: Any, stop: Any, bloom: Any, scratch: MatchScratch, end: Any, work: Any
+    pool: Any, form: Any, start: Any, stop: Any, bloom: Any, scratch: DescentScratch, end: Any, work: Any
 ) -> Any:
     """Collect the candidates of some rows of a leaf that pass their Bloom filter and their first test."""
     if form.bloom_bits > 0:
@@ -122,7 +122,7 @@ def _collect(
 
 @bare_kernel
 def _verify(
-    conjunctions: Any, known: Any, form: Any, pool: Any, count: Any, scratch: MatchScratch, units: Any, used: Any
+    conjunctions: Any, known: Any, form: Any, pool: Any, count: Any, scratch: DescentScratch, units: Any, used: Any
 ) -> Any:
     """Write the units behind `used` that match, of the candidates that passed; returns the new end."""
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
@@ -139,7 +139,7 @@ def _verify(
 
 @bare_kernel
 def _decide(
-    conjunctions: Any, shape: Any, known: Any, form: Any, count: Any, scratch: MatchScratch, noted: Any, units: Any,
+    conjunctions: Any, shape: Any, known: Any, form: Any, count: Any, scratch: DescentScratch, noted: Any, units: Any,
     used: Any,
 ) -> Any:  # fmt: skip
     """The same, and note in their leaves which of them hit, and what the others have cost."""
@@ -161,7 +161,7 @@ def _decide(
 
 @bare_kernel
 def _scan(
-    conjunctions: Any, shape: Any, known: Any, form: Any, count: Any, bloom: Any, scratch: MatchScratch, noted: Any,
+    conjunctions: Any, shape: Any, known: Any, form: Any, count: Any, bloom: Any, scratch: DescentScratch, noted: Any,
     used: Any, output: Any,
 ) -> Any:  # fmt: skip
     """All hits in the leaves reached, behind `used`; returns the new end."""
@@ -192,7 +192,7 @@ def _scan(
 @kernel
 def match_tree(
     conjunctions: Any, shape: Any, known: Any, bitmap: Any, form: Any, live: Any, events: Any, first: Any,
-    scratch: MatchScratch, noted: Any, output: Any,
+    scratch: DescentScratch, noted: Any, output: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while the most that one event can have fits."""
     labels, result, tally = scratch.labels, scratch.result, scratch.tally

@@ -24,8 +24,8 @@ from matchwood.engines.betree.layout import (
     OUTSIDE,
     PARTITION,
     QUEUE,
+    DescentScratch,
     LeafForm,
-    MatchScratch,
     TreeSettings,
 )
 from matchwood.engines.betree.nodes import BucketNodes, new_scratch
@@ -326,7 +326,7 @@ class BETree(Engine):
         tally = np.zeros(TALLY, np.int64)
         sizes = len(shape.clusters) // CLUSTER, len(shape.partitions) // PARTITION
         noted = new_noted(workspace, *(sizes if form.noting else (0, 0)), self._homes())
-        scratch = MatchScratch(
+        scratch = DescentScratch(
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("betree.reached", len(shape.clusters) // CLUSTER + 2, np.int32, None),
             workspace.copy("betree.result", predicates.bitmap.nulls, predicates.version),

@@ -146,7 +146,7 @@ class LeafForm(NamedTuple):
     noting: bool
 
 
-class MatchScratch(NamedTuple):
+class DescentScratch(NamedTuple):
     """What matching writes to, for one thread.
 
     `labels`   by attribute: the event's label, NULL_LABEL between two events

@@ -31,7 +31,7 @@ _MASK_BYTES = 2**24
 _MOST_MASKS = 256
 
 
-class MatchScratch(NamedTuple):
+class ExclusionScratch(NamedTuple):
     """What matching writes to.
 
     `which`, `rates`, `costs`, `order`  the attributes that have a triangle, their prices, and their places in the queue
@@ -209,7 +209,7 @@ class HEM(Engine):
         """Words of a bit for each unit."""
         return (len(self._states) + 63) // 64
 
-    def scratch(self, workspace: Workspace) -> MatchScratch:
+    def scratch(self, workspace: Workspace) -> ExclusionScratch:
         """Arrays of the workspace, large enough for any event."""
         attributes, largest, words = len(self._triangles.totals), self._triangles.largest, self._words
         masks = 1
@@ -217,7 +217,7 @@ class HEM(Engine):
             masks *= 2
         most = max(len(self._states), int(self._triangles.totals.max(initial=0)))
         room = workspace.array
-        return MatchScratch(
+        return ExclusionScratch(
             room("hem.which", attributes, np.int64, None),
             room("hem.rates", attributes, np.float64, None),
             room("hem.costs", attributes, np.float64, None),

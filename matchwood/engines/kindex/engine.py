@@ -15,7 +15,7 @@ from matchwood.engines.kindex._match_kernels import LIVE, merge_hits
 from matchwood.engines.kindex.build import shapes_of
 from matchwood.engines.kindex.options import CHOICES, DEFAULTS, PUBLISHED, layout_of
 from matchwood.engines.kindex.run import FORMS, Run, RunLists, Runs
-from matchwood.engines.kindex.top import PruningCounters, Risen, Search, low_entries, raise_runs, top_of_runs
+from matchwood.engines.kindex.top import PruningCounters, Risen, TopSearch, low_entries, raise_runs, top_of_runs
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.scoring import Ranked, TopQuery
 from matchwood.engines.shared.store import ConjunctionStore
@@ -165,7 +165,7 @@ class KIndex(Engine):
         if self.bounds is None:
             return super().top(events, first, query, workspace)
         self.check()
-        search = Search(self.store, self.bounds, self._states.view(), self._pruned, self._risen)
+        search = TopSearch(self.store, self.bounds, self._states.view(), self._pruned, self._risen)
         return top_of_runs(list(self._all()), search, read_only_events(events), first, query, workspace)
 
     def weigh(self, units: NDArray[np.int32]) -> None:

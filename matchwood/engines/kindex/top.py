@@ -101,7 +101,7 @@ class Risen:
     def add(self, units: NDArray[np.int32]) -> None:
         self.units = np.union1d(self.units, units).astype(np.int32)
 
-    def settle(self, runs: list[Run], search: Search, events: int) -> None:
+    def settle(self, runs: list[Run], search: TopSearch, events: int) -> None:
         """Lay out anew the runs that have such units if looking at each for so many more events is dearer."""
         if not len(self.units):
             return
@@ -139,7 +139,7 @@ class PruningCounters:
             return {"units": self.units, "indexes": self.indexes, "lists": self.lists, "rules": self.rules}
 
 
-class Search(NamedTuple):
+class TopSearch(NamedTuple):
     """All that the search for the best rules reads of an engine."""
 
     store: ConjunctionStore
@@ -154,7 +154,7 @@ class Search(NamedTuple):
 
 
 def top_of_runs(
-    runs: list[Run], search: Search, events: EncodedEvents, first: int, query: TopQuery, workspace: Workspace
+    runs: list[Run], search: TopSearch, events: EncodedEvents, first: int, query: TopQuery, workspace: Workspace
 ) -> Ranked:
     """The best rules of the events from `first` on, as many events as the output has room for."""
     if not 0 <= first <= events.count:
@@ -188,7 +188,7 @@ def _stamps(workspace: Workspace, count: int) -> int:
 
 
 def _offer_run(
-    run: Run, search: Search, events: EncodedEvents, first: int, context: ScoringContext, workspace: Workspace,
+    run: Run, search: TopSearch, events: EncodedEvents, first: int, context: ScoringContext, workspace: Workspace,
     heaps: TopHeaps,
 ) -> None:  # fmt: skip
     if run.layout.direct:
@@ -205,7 +205,7 @@ def _offer_run(
 
 
 def _scratch(
-    search: Search, context: ScoringContext, workspace: Workspace, promises: int = 0, chosen: int = 0
+    search: TopSearch, context: ScoringContext, workspace: Workspace, promises: int = 0, chosen: int = 0
 ) -> TopScratch:
     rows = len(context.programs.starts)
     return TopScratch(

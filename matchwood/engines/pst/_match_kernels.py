@@ -30,7 +30,7 @@ BATCH = 4096
 """Candidates that are verified together, after their residuals have been asked for."""
 
 
-class Search(NamedTuple):
+class ListSearch(NamedTuple):
     """How lists are searched.
 
     `depth`         spaces that a combination has at most
@@ -59,7 +59,7 @@ class ListedUnits(NamedTuple):
     always: NDArray[np.int32]
 
 
-class MatchScratch(NamedTuple):
+class ListScratch(NamedTuple):
     """What matching writes to, for one thread.
 
     `labels`   by attribute: the event's label, NULL_LABEL between two events
@@ -101,7 +101,7 @@ def probe_spaces(lists: Any, events: Any, event: int, spaces: Any, attributes: A
 
 
 @kernel
-def _probe_combinations(lists: Any, scratch: MatchScratch, count: int, depth: int, used: int) -> int:
+def _probe_combinations(lists: Any, scratch: ListScratch, count: int, depth: int, used: int) -> int:
     """The lists of all combinations of an event's spaces, behind the `used` ones (Alg. 7).
 
     Each part knows the attributes and levels that follow it, and the filter which combinations exist: so nearly all
@@ -177,7 +177,7 @@ def _hits(
 
 @bare_kernel
 def _examine(
-    lists: Any, intervals: Any, signatures: Any, count: int, states: Any, stale: bool, scratch: MatchScratch,
+    lists: Any, intervals: Any, signatures: Any, count: int, states: Any, stale: bool, scratch: ListScratch,
     used: Any, output: Any,
 ) -> Any:  # fmt: skip
     """All hits in the lists found; returns their end."""
@@ -216,8 +216,8 @@ def _examine(
 
 @kernel
 def match_lists(
-    conjunctions: Any, lists: Any, signatures: Any, search: Search, listed: ListedUnits, events: Any, first: int,
-    scratch: MatchScratch, output: Any,
+    conjunctions: Any, lists: Any, signatures: Any, search: ListSearch, listed: ListedUnits, events: Any, first: int,
+    scratch: ListScratch, output: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room."""
     positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals

@@ -18,7 +18,7 @@ from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines.base import Hits
 from matchwood.engines.pst._block_kernels import BLOCK_SIZE
 from matchwood.engines.pst._candidate_kernels import plan_shapes
-from matchwood.engines.pst._match_kernels import BATCH, ListedUnits, MatchScratch, Search, match_lists
+from matchwood.engines.pst._match_kernels import BATCH, ListedUnits, ListScratch, ListSearch, match_lists
 from matchwood.engines.pst.audit import audit_candidates
 from matchwood.engines.pst.candidates import Candidates
 from matchwood.engines.pst.signatures import NO_SIGNATURES, SignatureArrays
@@ -175,9 +175,9 @@ class AccessEngine(ListEngine):
         conjunctions, source, lists = self.store.view(), read_only_events(events), self._candidates.view()
         output = Output(workspace, events, first, self._live)
         most = LEVELS * min(len(source.attributes), self.store.attributes)
-        search = Search(self._wanted, self._candidates.side_by_side, self._stale_postings > 0, self._live)
+        search = ListSearch(self._wanted, self._candidates.side_by_side, self._stale_postings > 0, self._live)
         listed = ListedUnits(self._access.view(), self._states.view(), self._always.view())
-        scratch = MatchScratch(
+        scratch = ListScratch(
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("pst.spaces", most, np.int32, None),
             workspace.array("pst.attributes", most, np.uint64, None),

@@ -34,7 +34,7 @@ SCANNED, CHECKED, ROUNDS = 200, 100, 25
 PAPER_MS = {"scan": 23_110, "Interval-Tree": 2_520, "Segment-Tree": 6.27, "PS-Tree": 0.71}
 
 
-class Question(NamedTuple):
+class IntervalQuestion(NamedTuple):
     """Half-open intervals, the points of each round, and how many pairs of the two there are in each.
 
     Spaces alone are found for `others`: the cache lines of points that were just reported would be at hand.
@@ -71,13 +71,13 @@ def run(scale: str) -> list[dict[str, Any]]:
     return [{**scanned, "ratio_to_scan": 1.0}, *rows]
 
 
-def question(intervals: int, points: int) -> Question:
+def question(intervals: int, points: int) -> IntervalQuestion:
     random = np.random.default_rng(SEED)
     low = random.integers(0, DOMAIN, intervals)
     high = low + random.integers(1, 2 * COVER * DOMAIN // intervals, intervals)
     asked, others = ([frozen(random.integers(0, DOMAIN, points)) for _ in range(ROUNDS + 1)] for _ in range(2))
     pairs = tuple(_pairs(low, high, some) for some in asked)
-    return Question(frozen(low), frozen(high), tuple(asked), pairs, tuple(others))
+    return IntervalQuestion(frozen(low), frozen(high), tuple(asked), pairs, tuple(others))
 
 
 def _pairs(low: NDArray[np.int64], high: NDArray[np.int64], points: NDArray[np.int64]) -> int:
@@ -85,7 +85,9 @@ def _pairs(low: NDArray[np.int64], high: NDArray[np.int64], points: NDArray[np.i
     return int((begun - ended).sum())
 
 
-def measure(rivals: dict[str, Callable[[Question], IntervalRival]], asked: Question) -> list[dict[str, Any]]:
+def measure(
+    rivals: dict[str, Callable[[IntervalQuestion], IntervalRival]], asked: IntervalQuestion
+) -> list[dict[str, Any]]:
     """A row for each rival. They take turns, so that the machine's other work meets all of them alike.
 
     Each round has points of its own; the first one warms up.
@@ -110,7 +112,7 @@ def _median(rounds: list[float]) -> float:
 
 
 def _row(
-    name: str, asked: Question, build_s: float, rival: IntervalRival, locate_s: float, report_s: float
+    name: str, asked: IntervalQuestion, build_s: float, rival: IntervalRival, locate_s: float, report_s: float
 ) -> dict[str, Any]:
     points = len(asked.points[0])
     return {
@@ -131,7 +133,7 @@ def _row(
     }
 
 
-def check(name: str, asked: Question, turn: int, ends: NDArray[np.int64], output: NDArray[np.int32]) -> None:
+def check(name: str, asked: IntervalQuestion, turn: int, ends: NDArray[np.int64], output: NDArray[np.int32]) -> None:
     """Every report is as long as it must be, and the first ones name the right intervals."""
     points, pairs = asked.points[turn], asked.pairs[turn]
     if ends[-1] != pairs:
@@ -143,7 +145,7 @@ def check(name: str, asked: Question, turn: int, ends: NDArray[np.int64], output
             raise WrongAnswer(f"{name}: point {point} lies in {len(held):,} intervals, others are reported")
 
 
-def _spaces(asked: Question, name: str) -> IntervalRival:
+def _spaces(asked: IntervalQuestion, name: str) -> IntervalRival:
     """Spaces whose labels are positions, so that a label is the number of a list."""
     bounds = np.unique(np.concatenate((asked.low, asked.high)))
     labels, ones = np.arange(1, len(bounds) + 1, dtype=np.int32), np.ones(len(bounds), np.int32)
@@ -161,7 +163,7 @@ def _spaces(asked: Question, name: str) -> IntervalRival:
     return IntervalRival(spaces.locate_many, report, nbytes)
 
 
-def _segments(asked: Question) -> IntervalRival:
+def _segments(asked: IntervalQuestion) -> IntervalRival:
     bounds = np.unique(np.concatenate((asked.low, asked.high)))
     tree: tuple[Any, Any, Any] = segment_tree.build(asked.low, asked.high, bounds)
     return IntervalRival(
@@ -171,7 +173,7 @@ def _segments(asked: Question) -> IntervalRival:
     )
 
 
-def _intervals(asked: Question) -> IntervalRival:
+def _intervals(asked: IntervalQuestion) -> IntervalRival:
     tree: tuple[Any, Any, Any] = interval_tree.build(asked.low, asked.high)
     nbytes = sum(array.nbytes for array in tree) + asked.low.nbytes + asked.high.nbytes
     return IntervalRival(
@@ -179,7 +181,7 @@ def _intervals(asked: Question) -> IntervalRival:
     )
 
 
-def _scan(asked: Question) -> IntervalRival:
+def _scan(asked: IntervalQuestion) -> IntervalRival:
     return IntervalRival(
         None,
         lambda points, output: by_space.scan(asked.low, asked.high, points, output),
@@ -187,7 +189,7 @@ def _scan(asked: Question) -> IntervalRival:
     )
 
 
-RIVALS: dict[str, Callable[[Question], IntervalRival]] = {
+RIVALS: dict[str, Callable[[IntervalQuestion], IntervalRival]] = {
     "PS-Tree": lambda asked: _spaces(asked, "pstree"),
     "sorted array": lambda asked: _spaces(asked, "sorted"),
     "Segment-Tree": _segments,
