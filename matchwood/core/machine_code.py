@@ -132,6 +132,8 @@ def described(kind: Any) -> str:
 
 
 def _rebuilt(path: Path, context: Any) -> Any:
+    # Numba's own cache does the same, and has no other form. What lies here is machine code, which is trusted like the
+    # package itself: it comes from the package, or from a directory of the user's own. Saved indexes hold no pickle.
     try:
         return CompileResult._rebuild(context, *pickle.loads(path.read_bytes()))
     except FileNotFoundError:
