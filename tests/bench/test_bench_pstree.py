@@ -25,7 +25,9 @@ def test_rivals_report_what_holds_a_point(name: str, size: int) -> None:
     random = np.random.default_rng(size)
     low = random.integers(0, 40, size)
     high, points = low + random.integers(1, 20, size), np.arange(-2, 65)
-    asked = pstree_intervals.Question(low, high, (points,), (pstree_intervals._pairs(low, high, points),), (points,))
+    asked = pstree_intervals.IntervalQuestion(
+        low, high, (points,), (pstree_intervals._pairs(low, high, points),), (points,)
+    )
     rival = pstree_intervals.RIVALS[name](asked)
     output = np.empty(asked.pairs[0], np.int32)
     pstree_intervals.check(name, asked, 0, rival.report(points, output), output)
