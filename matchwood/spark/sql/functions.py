@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from matchwood import storage
 from matchwood.encoding import key_trie
 from matchwood.errors import InvalidArgument
-from matchwood.spark.match.opened import OpenedIndex, opened
+from matchwood.spark.match.opened import OpenedIndex, open_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,7 +77,7 @@ class _TableOfAny:
 
 def _register_one(spark: SparkSession, path: str, name: str) -> Registered:
     version = storage.current_version(path)
-    index = opened(path, version)
+    index = open_version(path, version)
     kind = "bigint" if pa.types.is_integer(index.id_type) else "string"
     spark.udf.register(f"{name}_array", sf.arrow_udf(_array_of_one(path, version), f"array<{kind}>"))
     spark.udtf.register(name, sf.arrow_udtf(_table_of_one(path, version), returnType=f"key string, rule {kind}"))
@@ -86,7 +86,7 @@ def _register_one(spark: SparkSession, path: str, name: str) -> Registered:
 
 def _array_of_one(path: str, version: int) -> Callable[..., Any]:
     def matchwood_array(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        index = opened(path, version)
+        index = open_version(path, version)
         for events in batches:
             yield from _lists(index, events, index.id_type)
 
@@ -98,7 +98,7 @@ def _table_of_one(path: str, version: int) -> type:
         """The table function for one version of an index."""
 
         def eval(self, events: pa.RecordBatch, key: pa.Array) -> Iterator[pa.RecordBatch]:
-            index = opened(path, version)
+            index = open_version(path, version)
             if events.num_rows:
                 yield from _hits(index, events, _only(key, "key"), index.id_type)
 
@@ -107,7 +107,7 @@ def _table_of_one(path: str, version: int) -> type:
 
 def _current(path: str) -> OpenedIndex:
     place = str(storage.location_of(path))
-    return opened(place, storage.current_version(place))
+    return open_version(place, storage.current_version(place))
 
 
 def _only(given: pa.Array, what: str) -> str:
