@@ -14,7 +14,7 @@ from matchwood import storage
 from matchwood.encoding import Strictness, key_trie
 from matchwood.errors import InvalidArgument
 from matchwood.sharding import Answered
-from matchwood.spark.match.opened import OpenedIndex, opened
+from matchwood.spark.match.opened import OpenedIndex, open_version
 from matchwood.spark.match.options import ERROR_COLUMN
 from matchwood.spark.match.task import messages_of
 
@@ -111,7 +111,7 @@ def _table_of_any(how: Strictness) -> type:
 
 def _register_one(spark: SparkSession, path: str, name: str, how: Strictness) -> Registered:
     version = storage.current_version(path)
-    index = opened(path, version)
+    index = open_version(path, version)
     kind = "bigint" if pa.types.is_integer(index.id_type) else "string"
     array, table = _array_of_one(path, version, how), _table_of_one(path, version, how)
     spark.udf.register(f"{name}_array", sf.arrow_udf(array, _array_type(kind, how)))
@@ -121,7 +121,7 @@ def _register_one(spark: SparkSession, path: str, name: str, how: Strictness) ->
 
 def _array_of_one(path: str, version: int, how: Strictness) -> Callable[..., Any]:
     def matchwood_array(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        index = opened(path, version)
+        index = open_version(path, version)
         for events in batches:
             yield from _lists(index, events, index.id_type, how)
 
@@ -133,7 +133,7 @@ def _table_of_one(path: str, version: int, how: Strictness) -> type:
         """The table function for one version of an index."""
 
         def eval(self, events: pa.RecordBatch, key: pa.Array) -> Iterator[pa.RecordBatch]:
-            index = opened(path, version)
+            index = open_version(path, version)
             if events.num_rows:
                 yield from _hits(index, events, _only(key, "key"), index.id_type, how)
 
@@ -142,7 +142,7 @@ def _table_of_one(path: str, version: int, how: Strictness) -> type:
 
 def _current(path: str) -> OpenedIndex:
     place = str(storage.location_of(path))
-    return opened(place, storage.current_version(place))
+    return open_version(place, storage.current_version(place))
 
 
 def _only(given: pa.Array, what: str) -> str:
