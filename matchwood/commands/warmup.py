@@ -12,6 +12,7 @@ from matchwood.choosing import rehearse_changes, rehearse_matching, rehearse_ran
 from matchwood.commands.names import HELP
 from matchwood.core import cache_directory, compilations
 from matchwood.engines import engine_names
+from matchwood.errors import counted
 from matchwood.insight import SEMANTICS
 from matchwood.progress import Progress
 from matchwood.sharding import open_shards
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         for step in steps:
             step()
             progress.advance()
-    print(f"{len(compiled)} kernels compiled, kept in {cache_directory()}")
+    print(f"{counted(len(compiled), 'kernel')} compiled, kept in {cache_directory()}")
     return 0
 
 

@@ -33,9 +33,13 @@ class EventFile:
     `key`        a column to hand out beside the events
     `separator`  what stands between the elements of a list in CSV; None for JSON arrays
     `narrow`     read no other columns than rules name, where the format allows it
+    `on_error`   what becomes of cells that do not fit: `raise` or `null`
     """
 
-    def __init__(self, path: Path, index: Index, key: str | None, separator: str | None, narrow: bool) -> None:
+    def __init__(
+        self, path: Path, index: Index, key: str | None, separator: str | None, narrow: bool, on_error: str = "raise"
+    ) -> None:
+        self._on_error = on_error
         self.path, self._key, self._separator = path, key, separator
         self._kinds = column_kinds(index)
         self._columns = column_names(path)
@@ -63,9 +67,8 @@ class EventFile:
             yield
         except EventError as error:
             where = re.sub(r"(?<=event )\d+", lambda found: str(int(found[0]) + first), error.where)
-            raise EventError(
-                error.what, where=f"{self.path}, {where}", got=error.got, expected=error.expected
-            ) from None
+            named = f"{self.path}, {where}"
+            raise EventError(error.what, where=named, got=error.got, expected=error.expected, hint=error.hint) from None
 
     def _wanted(self) -> list[str] | None:
         if self._columns is None or not self._narrow:
@@ -75,7 +78,7 @@ class EventFile:
 
     def _typed(self, batch: Batch) -> Batch:
         if format_of(self.path) == CSV:
-            return typed(batch, self._kinds, self._separator)
+            return typed(batch, self._kinds, self._separator, self._on_error)
         if isinstance(batch, list):
             self.seen.update(*batch)
         return batch

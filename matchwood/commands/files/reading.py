@@ -16,6 +16,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
 from matchwood.commands.files.formats import CSV, PARQUET, delimiter_of, format_of, is_compressed
+from matchwood.encoding import fraction_of
 from matchwood.errors import InvalidArgument
 
 Batch: TypeAlias = pa.RecordBatch | list[dict[str, Any]]
@@ -128,7 +129,7 @@ def _json_lines(path: Path) -> Iterator[list[dict[str, Any]]]:
 
 def _json_object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_float=fraction_of)
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"{path}, line {number}: not JSON ({error}); each line holds one object") from None
     if not isinstance(value, dict):
