@@ -58,6 +58,8 @@ class EngineMatcher:
         self.generation = 0
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
+        self._holds_back = False
+        """Whether new units of the first part wait in its store, and its engine does not know them yet."""
 
     def _made_parts(self, chosen: type[Structure], options: Mapping[str, Any]) -> tuple[MatcherPart, ...]:
         return parts_of(chosen, options)
@@ -128,11 +130,20 @@ class EngineMatcher:
         if added.repeated is not None:
             self.encoder.release(added.repeated)
         self.table.link(group.rows, added.units, part.kind)
-        self._index(part, added, group, encoded)
+        if not (self._holds_back and part is self.parts[0]):
+            self._index(part, added, group, encoded)
 
     def _index(self, part: MatcherPart, added: Any, group: Group, encoded: Any) -> None:
         """Hand units that are new in a store to its engine."""
         part.index(added, group, encoded, self.encoder)
+
+    def hold_back(self) -> bool:
+        self._holds_back = self.parts[0].kind == "conjunctions" and self.parts[0].bounds is None
+        return self._holds_back
+
+    def take_held_back(self) -> None:
+        self._holds_back = False
+        self.rebuild()
 
     def _apply_relabelling(self) -> None:
         """Labels ran out between two boundaries: rewrite what is stored, and build the engines anew."""
@@ -142,7 +153,12 @@ class EngineMatcher:
         for attribute, old, new in changes:
             for part in self.parts:
                 part.store.relabel(attribute, old, new)
-        self.rebuild()
+        if not self._holds_back:
+            self.rebuild()
+            return
+        self.ledger.forget_codes()
+        for part in self.parts[1:]:
+            part.engine.rebuild()
 
     def _drop(self, units: UnitsByKind) -> None:
         for part in self.parts:

@@ -70,6 +70,12 @@ class Matcher(Protocol):
     def insert(self, batch: Batch) -> None:
         """Add new rules."""
 
+    def hold_back(self) -> bool:
+        """Let new rules wait for `take_held_back`, before which none may be removed or replaced; False if it does not."""
+
+    def take_held_back(self) -> None:
+        """Lay out all rules, those that waited included."""
+
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
         """Give the rules of distinct rows other texts; their ids and places stay.
 
