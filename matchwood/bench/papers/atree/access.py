@@ -1,4 +1,4 @@
-"""What the choice of access children is worth: at random as in the paper, rarest by estimate, rarest by event statistics.
+"""What the choice of access children is worth: at random as in the paper, rarest by estimate or by event statistics.
 
 A node listens to one child only. Which one decides how often it is looked at in vain, which the candidates show.
 """
