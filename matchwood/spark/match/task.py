@@ -150,6 +150,11 @@ def _attributes(errors: Sequence[tuple[int, str]], count: int) -> pa.Array:
     return pa.array(names, pa.list_(pa.field("element", pa.string())))
 
 
+def messages_of(errors: Sequence[tuple[int, str | EventError]], count: int) -> pa.Array:
+    """One text an event, NULL where nothing is wrong."""
+    return _messages({}, _by_row(errors), 0, count)
+
+
 def _messages(read: Mapping[int, list[str]], matched: Mapping[int, list[str]], first: int, count: int) -> pa.Array:
     """One text an event, NULL where nothing is wrong; `read` counts from the batch's first event."""
     if not read and not matched:
