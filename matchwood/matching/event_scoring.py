@@ -87,6 +87,8 @@ class EventScoring:
         book = self._matcher.book
         with book.reading(rows) as programs:
             self._follow(book)
+            if rows is None and self.dead is not None:
+                programs = programs._replace(constants=book.constants_without(self.dead))
             names = book.attribute_names() if rows is None else _NO_NAMES
             links = self._matcher.table.reading(kind)
             scratch = _scratch(workspace, book.attributes, self._weights.shared, book.depth, book.slots)
