@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from matchwood import spark as mws
 from matchwood.engines import engine_names
 from matchwood.spark.match.event_columns import by_position
-from matchwood.spark.match.opened import opened
+from matchwood.spark.match.opened import open_version
 from matchwood.spark.match.options import MatchOptions
 from matchwood.spark.match.plan import planned
 from matchwood.spark.match.task import answers
@@ -32,7 +32,7 @@ def in_tasks(frame: Any, path: str, strategy: str, **options: Any) -> list[Any]:
     def told(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             list(answers(task, iter([tuple(batch.columns)])))
-        for shard in opened(task.path, task.version, task.room).kept():
+        for shard in open_version(task.path, task.version, task.room).kept():
             work = shard.index.stats()["matching"]
             row = shard.name, shard.matcher.setting, shard.matcher.name, work["events"], work["scored"]
             yield pa.record_batch([pa.array([value]) for value in row], names=TOLD)

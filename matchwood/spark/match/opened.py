@@ -85,7 +85,7 @@ _open: OrderedDict[tuple[str, int, int | None], OpenedIndex] = OrderedDict()
 _lock = threading.Lock()
 
 
-def opened(path: str, version: int, room: int | None = None) -> OpenedIndex:
+def open_version(path: str, version: int, room: int | None = None) -> OpenedIndex:
     """A version, opened once in this process; `room` is that for shards that stay open, see `open_shards`."""
     key = (path, version, room)
     with _lock:
