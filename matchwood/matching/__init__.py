@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matchwood.matching.loading.report import Report, in_words
     from matchwood.matching.loading.sources import CHUNK_RULES, rule_chunks
     from matchwood.matching.loading.votes import Voters, Votes
-    from matchwood.matching.matcher import Matcher
+    from matchwood.matching.matcher import EventsAsked, Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher
     from matchwood.matching.parts import FIRST_NAMES, BesidePart, MatcherPart, StorePart, TreePart, busy
     from matchwood.matching.recompiled import as_engine_matcher
@@ -67,6 +67,7 @@ __all__ = [
     "EngineEvents",
     "EngineMatcher",
     "EventScoring",
+    "EventsAsked",
     "Group",
     "Items",
     "Ledger",
