@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from matchwood.commands.cases.case import Case
-from matchwood.commands.cases.judging import Judge, CaseOutcome, event_text
+from matchwood.commands.cases.judging import CaseOutcome, Judge, event_text
 from matchwood.commands.cases.junit import junit_text
 from matchwood.commands.cases.reading import read_cases
 from matchwood.commands.files.events import column_kinds

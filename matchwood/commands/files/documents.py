@@ -57,9 +57,9 @@ def read_yaml(path: Path) -> Any:
     if not path.is_file():
         raise InvalidArgument(f"{path}: there is no such file")
     yaml, loader = _loader(path)
-    opened = gzip.open if is_compressed(path) else open
+    opener = gzip.open if is_compressed(path) else open
     try:
-        with opened(path, "rt", encoding="utf-8-sig") as text:
+        with opener(path, "rt", encoding="utf-8-sig") as text:
             document = yaml.load(text, loader)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""

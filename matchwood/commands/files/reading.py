@@ -123,8 +123,8 @@ def _in_batches(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 def _json_lines(path: Path) -> Iterator[list[dict[str, Any]]]:
     """Objects, one a line; or one array of objects, over as many lines as it likes."""
     batch: list[dict[str, Any]] = []
-    opened = gzip.open if is_compressed(path) else open
-    with opened(path, "rt", encoding="utf-8-sig") as lines:
+    opener = gzip.open if is_compressed(path) else open
+    with opener(path, "rt", encoding="utf-8-sig") as lines:
         if _is_array(path, lines):
             yield from _in_batches(_json_array(path, lines.read()))
             return
