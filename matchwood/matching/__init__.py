@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matchwood.matching.loading.chunks import RuleSource
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.limits import USUAL, RejectLimit
-    from matchwood.matching.loading.load import load_rules
+    from matchwood.matching.loading.load import LEAST_COMPILED, is_large, load_rules
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
     from matchwood.matching.loading.rehearsal import without_collecting
     from matchwood.matching.loading.report import Report, in_words
@@ -57,6 +57,7 @@ __all__ = [
     "CHUNK_RULES",
     "FIRST_NAMES",
     "INDEX_KIND",
+    "LEAST_COMPILED",
     "MOST_THREADS",
     "ONLY_PART",
     "OPENERS",
@@ -106,6 +107,7 @@ __all__ = [
     "in_words",
     "index_part",
     "index_settings",
+    "is_large",
     "load_rules",
     "no_index",
     "open_version",
