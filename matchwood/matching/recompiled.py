@@ -8,8 +8,8 @@ from matchwood.encoding import Encoder
 from matchwood.engines import LEAST_ENGINE
 from matchwood.matching.engine_matcher import EngineMatcher
 from matchwood.matching.loading.batches import Batch
-from matchwood.matching.loading.preparation import Preparation
 from matchwood.matching.loading.load import TURN_RULES
+from matchwood.matching.loading.preparation import Preparation
 from matchwood.matching.matcher import Matcher
 from matchwood.rules import RuleTable
 
