@@ -31,18 +31,10 @@ lint: $(VENV)/.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-# Two halves that take about as long, each on a core of its own. The half beside begins with rooms that compile hardly
-# anything: most kernels are there when the clusters of Spark and the processes of the benchmarks ask for them.
-BESIDE := tests/logic tests/language tests/oracle tests/spark tests/bench
-BESIDE_LOG := $(VENV)/tests-beside.log
-
-test: lint
-	@(failed=0; for tests in $(BESIDE); do $(BIN)/python -m pytest $$tests || failed=1; done; exit $$failed) \
-	    > $(BESIDE_LOG) 2>&1 & beside=$$!; \
-	$(BIN)/python -m pytest $(addprefix --ignore=,$(BESIDE) tests/systems); others=$$?; \
-	echo "$(BESIDE), which ran beside (waiting for the last of them):"; \
-	wait $$beside; beside=$$?; cat $(BESIDE_LOG); \
-	exit $$((others ? others : beside))
+# What is compiled for the tests is kept in the checkout, and goes with it: `make test MATCHWOOD_CACHE_DIR=...` for elsewhere.
+test: export MATCHWOOD_CACHE_DIR ?= $(abspath $(VENV))/kernels
+test: $(VENV)/.ready
+	@$(BIN)/python -m tests.side_by_side
 
 # Builds the servers into .systems once (two minutes of one core); what cannot be had is skipped, with the reason.
 test-systems: $(VENV)/.ready
