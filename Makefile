@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint bench soak wheel clean
+.PHONY: help demo test lint docs bench soak wheel clean
 
 help:
 	@echo "make demo    the main job on generated rules and events, with results to look at"
 	@echo "make test    lint, types and all tests"
 	@echo "make lint    ruff and mypy"
+	@echo "make docs    the site, built strictly into build/site, its links checked"
 	@echo "make bench   the benchmarks at quick scale, with a report"
 	@echo "make wheel   a wheel that carries machine code, installed into an empty environment to prove it"
 	@echo "make soak    the long forms of the tests: kills by the hundred, long random sequences"
@@ -42,6 +43,12 @@ test: lint
 	echo "$(BESIDE), which ran beside (waiting for the last of them):"; \
 	wait $$beside; beside=$$?; cat $(BESIDE_LOG); \
 	exit $$((others ? others : beside))
+
+# `make test` builds the site too (tests/test_site.py). To publish a version beside the others:
+# `mike deploy --update-aliases 0.2 latest`, which commits it to the branch gh-pages.
+docs: $(VENV)/.ready
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@$(BIN)/python website/check.py build/site
 
 bench: $(VENV)/.ready
 	@$(BIN)/matchwood bench run all --scale quick
