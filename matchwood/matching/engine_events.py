@@ -25,7 +25,7 @@ def rows_of_event(
 ) -> RuleRows:
     """What is asked for of one event."""
     codes = matcher.encoder.encode_event(event, strictness)
-    question = request.question(matcher, lambda: matcher.book.encode_event(event))
+    question = request.question(matcher, lambda: matcher.score_programs.encode_event(event))
     return _FoundByParts(matcher, question, codes, 0).rows(0)
 
 
@@ -37,7 +37,7 @@ class EngineEvents:
     """
 
     def __init__(self, matcher: EngineMatcher, chunk: EventChunk, request: Request, dead: Dead = None) -> None:
-        self.size = chunk.size
+        self.size, self.first_row = chunk.size, chunk.first_row
         self._matcher, self._chunk, self._request, self._dead = matcher, chunk, request, dead
         self._generation = -1
         self._codes: EncodedEvents
@@ -65,7 +65,7 @@ class EngineEvents:
         self._question = self._request.question(self._matcher, self._score_codes, *scoring)
 
     def _score_codes(self) -> EncodedEvents:
-        return self._matcher.book.encode_chunk(self._chunk.given)
+        return self._matcher.score_programs.encode_chunk(self._chunk.given)
 
 
 class _FoundByParts:

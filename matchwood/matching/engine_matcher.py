@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import arrays_of, headers_of, restore_rooms
-from matchwood.encoding import STRICT, Encoder, Strictness
+from matchwood.encoding import QUIET, STRICT, Chunk, Encoder, EventChunk, Pace, Strictness
 from matchwood.engines import AS_PUBLISHED, Structure, Workspace, engine_class
 from matchwood.language import Expression
 from matchwood.logic import Bind
@@ -22,7 +22,7 @@ from matchwood.matching.loading.groups import Group, Incoming
 from matchwood.matching.loading.live_rules import OldUses, check_links, insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import Normal, PreparedRule
 from matchwood.matching.parts import MatcherPart, parts_of
-from matchwood.matching.request import Request
+from matchwood.matching.request import Dead, Request
 from matchwood.ranking import RuleWeights, ScorePrograms
 from matchwood.rules import RuleRows, RuleTable, UnitKind, UnitsByKind
 
@@ -40,7 +40,7 @@ class EngineMatcher:
 
     `setting` what the index was made with, and `name` the engine that matches
     `given`   what no rule may weigh more than, where the engine was given bounds
-    `book`    what scores rules
+    `score_programs`  what scores rules
     """
 
     def __init__(
@@ -53,11 +53,13 @@ class EngineMatcher:
             self._introduce(part.engine)
         encoder.vocabulary.tells_false = not self.parts[-1].engine.settings["zero_suppression"]
         self.ledger = Ledger(encoder.event_statistics)
-        self.book = ScorePrograms(encoder, table)
-        self.given: RuleWeights | None = self.parts[0].given
+        self.score_programs = ScorePrograms(encoder, table)
+        self.weight_caps: RuleWeights | None = self.parts[0].weight_caps
         self.generation = 0
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
+        self._holds_back = False
+        """Whether new units of the first part wait in its store, and its engine does not know them yet."""
 
     def _made_parts(self, chosen: type[Structure], options: Mapping[str, Any]) -> tuple[MatcherPart, ...]:
         return parts_of(chosen, options)
@@ -92,7 +94,7 @@ class EngineMatcher:
 
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
         self.generation += 1
-        self.book.forget(rows)
+        self.score_programs.forget(rows)
         replace_rules(self.table, self.encoder.schema, rows, prepared, old)
         # The old conjunctions go first: the new ones may use an attribute with another type.
         self._drop(self.table.unlink_many(rows))
@@ -101,13 +103,13 @@ class EngineMatcher:
 
     def remove(self, rows: NDArray[np.int32]) -> None:
         self.generation += 1
-        self.book.forget(rows)
+        self.score_programs.forget(rows)
         self._drop(remove_rules(self.table, self.encoder.schema, rows))
         self._compact_if_wasteful()
 
     def clear(self) -> None:
         self.generation += 1
-        self.book.clear()
+        self.score_programs.clear()
         self._drop(self.table.remove_many(self.table.live_rows()))
         self.encoder.schema.restore({})
         self.compact()
@@ -118,7 +120,7 @@ class EngineMatcher:
             for group in part.groups(rules, first=part is self.parts[0]):
                 self._store_group(part, group)
         if self.parts[0].bounds is not None:
-            self.book.write(rules.rows, [rule.tree for rule in rules.prepared])
+            self.score_programs.write(rules.rows, [rule.tree for rule in rules.prepared])
 
     def _store_group(self, part: MatcherPart, group: Group) -> None:
         encoded = group.encode(self.encoder)
@@ -128,11 +130,20 @@ class EngineMatcher:
         if added.repeated is not None:
             self.encoder.release(added.repeated)
         self.table.link(group.rows, added.units, part.kind)
-        self._index(part, added, group, encoded)
+        if not (self._holds_back and part is self.parts[0]):
+            self._index(part, added, group, encoded)
 
     def _index(self, part: MatcherPart, added: Any, group: Group, encoded: Any) -> None:
         """Hand units that are new in a store to its engine."""
         part.index(added, group, encoded, self.encoder)
+
+    def hold_back(self) -> bool:
+        self._holds_back = self.parts[0].kind == "conjunctions" and self.parts[0].bounds is None
+        return self._holds_back
+
+    def take_held_back(self) -> None:
+        self._holds_back = False
+        self.rebuild()
 
     def _apply_relabelling(self) -> None:
         """Labels ran out between two boundaries: rewrite what is stored, and build the engines anew."""
@@ -142,7 +153,12 @@ class EngineMatcher:
         for attribute, old, new in changes:
             for part in self.parts:
                 part.store.relabel(attribute, old, new)
-        self.rebuild()
+        if not self._holds_back:
+            self.rebuild()
+            return
+        self.ledger.forget_codes()
+        for part in self.parts[1:]:
+            part.engine.rebuild()
 
     def _drop(self, units: UnitsByKind) -> None:
         for part in self.parts:
@@ -185,7 +201,7 @@ class EngineMatcher:
 
     def compact(self) -> None:
         self.generation += 1
-        self.book.renumber(self.table.compact({part.kind: part.compact() for part in self.parts}))
+        self.score_programs.renumber(self.table.compact({part.kind: part.compact() for part in self.parts}))
         attributes = self.encoder.compact()
         for part in self.parts:
             part.store.renumber(attributes)
@@ -206,10 +222,16 @@ class EngineMatcher:
         return rows_of_event(self, event, request, strictness)
 
     def ask(
-        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1
+        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1, dead: Dead = None
     ) -> Iterator[EngineEvents]:
         chunks = self.encoder.chunks_of(events, strictness, threads)
-        return (EngineEvents(self, chunk, request) for chunk in chunks)
+        return (EngineEvents(self, chunk, request, dead) for chunk in chunks)
+
+    def show(self, chunk: Chunk, pace: Pace, request: Request, dead: Dead) -> EngineEvents:
+        return EngineEvents(self, EventChunk(self.encoder, chunk, pace, QUIET), request, dead)
+
+    def agree(self, types: Mapping[str, str]) -> None:
+        self.encoder.agree(types)
 
     @property
     def workspace(self) -> Workspace:
@@ -225,7 +247,7 @@ class EngineMatcher:
         rooms: dict[str, Any] = {}
         for part in self.parts:
             rooms |= part.rooms()
-        return rooms if self.parts[0].bounds is None else {**rooms, "book": self.book}
+        return rooms if self.parts[0].bounds is None else {**rooms, "book": self.score_programs}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return arrays_of(self._rooms())
@@ -248,7 +270,7 @@ class EngineMatcher:
             **own,
             "bytes_index": own["bytes_index"] + sum(each["bytes_index"] for each in others),
             "bytes_shared": sum(store.bytes_shared for store in stores),
-            "bytes_scoring": self.book.nbytes,
+            "bytes_scoring": self.score_programs.nbytes,
             "matching": self.ledger.work.as_dict(),
         }
 

@@ -44,13 +44,17 @@ NOT_TRUE = -1.0
 """What a part of a rule scores that is not TRUE; the score of a whole rule is 0 or more."""
 
 
+DEAD = -1.0
+"""In the place of the constant weight of a rule that counts for nothing: an engine that ranks passes it over."""
+
+
 class Programs(NamedTuple):
     """The programs of all rules that have one, as kernels read them.
 
     `starts`     by row: where its program begins in `code`, -1 if there is none
     `code`       words, as described above
     `weights`    the weights that words refer to
-    `constants`  by row: the weight that is added to the rule's score
+    `constants`  by row: the weight that is added to the rule's score, or DEAD
     """
 
     starts: NDArray[np.int64]
@@ -91,7 +95,7 @@ class ScoreScratch(NamedTuple):
 
 
 class ScoringContext(NamedTuple):
-    """All that a kernel needs to score rules of some events; holds while `TopQuery.judging` is open.
+    """All that a kernel needs to score rules of some events; holds while `TopQuery.scoring_context` is open.
 
     `programs`  those of the rows asked for
     `events`    the same events as those to be matched, in codes of their own: programs test these
@@ -136,10 +140,10 @@ class TopQuery(Protocol):
     def n(self) -> int:
         """How many rules an event gets at most."""
 
-    def judge(self, hits: Hits, workspace: Workspace) -> Ranked:
+    def rank_hits(self, hits: Hits, workspace: Workspace) -> Ranked:
         """The best of the rules that these units belong to, all of them scored."""
 
-    def judging(
+    def scoring_context(
         self, workspace: Workspace, rows: NDArray[np.int32] | None = None
     ) -> AbstractContextManager[ScoringContext]:
         """What scoring reads, for an engine that decides by itself what to score: of these rows, or of all rules."""

@@ -37,6 +37,13 @@ class RuleChunk(Protocol):
     def __len__(self) -> int: ...
 
     @property
+    def nbytes(self) -> int:
+        """The bytes of its texts, roughly."""
+
+    def part(self, start: int, stop: int) -> RuleChunk:
+        """The rules at these positions, as a chunk."""
+
+    @property
     def ids(self) -> Ids:
         """All ids, whatever they are."""
 
@@ -66,6 +73,13 @@ class ListedRules:
         return len(self._rules)
 
     @property
+    def nbytes(self) -> int:
+        return sum(len(rule.expression) for rule in self._rules if isinstance(rule.expression, str))
+
+    def part(self, start: int, stop: int) -> ListedRules:
+        return ListedRules(self._rules[start:stop])
+
+    @property
     def ids(self) -> list[Any]:
         return [rule.id for rule in self._rules]
 
@@ -79,7 +93,7 @@ class ListedRules:
         return self._rules if positions is None else [self._rules[position] for position in positions]
 
     def texts(self) -> Texts:
-        texts = [_plain_text(rule) for rule in self._rules]
+        texts = [_bare_text(rule) for rule in self._rules]
         given = np.fromiter([text is not None for text in texts], np.bool_, len(texts))
         return Texts(encode_many(texts, optional=True), given)
 
@@ -88,7 +102,7 @@ class ListedRules:
         return [prepared[at].text if at in prepared else rules[at].expression for at in positions.tolist()]
 
 
-def _plain_text(rule: RuleSource) -> str | None:
+def _bare_text(rule: RuleSource) -> str | None:
     """The text of a rule that is nothing else; None for all others."""
     text = rule.expression
     if type(text) is not str or rule.options is not None or rule.problem is not None:
@@ -104,6 +118,15 @@ class ArrowRules:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._expressions.nbytes)
+
+    def part(self, start: int, stop: int) -> ArrowRules:
+        count = stop - start
+        options = {name: column.slice(start, count) for name, column in self._options.items()}
+        return ArrowRules(self.ids.slice(start, count), self._expressions.slice(start, count), options)
 
     def id_at(self, position: int) -> Any:
         return self.ids[position].as_py()
