@@ -4,13 +4,14 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test test-systems lint bench soak wheel clean
+.PHONY: help demo test test-systems lint docs bench soak wheel clean
 
 help:
 	@echo "make demo    the main job on generated rules and events, with results to look at"
 	@echo "make test    lint, types and all tests"
 	@echo "make test-systems   against real systems: an S3 server, built and started here"
 	@echo "make lint    ruff and mypy"
+	@echo "make docs    the site, built strictly into build/site, its links checked"
 	@echo "make bench   the benchmarks at quick scale, with a report"
 	@echo "make wheel   a wheel that carries machine code, installed into an empty environment to prove it"
 	@echo "make soak    the long forms of the tests: kills by the hundred, long random sequences"
@@ -35,6 +36,12 @@ lint: $(VENV)/.ready
 test: export MATCHWOOD_CACHE_DIR ?= $(abspath $(VENV))/kernels
 test: $(VENV)/.ready
 	@$(BIN)/python -m tests.side_by_side
+
+# `make test` builds the site too (tests/test_site.py). To publish a version beside the others:
+# `mike deploy --update-aliases 0.2 latest`, which commits it to the branch gh-pages.
+docs: $(VENV)/.ready
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@$(BIN)/python website/check.py build/site
 
 # Builds the servers into .systems once (two minutes of one core); what cannot be had is skipped, with the reason.
 test-systems: $(VENV)/.ready
