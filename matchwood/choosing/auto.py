@@ -225,7 +225,7 @@ class AutoMatcher(EngineMatcher):
         if trial.epoch != self._epoch:
             self.ledger.clock.begin_anew()
             return None
-        if not self.choice.judge(trial, best.name if best else None) or best is None:
+        if not self.choice.decide(trial, best.name if best else None) or best is None:
             return None
         trial.catch_up(best, self._conjunctions)
         self.choice.take_by_trial(trial, best.name)

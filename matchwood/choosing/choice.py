@@ -101,7 +101,7 @@ class EngineChoice:
         least = UNPROVEN_GAIN if self.changes and not self.trials else LEAST_GAIN
         return Plan(tuple(names), cost, min(MOST_GAIN, max(least, gain)))
 
-    def judge(self, trial: Trial, best: str | None) -> bool:
+    def decide(self, trial: Trial, best: str | None) -> bool:
         """Note what a trial has shown; whether its best engine is to be taken."""
         self.trials += 1
         self.trial_seconds += trial.seconds

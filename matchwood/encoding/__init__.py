@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matchwood.encoding.events.columns.text_scalars import INTEGER, NUMBER, numbers_of, truths_of
     from matchwood.encoding.events.columns.text_values import Values, values_of_text
     from matchwood.encoding.events.columns.validity import check_column
-    from matchwood.encoding.events.containers import opened
+    from matchwood.encoding.events.containers import open_container
     from matchwood.encoding.events.entry import EventChunk, columns_needed, event_chunks
     from matchwood.encoding.events.frames import is_frame
     from matchwood.encoding.events.missing import near_misses
@@ -147,7 +147,7 @@ __all__ = [
     "list_test",
     "near_misses",
     "numbers_of",
-    "opened",
+    "open_container",
     "positions_below",
     "read_key",
     "read_schema",

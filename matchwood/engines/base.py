@@ -189,7 +189,7 @@ class Structure(State, ABC):
 
         An engine that `ranks` answers by itself, and scores no more than it must.
         """
-        return query.judge(self.match(events, first, workspace), workspace)
+        return query.rank_hits(self.match(events, first, workspace), workspace)
 
     def header(self) -> dict[str, Any]:
         return {"options": self.settings, **super().header()} if self.shaped_by_options else super().header()

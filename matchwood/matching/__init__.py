@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matchwood.matching.matcher import Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher
     from matchwood.matching.parts import FIRST_NAMES, BesidePart, MatcherPart, StorePart, TreePart, busy
-    from matchwood.matching.recompiled import as_compiled
+    from matchwood.matching.recompiled import as_engine_matcher
     from matchwood.matching.request import ALL_RULES, BestRules, Request, ranks_of
     from matchwood.matching.results import ResultFormat, all_batches, record_batches, with_errors
     from matchwood.matching.saving import (
@@ -91,7 +91,7 @@ __all__ = [
     "WorkCounters",
     "all_batches",
     "arrow_types",
-    "as_compiled",
+    "as_engine_matcher",
     "as_expression",
     "busy",
     "checked_flag",

@@ -25,7 +25,7 @@ def audit_bounds(matcher: EngineMatcher) -> list[str]:
     rng = random.Random("bounds")
     events = _events(matcher, rng)
     excess = np.zeros(matcher.table.row_count)
-    names = sorted(matcher.book.names)
+    names = sorted(matcher.score_programs.names)
     for chunk in matcher.encoder.chunks_of(events, QUIET):
         weights = [{name: 4 * rng.random() for name in names if rng.random() < 0.5} for _ in range(chunk.size)]
         _hold(matcher, chunk, weights, excess)
@@ -53,14 +53,14 @@ def _hold(matcher: EngineMatcher, chunk: Any, weights: list[dict[str, float]], e
     assert part.bounds is not None
     codes, first = read_only_events(chunk.encode().events), 0
     request = BestRules(1, GivenWeights(weights, ()))
-    contest = EventScoring(matcher, request, lambda: matcher.book.encode_chunk(chunk.given))
+    scoring = EventScoring(matcher, request, lambda: matcher.score_programs.encode_chunk(chunk.given))
     while first < codes.count:
         hits = part.engine.match(codes, first, matcher.workspace)
         labels = np.full(part.store.attributes, NULL_LABEL, np.int32)
         rows = np.full(len(excess), -1.0), np.empty(len(excess), np.int64), excess
         offsets = np.concatenate((np.full(first, hits.offsets[0]), hits.offsets))
         found = read_only(offsets, np.int64), read_only(hits.units, np.int32)
-        with contest.judging(part.kind, matcher.workspace) as judging:
+        with scoring.scoring_context(part.kind, matcher.workspace) as context:
             units = part.store.view(), part.bounds.view()
-            find_excess(*units, judging, codes, *found, labels, *rows)
+            find_excess(*units, context, codes, *found, labels, *rows)
         first += hits.count

@@ -29,7 +29,7 @@ def rows_of_event(
         if rows is not None:
             return RuleRows(0, np.array((0, len(rows)), np.int64), rows)
     codes = matcher.encoder.encode_event(event, strictness)
-    question = request.question(matcher, lambda: matcher.book.encode_event(event))
+    question = request.question(matcher, lambda: matcher.score_programs.encode_event(event))
     return _FoundByParts(matcher, question, codes, 0).rows(0)
 
 
@@ -69,7 +69,7 @@ class EngineEvents:
         self._question = self._request.question(self._matcher, self._score_codes, *scoring)
 
     def _score_codes(self) -> EncodedEvents:
-        return self._matcher.book.encode_chunk(self._chunk.given)
+        return self._matcher.score_programs.encode_chunk(self._chunk.given)
 
 
 class _FoundByParts:

@@ -41,7 +41,7 @@ class EngineMatcher:
 
     `setting` what the index was made with, and `name` the engine that matches
     `given`   what no rule may weigh more than, where the engine was given bounds
-    `book`    what scores rules
+    `score_programs`  what scores rules
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class EngineMatcher:
             self._introduce(part.engine)
         encoder.vocabulary.tells_false = not self.parts[-1].engine.settings["zero_suppression"]
         self.ledger = Ledger(encoder.event_statistics)
-        self.book = ScorePrograms(encoder, table)
-        self.given: RuleWeights | None = self.parts[0].given
+        self.score_programs = ScorePrograms(encoder, table)
+        self.weight_caps: RuleWeights | None = self.parts[0].weight_caps
         self.generation = 0
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
@@ -93,7 +93,7 @@ class EngineMatcher:
 
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
         self.generation += 1
-        self.book.forget(rows)
+        self.score_programs.forget(rows)
         replace_rules(self.table, self.encoder.schema, rows, prepared, old)
         # The old conjunctions go first: the new ones may use an attribute with another type.
         self._drop(self.table.unlink_many(rows))
@@ -102,13 +102,13 @@ class EngineMatcher:
 
     def remove(self, rows: NDArray[np.int32]) -> None:
         self.generation += 1
-        self.book.forget(rows)
+        self.score_programs.forget(rows)
         self._drop(remove_rules(self.table, self.encoder.schema, rows))
         self._compact_if_wasteful()
 
     def clear(self) -> None:
         self.generation += 1
-        self.book.clear()
+        self.score_programs.clear()
         self._drop(self.table.remove_many(self.table.live_rows()))
         self.encoder.schema.restore({})
         self.compact()
@@ -119,7 +119,7 @@ class EngineMatcher:
             for group in part.groups(rules, first=part is self.parts[0]):
                 self._store_group(part, group)
         if self.parts[0].bounds is not None:
-            self.book.write(rules.rows, [rule.tree for rule in rules.prepared])
+            self.score_programs.write(rules.rows, [rule.tree for rule in rules.prepared])
 
     def _store_group(self, part: MatcherPart, group: Group) -> None:
         encoded = group.encode(self.encoder)
@@ -186,7 +186,7 @@ class EngineMatcher:
 
     def compact(self) -> None:
         self.generation += 1
-        self.book.renumber(self.table.compact({part.kind: part.compact() for part in self.parts}))
+        self.score_programs.renumber(self.table.compact({part.kind: part.compact() for part in self.parts}))
         attributes = self.encoder.compact()
         for part in self.parts:
             part.store.renumber(attributes)
@@ -234,7 +234,7 @@ class EngineMatcher:
         rooms: dict[str, Any] = {}
         for part in self.parts:
             rooms |= part.rooms()
-        return rooms if self.parts[0].bounds is None else {**rooms, "book": self.book}
+        return rooms if self.parts[0].bounds is None else {**rooms, "book": self.score_programs}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return arrays_of(self._rooms())
@@ -257,7 +257,7 @@ class EngineMatcher:
             **own,
             "bytes_index": own["bytes_index"] + sum(each["bytes_index"] for each in others),
             "bytes_shared": sum(store.bytes_shared for store in stores),
-            "bytes_scoring": self.book.nbytes,
+            "bytes_scoring": self.score_programs.nbytes,
             "matching": self.ledger.work.as_dict(),
         }
 

@@ -68,64 +68,64 @@ class EventScoring:
         rows = self._matcher.table.rows({kind: hits}, first, workspace)
         return rows if self.dead is None else rows.without(self.dead)
 
-    def best(self, judging: ScoringContext, rows: RuleRows) -> Ranked:
+    def best(self, context: ScoringContext, rows: RuleRows) -> Ranked:
         """The best of some rules, all of them scored."""
         counts = np.minimum(np.diff(rows.offsets), self.n)
         room, offsets = int(counts.sum()), np.zeros(rows.count + 1, np.int64)
         best, scores = np.empty(room, np.int32), np.empty(room, np.float64)
         given = read_only(rows.offsets, np.int64), read_only(rows.rows, np.int32)
-        scored = rank(judging, rows.first, *given, self.n, offsets[1:], best, scores)
+        scored = rank(context, rows.first, *given, self.n, offsets[1:], best, scores)
         if scored == UNSCORABLE:
             raise CorruptSnapshot("a rule matched that is not true by its text: the snapshot is damaged")
         return Ranked(rows.first, offsets, best, scores, NO_WORK, scored)
 
     @contextmanager
-    def judging(
+    def scoring_context(
         self, kind: UnitKind, workspace: Workspace, rows: NDArray[np.int32] | None = None
     ) -> Iterator[ScoringContext]:
         """What scoring reads, of these rows or of all rules; units of this kind lead to them."""
-        book = self._matcher.book
-        with book.reading(rows) as programs:
-            self._follow(book)
-            names = book.attribute_names() if rows is None else _NO_NAMES
+        programs = self._matcher.score_programs
+        with programs.reading(rows) as compiled:
+            self._follow(programs)
+            names = programs.attribute_names() if rows is None else _NO_NAMES
             links = self._matcher.table.reading(kind)
-            scratch = _scratch(workspace, book.attributes, self._weights.shared, book.depth, book.slots)
-            yield ScoringContext(programs, self._codes, self._weights, scratch, read_only(names, np.int32), *links)
+            scratch = _scratch(workspace, programs.attributes, self._weights.shared, programs.depth, programs.slots)
+            yield ScoringContext(compiled, self._codes, self._weights, scratch, read_only(names, np.int32), *links)
 
-    def _follow(self, book: ScorePrograms) -> None:
-        """Codes and weights as the book has them now: it may have been written to since the last look."""
-        if self._version != book.version:
-            self._codes, self._version = read_only_events(self._encode()), book.version
-        if self._names != len(book.names):
-            given = self._request.weights.arrays(self._first, self._codes.count, book.names)
-            self._weights, self._names = _read_only_weights(given), len(book.names)
+    def _follow(self, programs: ScorePrograms) -> None:
+        """Codes and weights as the programs have them now: they may have been written to since the last look."""
+        if self._version != programs.version:
+            self._codes, self._version = read_only_events(self._encode()), programs.version
+        if self._names != len(programs.names):
+            given = self._request.weights.arrays(self._first, self._codes.count, programs.names)
+            self._weights, self._names = _read_only_weights(given), len(programs.names)
 
 
 class PartQuery:
     """One call of `top` of one part's engine, as `engines/shared/scoring.py` describes it."""
 
-    def __init__(self, contest: EventScoring, kind: UnitKind) -> None:
-        self._contest, self._kind = contest, kind
+    def __init__(self, scoring: EventScoring, kind: UnitKind) -> None:
+        self._scoring, self._kind = scoring, kind
 
     @property
     def n(self) -> int:
-        return self._contest.n
+        return self._scoring.n
 
-    def judge(self, hits: Hits, workspace: Workspace) -> Ranked:
+    def rank_hits(self, hits: Hits, workspace: Workspace) -> Ranked:
         """The best of the rules that these units belong to, all of them scored."""
         pieces, first = [], hits.first
         while first < hits.first + hits.count:
-            rows = self._contest.rows(self._kind, hits, first, workspace)
-            with self.judging(workspace, rows.rows) as judging:
-                pieces.append(self._contest.best(judging, rows))
+            rows = self._scoring.rows(self._kind, hits, first, workspace)
+            with self.scoring_context(workspace, rows.rows) as context:
+                pieces.append(self._scoring.best(context, rows))
             first += rows.count
         return joined(pieces)._replace(work=hits.work)
 
-    def judging(
+    def scoring_context(
         self, workspace: Workspace, rows: NDArray[np.int32] | None = None
     ) -> AbstractContextManager[ScoringContext]:
         """What scoring reads, of these rows or of all rules."""
-        return self._contest.judging(self._kind, workspace, rows)
+        return self._scoring.scoring_context(self._kind, workspace, rows)
 
 
 def _read_only_weights(given: EventWeights) -> EventWeights:

@@ -39,7 +39,7 @@ class Matcher(Protocol):
     """The engine that matches."""
     setting: str
     """What the index was made with: the same, or `auto`."""
-    given: RuleWeights | None
+    weight_caps: RuleWeights | None
     """Bounds that no rule may weigh more than."""
     ledger: Ledger
     """What is remembered of past events."""

@@ -32,7 +32,7 @@ class OracleMatcher:
     name = setting = "oracle"
     reconsider_due = False
     merge_due = False
-    given: RuleWeights | None = None
+    weight_caps: RuleWeights | None = None
 
     def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
         unknown = sorted(set(options) - {AS_PUBLISHED})

@@ -45,18 +45,18 @@ class MatcherPart(ABC):
     """One of the parts of a matcher.
 
     `kind`    what its units are, and the name of their links with rules
-    `takes`   the normal forms of rules that it stores
+    `normal_forms`   the normal forms of rules that it stores
     `store`   its units; `engine` finds them
     `bounds`  how much the rules of each unit can score, where the engine asks for that
     `given`   what no rule may weigh more than, where the engine was given bounds
     """
 
     kind: UnitKind
-    takes: tuple[type, ...]
+    normal_forms: tuple[type, ...]
     store: Any
     engine: Any
     bounds: BoundTable | None = None
-    given: RuleWeights | None = None
+    weight_caps: RuleWeights | None = None
 
     @abstractmethod
     def normal(self, expression: Expression, bind: Bind, limit: int) -> Normal:
@@ -64,7 +64,7 @@ class MatcherPart(ABC):
 
     def groups(self, rules: Incoming, first: bool) -> Iterator[Group]:
         """What of some rules is stored here; the first part also takes those in columns."""
-        return groups_of(rules, self.takes, first, self._unique)
+        return groups_of(rules, self.normal_forms, first, self._unique)
 
     @property
     def _unique(self) -> bool:
@@ -106,9 +106,11 @@ class StorePart(MatcherPart):
     store: ConjunctionStore
     engine: Engine
 
-    def __init__(self, kind: UnitKind, engine: Engine, takes: tuple[type, ...], saved_as: tuple[str, str]) -> None:
-        self.kind, self.takes, self.engine, self.store = kind, takes, engine, engine.store
-        self.given, self._saved_as = caps_of(engine.settings.get("bounds")), saved_as
+    def __init__(
+        self, kind: UnitKind, engine: Engine, normal_forms: tuple[type, ...], saved_as: tuple[str, str]
+    ) -> None:
+        self.kind, self.normal_forms, self.engine, self.store = kind, normal_forms, engine, engine.store
+        self.weight_caps, self._saved_as = caps_of(engine.settings.get("bounds")), saved_as
 
     def keep_bounds(self) -> None:
         """Have bounds of all units from now on."""
@@ -125,7 +127,7 @@ class StorePart(MatcherPart):
         return smaller_of(expression, bind, limit, clauses_only=self._form == "cnf")
 
     def takes_columns(self, limit: int) -> int | None:
-        if self.bounds is not None or self.given or self._form == "cnf" or limit <= 0:
+        if self.bounds is not None or self.weight_caps or self._form == "cnf" or limit <= 0:
             return None
         return ANY_RULE if self._form == "dnf" else OR_OF_ANDS
 
@@ -140,7 +142,7 @@ class StorePart(MatcherPart):
         """Note how much the rules of these units can score; returns the units whose bounds have risen."""
         if self.bounds is None:
             return np.empty(0, np.int32)
-        return self.bounds.raise_to(units, batch_bounds(encoder, group.prepared, encoded, self.given))
+        return self.bounds.raise_to(units, batch_bounds(encoder, group.prepared, encoded, self.weight_caps))
 
     def drop(self, units: Units) -> EncodedConjunctions | None:
         freed = self.store.drop(units)
@@ -178,7 +180,7 @@ class TreePart(MatcherPart):
     """
 
     kind: UnitKind = "forms"
-    takes: tuple[type, ...] = (Form,)
+    normal_forms: tuple[type, ...] = (Form,)
     store: ATree
     engine: ATree
 

@@ -14,7 +14,7 @@ from matchwood.matching.matcher import Matcher
 from matchwood.rules import RuleTable
 
 
-def as_compiled(
+def as_engine_matcher(
     table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: int
 ) -> tuple[RuleTable, Encoder, EngineMatcher]:
     """The table, encoder and matcher themselves, or new ones with the same rules in the same order."""

@@ -66,9 +66,9 @@ def restore_part(
     index._origin, index._unsaved = Origin(path, snapshot.version, snapshot.seal), False
 
 
-def half_done(error: BaseException, opened: bool) -> MatchwoodError:
+def half_done(error: BaseException, from_snapshot: bool) -> MatchwoodError:
     """The error for all who come after a change that failed in the middle; an opened index may be damaged."""
-    kind = CorruptSnapshot if opened and isinstance(error, _DAMAGE) else MatchwoodError
+    kind = CorruptSnapshot if from_snapshot and isinstance(error, _DAMAGE) else MatchwoodError
     return kind(f"a change of this index failed half-way ({error!r}): open it again from a snapshot, or build it anew")
 
 

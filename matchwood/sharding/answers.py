@@ -74,8 +74,8 @@ class Walk:
     ) -> Iterator[Answered]:
         check = partial(EventChunk, self._asking, pace=Pace(self._asking), strictness=strictness)
         # Several threads must not open the same shard each for itself.
-        opened = iter(list(self._shards()) if threads > 1 else self._shards())
-        pace = Pace(next(opened).matcher.encoder, threads, row_count(events))
+        shards = iter(list(self._shards()) if threads > 1 else self._shards())
+        pace = Pace(next(shards).matcher.encoder, threads, row_count(events))
         keeps_nan = not self._asking.event_settings.nan_is_null(from_pandas=True)
         parts = chunks(events, pace, presence=strictness.missing == "error", keeps_nan=keeps_nan)
         return _flat(parts, lambda chunk: self._of_chunk(chunk, pace, check, request), threads)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from matchwood.errors import CorruptSnapshot
 from matchwood.index import Index
 from matchwood.insight import Query, found_rows
-from matchwood.matching import EngineMatcher, as_compiled
+from matchwood.matching import EngineMatcher, as_engine_matcher
 from matchwood.rules import RuleTable
 
 ROWS_AT_ONCE = 16_384
@@ -41,7 +41,9 @@ class Shard:
         """The compiled engine; the oracle has none of its own, and gets one that gives the same answers."""
         if self._matcher is None:
             index = self.index
-            self.table, _, self._matcher = as_compiled(index._table, index._encoder, index._matcher, index._dnf_limit)
+            self.table, _, self._matcher = as_engine_matcher(
+                index._table, index._encoder, index._matcher, index._dnf_limit
+            )
         return self._matcher
 
     def live_rows(self) -> NDArray[np.int32]:

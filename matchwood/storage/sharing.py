@@ -55,14 +55,14 @@ def earlier_parts(place: Location) -> dict[str, EarlierPart]:
     if not place.is_local:
         return {}
     try:
-        opened = open_manifest(place, None)
+        manifest = open_manifest(place, None)
     except (CorruptSnapshot, SnapshotNotFound):
         return {}
-    return {name: _earlier(opened, name) for name in opened.manifest.parts}
+    return {name: _earlier(manifest, name) for name in manifest.manifest.parts}
 
 
-def _earlier(opened: OpenedManifest, name: str) -> EarlierPart:
-    return EarlierPart(opened.manifest.version, opened.directory(name), opened.manifest.parts[name])
+def _earlier(manifest: OpenedManifest, name: str) -> EarlierPart:
+    return EarlierPart(manifest.manifest.version, manifest.directory(name), manifest.manifest.parts[name])
 
 
 def share_array(

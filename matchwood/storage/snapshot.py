@@ -75,12 +75,12 @@ def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapsh
         raise InvalidArgument(f"verify must be one of {', '.join(VERIFY)} (got {verify!r})")
     place = location_of(path)
     with explained(f"read the snapshot at {place}"):
-        opened = open_manifest(place, version)
-        check_sizes(opened)
-        if verify == "full" or (place.is_local and opened.manifest.bytes <= VERIFY_LIMIT):
-            check_contents(opened)
-    sizes = {name: part.bytes for name, part in opened.manifest.parts.items()}
-    return Snapshot(opened.manifest.version, opened.manifest.header, _MappedParts(opened), sizes, opened.seal)
+        manifest = open_manifest(place, version)
+        check_sizes(manifest)
+        if verify == "full" or (place.is_local and manifest.manifest.bytes <= VERIFY_LIMIT):
+            check_contents(manifest)
+    sizes = {name: part.bytes for name, part in manifest.manifest.parts.items()}
+    return Snapshot(manifest.manifest.version, manifest.manifest.header, _MappedParts(manifest), sizes, manifest.seal)
 
 
 def seal_of(path: Path, version: int) -> str:
@@ -130,22 +130,22 @@ def _has_manifest(place: Location, number: int) -> bool:
         return False
 
 
-def check_sizes(opened: OpenedManifest) -> None:
-    where = version_name(opened.manifest.version)
+def check_sizes(manifest: OpenedManifest) -> None:
+    where = version_name(manifest.manifest.version)
     try:
-        found = opened.place.files(where)
+        found = manifest.place.files(where)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise damaged(f"{opened.place}/{where}", "not a directory") from error
-    for file, size in opened.manifest.files().items():
+        raise damaged(f"{manifest.place}/{where}", "not a directory") from error
+    for file, size in manifest.manifest.files().items():
         if file not in found:
-            raise damaged(f"{opened.place}/{where}/{file}", "the file is missing, or not a regular file")
+            raise damaged(f"{manifest.place}/{where}/{file}", "the file is missing, or not a regular file")
         if found[file] != size:
-            raise damaged(f"{opened.place}/{where}/{file}", f"has {found[file]} bytes where the manifest says {size}")
+            raise damaged(f"{manifest.place}/{where}/{file}", f"has {found[file]} bytes where the manifest says {size}")
 
 
-def check_contents(opened: OpenedManifest) -> None:
-    for name, part in opened.manifest.parts.items():
-        directory = opened.directory(name)
+def check_contents(manifest: OpenedManifest) -> None:
+    for name, part in manifest.manifest.parts.items():
+        directory = manifest.directory(name)
         for entry in part.arrays.values():
             check_array(directory, entry)
 
@@ -153,19 +153,19 @@ def check_contents(opened: OpenedManifest) -> None:
 class _MappedParts(Mapping[str, SavedPart]):
     """Parts by name, mapped when they are looked at."""
 
-    def __init__(self, opened: OpenedManifest) -> None:
-        self._opened = opened
-        self.entries = opened.manifest.parts
+    def __init__(self, manifest: OpenedManifest) -> None:
+        self._manifest = manifest
+        self.entries = manifest.manifest.parts
 
     def __getitem__(self, name: str) -> SavedPart:
-        entry = self._opened.manifest.parts[name]
-        with explained(f"read part {name!r} of the snapshot at {self._opened.place}"):
-            directory = self._opened.directory(name)
+        entry = self._manifest.manifest.parts[name]
+        with explained(f"read part {name!r} of the snapshot at {self._manifest.place}"):
+            directory = self._manifest.directory(name)
             arrays = {key: map_array(directory, array) for key, array in entry.arrays.items()}
         return SavedPart(entry.header, arrays)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._opened.manifest.parts)
+        return iter(self._manifest.manifest.parts)
 
     def __len__(self) -> int:
-        return len(self._opened.manifest.parts)
+        return len(self._manifest.manifest.parts)

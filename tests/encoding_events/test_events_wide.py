@@ -20,7 +20,7 @@ import matchwood as mw
 from matchwood.encoding import Encoder, Schema
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.events.columns._fixed_kernels import _number_key
-from matchwood.encoding.events.columns.fixed import PlainColumns
+from matchwood.encoding.events.columns.fixed import FixedColumns
 from matchwood.encoding.spaces.keys import integer_keys
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.language import parse
@@ -278,7 +278,7 @@ def test_columns_found_one_by_one_are_plain_too() -> None:
     encoder = encoder_of("s.x > 1", "s.y < 5")
     structs = pa.StructArray.from_arrays([pa.array([1, None, 3]), pa.array([None, 5.5, 4.0])], names=["x", "y"])
     table = pa.table({"s": structs})
-    plain = PlainColumns(3)
+    plain = FixedColumns(3)
     assert plain.add_array(next(iter(encoder.sources())), structs.field(0))
     assert codes(encoder, table) == codes(encoder, as_dicts(table))
     assert codes(encoder, pa.concat_tables([table, table])) == 2 * codes(encoder, table)

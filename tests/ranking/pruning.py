@@ -24,16 +24,16 @@ class Pruning(Scan):
     def weigh(self, units: Any) -> None:
         self.weighed += len(units)
 
-    def top(self, events: EncodedEvents, first: int, contest: TopQuery, workspace: Workspace) -> Ranked:
+    def top(self, events: EncodedEvents, first: int, query: TopQuery, workspace: Workspace) -> Ranked:
         hits = self.match(events, first, workspace)
         offsets, rows, scores, scored = [0], [], [], 0
-        with contest.judging(workspace) as judging:
+        with query.scoring_context(workspace) as context:
             for place in range(hits.count):
                 units = hits.units[hits.offsets[place] : hits.offsets[place + 1]].tolist()
-                begin_event(judging, first + place)
+                begin_event(context, first + place)
                 labels = dict(zip(*_pairs(events, first + place), strict=True))
-                found, values, size, seen = self._best(judging, contest.n, units, labels)
-                end_event(judging, first + place)
+                found, values, size, seen = self._best(context, query.n, units, labels)
+                end_event(context, first + place)
                 settle(values, found, 0, size)
                 offsets.append(offsets[-1] + size)
                 rows.append(found[:size])
@@ -41,31 +41,31 @@ class Pruning(Scan):
                 scored += seen
         return Ranked(first, np.array(offsets), np.concatenate(rows), np.concatenate(scores), hits.work, scored)
 
-    def _best(self, judging: ScoringContext, n: int, units: list[int], labels: dict[int, int]) -> Any:
-        room = min(n, len(judging.programs.starts)) + 1
+    def _best(self, context: ScoringContext, n: int, units: list[int], labels: dict[int, int]) -> Any:
+        room = min(n, len(context.programs.starts)) + 1
         found, values, size, seen = np.empty(room, np.int32), np.empty(room), 0, set()
-        bounds = sorted(((self.bound(judging, unit, labels), unit) for unit in units), reverse=True)
+        bounds = sorted(((self.bound(context, unit, labels), unit) for unit in units), reverse=True)
         for bound, unit in bounds:
             if size == n and bound * SLACK < values[0]:
                 break
-            for row in _rows(judging, unit):
+            for row in _rows(context, unit):
                 if row not in seen:
                     seen.add(row)
-                    value = score(judging.programs, row, judging.scratch)
+                    value = score(context.programs, row, context.scratch)
                     assert value >= 0
                     size = push(values, found, 0, size, n, value, row)
         return found, values, size, len(seen)
 
-    def bound(self, judging: ScoringContext, unit: int, labels: dict[int, int]) -> float:
+    def bound(self, context: ScoringContext, unit: int, labels: dict[int, int]) -> float:
         """What the rules of a unit can score for the event, as `engines/shared/bounds.py` says."""
         assert self.bounds is not None
         table, encoded = self.bounds.view(), self.store.encoded(np.array([unit], np.int32))
-        weights = judging.scratch.weights
+        weights = context.scratch.weights
         total = table.constants[unit] + table.elsewhere[unit] * weights.max()
         for constraint, attribute in enumerate(encoded.attributes.tolist()):
             for piece in range(encoded.pieces[constraint], encoded.pieces[constraint + 1]):
                 if encoded.low[piece] <= labels.get(attribute, -1) < encoded.high[piece]:
-                    total += table.pieces[table.offsets[unit] + piece] * weights[judging.names[attribute]]
+                    total += table.pieces[table.offsets[unit] + piece] * weights[context.names[attribute]]
         return float(total)
 
 
@@ -74,12 +74,12 @@ def _pairs(events: EncodedEvents, event: int) -> tuple[list[int], list[int]]:
     return events.attributes[part].tolist(), events.labels[part].tolist()
 
 
-def _rows(judging: ScoringContext, unit: int) -> list[int]:
-    head = int(judging.heads[unit])
+def _rows(context: ScoringContext, unit: int) -> list[int]:
+    head = int(context.heads[unit])
     if head >= -1:
         return [head] if head >= 0 else []
     rows, node = [], -2 - head
     while node >= 0:
-        rows.append(int(judging.chain[2 * node]))
-        node = int(judging.chain[2 * node + 1])
+        rows.append(int(context.chain[2 * node]))
+        node = int(context.chain[2 * node + 1])
     return rows

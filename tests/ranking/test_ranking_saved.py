@@ -35,7 +35,7 @@ def tops(index: mw.Index) -> list[Any]:
 
 
 def programs_of(index: mw.Index) -> ScorePrograms:
-    found: ScorePrograms = index._matcher.book  # type: ignore[attr-defined]
+    found: ScorePrograms = index._matcher.score_programs  # type: ignore[attr-defined]
     return found
 
 

@@ -18,7 +18,7 @@ from tests.ranking.pruning import Pruning
 
 
 def programs_of(index: matchwood.Index) -> Any:
-    return index._matcher.book  # type: ignore[attr-defined]
+    return index._matcher.score_programs  # type: ignore[attr-defined]
 
 
 def test_only_rules_that_are_scored_get_programs_and_only_once() -> None:

@@ -45,12 +45,12 @@ def test_a_build_that_is_killed_leaves_the_last_version(spark: Any, path: str) -
 def test_a_task_that_fails_and_comes_again_leaves_no_trace(spark: Any, path: str) -> None:
     """Both attempts write their parts; the one that is described counts."""
     from matchwood.spark.build.build import Job
-    from matchwood.spark.build.rule_columns import RuleColumns, plain_rules
+    from matchwood.spark.build.rule_columns import RuleColumns, checked_rules
 
     rules = sound_rules(60)
     mws.build(frame(spark, rules), path, shards=2)
     version = storage.begin(path)
-    plain = plain_rules(frame(spark, rules), RuleColumns("id", "expression"))
+    plain = checked_rules(frame(spark, rules), RuleColumns("id", "expression"))
     job = Job(plain, _settings(path), 2)
     job._run(_task(version, path))  # an attempt that nobody hears of
     published, told = job.publish(version)

@@ -82,3 +82,67 @@ def test_what_is_refused(spark: Any, events: Any, saved: str) -> None:
     }.items():
         with pytest.raises(Exception, match=told):
             spark.sql(query).collect()
+
+
+MISFITS = "SELECT * FROM VALUES (1, 20, '2026-02-01'), (2, 10, 'never'), (3, 40, 'x'), (4, 40, NULL) AS t(k, age, seen)"
+
+
+@pytest.fixture
+def dated(path: str) -> str:
+    index = mw.Index()
+    index[1], index[2] = "age > 30", "seen > timestamp '2026-01-01 00:00:00'"
+    index.save(path)
+    return path
+
+
+def test_a_value_that_does_not_fit_fails_the_query(spark: Any, dated: str) -> None:
+    mws.register(spark)
+    mws.register(spark, path=dated, name="strict", missing="error")
+    for query in (
+        f"SELECT match_rules_array('{dated}', struct(*)) FROM ({MISFITS})",
+        f"SELECT * FROM match_rules(TABLE({MISFITS}), '{dated}', 'k')",
+        f"SELECT strict_array(struct(*)) FROM ({MISFITS})",
+        f"SELECT * FROM strict(TABLE({MISFITS}), 'k')",
+    ):
+        with pytest.raises(Exception, match="'seen' must be timestamp"):
+            spark.sql(query).collect()
+    with pytest.raises(Exception, match="'seen' must be given, because rules name it"):
+        spark.sql(f"SELECT strict_array(struct(age)) FROM ({MISFITS})").collect()
+
+
+def test_misfits_count_as_null_where_asked(spark: Any, dated: str) -> None:
+    mws.register(spark, path=dated, name="lenient", on_error="null")
+    rows = spark.sql(f"SELECT lenient_array(struct(*)) AS rules FROM ({MISFITS}) ORDER BY k").collect()
+    assert [row["rules"] for row in rows] == [[2], [], [1], [1]]
+    hits = spark.sql(f"SELECT * FROM lenient(TABLE({MISFITS}), 'k') ORDER BY ALL").collect()
+    assert [tuple(row) for row in hits] == [("1", 2), ("3", 1), ("4", 1)]
+
+
+@pytest.mark.everywhere
+def test_misfits_are_told_and_counted(spark: Any, dated: str) -> None:
+    mws.register(spark, path=dated, name="telling", on_error="report")
+    asked = f"SELECT k, telling_array(struct(*)) AS told FROM ({MISFITS})"
+    rows = spark.sql(f"SELECT told.rules, told.match_error FROM ({asked}) ORDER BY k").collect()
+    never, x = (
+        f"'seen' must be timestamp (got {word!r}, a str that is not an ISO 8601 timestamp)" for word in ("never", "x")
+    )
+    assert [tuple(row) for row in rows] == [([2], None), ([], never), ([1], x), ([1], None)]
+    assert spark.sql(f"SELECT count(told.match_error) AS misfits FROM ({asked})").first()["misfits"] == 2
+    hits = spark.sql(f"SELECT * FROM telling(TABLE({MISFITS}), 'k') ORDER BY ALL").collect()
+    assert [tuple(row) for row in hits] == [("1", 2, None), ("2", None, never), ("3", 1, x), ("4", 1, None)]
+
+
+def test_functions_read_values_by_the_index_settings(spark: Any, path: str) -> None:
+    index = mw.Index(nan="null", coerce={"age": "int"})
+    index[1], index[2] = "age > 30", "score is null"
+    index.save(path)
+    mws.register(spark, path=path, name="reading")
+    rows = spark.sql("SELECT reading_array(struct(' 40 ' AS age, CAST('NaN' AS DOUBLE) AS score)) AS rules").collect()
+    assert rows[0]["rules"] == [1, 2]
+
+
+def test_words_that_register_does_not_know(spark: Any, dated: str) -> None:
+    with pytest.raises(InvalidArgument, match="on_error must be one of 'raise', 'null', 'report'"):
+        mws.register(spark, on_error="ignore")
+    with pytest.raises(InvalidArgument, match="missing must be one of 'null', 'error'"):
+        mws.register(spark, path=dated, name="strict", missing="raise")

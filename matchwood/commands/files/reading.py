@@ -114,8 +114,8 @@ def _parquet(path: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
 
 def _json_lines(path: Path) -> Iterator[list[dict[str, Any]]]:
     batch: list[dict[str, Any]] = []
-    opened = gzip.open if is_compressed(path) else open
-    with opened(path, "rt", encoding="utf-8-sig") as lines:
+    opener = gzip.open if is_compressed(path) else open
+    with opener(path, "rt", encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             if not line.isspace():
                 batch.append(_json_object(path, number, line))

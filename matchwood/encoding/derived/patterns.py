@@ -41,7 +41,7 @@ class TextColumn:
         return len(self.texts)
 
     @cached_property
-    def plain(self) -> Strings:
+    def cased(self) -> Strings:
         return _frozen(arrow_strings(self.texts))
 
     @cached_property
@@ -56,14 +56,14 @@ class PatternTable:
         self.attributes = np.array(attributes, np.int32)
         self.tests = tests
         lower = [place for place, test in enumerate(tests) if test.op == "ilike"]
-        plain = [place for place, test in enumerate(tests) if test.op != "ilike"]
+        cased = [place for place, test in enumerate(tests) if test.op != "ilike"]
         self._lower = _Grams(self.attributes[lower], [tests[place] for place in lower]) if lower else None
-        self._plain = _Grams(self.attributes[plain], [tests[place] for place in plain]) if plain else None
+        self._cased = _Grams(self.attributes[cased], [tests[place] for place in cased]) if cased else None
 
     def satisfied(self, column: TextColumn) -> Pairs:
         found = []
-        if self._plain is not None:
-            found += [self._plain.satisfied(column.plain, column.texts)]
+        if self._cased is not None:
+            found += [self._cased.satisfied(column.cased, column.texts)]
         if self._lower is not None:
             found += [self._lower.satisfied(column.lower, column.texts)]
         return Pairs(*map(np.concatenate, zip(*found, strict=True)))

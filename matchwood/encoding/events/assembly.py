@@ -14,7 +14,7 @@ from matchwood.encoding.attribute import Source
 from matchwood.encoding.codes import NULL_LABEL, EncodedEvents
 from matchwood.encoding.derived.attributes import Verdicts
 from matchwood.encoding.events._assembly_kernels import pairs_of_matrix, pairs_of_triples, pairs_with_verdicts
-from matchwood.encoding.events.columns.fixed import PlainColumns
+from matchwood.encoding.events.columns.fixed import FixedColumns
 from matchwood.encoding.events.columns.parts import ColumnPart, Rows, codes_of, labels_of
 from matchwood.encoding.spaces.base import Strings
 from matchwood.encoding.spaces.decimals import Decimals
@@ -45,11 +45,11 @@ class _Verdicts(NamedTuple):
 
 
 class Assembly:
-    """Collects what the values of one chunk are encoded to; `plain` columns are looked up at the end."""
+    """Collects what the values of one chunk are encoded to; `fixed` columns are looked up at the end."""
 
-    def __init__(self, count: int, plain: PlainColumns | None = None) -> None:
+    def __init__(self, count: int, fixed: FixedColumns | None = None) -> None:
         self._count = count
-        self._plain = PlainColumns(count) if plain is None else plain
+        self._fixed = FixedColumns(count) if fixed is None else fixed
         self._labels: list[_Labels] = []
         self._found: list[_Verdicts] = []
         self.held = 0
@@ -67,13 +67,13 @@ class Assembly:
             self._found.append(_Verdicts(part.rows, codes_of(part), source.derived.evaluate(part.elements)))
 
     def _cells(self) -> int:
-        """How many labels there are; those that mean NULL included, but for plain columns."""
-        return sum(len(labels.labels) for labels in self._labels) + self._plain.cells
+        """How many labels there are; those that mean NULL included, but for fixed columns."""
+        return sum(len(labels.labels) for labels in self._labels) + self._fixed.cells
 
     def finish(self) -> EncodedEvents:
         """All pairs, event by event, ordered by attribute."""
         self._labels.sort(key=lambda labels: labels.number)
-        numbers = sorted({*(labels.number for labels in self._labels), *self._plain.numbers.tolist()})
+        numbers = sorted({*(labels.number for labels in self._labels), *self._fixed.numbers.tolist()})
         cells, matrix = self._cells(), len(numbers) * self._count
         dense = cells * _SPARSE >= matrix
         self.held = max(cells, matrix) if dense else cells
@@ -83,8 +83,8 @@ class Assembly:
     def _from_matrix(self, numbers: list[int]) -> Any:
         matrix = np.empty((len(numbers), self._count + _SPARE), np.int32)
         lines = np.array(numbers, np.int32)
-        if len(self._plain):
-            self._plain.fill(matrix, places_in(lines, self._plain.numbers))
+        if len(self._fixed):
+            self._fixed.fill(matrix, places_in(lines, self._fixed.numbers))
         previous = -1
         for number, rows, labels in self._labels:
             line = matrix[bisect_left(numbers, number), : self._count]
@@ -93,17 +93,17 @@ class Assembly:
         return pairs_of_matrix(matrix, self._count, lines)
 
     def _from_triples(self) -> Any:
-        begins, plain = self._plain.located()
+        begins, fixed = self._fixed.located()
         if not self._labels:
-            return pairs_of_triples(self._count, *plain)
+            return pairs_of_triples(self._count, *fixed)
         every, done = np.arange(self._count), 0
         runs: list[list[NDArray[Any]]] = []
         for number, rows, labels in self._labels:
-            end = int(begins[places_in(self._plain.numbers, number)])
-            runs.append([each[done:end] for each in plain])
+            end = int(begins[places_in(self._fixed.numbers, number)])
+            runs.append([each[done:end] for each in fixed])
             runs.append([every if rows is None else rows, np.full(len(labels), number, np.int32), labels])
             done = end
-        runs.append([each[done:] for each in plain])
+        runs.append([each[done:] for each in fixed])
         return pairs_of_triples(self._count, *(np.concatenate(each) for each in zip(*runs, strict=True)))
 
     def _with_verdicts(self, offsets: Any, attributes: Any, labels: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.events.assembly import Assembly
-from matchwood.encoding.events.columns.fixed import PlainColumns
+from matchwood.encoding.events.columns.fixed import FixedColumns
 from matchwood.encoding.events.containers import Container, MappingContainer
 from matchwood.encoding.events.errors import Faults
 from matchwood.encoding.events.missing import check_present
@@ -53,22 +53,22 @@ def _few_values(events: Sequence[Mapping[Any, Any]], plan: EventPlan) -> bool:
 def encode_mapping(
     plan: EventPlan, event: Mapping[Any, Any], row: int = 0, strictness: Strictness = STRICT
 ) -> EncodedBatch:
-    """One event that is not a plain one, or does not fit."""
+    """One event that is not a fixed one, or does not fit."""
     return _by_columns(plan, Chunk(row, 1, MappingContainer([event]), [event]), strictness)[0]
 
 
 def _by_columns(plan: EventPlan, chunk: Chunk, strictness: Strictness) -> tuple[EncodedBatch, int]:
     missing, on_error = strictness.missing, strictness.on_error
     readings = plan.of_pandas if chunk.from_pandas else plan.readings
-    plain = PlainColumns(chunk.size, bool(readings) and readings[0].nan_is_null)
-    pieces = Pieces(chunk.rows if missing == "error" else _without_plain(plan, chunk, plain), plan.trie)
+    fixed = FixedColumns(chunk.size, bool(readings) and readings[0].nan_is_null)
+    pieces = Pieces(chunk.rows if missing == "error" else _without_fixed(plan, chunk, fixed), plan.trie)
     if missing == "error":
         check_present([source.name for source in plan.sources], pieces, chunk)
-    assembly, faults = Assembly(chunk.size, plain), Faults(chunk.first_row, [])
+    assembly, faults = Assembly(chunk.size, fixed), Faults(chunk.first_row, [])
     for position in sorted({*pieces.found, *pieces.in_lists}):
         source = plan.sources[position]
         whole = pieces.whole(position)
-        if whole is not None and plain.add_array(source, whole):
+        if whole is not None and fixed.add_array(source, whole):
             continue
         for column in pieces.columns(position, source.kind, readings[position], chunk.size):
             faults.misfits.extend((source, misfits) for misfits in column.misfits)
@@ -85,15 +85,15 @@ def _by_columns(plan: EventPlan, chunk: Chunk, strictness: Strictness) -> tuple[
     return batch, max(assembly.held, len(batch.events.labels))
 
 
-def _without_plain(plan: EventPlan, chunk: Chunk, plain: PlainColumns) -> Container:
-    """What a chunk holds but plain columns, which are taken all at once where they lie as they should."""
+def _without_fixed(plan: EventPlan, chunk: Chunk, fixed: FixedColumns) -> Container:
+    """What a chunk holds but fixed columns, which are taken all at once where they lie as they should."""
     if chunk.table is None or not chunk.size:
         return chunk.rows
     layout = plan.layouts.of(chunk.table.schema)
     batch = chunk.table.batch(layout.positions) if layout.positions else None
     if batch is None:
         return chunk.rows
-    plain.add_batch(layout.targets, layout.kinds, batch)
+    fixed.add_batch(layout.targets, layout.kinds, batch)
     return chunk.table.some(layout.others)
 
 

@@ -49,7 +49,7 @@ class OpenedContainer(NamedTuple):
     fixed: bool
 
 
-def opened(values: Values) -> OpenedContainer | None:
+def open_container(values: Values) -> OpenedContainer | None:
     """The container that a column's values form, if they do."""
     if isinstance(values, list):
         return _opened_objects(values)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.events.chunk import EncodedBatch, encode_chunk, encode_mapping
 from matchwood.encoding.events.plan import Pace, event_plan
-from matchwood.encoding.events.single import encode_plain
+from matchwood.encoding.events.single import encode_flat
 from matchwood.encoding.events.sources import Chunk, chunks, row_count
 from matchwood.encoding.events.strictness import STRICT, Strictness
 from matchwood.encoding.events.unwrapping import describe
@@ -94,7 +94,7 @@ def encode_event(encoder: Encoder, event: Mapping[str, Any], strictness: Strictn
     plan = event_plan(encoder)
     if not isinstance(event, Mapping):
         raise EventError("event", where="event 0", got=describe(event), expected="a dict or another mapping")
-    events = encode_plain(plan, event) if strictness.missing == "null" else None
+    events = encode_flat(plan, event) if strictness.missing == "null" else None
     return encode_mapping(plan, event, strictness=strictness).events if events is None else events
 
 

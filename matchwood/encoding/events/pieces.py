@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from matchwood.encoding.events.columns.arrow import read_array
 from matchwood.encoding.events.columns.objects import read_objects
 from matchwood.encoding.events.columns.parts import Misfits, Rows, ValueColumn, placed, without
-from matchwood.encoding.events.containers import Container, Values, opened, rows_of_lists
+from matchwood.encoding.events.containers import Container, Values, open_container, rows_of_lists
 from matchwood.encoding.events.paths import Edge, Node, positions_below
 from matchwood.encoding.events.unwrapping import ValueReading
 from matchwood.language import join_path
@@ -66,7 +66,7 @@ class Pieces:
                     self.found.setdefault(position, []).append(piece)
                 if edge.below:
                     self._note_lists(edge, piece)
-                if edge.below and (deeper := opened(values)) is not None:
+                if edge.below and (deeper := open_container(values)) is not None:
                     nulls = deeper.null_rows if piece.rows is None else piece.rows[deeper.null_rows]
                     for below in edge.below:
                         self._opened.append((below, nulls, deeper.fixed))

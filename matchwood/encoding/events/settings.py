@@ -50,12 +50,12 @@ class EventSettings(NamedTuple):
     def readings(self, zone: Zone, names: list[str], from_pandas: bool = False) -> list[ValueReading]:
         """How the values of each attribute are read."""
         nan_is_null = self.nan_is_null(from_pandas)
-        plain = ValueReading(zone, nan_is_null, from_pandas)
+        common = ValueReading(zone, nan_is_null, from_pandas)
         if not self.coerce:
-            return [plain] * len(names)
+            return [common] * len(names)
         hows = [self.coerce.get(name) for name in names]
         return [
-            plain if how is None else plain._replace(how=coercion(name, how))
+            common if how is None else common._replace(how=coercion(name, how))
             for name, how in zip(names, hows, strict=True)
         ]
 

@@ -24,7 +24,7 @@ from matchwood.language import has_surrogate
 _ABSENT = object()
 
 
-def encode_plain(plan: EventPlan, event: Mapping[Any, Any]) -> EncodedEvents | None:
+def encode_flat(plan: EventPlan, event: Mapping[Any, Any]) -> EncodedEvents | None:
     """The event's codes; None if it needs a closer look."""
     pairs = sorted_pairs(plan, event)
     return None if pairs is None else events_of_pairs(np.array((0, len(pairs)), np.int64), pairs)

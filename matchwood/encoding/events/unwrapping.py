@@ -59,17 +59,17 @@ def _shown(value: object) -> str:
         return "a value that cannot be shown"
 
 
-def plain_value(value: object, reading: ValueReading) -> object:
+def unwrapped(value: object, reading: ValueReading) -> object:
     """The value without NumPy, Arrow and pandas around it; None for everything that means NULL."""
     kind = type(value)
     if kind in _PLAIN:
         return None if reading.nan_is_null and is_nan(value) else value
     if isinstance(value, pa.Scalar):
-        return None if not value.is_valid else plain_value(_scalar(value), reading)
+        return None if not value.is_valid else unwrapped(_scalar(value), reading)
     if isinstance(value, np.generic):
         return _from_numpy(value, reading)
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype != object:
-        return plain_value(value[()], reading)
+        return unwrapped(value[()], reading)
     if kind.__name__ in ("NAType", "NaTType") and kind.__module__.partition(".")[0] == "pandas":
         return None
     return _without_subclass(value, reading)
@@ -98,13 +98,13 @@ def _from_numpy(value: np.generic, reading: ValueReading) -> object:
         return None if np.isnat(value) else value
     if isinstance(value, np.longdouble):
         return _narrowed(value, reading)
-    return value if isinstance(value, np.void) else plain_value(value.item(), reading)
+    return value if isinstance(value, np.void) else unwrapped(value.item(), reading)
 
 
 def _narrowed(value: np.longdouble, reading: ValueReading) -> object:
     """Extended precision that is not exactly a double stays what it is, and fits nothing."""
     narrow = float(value)
-    return plain_value(narrow, reading) if narrow == value or math.isnan(narrow) else value
+    return unwrapped(narrow, reading) if narrow == value or math.isnan(narrow) else value
 
 
 def _without_subclass(value: object, reading: ValueReading) -> object:
@@ -116,5 +116,5 @@ def _without_subclass(value: object, reading: ValueReading) -> object:
     if isinstance(value, int):
         return operator.index(value)
     if isinstance(value, float):
-        return plain_value(float(value), reading)
+        return unwrapped(float(value), reading)
     return str.__str__(value) if isinstance(value, str) else value

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from matchwood.encoding.events.coercion import UtcMicros, coerced
-from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading, describe, is_nan, plain_value
+from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading, describe, is_nan, unwrapped
 from matchwood.encoding.schema.timezones import MICROSECONDS_A_DAY, Zone, days_of
 from matchwood.language import has_surrogate
 
@@ -32,11 +32,11 @@ def read_element(kind: str, value: object, reading: ValueReading) -> Any:
     >>> read_element("int", np.int8(5), utc), read_element("date", "1970-01-02", utc)
     (5, 1)
     """
-    plain = plain_value(value, reading)
-    if reading.how is not None and plain is not None:
-        plain = coerced(plain, reading.how)
-        plain = None if reading.nan_is_null and is_nan(plain) else plain
-    return None if plain is None else _READERS[kind](plain, reading)
+    bare = unwrapped(value, reading)
+    if reading.how is not None and bare is not None:
+        bare = coerced(bare, reading.how)
+        bare = None if reading.nan_is_null and is_nan(bare) else bare
+    return None if bare is None else _READERS[kind](bare, reading)
 
 
 def _bool(value: object, reading: ValueReading) -> int:
@@ -151,17 +151,17 @@ def _list_of(read: Callable[[Any, ValueReading], Any]) -> Callable[[Any, ValueRe
             raise MisfitValue(describe(value))
         elements = []
         for element in value:
-            plain = plain_value(element, reading)
-            if plain is not None:
-                elements.append(_list_element(plain, read, reading))
+            bare = unwrapped(element, reading)
+            if bare is not None:
+                elements.append(_list_element(bare, read, reading))
         return elements
 
     return read_list
 
 
-def _list_element(plain: object, read: Callable[[Any, ValueReading], Any], reading: ValueReading) -> Any:
+def _list_element(bare: object, read: Callable[[Any, ValueReading], Any], reading: ValueReading) -> Any:
     try:
-        return read(plain, reading)
+        return read(bare, reading)
     except MisfitValue as misfit:
         raise MisfitValue(f"a list with {misfit.got}") from None
 

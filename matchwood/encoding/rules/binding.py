@@ -87,7 +87,7 @@ class Binder:
         attribute, negated = predicate.attr, predicate.op.startswith("not ")
         self.kinds[attribute] = required
         try:
-            values = _plain_values(predicate)
+            values = _compared_values(predicate)
             if values is None:
                 return _derived(_pattern_test(predicate), negated)
         except ParseError as error:
@@ -101,7 +101,7 @@ def _null_test(predicate: Predicate, required: str) -> Bound:
     return Bound(predicate.attr, FULL, False)
 
 
-def _plain_values(predicate: Predicate) -> CutSet | None:
+def _compared_values(predicate: Predicate) -> CutSet | None:
     """The values of a pattern that needs no matching: no wildcard, one at its end, or nothing else."""
     if predicate.op.endswith("rlike"):
         return None

@@ -140,7 +140,7 @@ def _declare(declared: Declared, structs: set[str], path: _Path, described: Any)
             stack.extend((path.below(name), kind) for name, kind in reversed(inner))
             continue
         shown = ".".join(path.keys)
-        kind, target = _plain_type(form, inner, described, shown), declared.types
+        kind, target = _column_type(form, inner, described, shown), declared.types
         if form == "map":
             target = declared.maps
         for spelling in path.spellings():
@@ -148,7 +148,7 @@ def _declare(declared: Declared, structs: set[str], path: _Path, described: Any)
                 raise InvalidArgument(f"schema: {shown!r} is declared twice, as {target[spelling]} and as {kind}")
 
 
-def _plain_type(form: str, inner: list[tuple[str, Any]], described: Any, shown: str) -> str:
+def _column_type(form: str, inner: list[tuple[str, Any]], described: Any, shown: str) -> str:
     """The type of a scalar, of a list, or of a map's values."""
     if form == "scalar":
         return scalar_type(str(inner[0][1]), shown)
@@ -160,7 +160,7 @@ def _plain_type(form: str, inner: list[tuple[str, Any]], described: Any, shown: 
     key_form, key = _shape(inner[0][1])
     if key_form != "scalar" or scalar_type(str(key[0][1]), shown) != "string" or element_form in ("struct", "map"):
         raise refused(shown, _spelling(described))
-    return _plain_type(element_form, element, inner[-1][1], shown)
+    return _column_type(element_form, element, inner[-1][1], shown)
 
 
 def _shape(kind: Any) -> tuple[str, list[tuple[str, Any]]]:

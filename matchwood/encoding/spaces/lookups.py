@@ -17,7 +17,7 @@ NO_SPACES: NDArray[np.int64] = np.array([-1, 0, 0, 0, 0, 0, 0, 0], np.int64)
 
 
 class Lookup(NamedTuple):
-    """A line of `Plain.spaces`, which holds as long as these labels stand in their place; and what it leads to."""
+    """A line of `FixedLayout.spaces`, valid as long as these labels stand in their place; and what it leads to."""
 
     line: NDArray[np.int64]
     main: NDArray[np.int32]

@@ -92,10 +92,10 @@ def run_arrays(
     fill_lists(postings, list_of, marks, lists.ranks, lists.offsets[:-1].copy(), entries, clauses, weak)
     table, levels = key_table(lists.keys, attributes)
     blocks = _blocks(entries, lists.offsets) if layout.compressed else _NO_BLOCKS
-    plain = entries[:0] if layout.compressed else entries
+    uncompressed = entries[:0] if layout.compressed else entries
     return RunArrays(
         units, sizes, np.append(first, len(units)), *groups, table, lists.keys, lists.key_offsets,
-        lists.indexes << 1 | weak, lists.offsets, plain, clauses, levels, *blocks,  # type: ignore[arg-type]
+        lists.indexes << 1 | weak, lists.offsets, uncompressed, clauses, levels, *blocks,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

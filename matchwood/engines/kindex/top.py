@@ -159,7 +159,7 @@ def top_of_runs(
     """The best rules of the events from `first` on, as many events as the output has room for."""
     if not 0 <= first <= events.count:
         raise InvalidArgument(f"the first event to match must be in 0 to {events.count} (got {first})")
-    with query.judging(workspace) as context:
+    with query.scoring_context(workspace) as context:
         n = max(1, min(query.n, len(context.programs.starts)))
         count = min(events.count - first, max(1, _ROOM // n))
         best, scores = np.empty(count * n, np.int32), np.empty(count * n, np.float64)

@@ -80,8 +80,8 @@ def check_records(
     require_offsets(offsets, len(records) // WIDTH, "offsets")
     codes = records[::WIDTH]
     require(not len(codes) or int(codes.min()) >= 0, "an attribute is negative")
-    plain = codes & ~ALTERNATIVE if clauses else codes
-    require(attributes == (int(plain.max(initial=-1)) >> FLAG_BITS) + 1, "attributes are miscounted")
+    attributes_only = codes & ~ALTERNATIVE if clauses else codes
+    require(attributes == (int(attributes_only.max(initial=-1)) >> FLAG_BITS) + 1, "attributes are miscounted")
     several = codes & SEVERAL != 0
     starts, stops = records[1::WIDTH][several], records[2::WIDTH][several]
     require_range(starts, 0, len(intervals) // 2 + 1, "interval positions")

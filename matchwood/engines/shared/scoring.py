@@ -91,7 +91,7 @@ class ScoreScratch(NamedTuple):
 
 
 class ScoringContext(NamedTuple):
-    """All that a kernel needs to score rules of some events; holds while `TopQuery.judging` is open.
+    """All that a kernel needs to score rules of some events; holds while `TopQuery.scoring_context` is open.
 
     `programs`  those of the rows asked for
     `events`    the same events as those to be matched, in codes of their own: programs test these
@@ -136,10 +136,10 @@ class TopQuery(Protocol):
     def n(self) -> int:
         """How many rules an event gets at most."""
 
-    def judge(self, hits: Hits, workspace: Workspace) -> Ranked:
+    def rank_hits(self, hits: Hits, workspace: Workspace) -> Ranked:
         """The best of the rules that these units belong to, all of them scored."""
 
-    def judging(
+    def scoring_context(
         self, workspace: Workspace, rows: NDArray[np.int32] | None = None
     ) -> AbstractContextManager[ScoringContext]:
         """What scoring reads, for an engine that decides by itself what to score: of these rows, or of all rules."""

@@ -23,11 +23,11 @@ def explain_text(
     if not isinstance(event, Mapping):
         raise InvalidArgument(f"explain takes one event as a dict (got {type(event).__name__})")
 
-    def judge(predicate: Predicate, of: Mapping[str, Any]) -> bool | None:
+    def evaluate(predicate: Predicate, of: Mapping[str, Any]) -> bool | None:
         return evaluate_predicate(predicate, of, types, timezone)
 
     read = ReadEvent(event, types, timezone, settings.nan_is_null(from_pandas=False), settings.coerce)
-    return explain_expression(parse(text), read, judge)
+    return explain_expression(parse(text), read, evaluate)
 
 
 def find_witness(table: RuleTable, schema: Schema, attribute: str, kind: str, passed_over: Container[Any]) -> Any:

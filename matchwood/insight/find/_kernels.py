@@ -22,7 +22,7 @@ IGNORED, TAKES_NULL, IS_NULL, REFUSED = range(4)
 
 
 @kernel
-def judge(conjunctions: Any, alive: Any, targets: Any, needed: Any, relation: int, alone: int, verdicts: Any) -> None:
+def relate(conjunctions: Any, alive: Any, targets: Any, needed: Any, relation: int, alone: int, verdicts: Any) -> None:
     """Whether each live conjunction stands in the relation to the `Targets`, into `verdicts`."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     place, slot, null, pieces = targets.place, targets.slot, targets.null, targets.pieces

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from matchwood.insight.find.query import FIND_LIMIT, Query
 from matchwood.insight.find.rows import find_rows
-from matchwood.matching import Batch, Preparation, as_compiled
+from matchwood.matching import Batch, Preparation, as_engine_matcher
 
 if TYPE_CHECKING:
     from matchwood.matching import EngineMatcher
@@ -37,7 +37,7 @@ class Copy:
 
     def _current(self, matcher: EngineMatcher) -> EngineMatcher:
         if self._held is None:
-            _, _, self._held = as_compiled(matcher.table, matcher.encoder, matcher, FIND_LIMIT)
+            _, _, self._held = as_engine_matcher(matcher.table, matcher.encoder, matcher, FIND_LIMIT)
         elif self._generation != matcher.generation:
             held, self._held = self._held, None
             self._held = _brought_up_to_date(held, matcher)

@@ -86,7 +86,7 @@ class _Search:
         """For each conjunction in store whether it stands in a relation to one of the query's."""
         store: ConjunctionStore = self._matcher.parts[0].store
         verdicts = np.empty(store.count, np.bool_)
-        kernels.judge(store.view(), store.alive, targets, needed, relation, alone, verdicts)
+        kernels.relate(store.view(), store.alive, targets, needed, relation, alone, verdicts)
         return verdicts
 
     def _targets(self, patterns: bool) -> Iterable[Targets]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from matchwood.encoding import Encoder
 from matchwood.insight.lint.units import Rows, UnitsOfRows
 from matchwood.logic import dnf_of, is_always, is_never
-from matchwood.matching import Matcher, as_compiled, as_expression
+from matchwood.matching import Matcher, as_engine_matcher, as_expression
 from matchwood.rules import RuleTable
 
 PROBLEMS = ("never", "always", "duplicate", "implied")
@@ -40,7 +40,7 @@ def lint_rules(table: RuleTable, encoder: Encoder, matcher: Matcher, dnf_limit: 
     Its metadata tell of how many rules the search for implications gave up on: `unsearched`.
     """
     id_type = table.id_type
-    table, encoder, indexed = as_compiled(table, encoder, matcher, dnf_limit)
+    table, encoder, indexed = as_engine_matcher(table, encoder, matcher, dnf_limit)
     units = UnitsOfRows(table, indexed.parts)
     never, always = _searched(table, encoder, dnf_limit, units.rows_to_search())
     never, always = np.union1d(never, units.rows_without_any()), np.union1d(always, units.rows_of_empty_conjunction())

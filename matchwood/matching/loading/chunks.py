@@ -79,7 +79,7 @@ class ListedRules:
         return self._rules if positions is None else [self._rules[position] for position in positions]
 
     def texts(self) -> Texts:
-        texts = [_plain_text(rule) for rule in self._rules]
+        texts = [_bare_text(rule) for rule in self._rules]
         given = np.fromiter([text is not None for text in texts], np.bool_, len(texts))
         return Texts(encode_many(texts, optional=True), given)
 
@@ -88,7 +88,7 @@ class ListedRules:
         return [prepared[at].text if at in prepared else rules[at].expression for at in positions.tolist()]
 
 
-def _plain_text(rule: RuleSource) -> str | None:
+def _bare_text(rule: RuleSource) -> str | None:
     """The text of a rule that is nothing else; None for all others."""
     text = rule.expression
     if type(text) is not str or rule.options is not None or rule.problem is not None:

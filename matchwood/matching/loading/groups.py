@@ -32,14 +32,14 @@ class Group(NamedTuple):
     prepared: list[PreparedRule]
 
 
-def groups_of(rules: Incoming, takes: tuple[type, ...], first: bool, shared: bool) -> Iterator[Group]:
-    """What of these rules enters a part that `takes` such normal forms; the first part also takes those in columns.
+def groups_of(rules: Incoming, normal_forms: tuple[type, ...], first: bool, shared: bool) -> Iterator[Group]:
+    """What of these rules enters a part that takes `normal_forms`; the first part also takes those in columns.
 
     `shared`  whether equal leaves of several expressions are to be one
     """
-    for normal in takes:
+    for normal in normal_forms:
         chosen = [place for place, rule in enumerate(rules.prepared) if isinstance(rule.normal, normal)]
-        compiled = rules.compiled if first and normal is takes[-1] else None
+        compiled = rules.compiled if first and normal is normal_forms[-1] else None
         if chosen or compiled is not None:
             own = [rules.prepared[place] for place in chosen]
             owners, encode = _WAYS[normal]([rule.normal for rule in own], rules.places[chosen], compiled, shared)

@@ -39,11 +39,11 @@ class Preparation:
         encoder: Encoder,
         normal: Callable[[Expression, Bind], Normal],
         schema: Schema | None = None,
-        given: RuleWeights | None = None,
+        weight_caps: RuleWeights | None = None,
         many: bool = True,
     ) -> None:
         self.schema = encoder.schema if schema is None else schema
-        self._encoder, self._normal, self._given = encoder, normal, given
+        self._encoder, self._normal, self._weight_caps = encoder, normal, weight_caps
         self._known = KnownPredicates(encoder) if many else None
 
     def prepare(
@@ -63,8 +63,8 @@ class Preparation:
             raise (in_source(error, expression, source) if isinstance(source, str) else error) from None
         if "{" in weights.by_attribute[1:]:
             check_values(expression, weights.by_attribute, bind)
-        if self._given:
-            check_caps(expression, RuleWeights(weights.by_attribute), self._given, bind)
+        if self._weight_caps:
+            check_caps(expression, RuleWeights(weights.by_attribute), self._weight_caps, bind)
         return PreparedRule(text, uses, normal, weights, expression)
 
     def _read(self, source: Any) -> tuple[Expression, list[Use] | None]:

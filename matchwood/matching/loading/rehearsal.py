@@ -41,7 +41,7 @@ class Rehearsal:
         self._schema.settled.update(settled or {})
         self._schema.find_witness = self._find_witness
         matcher = index._matcher
-        self._prepare = Preparation(index._encoder, matcher.normal, self._schema, matcher.given).prepare
+        self._prepare = Preparation(index._encoder, matcher.normal, self._schema, matcher.weight_caps).prepare
         self._waiting: dict[Any, list[Use]] = {}
         """What rules that are not stored yet ask of their attributes, by id."""
         self._some_id: Any = None

@@ -70,7 +70,7 @@ class Undo:
         schema = index._encoder.schema.copy()
         for before in old:
             forget_types(schema, stored_uses(schema, index._table.text(before.row)))
-        preparation = Preparation(index._encoder, index._matcher.normal, schema, index._matcher.given)
+        preparation = Preparation(index._encoder, index._matcher.normal, schema, index._matcher.weight_caps)
         prepared = [preparation.prepare(before.id, before.text, before.options or None) for before in old]
         with index._storing():
             index._matcher.replace(np.array([before.row for before in old], np.int32), prepared)

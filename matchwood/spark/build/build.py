@@ -25,7 +25,7 @@ from matchwood.matching import (
 )
 from matchwood.sharding import layout_of, summary_of, total_uses
 from matchwood.spark.build.report import BuildReport
-from matchwood.spark.build.rule_columns import RuleColumns, id_type, in_shards, plain_rules
+from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards
 from matchwood.spark.build.rule_stream import SHOWN
 from matchwood.spark.build.shard_task import TOLD, BuildSettings, ShardTask, Told, read_told
 from matchwood.spark.build.sizes import shards_for
@@ -77,7 +77,7 @@ def build(
     """
     started = time.monotonic()
     check_choices(on_error, on_duplicate, order)
-    plain = plain_rules(rules, RuleColumns(id, expression, weight, weights, order))
+    plain = checked_rules(rules, RuleColumns(id, expression, weight, weights, order))
     limit, allow_empty = RejectLimit.of(max_rejected), checked_flag("allow_empty", allow_empty)
     reading = EventSettings.of(nan, coerce)
     settings = replace(_settings(rules, engine, options, schema, reading), settled=types_of_events(events))

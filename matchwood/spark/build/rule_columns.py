@@ -28,7 +28,7 @@ class RuleColumns(NamedTuple):
     order: str | None = None
 
 
-def plain_rules(rules: DataFrame, names: RuleColumns) -> DataFrame:
+def checked_rules(rules: DataFrame, names: RuleColumns) -> DataFrame:
     """Columns id (bigint or string), expression, weight, weights and, if there is one, order."""
     checked_frame(rules, "rules")
     columns = [

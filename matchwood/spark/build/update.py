@@ -17,7 +17,7 @@ from matchwood.spark.build.build import check_choices, refusal, refuse_beyond, r
 from matchwood.spark.build.compaction import compact, is_due
 from matchwood.spark.build.delta_task import Delta, DeltaTask
 from matchwood.spark.build.report import UpdateReport
-from matchwood.spark.build.rule_columns import RuleColumns, id_type, in_shards, plain_rules
+from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards
 from matchwood.spark.build.shard_task import TOLD, settings_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def update(
     """
     started = time.monotonic()
     check_choices(on_error, on_duplicate, order)
-    plain = plain_rules(changes, RuleColumns(id, expression, weight, weights, order))
+    plain = checked_rules(changes, RuleColumns(id, expression, weight, weights, order))
     place, limit = storage.location_of(path), RejectLimit.of(max_rejected)
     for _ in range(TRIES):
         try:

@@ -55,11 +55,11 @@ def _explainer(asked: RuleTexts, names: list[str]) -> Callable[[Iterable[pa.Reco
 
     def explain_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         trees = {rule: parse(text) for rule, text in asked.texts.items()}
-        judge = _judge(asked)
+        evaluate = _evaluation(asked)
         for batch in batches:
             events = batch.select(range(1, batch.num_columns)).rename_columns(names)
             rows = events.to_pylist(maps_as_pydicts="lossy") if names else [{}] * batch.num_rows
-            found = [explain_expression(tree, event, judge) for event in rows for tree in trees.values()]
+            found = [explain_expression(tree, event, evaluate) for event in rows for tree in trees.values()]
             yield _answer(batch.column(0), pa.array(trees, asked.id_type), found)
 
     return explain_batches
@@ -78,16 +78,16 @@ def _answer(keys: pa.Array, rules: pa.Array, found: list[Explanation]) -> pa.Rec
     )
 
 
-def _judge(asked: RuleTexts) -> Callable[[Predicate, Mapping[str, Any]], bool | None]:
+def _evaluation(asked: RuleTexts) -> Callable[[Predicate, Mapping[str, Any]], bool | None]:
     """The oracle's verdict on a predicate; a value that does not fit counts as missing."""
 
     nan_is_null = asked.settings.nan_is_null(from_pandas=False)
 
-    def judge(predicate: Predicate, event: Mapping[str, Any]) -> bool | None:
+    def evaluate(predicate: Predicate, event: Mapping[str, Any]) -> bool | None:
         read = ReadEvent(event, asked.types, asked.timezone, nan_is_null, asked.settings.coerce)
         try:
             return evaluate_predicate(predicate, read, asked.types, asked.timezone)
         except EventError:
             return evaluate_predicate(predicate, {}, asked.types, asked.timezone)
 
-    return judge
+    return evaluate

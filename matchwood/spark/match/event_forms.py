@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.encoding import Edge, Values, key_trie, opened, values_of_text
+from matchwood.encoding import Edge, Values, key_trie, open_container, values_of_text
 from matchwood.errors import EventError
 
 
@@ -29,7 +29,7 @@ def read_maps(maps: pa.MapArray, kinds: Mapping[str, str], presence: bool) -> Re
 
     With `presence`, a key with NULL must be told from none, which columns cannot.
     """
-    held, columns = opened(maps), []
+    held, columns = open_container(maps), []
     if held is not None:
         names = list(kinds.values())
         for key, rows, items in held.inside.entries(trie := key_trie(list(kinds))):

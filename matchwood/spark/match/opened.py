@@ -81,7 +81,7 @@ _open: OrderedDict[tuple[str, int, bool], OpenedIndex] = OrderedDict()
 _lock = threading.Lock()
 
 
-def opened(path: str, version: int, keep: bool = True) -> OpenedIndex:
+def open_version(path: str, version: int, keep: bool = True) -> OpenedIndex:
     """A version, opened once in this process; `keep` says whether its shards stay open, or one after the other is."""
     key = (path, version, keep)
     with _lock:

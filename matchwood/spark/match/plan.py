@@ -16,7 +16,7 @@ from matchwood.encoding import near_misses
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.spark.frames import checked_frame
 from matchwood.spark.match.arguments import Arguments, arguments_for, column_places, field_places
-from matchwood.spark.match.opened import OpenedIndex, current, opened
+from matchwood.spark.match.opened import OpenedIndex, current, open_version
 from matchwood.spark.match.options import MatchOptions, position_of
 from matchwood.spark.match.strategy import chosen
 from matchwood.spark.match.task import Task
@@ -57,7 +57,7 @@ def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
     checked_frame(events, "events")
     place = str(storage.location_of(path))
     version = current(place, options.version)
-    index, schema = opened(place, version, keep=False), events.schema
+    index, schema = open_version(place, version, keep=False), events.schema
     form, arguments = _arguments(schema, index, options)
     absent = [name for name in arguments.missing if name in index.attributes]
     missing = {name: near_misses(name, _given(schema, options)) for name in absent}

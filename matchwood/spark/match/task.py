@@ -18,7 +18,7 @@ from matchwood.matching import ALL_RULES, Request, ranks_of
 from matchwood.sharding import Answered
 from matchwood.spark.match.event_forms import Read, read_json, read_maps
 from matchwood.spark.match.layout import Layout, table_of
-from matchwood.spark.match.opened import OpenedIndex, opened
+from matchwood.spark.match.opened import OpenedIndex, open_version
 from matchwood.spark.match.options import RANKED
 
 FOUND, ERROR, MISFITS = "found", "error", "misfits"
@@ -71,7 +71,7 @@ def ranked_type(id_type: pa.DataType) -> pa.DataType:
 
 def answers(task: Task, batches: Iterator[Any]) -> Iterator[pa.Array]:
     """A struct for each event of the batches, in their order."""
-    index = opened(task.path, task.version, keep=task.strategy == "broadcast")
+    index = open_version(task.path, task.version, keep=task.strategy == "broadcast")
     for batch in batches:
         arguments = batch if isinstance(batch, tuple) else (batch,)
         if not len(arguments[0]):
@@ -148,6 +148,11 @@ def _attributes(errors: Sequence[tuple[int, str]], count: int) -> pa.Array:
         held = names[row] = names[row] or []
         held.append(getattr(error, "attribute", ""))
     return pa.array(names, pa.list_(pa.field("element", pa.string())))
+
+
+def messages_of(errors: Sequence[tuple[int, str | EventError]], count: int) -> pa.Array:
+    """One text an event, NULL where nothing is wrong."""
+    return _messages({}, _by_row(errors), 0, count)
 
 
 def _messages(read: Mapping[int, list[str]], matched: Mapping[int, list[str]], first: int, count: int) -> pa.Array:

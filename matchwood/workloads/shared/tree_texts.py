@@ -22,13 +22,13 @@ _CHUNK = 50_000
 def tree_texts(trees: Trees, names: Sequence[str], operators: Sequence[str]) -> pa.ChunkedArray:
     """One expression a rule; inner nodes stand in parentheses, whole rules do not."""
     count = int(trees.levels[1])
-    plain = predicate_texts(trees.predicates, 0, count, names, operators).cast(pa.large_string())
-    operands, whole = plain, [plain]
+    texts = predicate_texts(trees.predicates, 0, count, names, operators).cast(pa.large_string())
+    operands, whole = texts, [texts]
     for level in range(2, trees.depth + 1):
-        plain = _level_texts(trees, trees.inner(level), operands)
-        whole.append(plain)
+        texts = _level_texts(trees, trees.inner(level), operands)
+        whole.append(texts)
         if level < trees.depth:
-            operands = pa.concat_arrays([operands, _joined("(", plain, ")")])
+            operands = pa.concat_arrays([operands, _joined("(", texts, ")")])
     every = pa.chunked_array(whole)
     starts = range(0, len(trees.roots), _CHUNK)
     chunks = [every.take(pa.array(trees.roots[start : start + _CHUNK])) for start in starts]

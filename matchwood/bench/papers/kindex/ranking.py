@@ -89,8 +89,10 @@ def _measured(index: Index, table: pa.Table, weighed: dict[str, float]) -> Ranki
         spent = 0.0
         for chunk in index._encoder.event_chunks(table.slice(first, stop - first)):
             encode_s, encoded = timed(chunk.encode)
-            contest = EventScoring(matcher, request, partial(matcher.book.encode_chunk, chunk.given), chunk.first_row)
-            seconds, scored = timed(partial(_scored, matcher, encoded.events, contest))
+            scoring = EventScoring(
+                matcher, request, partial(matcher.score_programs.encode_chunk, chunk.given), chunk.first_row
+            )
+            seconds, scored = timed(partial(_scored, matcher, encoded.events, scoring))
             encoding.append(encode_s)
             scores.append(scored)
             spent += seconds
@@ -99,11 +101,11 @@ def _measured(index: Index, table: pa.Table, weighed: dict[str, float]) -> Ranki
     return Ranking(measure_rounds(rank, table.num_rows), sum(encoding), sum(scores))
 
 
-def _scored(matcher: Any, events: EncodedEvents, contest: EventScoring) -> int:
+def _scored(matcher: Any, events: EncodedEvents, scoring: EventScoring) -> int:
     """How many rules were scored to find the best of all events."""
     position = scored = 0
     while position < events.count:
-        found = matcher.engine.top(events, position, contest.of(matcher.parts[0].kind), matcher.workspace)
+        found = matcher.engine.top(events, position, scoring.of(matcher.parts[0].kind), matcher.workspace)
         position, scored = position + found.count, scored + found.scored
     return scored
 

@@ -1,8 +1,8 @@
-"""Compiled reading of plain columns: values of fixed width, their NULLs as bits, all columns of a chunk in one call.
+"""Compiled reading of fixed columns: values of fixed width, their NULLs as bits, all columns of a chunk in one call.
 
-A plain column lies where `Plain` says. Its values are looked up among the boundaries of its attribute as they are read:
-no array is made of them, and 64 NULLs in a row cost one test. Keys are those of `spaces/keys.py`, look-ups those of
-`spaces/_lookup_kernels.py`.
+A fixed column lies where `FixedLayout` says. Its values are looked up among the boundaries of its attribute as they are
+read: no array is made of them, and 64 NULLs in a row cost one test. Keys are those of `spaces/keys.py`, look-ups
+those of `spaces/_lookup_kernels.py`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _EXACT = 2**53
 _ONE = np.uint64(1)
 
 
-class Plain(NamedTuple):
-    """Plain columns, each at one position of all arrays.
+class FixedLayout(NamedTuple):
+    """Fixed columns, each at one position of all arrays.
 
     `kinds`     what stands in them
     `values`    the address of the values
@@ -80,11 +80,11 @@ def _valid_word(validity: Any, place: Any, left: Any) -> Any:
 
 
 @kernel
-def count_valid(plain: Any, rows: int) -> Any:
+def count_valid(fixed: Any, rows: int) -> Any:
     """How many values there are that are not NULL."""
     total = 0
-    for column in range(len(plain.kinds)):
-        validity, place = plain.validity[column], plain.starts[column]
+    for column in range(len(fixed.kinds)):
+        validity, place = fixed.validity[column], fixed.starts[column]
         if validity == 0:
             total += rows
             continue
@@ -149,9 +149,9 @@ def _count_up_to(count: Any, keys: Any, rests: Any, key: Any, rest: Any) -> Any:
 
 
 @kernel
-def _label_at(plain: Any, column: Any, place: Any) -> Any:
+def _label_at(fixed: Any, column: Any, place: Any) -> Any:
     """The label of the value at a place of a column."""
-    kind, values, spaces = plain.kinds[column], plain.values[column], plain.spaces[column]
+    kind, values, spaces = fixed.kinds[column], fixed.values[column], fixed.spaces[column]
     if kind == UNREAD or spaces[0] < 0:
         return np.int32(0)
     rest = np.int64(DOUBLE)
@@ -173,17 +173,17 @@ def _label_at(plain: Any, column: Any, place: Any) -> Any:
 
 
 @kernel
-def located(plain: Any, numbers: Any, rows: int, total: int) -> Any:
+def located(fixed: Any, numbers: Any, rows: int, total: int) -> Any:
     """Row, attribute and label of each of the `total` values that are not NULL, column by column.
 
     Before them, where the values of each column begin, and where all end.
     """
-    bounds = np.zeros(len(plain.kinds) + 1, np.int64)
+    bounds = np.zeros(len(fixed.kinds) + 1, np.int64)
     found_rows, attributes = np.empty(total, np.int64), np.empty(total, np.int32)
     labels = np.empty(total, np.int32)
     end = 0
-    for column in range(len(plain.kinds)):
-        validity, place = plain.validity[column], plain.starts[column]
+    for column in range(len(fixed.kinds)):
+        validity, place = fixed.validity[column], fixed.starts[column]
         row = 0
         while row < rows and end < total:
             step = 64 - ((place + row) & 7)
@@ -195,7 +195,7 @@ def located(plain: Any, numbers: Any, rows: int, total: int) -> Any:
                 at = row + lowest_bit(word)
                 found_rows[end] = at
                 attributes[end] = numbers[column]
-                labels[end] = _label_at(plain, column, place + at)
+                labels[end] = _label_at(fixed, column, place + at)
                 word &= word - _ONE
                 end += 1
             row += step
@@ -204,15 +204,15 @@ def located(plain: Any, numbers: Any, rows: int, total: int) -> Any:
 
 
 @kernel
-def fill_lines(plain: Any, lines: Any, rows: int, matrix: Any) -> None:
+def fill_lines(fixed: Any, lines: Any, rows: int, matrix: Any) -> None:
     """Write the labels of each column to a line of the matrix, -1 for NULL."""
-    for column in range(len(plain.kinds)):
-        validity, place, line = plain.validity[column], plain.starts[column], matrix[lines[column]]
+    for column in range(len(fixed.kinds)):
+        validity, place, line = fixed.validity[column], fixed.starts[column], matrix[lines[column]]
         if validity == 0:
             for row in range(rows):
-                line[row] = _label_at(plain, column, place + row)
+                line[row] = _label_at(fixed, column, place + row)
             continue
         for row in range(rows):
             at = place + row
             valid = (int8_at(validity + (at >> 3)) >> (at & 7)) & 1
-            line[row] = _label_at(plain, column, at) if valid else np.int32(-1)
+            line[row] = _label_at(fixed, column, at) if valid else np.int32(-1)

@@ -46,17 +46,17 @@ def read_array(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn
     if pa.types.is_run_end_encoded(array.type):
         codes = np.repeat(np.arange(len(array.values)), run_lengths(array))
         return repeated(read_array(kind, array.values, reading), codes)
-    plain = without_nan(decoded(array)) if reading.nan_is_null else decoded(array)
-    if plain.null_count == len(plain):
+    values = without_nan(decoded(array)) if reading.nan_is_null else decoded(array)
+    if values.null_count == len(values):
         return EMPTY
     if reading.how is not None:
-        given = coerced_column(reading.how, plain)
+        given = coerced_column(reading.how, values)
         reading = reading if given is None else reading._replace(how=None)
         if isinstance(given, list):
             return read_objects(kind, given, reading)
-        plain = plain if given is None else given
+        values = values if given is None else given
     other = _unread if kind == "any" else _misfitting if reading.how is None else _converted_one_by_one
-    return _READERS.get((kind, family(plain.type)), other)(kind, plain, reading)
+    return _READERS.get((kind, family(values.type)), other)(kind, values, reading)
 
 
 def _unread(kind: str, array: pa.Array, reading: ValueReading) -> ValueColumn:

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from matchwood.encoding.events.coercion import Coercion
 from matchwood.encoding.events.columns.arrow import reads
-from matchwood.encoding.events.columns.fixed import plain_kind
+from matchwood.encoding.events.columns.fixed import fixed_kind
 from matchwood.encoding.events.columns.types import family
 
 _CONVERTED = {
@@ -28,23 +28,23 @@ def can_fit(kind: str, arrow_type: pa.DataType, how: Coercion | None = None) -> 
     >>> can_fit("int", pa.string()), can_fit("int", pa.string(), Coercion("int")), can_fit("date", pa.string())
     (False, True, True)
     """
-    plain = _plain(arrow_type)
-    found = family(plain)
+    decoded = _decoded_type(arrow_type)
+    found = family(decoded)
     if kind == "any" or found in ("null", "union") or (how is not None and found in _CONVERTED[how.kind]):
         return True
     if found == "list" and kind in _ELEMENTS:
-        element = family(_plain(plain.value_type))
+        element = family(_decoded_type(decoded.value_type))
         return element in ("null", "union", *_ELEMENTS[kind])
     return reads(kind, found) and (kind, found) != ("int", "float")
 
 
 def always_fits(kind: str, arrow_type: pa.DataType) -> bool:
     """Whether all values of the type fit, as far as types tell: the columns that kernels read, and text."""
-    plain = _plain(arrow_type)
-    return plain_kind(kind, plain) is not None or (kind == "string" and family(plain) == "string")
+    decoded = _decoded_type(arrow_type)
+    return fixed_kind(kind, decoded) is not None or (kind == "string" and family(decoded) == "string")
 
 
-def _plain(arrow_type: pa.DataType) -> pa.DataType:
+def _decoded_type(arrow_type: pa.DataType) -> pa.DataType:
     """The type of the values themselves."""
     while True:
         if isinstance(arrow_type, pa.BaseExtensionType):

@@ -1,6 +1,6 @@
-"""Plain columns of a chunk, collected for kernels that read all of them in one call.
+"""Fixed columns of a chunk, collected for kernels that read all of them in one call.
 
-A column is plain if its values have a fixed width and need no conversion, and its attribute has one number: then
+A column is fixed if its values have a fixed width and need no conversion, and its attribute has one number: then
 `_fixed_kernels.py` finds its labels without NumPy or Arrow touching it. The columns of a table are taken all at once,
 by Arrow's C data interface; others one by one, as they are found.
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding.attribute import Source, Target
 from matchwood.encoding.events.columns import _fixed_kernels as kernels
-from matchwood.encoding.events.columns._fixed_kernels import Plain
+from matchwood.encoding.events.columns._fixed_kernels import FixedLayout
 from matchwood.encoding.events.columns.types import family
 from matchwood.encoding.spaces.lookups import NO_SPACES, Lookup
 
@@ -45,7 +45,7 @@ _pointer_in.restype, _pointer_in.argtypes = ctypes.c_void_p, [ctypes.py_object, 
 
 
 @lru_cache(maxsize=4_096)
-def plain_kind(kind: str, arrow_type: pa.DataType, nan_is_null: bool = False) -> int | None:
+def fixed_kind(kind: str, arrow_type: pa.DataType, nan_is_null: bool = False) -> int | None:
     """How kernels read a column of an Arrow type as values of a kind; None if they cannot."""
     if nan_is_null and pa.types.is_floating(arrow_type):
         return None
@@ -57,7 +57,7 @@ def plain_kind(kind: str, arrow_type: pa.DataType, nan_is_null: bool = False) ->
     return _BY_KIND.get(kind, {}).get(arrow_type)
 
 
-def plain_target(source: Source) -> Target | None:
+def fixed_target(source: Source) -> Target | None:
     """The only attribute that a source's values become, if kernels can look them up."""
     if source.derived is not None or len(source.direct) != 1 or source.kind == "string":
         return None
@@ -76,8 +76,8 @@ class _ColumnGroup(NamedTuple):
     owner: Any
 
 
-class PlainColumns:
-    """The plain columns of one chunk of `rows` rows."""
+class FixedColumns:
+    """The fixed columns of one chunk of `rows` rows."""
 
     def __init__(self, rows: int, nan_is_null: bool = False) -> None:
         self._rows, self._nan_is_null = rows, nan_is_null
@@ -92,9 +92,9 @@ class PlainColumns:
         self._groups.append(_ColumnGroup(targets, kinds, values, validity, starts, (batch, capsule)))
 
     def add_array(self, source: Source, array: pa.Array) -> bool:
-        """One column, validated or made here; False if it is not plain."""
-        kind = plain_kind(source.kind, array.type, self._nan_is_null)
-        target = None if kind is None else plain_target(source)
+        """One column, validated or made here; False if it is not fixed."""
+        kind = fixed_kind(source.kind, array.type, self._nan_is_null)
+        target = None if kind is None else fixed_target(source)
         if kind is None or target is None:
             return False
         self._arrays.append((target, kind, array))
@@ -123,21 +123,21 @@ class PlainColumns:
         kernels.fill_lines(self._columns[1], lines, self._rows, matrix)
 
     @cached_property
-    def _columns(self) -> tuple[NDArray[np.int32], Plain, Any]:
+    def _columns(self) -> tuple[NDArray[np.int32], FixedLayout, Any]:
         """All columns by number, and what must live as long as they are read."""
         groups = [*self._groups, _group_of(self._arrays)]
         targets = [target for group in groups for target in group.targets]
         lookups = [None if target.spaces is None else target.spaces.lookup() for target in targets]
         numbers = np.array([target.number for target in targets], np.int32)
         order = np.argsort(numbers)
-        plain = Plain(
+        fixed = FixedLayout(
             np.array([kind for group in groups for kind in group.kinds], np.int64)[order],
             np.concatenate([group.values for group in groups])[order],
             np.concatenate([group.validity for group in groups])[order],
             np.concatenate([group.starts for group in groups])[order],
             _lines(lookups)[order],
         )
-        return numbers[order], plain, (groups, lookups)
+        return numbers[order], fixed, (groups, lookups)
 
 
 def _lines(lookups: list[Lookup | None]) -> NDArray[np.int64]:

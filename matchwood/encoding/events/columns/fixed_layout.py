@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from matchwood.encoding.attribute import Source, Target
-from matchwood.encoding.events.columns.fixed import plain_kind, plain_target
+from matchwood.encoding.events.columns.fixed import fixed_kind, fixed_target
 from matchwood.encoding.events.containers import positions_of
 from matchwood.encoding.events.paths import Node
 
@@ -56,6 +56,6 @@ class Layouts:
         if edge is None or not edge.sole or len(edge.here) != 1 or edge.below:
             return None
         source = self._sources[edge.here[0]]
-        kind = plain_kind(source.kind, arrow_type, self._nan_is_null)
-        target = None if kind is None else plain_target(source)
+        kind = fixed_kind(source.kind, arrow_type, self._nan_is_null)
+        target = None if kind is None else fixed_target(source)
         return None if kind is None or target is None else (target, kind)
