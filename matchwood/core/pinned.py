@@ -1,4 +1,4 @@
-"""Arrays that a kernel finds by where they lie: a call that comes again and again hands over one array instead of forty.
+"""Arrays that a kernel finds by where they lie: a call that is made again and again hands over one array, not forty.
 
 Numba takes every array of a call apart, with all that keeps it alive: some 0.3 µs each, which for the forty arrays of
 one event is more than matching it. So whoever matches one event after the other pins the arrays once, and a
@@ -61,7 +61,8 @@ def _array_at(writes: bool) -> Any:
 def _plain_array(address: int, count: int, kind: Any, writes: bool) -> NDArray[Any]:
     found = np.empty(0, kind)
     if count:
-        found = np.frombuffer((ctypes.c_char * (count * found.itemsize)).from_address(address), kind)
+        bytes_there: Any = (ctypes.c_char * (count * found.itemsize)).from_address(address)
+        found = np.frombuffer(bytes_there, kind)
     found.flags.writeable = writes
     return found
 

@@ -27,14 +27,14 @@ class OneEventMatching:
     There is something to make ready if one part alone holds rules, and its engine has `one_event`.
     """
 
-    __slots__ = ("_engine", "_generation", "_layout", "_matcher", "_rows", "_search")
+    __slots__ = ("_edition", "_engine", "_generation", "_matcher", "_rows", "_search")
 
     def __init__(self, matcher: EngineMatcher) -> None:
         part, *others = busy(matcher.parts)
         engine, workspace = part.engine, matcher.workspace
         self._matcher, self._generation, self._engine = matcher, matcher.generation, engine
         self._search = None if others else engine.one_event(workspace)
-        self._layout = engine.layout
+        self._edition = engine.edition
         if self._search is not None:
             self._rows = matcher.table.one_event(self._search.units, part.kind, workspace)
 
@@ -45,7 +45,7 @@ class OneEventMatching:
         return (
             self._generation == matcher.generation
             and engine is matcher.parts[0].engine
-            and self._layout == engine.layout
+            and self._edition == engine.edition
         )
 
     def rows(self, event: Mapping[str, Any]) -> NDArray[np.int32] | None:
