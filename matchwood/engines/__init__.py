@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from matchwood.engines.shared.scoring import (
         AHEAD,
         AND,
+        DEAD,
         END,
         FALSE,
         KEEP,
@@ -71,6 +72,7 @@ __all__ = [
     "AHEAD",
     "AND",
     "AS_PUBLISHED",
+    "DEAD",
     "EDGE",
     "END",
     "EXCLUDED",

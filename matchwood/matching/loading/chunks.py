@@ -37,6 +37,13 @@ class RuleChunk(Protocol):
     def __len__(self) -> int: ...
 
     @property
+    def nbytes(self) -> int:
+        """The bytes of its texts, roughly."""
+
+    def part(self, start: int, stop: int) -> RuleChunk:
+        """The rules at these positions, as a chunk."""
+
+    @property
     def ids(self) -> Ids:
         """All ids, whatever they are."""
 
@@ -64,6 +71,13 @@ class ListedRules:
 
     def __len__(self) -> int:
         return len(self._rules)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(len(rule.expression) for rule in self._rules if isinstance(rule.expression, str))
+
+    def part(self, start: int, stop: int) -> ListedRules:
+        return ListedRules(self._rules[start:stop])
 
     @property
     def ids(self) -> list[Any]:
@@ -104,6 +118,15 @@ class ArrowRules:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._expressions.nbytes)
+
+    def part(self, start: int, stop: int) -> ArrowRules:
+        count = stop - start
+        options = {name: column.slice(start, count) for name, column in self._options.items()}
+        return ArrowRules(self.ids.slice(start, count), self._expressions.slice(start, count), options)
 
     def id_at(self, position: int) -> Any:
         return self.ids[position].as_py()

@@ -7,7 +7,7 @@ taken out again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from matchwood.encoding import CompiledRules, Encoder, RuleReader, Schema, Settl
 from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, TypeConflict
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.chunks import RuleChunk, RuleSource
+from matchwood.matching.loading.filling import Filling
 from matchwood.matching.loading.limits import RejectLimit
 from matchwood.matching.loading.preparation import PreparedRule
 from matchwood.matching.loading.rehearsal import Rehearsal, without_collecting
@@ -32,11 +33,22 @@ LEAST_COMPILED = 2_000
 """Rules that make it worth to look at a chunk as columns: fewer take less than half a second one by one, and nobody who
 has a few should wait until the kernels are compiled or loaded."""
 
+TURN_RULES = 20_000
+"""Rules prepared one by one at a time: few enough that their trees take tens of megabytes."""
+
+MOST_BYTES = 1 << 27
+"""Bytes of the texts that are looked at as columns at a time, whose trees take a few times as much."""
+
 ON_ERROR = ("collect", "raise")
 ON_DUPLICATE = ("error", "replace")
 
 Chunks = Callable[[], Iterator[RuleChunk]]
 """The rules from the first on, as often as it is called."""
+
+
+def is_large(rules: Any) -> bool:
+    """Whether these rules may be read as columns; it is not known how many there are in a stream."""
+    return not isinstance(rules, Sized) or len(rules) >= LEAST_COMPILED
 
 
 def load_rules(index: Index, rules: Any, on_error: str, on_duplicate: str, max_rejected: Any = None) -> Report:
@@ -104,7 +116,7 @@ class _Load(Rehearsal):
         self, index: Index, on_duplicate: str, limit: RejectLimit, settled: Mapping[str, Settled] | None = None
     ) -> None:
         super().__init__(index, on_duplicate, settled)
-        self._limit, self._undo = limit, Undo(index)
+        self._limit, self._undo, self._filling = limit, Undo(index), Filling(index)
         self._known = self._schema.copy()
         """The types before this load."""
         self._reader = RuleReader(index._encoder)
@@ -117,27 +129,51 @@ class _Load(Rehearsal):
         """Take all rules, or none if too many are refused."""
         try:
             for chunk, is_last in _with_last(chunks()):
-                with without_collecting():
-                    ready = self._ready(chunk)
-                    if is_last:
-                        self._judge(chunks)
-                    self._store(ready, is_last)
+                self._take_chunk(chunk, is_last, chunks)
         except (_Outvoted, LimitExceeded):
+            self._filling.end()
             self._undo.undo()
+            raise
+        except BaseException:
+            self._filling.end()
             raise
         return self.finish()
 
-    def _ready(self, chunk: RuleChunk) -> Batch | None:
+    @without_collecting()
+    def _take_chunk(self, chunk: RuleChunk, is_last: bool, chunks: Chunks) -> None:
+        """Prepare and store a chunk: as columns if it can be, otherwise in parts that are small enough to be taken in
+        turn, of which each may again be columns."""
+        batch = self._tried(chunk) if chunk.nbytes <= MOST_BYTES else None
+        if batch is not None:
+            self._end_chunk(batch, is_last, chunks)
+            return
+        for start in range(0, len(chunk), TURN_RULES):
+            part = chunk.part(start, start + TURN_RULES)
+            ends = is_last and start + TURN_RULES >= len(chunk)
+            self._end_chunk(self._ready(part, len(part) < len(chunk)), ends, chunks)
+
+    def _ready(self, chunk: RuleChunk, may_be_columns: bool) -> Batch | None:
         """A chunk of new rules as a batch of columns; of any other, the rules wait to be stored."""
+        batch = self._tried(chunk) if may_be_columns else None
+        if batch is None:
+            self.insert(chunk)
+        return batch
+
+    def _tried(self, chunk: RuleChunk) -> Batch | None:
+        """A chunk as columns; if it cannot be, all is as before."""
         batch = self._columns(chunk)
         if batch is None:
             self._schema.follow(self._index._encoder.schema)
             self._waiting = {}
-            self.insert(chunk)
         return batch
 
+    def _end_chunk(self, batch: Batch | None, is_last: bool, chunks: Chunks) -> None:
+        if is_last:
+            self._judge(chunks)
+        self._store(batch, is_last)
+
     def _columns(self, chunk: RuleChunk) -> Batch | None:
-        """A chunk of new rules as columns; None, with nothing done, if it has to be taken in turn.
+        """A chunk of new rules as columns; None if it has to be taken in turn.
 
         What is not taken so is prepared as if it came first. That makes no difference as long as no rule is against
         another of the chunk, which shows when they are compared with those in columns in the end.
@@ -179,6 +215,8 @@ class _Load(Rehearsal):
         prepared: dict[int, PreparedRule] = {}
         rejected: list[tuple[RuleSource, MatchwoodError]] = []
         others = np.flatnonzero(~compiled.wanted).tolist()
+        if len(others) > TURN_RULES:
+            return None
         for position, rule in zip(others, chunk.sources(others) if others else (), strict=True):
             try:
                 prepared[position] = self._prepared(rule, -1)[1]
@@ -216,6 +254,10 @@ class _Load(Rehearsal):
 
     def _store(self, batch: Batch | None, is_last: bool) -> None:
         index, table = self._index, self._index._table
+        if self._replacing:
+            self._filling.end()
+        elif not is_last:
+            self._filling.begin()
         with index._storing():
             if self._replacing:
                 rows = table.rows_of(list(self._replacing))
@@ -235,7 +277,7 @@ class _Load(Rehearsal):
     def finish(self) -> Report:
         """Engines lay out tightest what comes at once: worth a rebuild if most of the rules came in several chunks."""
         index = self._index
-        if self._chunks > 1 and 2 * self._report.inserted > len(index._table):
+        if not self._filling.end() and self._chunks > 1 and 2 * self._report.inserted > len(index._table):
             index._lay_out_anew()
         self._report.id_type = index._table.id_type
         return self._report
