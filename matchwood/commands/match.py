@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from matchwood.commands.calls import count, table_file, thread_count
+from matchwood.commands.calls import count, output_file, table_file, thread_count
 from matchwood.commands.files.events import EventBatch, EventFile
 from matchwood.commands.files.formats import CSV, format_of
 from matchwood.commands.files.reading import row_count
@@ -31,11 +31,11 @@ _COLUMNS = {False: ("rule",), True: ("rank", "rule", "score")}
 def add_arguments(commands: Any) -> None:
     match = commands.add_parser("match", help=HELP["match"])
     match.add_argument("index", help="a saved index")
-    match.add_argument("events", type=table_file, help="CSV, TSV, JSON lines (or .gz of these) or Parquet")
+    match.add_argument("events", type=table_file, help="CSV, TSV, JSON lines, YAML (or .gz of these) or Parquet")
     match.add_argument(
         "-o",
         "--output",
-        type=table_file,
+        type=output_file,
         metavar="FILE",
         help="CSV, TSV, JSON lines (also .gz) or Parquet (default: CSV on standard output)",
     )
@@ -81,8 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     index = open_index(arguments.index, read_only=True)
     narrow = arguments.missing == "null"
-    how = (arguments.list_separator, narrow, arguments.on_error)
-    file = EventFile(arguments.events, index, arguments.key, *how)
+    key, separator = arguments.key, arguments.list_separator
+    file = EventFile(arguments.events, index, key, separator, narrow, on_error=arguments.on_error)
     with Progress(f"matching {arguments.events}", "events", row_count(arguments.events)) as progress:
         hits = _write_hits(index, file, arguments, progress)
     where = arguments.output or "standard output"

@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     )
     from matchwood.engines.shared.access import selectivity_order
     from matchwood.engines.shared.bounds import BoundTable, UnitBounds
+    from matchwood.engines.shared.one_event import OneEventSearch
     from matchwood.engines.shared.output import Output
     from matchwood.engines.shared.published import AS_PUBLISHED, asked
     from matchwood.engines.shared.scoring import (
         AHEAD,
         AND,
+        DEAD,
         END,
         FALSE,
         KEEP,
@@ -70,6 +72,7 @@ __all__ = [
     "AHEAD",
     "AND",
     "AS_PUBLISHED",
+    "DEAD",
     "EDGE",
     "END",
     "EXCLUDED",
@@ -105,6 +108,7 @@ __all__ = [
     "KIndex",
     "Layout",
     "NodeView",
+    "OneEventSearch",
     "Output",
     "Programs",
     "Ranked",

@@ -39,7 +39,7 @@ def test_an_experiment_gives_checked_rows(results: dict[str, Any], name: str) ->
 
 def test_core_measures_every_figure(results: dict[str, Any]) -> None:
     rows = results["core"]["rows"]
-    engines = ["scan", "counting", "pstbloom", "pstbloom, no packs", "psthash"]
+    engines = ["scan", "counting", "pstbloom", "pstbloom, no blocks", "psthash"]
     assert [(row["workload"], row["engine"]) for row in rows] == [
         (workload, engine) for workload in ("begen 1%", "dense 0.01%") for engine in engines
     ]

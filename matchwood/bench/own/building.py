@@ -42,7 +42,7 @@ STEPS: dict[str, list[Place]] = {
     "normalise": [(RuleExpander, "expand")],
     "one by one": [(Preparation, "prepare")],
     "encode": [(CompiledRules, "flat"), (Encoder, "encode")],
-    "engine": [(EngineMatcher, "insert"), (Index, "_lay_out_anew")],
+    "engine": [(EngineMatcher, "insert"), (EngineMatcher, "take_held_back"), (Index, "_lay_out_anew")],
     "ids and texts": [(RuleTable, "locate"), (RuleTable, "insert_many"), (RuleTable, "link")],
 }
 

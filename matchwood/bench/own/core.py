@@ -40,7 +40,7 @@ ENGINES: dict[str, tuple[str, dict[str, Any]]] = {
     "scan": ("scan", {}),
     "counting": ("counting", {}),
     "pstbloom": ("pstbloom", {}),
-    "pstbloom, no packs": ("pstbloom", {"packed": 0}),
+    "pstbloom, no blocks": ("pstbloom", {"packed": 0}),
     "psthash": ("psthash", {}),
 }
 """Engines and their options, by what their rows are called."""

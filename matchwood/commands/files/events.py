@@ -33,15 +33,23 @@ class EventFile:
     `key`        a column to hand out beside the events
     `separator`  what stands between the elements of a list in CSV; None for JSON arrays
     `narrow`     read no other columns than rules name, where the format allows it
+    `kinds`      the types of columns, if not those that the rules of the index give them
     `on_error`   what becomes of cells that do not fit: `raise` or `null`
     """
 
     def __init__(
-        self, path: Path, index: Index, key: str | None, separator: str | None, narrow: bool, on_error: str = "raise"
+        self,
+        path: Path,
+        index: Index,
+        key: str | None,
+        separator: str | None,
+        narrow: bool,
+        kinds: dict[str, str] | None = None,
+        on_error: str = "raise",
     ) -> None:
         self._on_error = on_error
         self.path, self._key, self._separator = path, key, separator
-        self._kinds = column_kinds(index)
+        self._kinds = column_kinds(index) if kinds is None else kinds
         self._columns = column_names(path)
         self._narrow = narrow
         self._key_type: pa.DataType | None = None

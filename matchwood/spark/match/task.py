@@ -35,6 +35,7 @@ class Task(NamedTuple):
     `weights`   what events weigh, by attribute
     `weighs`    whether there is an argument, the last, that tells it of each event
     `observes`  whether the attributes that did not fit are told
+    `room`      bytes of shards that stay open between batches; None for all
     """
 
     path: str
@@ -49,6 +50,7 @@ class Task(NamedTuple):
     weights: Mapping[str, float] | None = None
     weighs: bool = False
     observes: bool = False
+    room: int | None = None
 
     @property
     def fields(self) -> list[str]:
@@ -71,7 +73,7 @@ def ranked_type(id_type: pa.DataType) -> pa.DataType:
 
 def answers(task: Task, batches: Iterator[Any]) -> Iterator[pa.Array]:
     """A struct for each event of the batches, in their order."""
-    index = open_version(task.path, task.version, keep=task.strategy == "broadcast")
+    index = open_version(task.path, task.version, task.room)
     for batch in batches:
         arguments = batch if isinstance(batch, tuple) else (batch,)
         if not len(arguments[0]):
@@ -103,7 +105,7 @@ def _answered(task: Task, index: OpenedIndex, arguments: Sequence[pa.Array], sha
     first = 0
     for piece in index.answer(read.events, task.missing, on_error, shard, request):
         count = len(piece.offsets) - 1
-        made = {FOUND: _found(piece, found)}
+        made = {FOUND: found_array(piece, found)}
         if ERROR in fields:
             made[ERROR] = _messages(told, _by_row(piece.errors), first, count)
         if MISFITS in fields:
@@ -123,7 +125,8 @@ def _read(task: Task, arguments: Sequence[pa.Array], kinds: Mapping[str, str]) -
     return read
 
 
-def _found(piece: Answered, kind: pa.DataType) -> pa.Array:
+def found_array(piece: Answered, kind: pa.DataType) -> pa.Array:
+    """What is found for events, as `found_type` has it."""
     if pa.types.is_int64(kind):
         return pa.array(np.diff(piece.offsets))
     values = piece.ids

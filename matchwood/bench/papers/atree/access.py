@@ -1,4 +1,4 @@
-"""What the choice of access children is worth: at random as in the paper, rarest by estimate, rarest by history.
+"""What the choice of access children is worth: at random as in the paper, rarest by estimate or by event statistics.
 
 A node listens to one child only. Which one decides how often it is looked at in vain, which the candidates show.
 """
@@ -40,7 +40,7 @@ def _by_estimate(texts: list[str], met: pa.Table) -> Index:
     return index
 
 
-def _by_history(texts: list[str], met: pa.Table) -> Index:
+def _by_event_statistics(texts: list[str], met: pa.Table) -> Index:
     index = _by_estimate(texts, met)
     index.match_many(met)
     index.compact()  # which chooses by the events that it has met
@@ -50,7 +50,7 @@ def _by_history(texts: list[str], met: pa.Table) -> Index:
 CHOICES: dict[str, Callable[[list[str], pa.Table], Index]] = {
     "at random": _at_random,
     "rarest by estimate": _by_estimate,
-    "rarest by history": _by_history,
+    "rarest by event statistics": _by_event_statistics,
 }
 """Each has a tree of its own, which meets the measured events for the first time."""
 
