@@ -4,11 +4,12 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint bench soak wheel clean
+.PHONY: help demo test test-systems lint bench soak wheel clean
 
 help:
 	@echo "make demo    the main job on generated rules and events, with results to look at"
 	@echo "make test    lint, types and all tests"
+	@echo "make test-systems   against real systems: an S3 server, built and started here"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   the benchmarks at quick scale, with a report"
 	@echo "make wheel   a wheel that carries machine code, installed into an empty environment to prove it"
@@ -38,10 +39,15 @@ BESIDE_LOG := $(VENV)/tests-beside.log
 test: lint
 	@(failed=0; for tests in $(BESIDE); do $(BIN)/python -m pytest $$tests || failed=1; done; exit $$failed) \
 	    > $(BESIDE_LOG) 2>&1 & beside=$$!; \
-	$(BIN)/python -m pytest $(addprefix --ignore=,$(BESIDE)); others=$$?; \
+	$(BIN)/python -m pytest $(addprefix --ignore=,$(BESIDE) tests/systems); others=$$?; \
 	echo "$(BESIDE), which ran beside (waiting for the last of them):"; \
 	wait $$beside; beside=$$?; cat $(BESIDE_LOG); \
 	exit $$((others ? others : beside))
+
+# Builds the servers into .systems once (two minutes of one core); what cannot be had is skipped, with the reason.
+test-systems: $(VENV)/.ready
+	@$(BIN)/python -m tests.systems.s3_server
+	@$(BIN)/python -m pytest -rs tests/systems
 
 bench: $(VENV)/.ready
 	@$(BIN)/matchwood bench run all --scale quick
@@ -60,4 +66,4 @@ wheel: $(VENV)/.ready
 	@$(BIN)/python wheels/build.py dist
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .systems

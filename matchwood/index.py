@@ -13,10 +13,12 @@ import pyarrow as pa
 
 from matchwood.choosing import (
     AutoMatcher,
+    begin_choice,
     begin_trial,
+    get_ready,
     matcher_for,
-    once,
     rehearse_changes,
+    rehearse_loading,
     rehearse_ranking,
     rehearse_reading,
 )
@@ -65,6 +67,7 @@ from matchwood.matching import (
     checked_text,
     checked_threads,
     half_done,
+    is_large,
     load_rules,
     record_batches,
     reload_index,
@@ -191,6 +194,8 @@ class Index(MutableMapping[Any, str]):
 
         An attribute that neither the schema nor earlier rules give a type has the one that most of these rules ask for.
         """
+        if is_large(rules):
+            get_ready(self, rehearse_loading)
         with self._changing():
             return load_rules(self, rules, on_error, on_duplicate, max_rejected, progress)
 
@@ -279,7 +284,7 @@ class Index(MutableMapping[Any, str]):
         return self._answer(event, ALL_RULES, strictness)
 
     def _answer(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
-        self._get_ready(rehearse_ranking if request.ranks else rehearse_reading)
+        get_ready(self, rehearse_ranking if request.ranks else rehearse_reading)
         with self._lock.reading():
             found = request.listed(self._table, self._matcher.rows_of(event, request, strictness))
         self._reconsider_if_due()
@@ -298,7 +303,7 @@ class Index(MutableMapping[Any, str]):
         return self._answer_many(events, ALL_RULES, Strictness.of(missing, on_error), checked_threads(threads))
 
     def _answer_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
-        self._get_ready(rehearse_ranking if request.ranks else rehearse_reading)
+        get_ready(self, rehearse_ranking if request.ranks else rehearse_reading)
         with self._lock.reading():
             results = ResultFormat.of(self._table, request)
             asked = self._matcher.ask(events, request, strictness, threads)
@@ -316,7 +321,7 @@ class Index(MutableMapping[Any, str]):
         `on_error` is `raise` or `null`.
         """
         threads, strictness = checked_threads(threads), strictness_of_one(missing, on_error)
-        self._get_ready(rehearse_reading)
+        get_ready(self, rehearse_reading)
         with self._lock.reading():
             results = ResultFormat.of(self._table, ALL_RULES)
             asked = self._matcher.ask(events, ALL_RULES, strictness, threads)
@@ -479,20 +484,6 @@ class Index(MutableMapping[Any, str]):
 
     # ------------------------------------------------------------------ turns
 
-    def _get_ready(self, rehearse: Callable[[Any], None]) -> None:
-        """Have what a call needs compiled or loaded before it takes a lock, if several threads use the index."""
-        if self._only_user is None:
-            self._only_user = threading.get_ident()
-        if self._only_user == threading.get_ident() and not self._rehearsed:
-            return
-        if rehearse in self._rehearsed or self._read_only or self._rehearses or self._lock.is_reading():
-            return
-        engine = self._matcher.setting
-        if engine != "oracle":
-            key = (rehearse.__name__, engine, repr(sorted(self._options.items())), self._encoder.vocabulary.spaces.name)
-            once(key, lambda: rehearse(self._rehearsal(engine)))
-        self._rehearsed |= {rehearse}
-
     def _rehearsal(self, engine: str) -> Index:
         """An empty index of the same kind that nobody else knows."""
         options = {**self._options, "spaces": self._encoder.vocabulary.spaces.name}
@@ -527,7 +518,7 @@ class Index(MutableMapping[Any, str]):
         """The turn of one writer, in which it takes the lock when it is ready to change something."""
         if self._read_only:
             raise MatchwoodError("this index was opened with read_only=True; open it without to change it in memory")
-        self._get_ready(rehearse_changes)
+        get_ready(self, rehearse_changes)
         if self._lock.is_reading():
             # Waiting for another writer, which waits for this reader, would take for ever.
             raise MatchwoodError("an index cannot be changed by the events that it is matching: finish matching first")
@@ -538,6 +529,8 @@ class Index(MutableMapping[Any, str]):
             self._unsaved = True
             if self._matcher.merge_due:
                 self._lay_out_anew()
+        if isinstance(self._matcher, AutoMatcher) and self._matcher.choice_due:
+            begin_choice(self, self._matcher)
 
     def _lay_out_anew(self) -> None:
         """Lay all rules out as if they had come at once. The caller is the only writer.

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from matchwood.commands.calls import count, table_file, thread_count
+from matchwood.commands.calls import count, output_file, table_file, thread_count
 from matchwood.commands.files.events import EventBatch, EventFile
 from matchwood.commands.files.formats import CSV, format_of
 from matchwood.commands.files.reading import row_count
@@ -31,11 +31,11 @@ _COLUMNS = {False: ("rule",), True: ("rank", "rule", "score")}
 def add_arguments(commands: Any) -> None:
     match = commands.add_parser("match", help=HELP["match"])
     match.add_argument("index", help="a saved index")
-    match.add_argument("events", type=table_file, help="CSV, TSV, JSON lines (or .gz of these) or Parquet")
+    match.add_argument("events", type=table_file, help="CSV, TSV, JSON lines, YAML (or .gz of these) or Parquet")
     match.add_argument(
         "-o",
         "--output",
-        type=table_file,
+        type=output_file,
         metavar="FILE",
         help="CSV, TSV, JSON lines (also .gz) or Parquet (default: CSV on standard output)",
     )

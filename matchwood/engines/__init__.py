@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from matchwood.engines.shared.scoring import (
         AHEAD,
         AND,
+        DEAD,
         END,
         FALSE,
         KEEP,
@@ -70,6 +71,7 @@ __all__ = [
     "AHEAD",
     "AND",
     "AS_PUBLISHED",
+    "DEAD",
     "EDGE",
     "END",
     "EXCLUDED",

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from matchwood.matching.loading.chunks import RuleSource
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.limits import USUAL, RejectLimit
-    from matchwood.matching.loading.load import TURN_RULES, load_rules
+    from matchwood.matching.loading.load import LEAST_COMPILED, TURN_RULES, is_large, load_rules
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
     from matchwood.matching.loading.rehearsal import without_collecting
     from matchwood.matching.loading.report import Report, in_words
     from matchwood.matching.loading.sources import rule_chunks
     from matchwood.matching.loading.storing import SLICE_RULES
     from matchwood.matching.loading.votes import Voters, Votes
-    from matchwood.matching.matcher import Matcher
+    from matchwood.matching.matcher import EventsAsked, Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher
     from matchwood.matching.parts import FIRST_NAMES, BesidePart, MatcherPart, StorePart, TreePart, busy
     from matchwood.matching.recompiled import as_engine_matcher
@@ -57,6 +57,7 @@ __all__ = [
     "ALL_RULES",
     "FIRST_NAMES",
     "INDEX_KIND",
+    "LEAST_COMPILED",
     "MOST_THREADS",
     "ONLY_PART",
     "OPENERS",
@@ -69,6 +70,7 @@ __all__ = [
     "EngineEvents",
     "EngineMatcher",
     "EventScoring",
+    "EventsAsked",
     "Group",
     "Items",
     "Ledger",
@@ -107,6 +109,7 @@ __all__ = [
     "in_words",
     "index_part",
     "index_settings",
+    "is_large",
     "load_rules",
     "no_index",
     "open_version",

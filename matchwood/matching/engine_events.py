@@ -37,7 +37,7 @@ class EngineEvents:
     """
 
     def __init__(self, matcher: EngineMatcher, chunk: EventChunk, request: Request, dead: Dead = None) -> None:
-        self.size = chunk.size
+        self.size, self.first_row = chunk.size, chunk.first_row
         self._matcher, self._chunk, self._request, self._dead = matcher, chunk, request, dead
         self._generation = -1
         self._codes: EncodedEvents

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import arrays_of, headers_of, restore_rooms
-from matchwood.encoding import STRICT, Encoder, Strictness
+from matchwood.encoding import QUIET, STRICT, Chunk, Encoder, EventChunk, Pace, Strictness
 from matchwood.engines import AS_PUBLISHED, Structure, Workspace, engine_class
 from matchwood.language import Expression
 from matchwood.logic import Bind
@@ -22,7 +22,7 @@ from matchwood.matching.loading.groups import Group, Incoming
 from matchwood.matching.loading.live_rules import OldUses, check_links, insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import Normal, PreparedRule
 from matchwood.matching.parts import MatcherPart, parts_of
-from matchwood.matching.request import Request
+from matchwood.matching.request import Dead, Request
 from matchwood.ranking import RuleWeights, ScorePrograms
 from matchwood.rules import RuleRows, RuleTable, UnitKind, UnitsByKind
 
@@ -222,10 +222,16 @@ class EngineMatcher:
         return rows_of_event(self, event, request, strictness)
 
     def ask(
-        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1
+        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1, dead: Dead = None
     ) -> Iterator[EngineEvents]:
         chunks = self.encoder.chunks_of(events, strictness, threads)
-        return (EngineEvents(self, chunk, request) for chunk in chunks)
+        return (EngineEvents(self, chunk, request, dead) for chunk in chunks)
+
+    def show(self, chunk: Chunk, pace: Pace, request: Request, dead: Dead) -> EngineEvents:
+        return EngineEvents(self, EventChunk(self.encoder, chunk, pace, QUIET), request, dead)
+
+    def agree(self, types: Mapping[str, str]) -> None:
+        self.encoder.agree(types)
 
     @property
     def workspace(self) -> Workspace:

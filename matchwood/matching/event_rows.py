@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from matchwood.encoding import check_column, is_frame, near_misses
+from matchwood.encoding import Chunk, check_column, is_frame, key_trie, near_misses
 from matchwood.errors import EventError, InvalidArgument, kind_in_words
 from matchwood.language import split_path
 
@@ -44,6 +44,27 @@ def row_chunks(events: Any, missing: str, keeps_nan: bool = False) -> Iterator[R
         return _frame_chunks(events, missing, keeps_nan)
     tables = _tables(events)
     return _list_chunks(iter(_rows(events)), missing) if tables is None else _table_chunks(tables, missing)
+
+
+def rows_of_chunk(chunk: Chunk, keeps_nan: bool) -> RowChunk:
+    """The events of a chunk of any kind, read when they are asked for. What is missing is told elsewhere."""
+    return RowChunk(
+        chunk.first_row, chunk.size, partial(_chunk_rows, chunk, chunk.from_pandas and not keeps_nan), "null"
+    )
+
+
+def _chunk_rows(chunk: Chunk, restores: bool, names: list[str]) -> list[Any]:
+    """`restores` integers that a missing value turned into floats."""
+    if chunk.mappings is not None:
+        return list(chunk.mappings)
+    trie, columns, doubled = key_trie(names), dict[str, list[Any]](), set[str]()
+    for name, _, values in chunk.rows.entries(trie):
+        if name in columns:
+            doubled.add(name)
+        cells = values if isinstance(values, list) else _column_cells(values)
+        columns[name] = [_cell(value) for value in cells] if restores else cells
+    # What stands in two columns fits nowhere, and counts as missing.
+    return _as_rows({name: cells for name, cells in columns.items() if name not in doubled}, chunk.size)
 
 
 def _list_chunks(rows: Iterator[Any], missing: str) -> Iterator[RowChunk]:
@@ -188,7 +209,7 @@ class Unreadable:
 _TEXTS = (pa.string(), pa.large_string(), pa.string_view())
 
 
-def _column_cells(column: pa.ChunkedArray) -> list[Any]:
+def _column_cells(column: pa.ChunkedArray | pa.Array) -> list[Any]:
     """The values of a column; maps, which Arrow hands out as lists of pairs, as dicts."""
     try:
         return column.to_pylist(maps_as_pydicts="lossy")  # type: ignore[no-any-return]

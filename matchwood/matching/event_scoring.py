@@ -87,6 +87,8 @@ class EventScoring:
         programs = self._matcher.score_programs
         with programs.reading(rows) as compiled:
             self._follow(programs)
+            if rows is None and self.dead is not None:
+                compiled = compiled._replace(constants=programs.constants_without(self.dead))
             names = programs.attribute_names() if rows is None else _NO_NAMES
             links = self._matcher.table.reading(kind)
             scratch = _scratch(workspace, programs.attributes, self._weights.shared, programs.depth, programs.slots)

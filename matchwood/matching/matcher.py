@@ -8,14 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import STRICT, Strictness
+from matchwood.encoding import STRICT, Chunk, Pace, Strictness
 from matchwood.language import Expression
 from matchwood.logic import Bind
 from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.live_rules import OldUses
 from matchwood.matching.loading.preparation import Normal, PreparedRule
-from matchwood.matching.request import Request
+from matchwood.matching.request import Dead, Request
 from matchwood.ranking import RuleWeights
 from matchwood.rules import RuleRows
 
@@ -24,6 +24,10 @@ class EventsAsked(Protocol):
     """Some of the events that are to be matched. The rules may change between two calls."""
 
     size: int
+    first_row: int
+    """The position of its first event in the whole input."""
+    errors: list[tuple[int, str]]
+    """Row and message of each value that does not fit, once rows were asked for, if they are to be told."""
 
     def rows(self, first: int) -> RuleRows:
         """The rows for its events from `first` on, as far as the output reaches; positions are those of the input."""
@@ -71,7 +75,7 @@ class Matcher(Protocol):
         """Add new rules."""
 
     def hold_back(self) -> bool:
-        """Let new rules wait for `take_held_back`; until then none may be removed or replaced. False if none waits."""
+        """Let new rules wait for `take_held_back`, before which none is removed or replaced; False if they cannot."""
 
     def take_held_back(self) -> None:
         """Lay out all rules, those that waited included."""
@@ -108,12 +112,18 @@ class Matcher(Protocol):
         """What is asked for of one event."""
 
     def ask(
-        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1
+        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1, dead: Dead = None
     ) -> Iterator[EventsAsked]:
-        """Many events, in parts of bounded size, enough of them for so many threads.
+        """Many events, in parts of bounded size, enough of them for so many threads; rules of `dead` rows do not count.
 
         Needs no lock: the next part may wait for the events' source.
         """
+
+    def show(self, chunk: Chunk, pace: Pace, request: Request, dead: Dead) -> EventsAsked:
+        """Some events that several matchers are shown. What is missing or does not fit is told elsewhere."""
+
+    def agree(self, types: Mapping[str, str]) -> None:
+        """Read events as these types alone: those that all matchers share which are shown the same events."""
 
     def stats(self) -> dict[str, Any]:
         """Counts and bytes of the engine and the stores."""

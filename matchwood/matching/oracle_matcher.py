@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import STRICT, Encoder, Strictness
+from matchwood.encoding import QUIET, STRICT, Chunk, Complaint, Encoder, Pace, Strictness
 from matchwood.engines import AS_PUBLISHED, Work, asked
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.language import Expression, parse
 from matchwood.logic import Bind, Conjunction, Form, dnf_of
-from matchwood.matching.event_rows import RowChunk, check_row, row_chunks
+from matchwood.matching.event_rows import RowChunk, check_row, row_chunks, rows_of_chunk
 from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.live_rules import OldUses, insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import PreparedRule
-from matchwood.matching.request import Request
+from matchwood.matching.request import Dead, Request
 from matchwood.ranking import RuleWeights
 from matchwood.rules import ROOM, RuleRows, RuleTable
 from matchwood.semantics import ReadEvent, evaluate, score
@@ -42,6 +42,7 @@ class OracleMatcher:
         self.encoder, self.table = encoder, table
         self.ledger = Ledger(encoder.event_statistics)
         self._trees: dict[int, Expression] = {}
+        self._agreed: Mapping[str, str] | None = None
         self.dnf_limit = dnf_limit
 
     def normal(self, expression: Expression, bind: Bind | None = None) -> list[Conjunction] | Form:
@@ -93,13 +94,31 @@ class OracleMatcher:
         moved = self.table.compact()
         self._trees = {int(moved[row]): tree for row, tree in self._trees.items() if moved[row] >= 0}
 
+    def agree(self, types: Mapping[str, str]) -> None:
+        self._agreed = dict(types)
+
+    def names(self) -> list[str]:
+        """The names that rules ask events for, sorted."""
+        asked = self._agreed if self._agreed is not None else {name for name, _ in self.encoder.schema.counts()}
+        return sorted(asked)
+
+    def _types(self) -> Mapping[str, str]:
+        own: Mapping[str, str] = self.encoder.schema.types()
+        return own if self._agreed is None else {name: kind for name, kind in self._agreed.items() if kind != "any"}
+
     def rows_of(
-        self, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT, position: int = 0
+        self,
+        event: Mapping[str, Any],
+        request: Request,
+        strictness: Strictness = STRICT,
+        position: int = 0,
+        dead: Dead = None,
     ) -> RuleRows:
-        types, timezone = self.encoder.schema.types(), self.encoder.timezone
+        types, timezone = self._types(), self.encoder.timezone
         event = self._read(event, strictness, position)
-        rows = [row for row, tree in sorted(self._trees.items()) if evaluate(tree, event, types, timezone) is True]
-        work = Work(len(self._trees), len(self._trees), len(rows))
+        trees = [(row, tree) for row, tree in self.trees() if dead is None or not dead[row]]
+        rows = [row for row, tree in trees if evaluate(tree, event, types, timezone) is True]
+        work = Work(len(trees), len(trees), len(rows))
         self.ledger.work.fold(1, work, len(rows) if request.ranks else 0)
         return request.chosen(rows, partial(self._score, event, types), position)
 
@@ -112,25 +131,31 @@ class OracleMatcher:
 
     def _read(self, event: Mapping[str, Any], strictness: Strictness, position: int) -> Mapping[str, Any]:
         """An event as this index reads it: with what NaN means, what is converted, and what does not fit left out."""
-        settings, schema = self.encoder.event_settings, self.encoder.schema
-        names = {name for name, _ in schema.counts()}
+        settings, names = self.encoder.event_settings, self.names()
         if strictness.missing == "error":
-            check_row(event, position, sorted(names))
+            check_row(event, position, names)
         nan_is_null = settings.nan_is_null(from_pandas=False)
-        read = ReadEvent(event, schema.types(), self.encoder.timezone, nan_is_null, settings.coerce)
+        read = ReadEvent(event, self._types(), self.encoder.timezone, nan_is_null, settings.coerce)
         if strictness.on_error != "raise":
             misfits = read.leave_out(names, f"event {position}")
             self.encoder.misfits.add(dict.fromkeys(misfits, 1) if strictness.counted else {})
             if strictness.told is not None:
-                strictness.told.extend((position, str(error)) for error in misfits.values())
+                told = ((position, Complaint(str(error), name)) for name, error in misfits.items())
+                strictness.told.extend(told)
         return read
 
     def ask(
-        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1
+        self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1, dead: Dead = None
     ) -> Iterator[OracleEvents]:
-        keeps_nan = not self.encoder.event_settings.nan_is_null(from_pandas=True)
-        chunks = row_chunks(events, strictness.missing, keeps_nan)
-        return (OracleEvents(self, chunk, request, strictness) for chunk in chunks)
+        chunks = row_chunks(events, strictness.missing, self._keeps_nan)
+        return (OracleEvents(self, chunk, request, strictness, dead) for chunk in chunks)
+
+    @property
+    def _keeps_nan(self) -> bool:
+        return not self.encoder.event_settings.nan_is_null(from_pandas=True)
+
+    def show(self, chunk: Chunk, pace: Pace, request: Request, dead: Dead) -> OracleEvents:
+        return OracleEvents(self, rows_of_chunk(chunk, self._keeps_nan), request, QUIET, dead)
 
     def trees(self) -> Iterator[tuple[int, Expression]]:
         """Every live rule's row and tree, in rule order."""
@@ -170,26 +195,31 @@ class OracleMatcher:
 class OracleEvents:
     """A chunk of events, evaluated as it is asked for."""
 
-    def __init__(self, matcher: OracleMatcher, chunk: RowChunk, request: Request, strictness: Strictness) -> None:
-        self.size = chunk.size
-        self._matcher, self._chunk, self._request = matcher, chunk, request
+    def __init__(
+        self, matcher: OracleMatcher, chunk: RowChunk, request: Request, strictness: Strictness, dead: Dead = None
+    ) -> None:
+        self.size, self.first_row = chunk.size, chunk.first
+        self._matcher, self._chunk, self._request, self._dead = matcher, chunk, request, dead
+        self.errors: list[tuple[int, str]] = []
         # Whether something is missing was found for the chunk.
-        self._strictness = strictness._replace(missing="null")
+        self._strictness = strictness._replace(missing="null", told=None if strictness.told is None else self.errors)
+        self._all_told = strictness.told
 
     def rows(self, first: int) -> RuleRows:
-        names = {name for name, _ in self._matcher.encoder.schema.counts()}
-        found, room = list[RuleRows](), ROOM
-        for position, event in enumerate(self._chunk.events(names)[first:], self._chunk.first + first):
+        found, room, before = list[RuleRows](), ROOM, len(self.errors)
+        for position, event in enumerate(self._chunk.events(self._matcher.names())[first:], self._chunk.first + first):
             found.append(self._told(position, event))
             room -= len(found[-1].rows)
             if room <= 0:
                 break
+        if self._all_told is not None:
+            self._all_told.extend(self.errors[before:])
         return RuleRows.joined(self._chunk.first + first, found)
 
     def _told(self, position: int, event: Mapping[str, Any]) -> RuleRows:
         """The answer to one event, or an EventError that says which it is."""
         try:
-            return self._matcher.rows_of(event, self._request, self._strictness, position)
+            return self._matcher.rows_of(event, self._request, self._strictness, position, self._dead)
         except EventError as error:
             raise EventError(
                 error.what, where=f"event {position}", got=error.got, expected=error.expected, hint=error.hint

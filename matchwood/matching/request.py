@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import partial, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.encoding import EncodedEvents
-from matchwood.engines import Hits, Ranked, Structure, Work, Workspace
+from matchwood.engines import Hits, Ranked, Work, Workspace
 from matchwood.matching.event_scoring import EventScoring
 from matchwood.ranking import GivenWeights, merged
 from matchwood.rules import RuleRows, RuleTable, UnitKind, event_positions
@@ -221,9 +221,7 @@ class _BestQuestion:
         self._scoring = scoring
 
     def ask(self, part: MatcherPart, events: EncodedEvents, first: int, workspace: Workspace) -> Ranked:
-        # Of an engine that ranks by itself the best might all be dead: then all of its hits are looked at.
-        top = part.engine.top if self._scoring.dead is None else partial(Structure.top, part.engine)
-        ranked: Ranked = top(events, first, self._scoring.of(part.kind), workspace)
+        ranked: Ranked = part.engine.top(events, first, self._scoring.of(part.kind), workspace)
         return ranked
 
     def rows(self, found: Mapping[UnitKind, Ranked], first: int, workspace: Workspace) -> RuleRows:

@@ -33,7 +33,7 @@ from matchwood.encoding import (
     is_derived,
     read_key,
 )
-from matchwood.engines import Programs
+from matchwood.engines import DEAD, Programs, read_only
 from matchwood.errors import CorruptSnapshot, EventError, MatchwoodError
 from matchwood.language import Expression, parse
 from matchwood.ranking import score_program_state as program_state
@@ -72,6 +72,7 @@ class ScorePrograms:
         self._names: dict[str, int] = {}
         self._agreed: tuple[int, int] | None = None
         self._attribute_names: tuple[Any, NDArray[np.int32]] = (None, _NO_ROWS)
+        self._without: tuple[Any, NDArray[np.float64]] = (None, np.empty(0))
         self._dead = self.written = 0
         self._sound = True
         self.depth = self.slots = 1
@@ -184,6 +185,14 @@ class ScorePrograms:
 
     def _programs(self) -> Programs:
         return Programs(self._starts.view(), self._code.view(), self._weights.view(), self._table.weights())
+
+    def constants_without(self, dead: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The constant weights, DEAD for rules that count for nothing; the same array for the same rules."""
+        known, constants = self._without
+        if known is not dead or len(constants) != self._table.row_count:
+            constants = read_only(np.where(dead, DEAD, self._table.weights()), np.float64)
+            self._without = dead, constants
+        return constants
 
     # ------------------------------------------------------------------- state
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.encoding import QUIET, AskingEncoder, Chunk, EventChunk, Pace, Strictness, chunks, row_count
-from matchwood.matching import ALL_RULES, EngineEvents, Request, in_order
+from matchwood.encoding import AskingEncoder, Chunk, EventChunk, Pace, Strictness, chunks, row_count
+from matchwood.matching import ALL_RULES, EventsAsked, Request, in_order
 from matchwood.rules import RuleRows
 from matchwood.sharding.merging import Found, merged
 from matchwood.sharding.shard import Shard
@@ -37,18 +37,17 @@ def answers_of_one(
     shard: Shard, events: Any, strictness: Strictness, request: Request = ALL_RULES, threads: int = 1
 ) -> Iterator[Answered]:
     """The answers of a single shard, whose own order of rules is kept."""
-    parts = shard.matcher.encoder.chunks_of(events, strictness, threads)
-    return _flat(parts, lambda chunk: _of_one(shard, chunk, request), threads)
+    parts = shard.matcher.ask(events, request, strictness, threads, shard.dead)
+    return _flat(parts, lambda asked: _of_one(shard, asked), threads)
 
 
-def _of_one(shard: Shard, chunk: EventChunk, request: Request) -> Iterator[Answered]:
-    asked = EngineEvents(shard.matcher, chunk, request, shard.dead)
+def _of_one(shard: Shard, asked: EventsAsked) -> Iterator[Answered]:
     first = 0
-    if not chunk.size:
-        chunk.check()
-    while first < chunk.size:
+    if not asked.size:
+        asked.rows(first)  # columns may be missing all the same
+    while first < asked.size:
         found = asked.rows(first)
-        told = _told(asked.errors, chunk.first_row + first, found.count)
+        told = _told(asked.errors, asked.first_row + first, found.count)
         yield Answered(found.offsets, shard.table.ids(found.rows), told, found.scores)
         first += found.count
 
@@ -66,8 +65,10 @@ class Walk:
     What is missing or does not fit is found once for all shards, by an encoder that asks for everything.
     """
 
-    def __init__(self, shards: Callable[[], Iterable[Shard]], asking: AskingEncoder, keep: bool) -> None:
-        self._shards, self._keep, self._asking = shards, keep, asking
+    def __init__(
+        self, shards: Callable[[], Iterable[Shard]], asking: AskingEncoder, keeps: Callable[[Shard], bool]
+    ) -> None:
+        self._shards, self._keeps, self._asking = shards, keeps, asking
 
     def answers(
         self, events: Any, strictness: Strictness, request: Request = ALL_RULES, threads: int = 1
@@ -75,7 +76,7 @@ class Walk:
         check = partial(EventChunk, self._asking, pace=Pace(self._asking), strictness=strictness)
         # Several threads must not open the same shard each for itself.
         shards = iter(list(self._shards()) if threads > 1 else self._shards())
-        pace = Pace(next(shards).matcher.encoder, threads, row_count(events))
+        pace = Pace(next(shards).index._encoder, threads, row_count(events))
         keeps_nan = not self._asking.event_settings.nan_is_null(from_pandas=True)
         parts = chunks(events, pace, presence=strictness.missing == "error", keeps_nan=keeps_nan)
         return _flat(parts, lambda chunk: self._of_chunk(chunk, pace, check, request), threads)
@@ -84,15 +85,12 @@ class Walk:
         self, chunk: Chunk, pace: Pace, check: Callable[[Chunk], EventChunk], request: Request
     ) -> Iterator[Answered]:
         told = check(chunk).encode().errors
-        first, asked = 0, dict[str, EngineEvents]()
+        first, asked = 0, dict[str, EventsAsked]()
         while first < chunk.size:
             found: list[Found] = []
             for shard in self._shards():
-                events = asked.get(shard.name)
-                if events is None:
-                    part = EventChunk(shard.matcher.encoder, chunk, pace, QUIET)
-                    events = EngineEvents(shard.matcher, part, request, shard.dead)
-                if self._keep:
+                events = asked.get(shard.name) or shard.matcher.show(chunk, pace, request, shard.dead)
+                if self._keeps(shard):
                     asked[shard.name] = events
                 # As far as the first shard's output reaches; the others follow.
                 found.append(Found(shard, _found(events, first, found[0].answer.count if found else None)))
@@ -102,7 +100,7 @@ class Walk:
             first += count
 
 
-def _found(events: EngineEvents, first: int, reach: int | None) -> RuleRows:
+def _found(events: EventsAsked, first: int, reach: int | None) -> RuleRows:
     """The rows of a number of events, which may take several turns; without `reach`, those of one turn."""
     pieces = [events.rows(first)]
     count = pieces[0].count

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from matchwood.errors import CorruptSnapshot
 from matchwood.index import Index
 from matchwood.insight import Query, found_rows
-from matchwood.matching import EngineMatcher, as_engine_matcher
+from matchwood.matching import Matcher
 from matchwood.rules import RuleTable
 
 ROWS_AT_ONCE = 16_384
@@ -21,30 +21,21 @@ ROWS_AT_ONCE = 16_384
 class Shard:
     """An index whose dead rows count for nothing.
 
-    `dead`  rows, ascending: of rules that a later shard replaces, or that were deleted
+    `dead`     rows, ascending: of rules that a later shard replaces, or that were deleted
+    `matcher`  the engine that was built, over its saved arrays
     """
 
     def __init__(self, name: str, index: Index, dead: NDArray[np.int32]) -> None:
         self.name, self.index = name, index
         self.table: RuleTable = index._table
+        self.matcher: Matcher = index._matcher
         if len(dead) and (dead.min() < 0 or dead.max() >= self.table.row_count):
             raise CorruptSnapshot(f"a tombstone of shard {name!r} lies beyond its rules")
         self.dead: NDArray[np.bool_] | None = None
         if len(dead):
             self.dead = np.zeros(self.table.row_count, np.bool_)
             self.dead[dead] = True
-        self._matcher: EngineMatcher | None = None
         self._checked = False
-
-    @property
-    def matcher(self) -> EngineMatcher:
-        """The compiled engine; the oracle has none of its own, and gets one that gives the same answers."""
-        if self._matcher is None:
-            index = self.index
-            self.table, _, self._matcher = as_engine_matcher(
-                index._table, index._encoder, index._matcher, index._dnf_limit
-            )
-        return self._matcher
 
     def live_rows(self) -> NDArray[np.int32]:
         rows = self.table.live_rows()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
@@ -18,7 +19,6 @@ from matchwood.encoding import (
     Schema,
     Strictness,
     Use,
-    columns_needed,
     saved_settings,
 )
 from matchwood.errors import CorruptSnapshot, LimitExceeded, UnknownRule
@@ -38,6 +38,7 @@ from matchwood.ranking import GivenWeights
 from matchwood.sharding.answers import Answered, Walk, answers_of_one
 from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, ShardLayout, read_layout
 from matchwood.sharding.shard import Shard
+from matchwood.sharding.summary import layout_of, summary_of
 
 _MOST_HITS = 2**31 - 1
 
@@ -51,11 +52,13 @@ class ShardSet:
     `timezone`    where dates begin and naive times are read
     `bytes`       the size of all shards
     `layout`      which parts they are; `snapshot` has them
+    `opened`      the shards that stay open, by name
     """
 
-    def __init__(self, path: Any, snapshot: storage.Snapshot, keep: bool = True) -> None:
-        self._path, self.snapshot, self._keep = path, snapshot, keep
-        self._opened: dict[str, Shard] = {}
+    def __init__(self, path: Any, snapshot: storage.Snapshot, room: int | None = None) -> None:
+        self._path, self.snapshot = path, snapshot
+        self.opened: dict[str, Shard] = {}
+        self._room = math.inf if room is None else room
         self.version = snapshot.version
         self._tombstones = _tombstones(snapshot)
         self._is_alone = snapshot.header.get("kind") == INDEX_KIND
@@ -71,18 +74,7 @@ class ShardSet:
         self.bytes = sum(snapshot.sizes.get(name, 0) for name in self.layout.shards)
 
     def _layout_of_one(self) -> ShardLayout:
-        shard = self.shard(ONLY_PART)
-        encoder, table = shard.matcher.encoder, shard.table
-        kinds = {source.name: source.kind for source in encoder.sources()}
-        return ShardLayout(
-            bases=(ONLY_PART,),
-            deltas=(),
-            rules={ONLY_PART: len(table)},
-            id_type=str(table.id_type),
-            timezone=encoder.timezone,
-            uses=encoder.schema.counts(),
-            attributes={name: kinds[name] for name in columns_needed(encoder)},
-        )
+        return layout_of([ONLY_PART], [summary_of(self.shard(ONLY_PART).index)])
 
     # ----------------------------------------------------------------- shards
 
@@ -105,19 +97,29 @@ class ShardSet:
         return (shard.index for shard in self.walk())
 
     def walk(self) -> Iterator[Shard]:
-        """The shards with their dead rows. They stay open unless the set was opened with keep=False."""
+        """The shards with their dead rows. They stay open as far as the set has room for them."""
         return (self.shard(name) for name in self.layout.shards)
 
     def shard(self, name: str) -> Shard:
         """One shard, by the name of its part."""
-        shard = self._opened.get(name)
+        shard = self.opened.get(name)
         if shard is None:
             shard = Shard(name, self._open(name), self.tombstones(name))
             if not self._is_alone:
-                shard.matcher.encoder.agree(self.attributes)
-            if self._keep:
-                self._opened[name] = shard
+                shard.matcher.agree(self.attributes)
+            self._keep(shard)
         return shard
+
+    def _keep(self, shard: Shard) -> None:
+        """Walks go round in a circle, so whoever came first stays: the one least recently used is needed next."""
+        size = self.snapshot.sizes.get(shard.name, 0)
+        if size <= self._room:
+            self._room -= size
+            self.opened[shard.name] = shard
+
+    def keeps(self, shard: Shard) -> bool:
+        """Whether a shard stays open."""
+        return shard.name in self.opened
 
     def _open(self, name: str) -> Index:
         return index_from(self._path, self.snapshot, name, read_only=True)
@@ -161,7 +163,7 @@ class ShardSet:
         """
         if len(self.layout.shards) == 1:
             return answers_of_one(self.shard(self.layout.bases[0]), events, strictness, request, threads)
-        return Walk(self.walk, self.asking(), self._keep).answers(events, strictness, request, threads)
+        return Walk(self.walk, self.asking(), self.keeps).answers(events, strictness, request, threads)
 
     def asking(self) -> AskingEncoder:
         """What finds once for all shards what is missing or does not fit."""
@@ -235,13 +237,13 @@ def _tombstones(snapshot: storage.Snapshot) -> dict[str, NDArray[np.int32]]:
     return dict(arrays)
 
 
-def open_shards(path: Any, version: int | None = None, verify: str = "auto", keep: bool = True) -> ShardSet:
+def open_shards(path: Any, version: int | None = None, verify: str = "auto", room: int | None = None) -> ShardSet:
     """The shards of the current version at a path, or of another one.
 
-    `keep`  whether a shard stays open once it was; without, a walk has one shard in memory at a time
+    `room`  bytes of shards that stay open, all if not given; of the others a walk has one in memory at a time
     """
     snapshot = storage.load(path, version, verify)
     kind = snapshot.header.get("kind")
     if kind not in (KIND, INDEX_KIND):
         raise no_index(path, kind)
-    return ShardSet(path, snapshot, keep)
+    return ShardSet(path, snapshot, room)

@@ -14,6 +14,7 @@ from matchwood.core.lazy import exports
 if TYPE_CHECKING:
     from matchwood.storage.current import current_of, current_version
     from matchwood.storage.location import Location, location_of
+    from matchwood.storage.naming import CURRENT
     from matchwood.storage.part import SavedPart
     from matchwood.storage.snapshot import Snapshot, load, seal_of
     from matchwood.storage.staging import Overtaken, Staging, begin, save
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matchwood.storage.version_log import VersionInfo, rollback, vacuum, versions
 
 __all__ = [
+    "CURRENT",
     "Location",
     "Overtaken",
     "SavedPart",

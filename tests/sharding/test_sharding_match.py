@@ -62,11 +62,11 @@ def _lists(index: mw.Index, events: pa.Table) -> list[list[Any]]:
 
 @pytest.mark.parametrize("shards", [1, 2, 5])
 @pytest.mark.parametrize("text_ids", [False, True])
-@pytest.mark.parametrize("keep", [False, True])
-def test_shards_together_match_as_one_index(tmp_path: Path, shards: int, text_ids: bool, keep: bool) -> None:
+@pytest.mark.parametrize("room", [0, None])
+def test_shards_together_match_as_one_index(tmp_path: Path, shards: int, text_ids: bool, room: int | None) -> None:
     rules, events = _rules(120, 1, text_ids), _events(300, 2)
     write_shards(tmp_path, _grouped(rules, shards))
-    opened = open_shards(tmp_path, keep=keep)
+    opened = open_shards(tmp_path, room=room)
     assert opened.match_lists(events).to_pylist() == _lists(_whole(rules), events)
     assert opened.match_lists(events).type.value_type == opened.id_type
     assert len(opened) == 120

@@ -142,7 +142,7 @@ def collect(
         if row < 0 or row >= len(seen) or following >= node >= 0:
             work[DAMAGED] = 1
             break
-        if seen[row] != stamp and not (again and _is_there(best, start, size, row)):
+        if seen[row] != stamp and constants[row] >= 0 and not (again and _is_there(best, start, size, row)):
             if size == n and (bound + constants[row]) * SLACK < scores[start]:
                 work[PASSED_RULES] += 1
             else:

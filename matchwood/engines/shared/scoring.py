@@ -44,13 +44,17 @@ NOT_TRUE = -1.0
 """What a part of a rule scores that is not TRUE; the score of a whole rule is 0 or more."""
 
 
+DEAD = -1.0
+"""In the place of the constant weight of a rule that counts for nothing: an engine that ranks passes it over."""
+
+
 class Programs(NamedTuple):
     """The programs of all rules that have one, as kernels read them.
 
     `starts`     by row: where its program begins in `code`, -1 if there is none
     `code`       words, as described above
     `weights`    the weights that words refer to
-    `constants`  by row: the weight that is added to the rule's score
+    `constants`  by row: the weight that is added to the rule's score, or DEAD
     """
 
     starts: NDArray[np.int64]

@@ -7,7 +7,7 @@ taken out again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +52,11 @@ ON_DUPLICATE = ("error", "replace")
 
 Chunks = Callable[[], Iterator[RuleChunk]]
 """The rules from the first on, as often as it is called."""
+
+
+def is_large(rules: Any) -> bool:
+    """Whether these rules may be read as columns; it is not known how many there are in a stream."""
+    return not isinstance(rules, Sized) or len(rules) >= LEAST_COMPILED
 
 
 def load_rules(

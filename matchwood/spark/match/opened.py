@@ -29,8 +29,8 @@ class OpenedIndex:
     `bytes`       their size
     """
 
-    def __init__(self, path: str, version: int, keep: bool) -> None:
-        self._set = open_shards(path, version, keep=keep)
+    def __init__(self, path: str, version: int, room: int | None) -> None:
+        self._set = open_shards(path, version, room=room)
         self.attributes, self.id_type = self._set.attributes, self._set.id_type
         self.shards, self.bytes = self._set.layout.shards, self._set.bytes
         self.event_settings = self._set.event_settings
@@ -57,6 +57,10 @@ class OpenedIndex:
         """The names that events are asked for. A score may ask for more than matching does: `a = 1 or true` for a."""
         return {**self._set.types(), **self.attributes} if ranks else self.attributes
 
+    def kept(self) -> list[Shard]:
+        """The shards that are open, for those who ask what they did."""
+        return list(self._set.opened.values()) if self._held is None else [self._held[1]]
+
     def _told(self, events: Any, strictness: Strictness) -> list[tuple[int, str]]:
         chunks = self._set.asking().chunks_of(events, strictness)
         return [error for chunk in chunks for error in chunk.encode().errors]
@@ -77,16 +81,16 @@ def _with_errors(pieces: Iterator[Answered], told: list[tuple[int, str]]) -> Ite
         first += count
 
 
-_open: OrderedDict[tuple[str, int, bool], OpenedIndex] = OrderedDict()
+_open: OrderedDict[tuple[str, int, int | None], OpenedIndex] = OrderedDict()
 _lock = threading.Lock()
 
 
-def open_version(path: str, version: int, keep: bool = True) -> OpenedIndex:
-    """A version, opened once in this process; `keep` says whether its shards stay open, or one after the other is."""
-    key = (path, version, keep)
+def open_version(path: str, version: int, room: int | None = None) -> OpenedIndex:
+    """A version, opened once in this process; `room` is that for shards that stay open, see `open_shards`."""
+    key = (path, version, room)
     with _lock:
         if key not in _open:
-            _open[key] = OpenedIndex(path, version, keep)
+            _open[key] = OpenedIndex(path, version, room)
         _open.move_to_end(key)
         while len(_open) > KEPT:
             _open.popitem(last=False)

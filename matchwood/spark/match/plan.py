@@ -57,16 +57,16 @@ def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
     checked_frame(events, "events")
     place = str(storage.location_of(path))
     version = current(place, options.version)
-    index, schema = open_version(place, version, keep=False), events.schema
+    index, schema = open_version(place, version, room=0), events.schema
     form, arguments = _arguments(schema, index, options)
     absent = [name for name in arguments.missing if name in index.attributes]
     missing = {name: near_misses(name, _given(schema, options)) for name in absent}
     _tell_missing(missing, options.missing)
     tell_unfit([each for each in arguments.unfit if each.name in index.attributes], options.on_error, options.event)
-    strategy, estimate = chosen(events, index, options)
+    strategy, estimate, room = chosen(events, index, options)
     how = (options.output, options.missing, options.on_error, strategy)
     ranking, weights = _ranking(schema, index, options)
-    task = Task(place, version, form, arguments.layout, *how, *ranking, options.metrics is not None)
+    task = Task(place, version, form, arguments.layout, *how, *ranking, options.metrics is not None, room)
     values = [*(arguments.values or [sf.lit(None).cast("boolean")]), *weights]
     may_misfit = arguments.may_misfit if form == "columns" else list(index.attributes)
     return MatchPlan(strategy, estimate, missing, len(index.shards), task, index.id_type, values, may_misfit)

@@ -21,10 +21,11 @@ _EXECUTOR_DEFAULT = 2**30
 
 
 class StrategyChoice(NamedTuple):
-    """A strategy, and in words what it was chosen by."""
+    """A strategy, in words what it was chosen by, and bytes of shards that stay open in a worker; None for all."""
 
     strategy: str
     estimate: str
+    room: int | None = None
 
 
 def chosen(events: DataFrame, index: OpenedIndex, options: MatchOptions) -> StrategyChoice:
@@ -39,7 +40,8 @@ def chosen(events: DataFrame, index: OpenedIndex, options: MatchOptions) -> Stra
         strategy = _by_size(index.bytes <= room, shards, options.key is not None and not events.isStreaming)
     if strategy == "partitioned":
         _check_partitioned(events, options, estimate)
-    return StrategyChoice(strategy, estimate)
+    # Of the half that stays free, one shard after the other takes a part while it has its turn.
+    return StrategyChoice(strategy, estimate, {"broadcast": None, "sharded": room // 2}.get(strategy, 0))
 
 
 def _by_size(fits: bool, shards: int, can_regroup: bool) -> str:

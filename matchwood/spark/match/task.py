@@ -35,6 +35,7 @@ class Task(NamedTuple):
     `weights`   what events weigh, by attribute
     `weighs`    whether there is an argument, the last, that tells it of each event
     `observes`  whether the attributes that did not fit are told
+    `room`      bytes of shards that stay open between batches; None for all
     """
 
     path: str
@@ -49,6 +50,7 @@ class Task(NamedTuple):
     weights: Mapping[str, float] | None = None
     weighs: bool = False
     observes: bool = False
+    room: int | None = None
 
     @property
     def fields(self) -> list[str]:
@@ -71,7 +73,7 @@ def ranked_type(id_type: pa.DataType) -> pa.DataType:
 
 def answers(task: Task, batches: Iterator[Any]) -> Iterator[pa.Array]:
     """A struct for each event of the batches, in their order."""
-    index = open_version(task.path, task.version, keep=task.strategy == "broadcast")
+    index = open_version(task.path, task.version, task.room)
     for batch in batches:
         arguments = batch if isinstance(batch, tuple) else (batch,)
         if not len(arguments[0]):
