@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import ClassVar, NamedTuple, TypeVar
-
-Item = TypeVar("Item")
+from typing import ClassVar, NamedTuple
 
 
 class LoadProgress(NamedTuple):
@@ -72,14 +68,6 @@ class Progress:
     def follow(self, load: LoadProgress) -> None:
         """Show how far a load of rules is: `insert_many(rules, progress=progress.follow)`."""
         self.done, self.rejected, self.total = load.read, load.rejected, self.total or load.total
-
-    def over(self, items: Iterable[Item], chunk: int) -> Iterator[Item]:
-        """The items, for a consumer that takes `chunk` at a time: it is done with one when it asks for the next."""
-        remaining = iter(items)
-        while taken := list(itertools.islice(remaining, chunk)):
-            yield from taken
-            if len(taken) == chunk:
-                self.advance(chunk)
 
     def __str__(self) -> str:
         rate = self.done / max(self.seconds, 1e-9)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
+    from matchwood.insight.alike import reading_settings
     from matchwood.insight.drawing.atree import FORMATS, MOST_NODES, atree_drawing
     from matchwood.insight.drawing.atree_nodes import tree_nodes
     from matchwood.insight.drawing.betree import betree_drawing
@@ -42,6 +43,7 @@ __all__ = [
     "found_rows",
     "lint_rules",
     "query_of",
+    "reading_settings",
     "reasons",
     "stats_of",
     "tally",

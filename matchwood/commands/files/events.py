@@ -33,11 +33,20 @@ class EventFile:
     `key`        a column to hand out beside the events
     `separator`  what stands between the elements of a list in CSV; None for JSON arrays
     `narrow`     read no other columns than rules name, where the format allows it
+    `kinds`      the types of columns, if not those that the rules of the index give them
     """
 
-    def __init__(self, path: Path, index: Index, key: str | None, separator: str | None, narrow: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        index: Index,
+        key: str | None,
+        separator: str | None,
+        narrow: bool,
+        kinds: dict[str, str] | None = None,
+    ) -> None:
         self.path, self._key, self._separator = path, key, separator
-        self._kinds = column_kinds(index)
+        self._kinds = column_kinds(index) if kinds is None else kinds
         self._columns = column_names(path)
         self._narrow = narrow
         self._key_type: pa.DataType | None = None

@@ -17,9 +17,8 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type
 
-from matchwood.encoding import TYPES
 from matchwood.index import Index
-from matchwood.insight import FALSE, NULL, TRUE, FlatTree, reasons, tally, verdicts_of
+from matchwood.insight import FALSE, NULL, TRUE, FlatTree, reading_settings, reasons, tally, verdicts_of
 from matchwood.language import parse
 from matchwood.matching import ALL_RULES, EngineEvents, EngineMatcher
 from matchwood.spark.frames import checked_frame
@@ -121,8 +120,7 @@ class _BlameCounts:
 
 def _index_of(predicates: list[str], asked: RuleTexts) -> Index:
     """Predicate n is the rules 2n (TRUE) and 2n + 1 (NULL)."""
-    types = {name: kind for name, kind in asked.types.items() if kind in TYPES}
-    index = Index(schema=types, timezone=asked.timezone, **asked.settings._asdict())
+    index = Index(**reading_settings(asked.types, asked.timezone, asked.settings))
     texts = [text for predicate in predicates for text in (predicate, f"({predicate}) is unknown")]
     index.insert_many(list(enumerate(texts)), on_error="raise")
     return index
