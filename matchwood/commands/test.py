@@ -57,7 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
     _check_junit(arguments, cases)
     judge = Judge(rules, arguments.missing)
     with Progress(f"testing {arguments.cases}", "cases", len(cases)) as progress:
-        outcomes = [judge.judge(case) for case in progress.over(cases, 1)]
+        outcomes = []
+        for case in cases:
+            outcomes.append(judge.judge(case))
+            progress.advance(1)
     uncovered = [rule for rule in rules.index if rule not in judge.expected] if arguments.cases else []
     demanded = uncovered if arguments.require_cases else []
     _show(rules, outcomes, uncovered, arguments.require_cases)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from matchwood.encoding.events.pieces import IN_LISTS
     from matchwood.encoding.events.plan import ROWS, Pace, event_plan
     from matchwood.encoding.events.settings import EventSettings, saved_settings
+    from matchwood.encoding.events.single import sorted_pairs
     from matchwood.encoding.events.sources import Chunk, chunks, row_count
     from matchwood.encoding.events.statistics import EventStatistics
     from matchwood.encoding.events.strictness import (
@@ -153,6 +154,7 @@ __all__ = [
     "requirement",
     "row_count",
     "saved_settings",
+    "sorted_pairs",
     "spaces_class",
     "strings_of",
     "truths_of",

@@ -19,12 +19,13 @@ from matchwood.spark.match.match import match, plan
 from matchwood.spark.session import session
 from matchwood.spark.sql.functions import register
 from matchwood.spark.stream.match_stream import match_stream
-from matchwood.storage import rollback, vacuum, versions
+from matchwood.storage import drop_stream, rollback, streams, vacuum, versions
 
 __all__ = [
     "NotVerified",
     "build",
     "diff",
+    "drop_stream",
     "explain",
     "match",
     "match_stream",
@@ -34,6 +35,7 @@ __all__ = [
     "rejects",
     "rollback",
     "session",
+    "streams",
     "update",
     "vacuum",
     "verify",

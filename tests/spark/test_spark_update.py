@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,28 @@ def test_deltas_and_tombstones_of_a_tenth_are_compacted(spark: Any, path: str) -
     assert report.compacted
     assert open_shards(path).layout.deltas == ()
     assert (report.version, report.rules, report.shards) == (4, 90, 2)
+
+
+def test_a_compaction_that_fails_leaves_the_update(
+    spark: Any, path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: Any) -> int:
+        raise RuntimeError("executor lost\nin the middle")
+
+    rules = dict(sound_rules(100))
+    mws.build(frame(spark, rules.items()), path)
+    changes: list[tuple[Any, str | None]] = [(number, "vip") for number in range(30)]
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules["matchwood.spark.build.update"], "compact", fails)
+        report = mws.update(frame(spark, changes), path)
+    _apply(rules, changes)
+    _check(path, rules)
+    assert (report.version, report.replaced, report.compacted) == (2, 30, False)
+    assert report.problem == "RuntimeError: executor lost"
+    assert "not compacted: RuntimeError: executor lost" in str(report)
+    assert "which the next update tries again" in caplog.text
+    again = mws.update(frame(spark, [(99, "vip")]), path)
+    assert (again.compacted, again.problem) == (True, None)
 
 
 def test_a_type_may_change_with_the_rules_that_use_it(spark: Any, path: str) -> None:

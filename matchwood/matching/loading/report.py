@@ -46,6 +46,11 @@ class Report:
         """The refused rules; line and column are NULL when the text itself is sound."""
         return self._table(self._rejects)
 
+    @property
+    def rejections(self) -> int:
+        """How many rules were refused."""
+        return len(self._rejects)
+
     def first_rejected(self) -> pa.Table:
         """The first few of them."""
         return self._table(self._rejects[:EXAMPLES])
@@ -90,7 +95,7 @@ class Report:
         return f"<Report: {self}>"
 
     def __str__(self) -> str:
-        return f"{self.inserted:,} inserted, {self.replaced:,} replaced, {len(self._rejects):,} rejected"
+        return f"{self.inserted:,} inserted, {self.replaced:,} replaced, {self.rejections:,} rejected"
 
 
 def in_words(rejected: pa.Table) -> list[str]:

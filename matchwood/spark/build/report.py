@@ -26,13 +26,18 @@ class BuildReport:
 
 @dataclass(frozen=True)
 class UpdateReport(BuildReport):
-    """Also how many rules were `inserted`, `replaced`, `deleted`, and whether all shards were built anew."""
+    """Also how many rules were `inserted`, `replaced`, `deleted`, and whether all shards were built anew.
+
+    `problem`  why they were not, where that was due and failed; the changes are published all the same
+    """
 
     inserted: int = 0
     replaced: int = 0
     deleted: int = 0
     compacted: bool = False
+    problem: str | None = None
 
     def __str__(self) -> str:
         changes = f"{self.inserted:,} inserted, {self.replaced:,} replaced, {self.deleted:,} deleted"
-        return f"{super().__str__()} ({changes}{', compacted' if self.compacted else ''})"
+        anew = ", compacted" if self.compacted else f", not compacted: {self.problem}" if self.problem else ""
+        return f"{super().__str__()} ({changes}{anew})"
