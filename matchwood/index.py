@@ -31,6 +31,7 @@ from matchwood.insight import (
     FORMATS,
     MOST_NODES,
     Explanation,
+    IndexPlots,
     atree_drawing,
     audit_of,
     betree_drawing,
@@ -442,6 +443,8 @@ class Index(MutableMapping[Any, str]):
             if isinstance(engine, BETree):
                 return betree_drawing(engine, self._table, self._encoder, format or FORMATS[0], limit)
             return triangle_picture(self._table, self._encoder, self._matcher, format, limit, attribute, event)
+
+    plot = property(lambda self: IndexPlots(self, Index), doc="Charts of rules and events: `IndexPlots`.")
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
