@@ -10,6 +10,7 @@ from pyspark.sql import functions as sf
 from matchwood.errors import InvalidArgument, ParseError
 from matchwood.language import Expression, Predicate, parse, postorder
 from matchwood.spark.frames import checked_frame
+from matchwood.spark.jobs import described
 from matchwood.spark.match.event_columns import attribute_columns, by_position, column_named
 from matchwood.spark.sql.text import sql_text
 from matchwood.spark.sql.values import Untranslatable
@@ -50,7 +51,8 @@ def verify(
     named = by_position(events).withColumn("key", column_named(events, key))
     sampled = _first_by_hash(named.where("key IS NOT NULL"), "key", events_sample)
     seen = _pairs(hits, key).join(sf.broadcast(sampled.select("key")), "key", "left_semi")
-    chosen = _sampled_rules(rules, seen, rules_sample)
+    with described(events.sparkSession, f"sampling {rules_sample:,} rules to verify"):
+        chosen = _sampled_rules(rules, seen, rules_sample)
     theirs = _verdicts(sampled, events, chosen, rules.schema["id"].dataType)
     ours = seen.where(sf.col("rule").isin(list(chosen))).distinct().withColumn("ours", sf.lit(True))
     both = theirs.join(ours, ["key", "rule"], "left")
