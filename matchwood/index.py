@@ -13,10 +13,12 @@ import pyarrow as pa
 
 from matchwood.choosing import (
     AutoMatcher,
+    begin_choice,
     begin_trial,
+    get_ready,
     matcher_for,
-    once,
     rehearse_changes,
+    rehearse_loading,
     rehearse_ranking,
     rehearse_reading,
 )
@@ -29,6 +31,7 @@ from matchwood.insight import (
     FORMATS,
     MOST_NODES,
     Explanation,
+    IndexPlots,
     atree_drawing,
     audit_of,
     betree_drawing,
@@ -65,6 +68,7 @@ from matchwood.matching import (
     checked_text,
     checked_threads,
     half_done,
+    is_large,
     load_rules,
     record_batches,
     reload_index,
@@ -75,6 +79,7 @@ from matchwood.matching import (
     taken_spaces,
     with_errors,
 )
+from matchwood.progress import LoadProgress
 from matchwood.ranking import GivenWeights, check_one
 from matchwood.rules import RuleTable
 from matchwood.storage import Snapshot
@@ -177,6 +182,7 @@ class Index(MutableMapping[Any, str]):
         on_error: str = "collect",
         on_duplicate: str = "error",
         max_rejected: float | None = None,
+        progress: bool | Callable[[LoadProgress], None] = False,
     ) -> Report:
         """Insert many rules: (id, expression[, options]) tuples, a mapping, or a table.
 
@@ -184,11 +190,15 @@ class Index(MutableMapping[Any, str]):
         `on_duplicate`  `error` treats an id that exists as a bad rule, `replace` replaces the rule
         `max_rejected`  how many rules may be bad before nothing is inserted (LimitExceeded): a number (an int) or a
                         share (a float); if not given, a tenth, and ten in a small batch
+        `progress`      True shows a line on standard error if it takes longer: rules read, rejected, seconds left; a
+                        function gets them as a `LoadProgress` after each part that is stored
 
         An attribute that neither the schema nor earlier rules give a type has the one that most of these rules ask for.
         """
+        if is_large(rules):
+            get_ready(self, rehearse_loading)
         with self._changing():
-            return load_rules(self, rules, on_error, on_duplicate, max_rejected)
+            return load_rules(self, rules, on_error, on_duplicate, max_rejected, progress)
 
     def __delitem__(self, rule_id: Any) -> None:
         with self._changing():
@@ -275,7 +285,7 @@ class Index(MutableMapping[Any, str]):
         return self._answer(event, ALL_RULES, strictness)
 
     def _answer(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
-        self._get_ready(rehearse_ranking if request.ranks else rehearse_reading)
+        get_ready(self, rehearse_ranking if request.ranks else rehearse_reading)
         with self._lock.reading():
             found = request.listed(self._table, self._matcher.rows_of(event, request, strictness))
         self._reconsider_if_due()
@@ -294,7 +304,7 @@ class Index(MutableMapping[Any, str]):
         return self._answer_many(events, ALL_RULES, Strictness.of(missing, on_error), checked_threads(threads))
 
     def _answer_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
-        self._get_ready(rehearse_ranking if request.ranks else rehearse_reading)
+        get_ready(self, rehearse_ranking if request.ranks else rehearse_reading)
         with self._lock.reading():
             results = ResultFormat.of(self._table, request)
             asked = self._matcher.ask(events, request, strictness, threads)
@@ -312,7 +322,7 @@ class Index(MutableMapping[Any, str]):
         `on_error` is `raise` or `null`.
         """
         threads, strictness = checked_threads(threads), strictness_of_one(missing, on_error)
-        self._get_ready(rehearse_reading)
+        get_ready(self, rehearse_reading)
         with self._lock.reading():
             results = ResultFormat.of(self._table, ALL_RULES)
             asked = self._matcher.ask(events, ALL_RULES, strictness, threads)
@@ -434,6 +444,8 @@ class Index(MutableMapping[Any, str]):
                 return betree_drawing(engine, self._table, self._encoder, format or FORMATS[0], limit)
             return triangle_picture(self._table, self._encoder, self._matcher, format, limit, attribute, event)
 
+    plot = property(lambda self: IndexPlots(self, Index), doc="Charts of rules and events: `IndexPlots`.")
+
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
         with self._unchanged():
@@ -475,20 +487,6 @@ class Index(MutableMapping[Any, str]):
 
     # ------------------------------------------------------------------ turns
 
-    def _get_ready(self, rehearse: Callable[[Any], None]) -> None:
-        """Have what a call needs compiled or loaded before it takes a lock, if several threads use the index."""
-        if self._only_user is None:
-            self._only_user = threading.get_ident()
-        if self._only_user == threading.get_ident() and not self._rehearsed:
-            return
-        if rehearse in self._rehearsed or self._read_only or self._rehearses or self._lock.is_reading():
-            return
-        engine = self._matcher.setting
-        if engine != "oracle":
-            key = (rehearse.__name__, engine, repr(sorted(self._options.items())), self._encoder.vocabulary.spaces.name)
-            once(key, lambda: rehearse(self._rehearsal(engine)))
-        self._rehearsed |= {rehearse}
-
     def _rehearsal(self, engine: str) -> Index:
         """An empty index of the same kind that nobody else knows."""
         options = {**self._options, "spaces": self._encoder.vocabulary.spaces.name}
@@ -523,7 +521,7 @@ class Index(MutableMapping[Any, str]):
         """The turn of one writer, in which it takes the lock when it is ready to change something."""
         if self._read_only:
             raise MatchwoodError("this index was opened with read_only=True; open it without to change it in memory")
-        self._get_ready(rehearse_changes)
+        get_ready(self, rehearse_changes)
         if self._lock.is_reading():
             # Waiting for another writer, which waits for this reader, would take for ever.
             raise MatchwoodError("an index cannot be changed by the events that it is matching: finish matching first")
@@ -534,6 +532,8 @@ class Index(MutableMapping[Any, str]):
             self._unsaved = True
             if self._matcher.merge_due:
                 self._lay_out_anew()
+        if isinstance(self._matcher, AutoMatcher) and self._matcher.choice_due:
+            begin_choice(self, self._matcher)
 
     def _lay_out_anew(self) -> None:
         """Lay all rules out as if they had come at once. The caller is the only writer.

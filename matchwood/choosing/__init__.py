@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from matchwood.choosing.matchers import matcher_for
     from matchwood.choosing.model import Model, fit, shipped, with_margins
     from matchwood.choosing.rehearsal import (
+        get_ready,
         once,
         rehearse_changes,
+        rehearse_loading,
         rehearse_matching,
         rehearse_ranking,
         rehearse_reading,
@@ -21,20 +23,23 @@ if TYPE_CHECKING:
         rule,
     )
     from matchwood.choosing.trial import match_all
-    from matchwood.choosing.trials import begin_trial
+    from matchwood.choosing.trials import begin_choice, begin_trial
 
 __all__ = [
     "LEAST_UNITS",
     "AutoMatcher",
     "Features",
     "Model",
+    "begin_choice",
     "begin_trial",
     "features_of",
     "fit",
+    "get_ready",
     "match_all",
     "matcher_for",
     "once",
     "rehearse_changes",
+    "rehearse_loading",
     "rehearse_matching",
     "rehearse_ranking",
     "rehearse_reading",

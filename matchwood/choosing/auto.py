@@ -1,8 +1,9 @@
 """`engine="auto"`: an engine matcher that takes another engine over its conjunctions when that should be faster.
 
 From the rules alone, whenever they have doubled or are laid out anew anyway; and from the events, by trials beside
-(`trials.py`). Rules that have too many conjunctions go to the parts beside, as clauses where those are few. It keeps no
-bounds for ranking.
+(`trials.py`). If several threads use the index, the choice by rules is made beside as well: it may have to compile, and
+takes as long as laying all rules out, which nobody should wait for. Rules that have too many conjunctions go to the
+parts beside, as clauses where those are few. It keeps no bounds for ranking.
 """
 
 from __future__ import annotations
@@ -72,7 +73,10 @@ def engines_for(options: Mapping[str, Any]) -> list[str]:
 
 
 class AutoMatcher(EngineMatcher):
-    """`choice` tells what was chosen and why; `trying` is held by the thread in which a trial is under way."""
+    """`choice` tells what was chosen and why; `trying` is held by the thread in which a trial is under way.
+
+    `shared` says that several threads use the index.
+    """
 
     def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
         able = [name for name in engines_for(options) if engine_class(name).unit_kind == "conjunctions"]
@@ -81,6 +85,7 @@ class AutoMatcher(EngineMatcher):
         model = shipped()
         self.choice = EngineChoice(self.name, model, [name for name in able if name in model.engines])
         self.trying = threading.Lock()
+        self.shared = False
         self._epoch = self._looked_at = 0
         """`_epoch` grows when units, attributes or labels get other numbers: no trial from before can be taken over."""
 
@@ -113,41 +118,63 @@ class AutoMatcher(EngineMatcher):
 
     def _index(self, part: MatcherPart, added: Any, group: Group, encoded: Any) -> None:
         grown = part is self.parts[0] and len(added.new_units)
-        if grown and self._conjunctions.live >= max(LEAST_UNITS, GROWN * self._looked_at):
-            wanted = self._best_by_rules()
-            if wanted != self.name:
-                self.adopt(self._built(wanted))
-                return
-        super()._index(part, added, group, encoded)
+        if not (grown and self._have_doubled and not self.shared and self._adopted_by_rules()):
+            super()._index(part, added, group, encoded)
 
     def rebuild(self) -> None:
         self._epoch += 1
-        if self._conjunctions.live >= LEAST_UNITS:
-            wanted = self._best_by_rules()
-            if wanted != self.name:
-                self.ledger.forget_codes()
-                self.adopt(self._built(wanted))
-                for part in self.parts[1:]:
-                    part.engine.rebuild()
-                return
+        if self.shared:
+            self._looked_at = 0
+        elif self._conjunctions.live >= LEAST_UNITS and self._adopted_by_rules():
+            self.ledger.forget_codes()
+            for part in self.parts[1:]:
+                part.engine.rebuild()
+            return
         super().rebuild()
 
-    def _best_by_rules(self) -> str:
+    @property
+    def _have_doubled(self) -> bool:
+        return self._conjunctions.live >= max(LEAST_UNITS, GROWN * self._looked_at)
+
+    @property
+    def choice_due(self) -> bool:
+        """Whether a look at the rules was left to a thread beside, since others would wait for it."""
+        return self.shared and self._have_doubled
+
+    def _adopted_by_rules(self) -> bool:
+        """Whether another engine is at work now, because of what the rules are like."""
+        wanted = self.wanted_by_rules()
+        if wanted is None:
+            return False
+        self.choice.take_by_rules(wanted)
+        engine: Engine = engine_class(wanted)(self._conjunctions, self._options)
+        self._introduce(engine)
+        engine.rebuild()
+        self.adopt(engine)
+        return True
+
+    def wanted_by_rules(self) -> str | None:
+        """The engine that should be better by the rules alone, if there is one. The caller is the only writer."""
         self._looked_at = self._conjunctions.live
         self.ledger.clock.begin_anew()
         event_statistics = self.encoder.event_statistics if self.encoder.event_statistics.events else None
         wanted = self.choice.best_by_rules(features_of(self._conjunctions, event_statistics))
-        if wanted == self.name:
-            self.choice.keep_by_rules()
-        else:
-            self.choice.take_by_rules(wanted)
-        return wanted
+        if wanted != self.name:
+            return wanted
+        self.choice.keep_by_rules()
+        return None
 
-    def _built(self, name: str) -> Engine:
-        engine: Engine = engine_class(name)(self._conjunctions, self._options)
-        self._introduce(engine)
-        engine.rebuild()
-        return engine
+    def begin_building(self, name: str) -> Trial:
+        """One engine over a copy of the rules, nothing to be measured. The caller is the only writer."""
+        return Trial(self._conjunctions.copy(), self.ledger.sample.frozen(), (name,), self._options, self._epoch)
+
+    def take_built(self, trial: Trial, built: Engine | None) -> Engine | None:
+        """The engine that the rules ask for, with all that came and went since. The caller is the only writer."""
+        if built is None or trial.epoch != self._epoch:
+            return None
+        trial.catch_up(built, self._conjunctions)
+        self.choice.take_by_rules(built.name)
+        return built
 
     def adopt(self, built: Any) -> None:
         if not isinstance(built, Engine):

@@ -10,7 +10,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import pyarrow as pa
@@ -19,10 +19,16 @@ from matchwood.choosing.auto import AutoMatcher
 from matchwood.choosing.features import features_of
 from matchwood.choosing.trial import Trial
 from matchwood.errors import MatchwoodError
-from matchwood.matching import SampleShares
+from matchwood.matching import LEAST_COMPILED, SampleShares
+
+if TYPE_CHECKING:
+    from matchwood.index import Index
 
 RULES, EVENTS = 600, 96
 """Enough for long lists, cuts and clusters; and for the sample that a trial needs."""
+
+SIMPLE = 8
+"""Shapes of rules that are read as columns: the others have too many conjunctions, and are taken one by one."""
 
 _one_at_a_time = threading.RLock()
 _done: set[tuple[str, ...]] = set()
@@ -39,6 +45,23 @@ def once(key: tuple[str, ...], rehearse: Callable[[], None]) -> None:
             with contextlib.suppress(MatchwoodError):
                 rehearse()
             _done.add(key)
+
+
+def get_ready(index: Index, rehearse: Callable[[Any], None]) -> None:
+    """Have what a call needs compiled or loaded before it takes a lock, if several threads use the index."""
+    if index._only_user is None:
+        index._only_user = threading.get_ident()
+    if index._only_user == threading.get_ident() and not index._rehearsed:
+        return
+    if isinstance(index._matcher, AutoMatcher):
+        index._matcher.shared = True
+    if rehearse in index._rehearsed or index._read_only or index._rehearses or index._lock.is_reading():
+        return
+    engine, spaces = index._matcher.setting, index._encoder.vocabulary.spaces.name
+    if engine != "oracle":
+        key = (rehearse.__name__, engine, repr(sorted(index._options.items())), spaces)
+        once(key, lambda: rehearse(index._rehearsal(engine)))
+    index._rehearsed |= {rehearse}
 
 
 def rule(number: int) -> str:
@@ -81,6 +104,14 @@ def rehearse_changes(index: Any, identity: Callable[[int], Any] = str) -> None:
     with index._changing(), index._storing():
         index._matcher.reconsider()
     index.compact()
+    index.match(event(1))
+
+
+def rehearse_loading(index: Any, identity: Callable[[int], Any] = str) -> None:
+    """A load that is large enough to be read as columns, once into an empty index and once into one with rules."""
+    simple = [number for number in range(3 * LEAST_COMPILED) if number % 10 < SIMPLE]
+    for place in (0, LEAST_COMPILED):
+        index.insert_many({identity(number): rule(number) for number in simple[place : place + LEAST_COMPILED]})
     index.match(event(1))
 
 

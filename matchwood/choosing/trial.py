@@ -107,7 +107,7 @@ class Trial:
         self.now = self._stopwatch.time(match_now)
         best: Engine | None = None
         for name in self.names:
-            engine = self._built(name)
+            engine = self.built(name)
             if engine is not None:
                 measured = self.measured[name] = self._stopwatch.time(match_all(engine), self._leader(best))
                 if best is None or measured.ratio(self.measured[best.name]) < 1:
@@ -121,7 +121,8 @@ class Trial:
             return self.now
         return self.measured[best.name]
 
-    def _built(self, name: str) -> Engine | None:
+    def built(self, name: str) -> Engine | None:
+        """An engine over the copy; None if it does not take these rules."""
         engine: Engine = engine_class(name)(self.store, self._options)
         engine.event_statistics = self._history
         try:

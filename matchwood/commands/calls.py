@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from matchwood.commands.files.formats import format_of
+from matchwood.commands.files.formats import format_of, format_to_write
 from matchwood.encoding import Zone, read_schema
 from matchwood.errors import MatchwoodError
 from matchwood.matching import MOST_THREADS, RejectLimit, checked_threads
@@ -32,11 +32,22 @@ schema_text = _checked(read_schema)
 timezone_name = _checked(Zone)
 
 _with_format = _checked(lambda text: format_of(Path(text)))
+_with_format_to_write = _checked(lambda text: format_to_write(Path(text)))
 
 
 def table_file(text: str) -> Path:
     """A file whose ending tells its format."""
     return Path(_with_format(text))
+
+
+def output_file(text: str) -> Path:
+    """A file to write, whose ending tells its format."""
+    return Path(_with_format_to_write(text))
+
+
+def rules_source(text: str) -> Path:
+    """A file of rules, or a folder of such files."""
+    return Path(text) if Path(text).is_dir() else table_file(text)
 
 
 def count(text: str) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from matchwood.commands.calls import table_file
+from matchwood.commands.calls import output_file
 from matchwood.commands.files.rejects import rejects_file, report_rejects
 from matchwood.commands.files.rules import add_rule_arguments, load_rules
 from matchwood.commands.files.writing import write_table
@@ -25,7 +25,7 @@ def add_arguments(commands: Any) -> None:
         "--lint", action="store_true", help="also look for rules that are never or always true, or repeated"
     )
     check.add_argument(
-        "--findings", type=table_file, metavar="FILE", help="lint, and write all that was found to this file"
+        "--findings", type=output_file, metavar="FILE", help="lint, and write all that was found to this file"
     )
     check.set_defaults(run=run)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import Any
 
 from matchwood.commands.calls import count
 from matchwood.commands.explain import event_of
 from matchwood.commands.files.rules import add_source_arguments, load_rules
+from matchwood.commands.files.writing import write_text
 from matchwood.commands.names import HELP, WrongCall
 from matchwood.engines import HEM, ATree, BETree
 from matchwood.errors import InvalidArgument, counted
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if output is None:
         print(picture, end="")
     else:
-        _write(output, picture)
+        write_text(output, picture)
         print(f"{output}: {counted(len(index), 'rule')}")
     return 0
 
@@ -83,14 +83,3 @@ def _require_all(rules: Path, report: Report) -> None:
             f"{rules}: no picture, as {counted(report.rejected.num_rows, 'rule')} cannot be used (matchwood check "
             f"lists them); the first is {first['id']}: {reason}"
         )
-
-
-def _write(path: Path, text: str) -> None:
-    """Complete or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from matchwood.commands.calls import count, table_file
+from matchwood.commands.calls import count, output_file
 from matchwood.commands.files.writing import open_sink
 from matchwood.commands.names import HELP, WrongCall
 from matchwood.errors import counted
@@ -23,7 +23,7 @@ def add_arguments(commands: Any) -> None:
     command.add_argument("output", type=Path, metavar="RULES", help="where the rules go; on Spark a directory")
     command.add_argument("--rules", type=count, metavar="N", help="how many rules")
     command.add_argument("--events", type=count, metavar="N", help="how many events")
-    command.add_argument("--events-file", type=table_file, metavar="FILE", help="where the events go")
+    command.add_argument("--events-file", type=output_file, metavar="FILE", help="where the events go")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="another seed, other rules (default: 0)")
     command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the generator")
     command.add_argument("--spark", action="store_true", help="rules are made by Spark's executors, as Parquet")
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.master and not arguments.spark:
         raise WrongCall("--master goes with --spark")
     if not arguments.spark:
-        table_file(str(arguments.output))
+        output_file(str(arguments.output))
     started = time.monotonic()
     make = _on_spark if arguments.spark else _here
     rules = make(arguments, settings)

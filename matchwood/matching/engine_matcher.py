@@ -21,6 +21,7 @@ from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.groups import Group, Incoming
 from matchwood.matching.loading.live_rules import OldUses, check_links, insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import Normal, PreparedRule
+from matchwood.matching.one_event import OneEventMatching
 from matchwood.matching.parts import MatcherPart, parts_of
 from matchwood.matching.request import Dead, Request
 from matchwood.ranking import RuleWeights, ScorePrograms
@@ -58,6 +59,8 @@ class EngineMatcher:
         self.generation = 0
         """Grows with every change: codes of events and numbers of units hold within one generation only."""
         self._local = threading.local()
+        self._holds_back = False
+        """Whether new units of the first part wait in its store, and its engine does not know them yet."""
 
     def _made_parts(self, chosen: type[Structure], options: Mapping[str, Any]) -> tuple[MatcherPart, ...]:
         return parts_of(chosen, options)
@@ -128,11 +131,20 @@ class EngineMatcher:
         if added.repeated is not None:
             self.encoder.release(added.repeated)
         self.table.link(group.rows, added.units, part.kind)
-        self._index(part, added, group, encoded)
+        if not (self._holds_back and part is self.parts[0]):
+            self._index(part, added, group, encoded)
 
     def _index(self, part: MatcherPart, added: Any, group: Group, encoded: Any) -> None:
         """Hand units that are new in a store to its engine."""
         part.index(added, group, encoded, self.encoder)
+
+    def hold_back(self) -> bool:
+        self._holds_back = self.parts[0].kind == "conjunctions" and self.parts[0].bounds is None
+        return self._holds_back
+
+    def take_held_back(self) -> None:
+        self._holds_back = False
+        self.rebuild()
 
     def _apply_relabelling(self) -> None:
         """Labels ran out between two boundaries: rewrite what is stored, and build the engines anew."""
@@ -142,7 +154,12 @@ class EngineMatcher:
         for attribute, old, new in changes:
             for part in self.parts:
                 part.store.relabel(attribute, old, new)
-        self.rebuild()
+        if not self._holds_back:
+            self.rebuild()
+            return
+        self.ledger.forget_codes()
+        for part in self.parts[1:]:
+            part.engine.rebuild()
 
     def _drop(self, units: UnitsByKind) -> None:
         for part in self.parts:
@@ -224,6 +241,14 @@ class EngineMatcher:
         if workspace is None:
             workspace = self._local.workspace = Workspace()
         return workspace
+
+    @property
+    def one_event(self) -> OneEventMatching:
+        """What the calling thread keeps ready for single events."""
+        kept: OneEventMatching | None = getattr(self._local, "one_event", None)
+        if kept is None or not kept.holds:
+            kept = self._local.one_event = OneEventMatching(self)
+        return kept
 
     # ------------------------------------------------------------------ state
 

@@ -76,6 +76,12 @@ class Matcher(Protocol):
     def insert(self, batch: Batch) -> None:
         """Add new rules."""
 
+    def hold_back(self) -> bool:
+        """Let new rules wait for `take_held_back`; until then none may be removed or replaced. False if none waits."""
+
+    def take_held_back(self) -> None:
+        """Lay out all rules, those that waited included."""
+
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
         """Give the rules of distinct rows other texts; their ids and places stay.
 

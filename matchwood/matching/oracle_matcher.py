@@ -53,6 +53,12 @@ class OracleMatcher:
     def insert(self, batch: Batch) -> None:
         self._plant(insert_rules(self.table, self.encoder.schema, batch), batch.prepared)
 
+    def hold_back(self) -> bool:
+        return False
+
+    def take_held_back(self) -> None:
+        """Nothing waits here."""
+
     def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
         replace_rules(self.table, self.encoder.schema, rows, prepared, old)
         self._plant(rows, prepared)

@@ -8,8 +8,8 @@ from matchwood.encoding import Encoder
 from matchwood.engines import LEAST_ENGINE
 from matchwood.matching.engine_matcher import EngineMatcher
 from matchwood.matching.loading.batches import Batch
+from matchwood.matching.loading.load import TURN_RULES
 from matchwood.matching.loading.preparation import Preparation
-from matchwood.matching.loading.sources import CHUNK_RULES
 from matchwood.matching.matcher import Matcher
 from matchwood.rules import RuleTable
 
@@ -27,8 +27,8 @@ def as_engine_matcher(
     own = EngineMatcher(LEAST_ENGINE, own_encoder, own_table, {}, dnf_limit)
     prepare = Preparation(own_encoder, own.normal).prepare
     live = table.live_rows()
-    for start in range(0, len(live), CHUNK_RULES):
-        rows = live[start : start + CHUNK_RULES]
+    for start in range(0, len(live), TURN_RULES):
+        rows = live[start : start + TURN_RULES]
         ids = table.id_list(rows)
         texts = zip(ids, rows.tolist(), strict=True)
         prepared = [prepare(rule_id, table.text(row), _options(table, row)) for rule_id, row in texts]

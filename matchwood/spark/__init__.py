@@ -7,6 +7,7 @@ Everything uses the DataFrame API alone, so it also runs through Spark Connect.
 
 from __future__ import annotations
 
+from matchwood.spark import plot
 from matchwood.spark.build.build import build
 from matchwood.spark.build.rejects import rejects
 from matchwood.spark.build.update import update
@@ -34,6 +35,7 @@ __all__ = [
     "match",
     "match_stream",
     "plan",
+    "plot",
     "register",
     "rejects",
     "report",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matchwood.storage.current import current_of, current_version
     from matchwood.storage.lent import lent_directory
     from matchwood.storage.location import Location, location_of
+    from matchwood.storage.naming import CURRENT
     from matchwood.storage.part import SavedPart
     from matchwood.storage.query_record import version_of_query
     from matchwood.storage.snapshot import Snapshot, load, seal_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from matchwood.storage.version_log import VersionInfo, rollback, vacuum, versions
 
 __all__ = [
+    "CURRENT",
     "Location",
     "Overtaken",
     "SavedPart",

@@ -38,7 +38,7 @@ def test_an_engine_catches_up_with_its_store(name: str, given: Encoded) -> None:
     late = added.new_units[-3:]
     store.drop(late)
     store.free(late)
-    best = trial.run(match_all(trial._built("scan")))  # type: ignore[arg-type]
+    best = trial.run(match_all(trial.built("scan")))  # type: ignore[arg-type]
     assert best is not None
     assert best.name == name
     trial.catch_up(best, store)
@@ -65,7 +65,7 @@ def test_a_copy_of_a_store_shares_nothing(given: Encoded) -> None:
 
 def test_a_trial_measures_every_engine_and_returns_the_fastest(given: Encoded) -> None:
     trial = Trial(given.store, given.events, ["scan", "pstbloom", "counting"], {}, 0)
-    best = trial.run(match_all(trial._built("hem")))  # type: ignore[arg-type]
+    best = trial.run(match_all(trial.built("hem")))  # type: ignore[arg-type]
     assert best is not None
     assert set(trial.measured) == {"scan", "pstbloom", "counting"}
     assert all(trial.measured[best.name].ratio(other) <= 1 for other in trial.measured.values())

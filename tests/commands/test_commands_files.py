@@ -52,7 +52,11 @@ def test_rejects_beside_a_compressed_file(run: Run, here: Path) -> None:
         ("plain.jsonl.gz", b'{"age": 1}\n', "not a readable JSON lines file"),
         ("plain.csv.gz", b"age\n1\n", "plain.csv.gz"),
         ("events.parquet.gz", b"", "Parquet files are compressed by themselves"),
-        ("events.txt.gz", b"", "one of .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .pq; text also with .gz"),
+        (
+            "events.txt.gz",
+            b"",
+            "one of .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .pq, .yaml, .yml; text also with .gz",
+        ),
     ],
 )
 def test_files_that_are_not_what_they_say(name: str, data: bytes, told: str, run: Run, here: Path) -> None:

@@ -1,4 +1,8 @@
-"""Readers and a writer at once, in a process of its own: which kernels are loaded by threads that hold a lock."""
+"""Readers and a writer at once, in a process of its own: which kernels are loaded by threads that hold a lock.
+
+compiling_script.py ENGINE [TRIED ...]     trials try these engines, one after the other
+compiling_script.py auto load TAKEN        the writer loads many rules, and they ask for this engine
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,9 @@ import matchwood as mw
 from matchwood.choosing import auto, choice, trials
 from matchwood.choosing.choice import EngineChoice, Plan
 from matchwood.core.machine_code import Loaded, loading
+from matchwood.matching import LEAST_COMPILED
 
+LOADED = LEAST_COMPILED
 EVENT = {"service": "svc-1", "region": "us", "latency": 5}
 
 
@@ -34,7 +40,14 @@ def main(engine: str, tried: list[str]) -> None:
             index.match_many([EVENT, {"service": "svc-2", "latency": 60, "region": "eu"}])
             counts["match"] += 1
 
+    def load() -> None:
+        index.insert_many({f"new {number}": f"{rule(number)} and size > {number}" for number in range(LOADED)})
+        with index._matcher.trying:  # type: ignore[attr-defined]
+            engines.append(index.engine)
+
     def write() -> None:
+        if loads:
+            load()
         while not stop.is_set():
             number = counts["change"]
             index[f"r{number % 200}"] = rule(number + 1)
@@ -42,14 +55,15 @@ def main(engine: str, tried: list[str]) -> None:
                 del index[f"r{number % 200}"]
             counts["change"] += 1
 
-    _obey(tried)
+    loads = tried[:1] == ["load"]
+    _obey(tried, tried[1] if loads else None)
     index.insert_many({f"r{number}": rule(number) for number in range(200)})
     index.match_many([EVENT] * 100)
     with loading(hear):
         threads = [threading.Thread(target=each) for each in (read, read, write)]
         for thread in threads:
             thread.start()
-        for _ in tried:
+        for _ in () if loads else tried:
             trials.run_trial(index, index._matcher)  # type: ignore[arg-type]
             engines.append(index.engine)
         while min(counts.values()) < 20 and any(thread.is_alive() for thread in threads):
@@ -61,8 +75,8 @@ def main(engine: str, tried: list[str]) -> None:
     print(json.dumps({**found, "matches": counts["match"], "changes": counts["change"]}))
 
 
-def _obey(tried: list[str]) -> None:
-    """Trials try these engines one after the other, and take them; nothing else changes the engine."""
+def _obey(tried: list[str], wanted: str | None) -> None:
+    """Trials try these engines one after the other, and take them; many rules ask for the one that is wanted."""
     left = iter(tried)
 
     def plan(self: EngineChoice, features: Any, again: bool) -> Plan:
@@ -71,7 +85,7 @@ def _obey(tried: list[str]) -> None:
 
     def keep(self: EngineChoice, features: Any) -> str:
         self.predict(features)
-        return self.engine
+        return wanted if wanted is not None and features.units >= LOADED else self.engine
 
     EngineChoice.plan = plan  # type: ignore[method-assign]
     EngineChoice.best_by_rules = keep  # type: ignore[method-assign]

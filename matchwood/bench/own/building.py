@@ -22,6 +22,7 @@ from matchwood.bench.frame.measure import WrongAnswer
 from matchwood.bench.frame.setup import sizes
 from matchwood.bench.own.steps import Place, StepClock
 from matchwood.encoding import CompiledRules, Encoder, PredicateBook, RuleReader
+from matchwood.errors import counted_were
 from matchwood.index import Index
 from matchwood.language import parse
 from matchwood.logic import RuleExpander
@@ -41,7 +42,7 @@ STEPS: dict[str, list[Place]] = {
     "normalise": [(RuleExpander, "expand")],
     "one by one": [(Preparation, "prepare")],
     "encode": [(CompiledRules, "flat"), (Encoder, "encode")],
-    "engine": [(EngineMatcher, "insert"), (Index, "_lay_out_anew")],
+    "engine": [(EngineMatcher, "insert"), (EngineMatcher, "take_held_back"), (Index, "_lay_out_anew")],
     "ids and texts": [(RuleTable, "locate"), (RuleTable, "insert_many"), (RuleTable, "link")],
 }
 
@@ -89,7 +90,9 @@ def build(rules: pa.Table) -> tuple[float, Index]:
     report = index.insert_many(rules)
     seconds = time.process_time() - begin
     if report.inserted != len(rules):
-        raise WrongAnswer(f"{len(rules) - report.inserted:,} rules were rejected: {report.rejected['error'][0]}")
+        raise WrongAnswer(
+            f"{counted_were(len(rules) - report.inserted, 'rule')} rejected: {report.rejected['error'][0]}"
+        )
     return seconds, index
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matchwood.errors import InvalidArgument
 
-CSV, JSON_LINES, PARQUET = "CSV", "JSON lines", "Parquet"
+CSV, JSON_LINES, PARQUET, YAML = "CSV", "JSON lines", "Parquet", "YAML"
 
 _ENDINGS = {
     ".csv": CSV,
@@ -16,6 +16,8 @@ _ENDINGS = {
     ".json": JSON_LINES,
     ".parquet": PARQUET,
     ".pq": PARQUET,
+    ".yaml": YAML,
+    ".yml": YAML,
 }
 
 
@@ -35,6 +37,19 @@ def format_of(path: Path) -> str:
     if known == PARQUET and is_compressed(path):
         raise InvalidArgument(f"{path}: Parquet files are compressed by themselves, and have no .gz")
     return known
+
+
+def has_format(path: Path) -> bool:
+    """Whether the ending of a file tells a format."""
+    return plain_path(path).suffix.lower() in _ENDINGS
+
+
+def format_to_write(path: Path) -> str:
+    """The format of a file that is to be written: people write YAML, programs read it."""
+    kind = format_of(path)
+    if kind == YAML:
+        raise InvalidArgument(f"{path}: YAML is read, not written; name a .csv, .jsonl or .parquet file")
+    return kind
 
 
 def is_compressed(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Tables on disk, read in batches: CSV as columns of text, Parquet as it is, JSON lines as dicts."""
+"""Tables on disk, read in batches: CSV as columns of text, Parquet as it is, JSON and YAML as dicts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
-from matchwood.commands.files.formats import CSV, PARQUET, delimiter_of, format_of, is_compressed
+from matchwood.commands.files.documents import read_rows
+from matchwood.commands.files.formats import CSV, PARQUET, YAML, delimiter_of, format_of, is_compressed, plain_path
+from matchwood.encoding import fraction_of
 from matchwood.errors import InvalidArgument
 
 Batch: TypeAlias = pa.RecordBatch | list[dict[str, Any]]
@@ -27,7 +29,7 @@ _BLOCK_BYTES = 16 * 2**20
 
 
 def column_names(path: Path) -> list[str] | None:
-    """The columns of a CSV or Parquet file; None for JSON lines, where each row has its own."""
+    """The columns of a CSV or Parquet file; None for JSON and YAML, where each row has its own."""
     with _readable(path):
         if format_of(path) == PARQUET:
             names: list[str] = pa_parquet.read_schema(path).names
@@ -54,6 +56,8 @@ def read_batches(path: Path, columns: list[str] | None = None) -> Iterator[Batch
             yield from _parquet(path, columns)
         elif format_of(path) == CSV:
             yield from _csv(path, columns)
+        elif format_of(path) == YAML:
+            yield from _in_batches(read_rows(path))
         else:
             yield from _json_lines(path)
 
@@ -112,10 +116,19 @@ def _parquet(path: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         yield from file.iter_batches(BATCH_ROWS, columns=columns)
 
 
+def _in_batches(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    for start in range(0, len(rows), BATCH_ROWS):
+        yield rows[start : start + BATCH_ROWS]
+
+
 def _json_lines(path: Path) -> Iterator[list[dict[str, Any]]]:
+    """Objects, one a line; or one array of objects, over as many lines as it likes."""
     batch: list[dict[str, Any]] = []
     opener = gzip.open if is_compressed(path) else open
     with opener(path, "rt", encoding="utf-8-sig") as lines:
+        if _is_array(path, lines):
+            yield from _in_batches(_json_array(path, lines.read()))
+            return
         for number, line in enumerate(lines, 1):
             if not line.isspace():
                 batch.append(_json_object(path, number, line))
@@ -126,9 +139,29 @@ def _json_lines(path: Path) -> Iterator[list[dict[str, Any]]]:
         yield batch
 
 
+def _is_array(path: Path, lines: TextIO) -> bool:
+    """Whether a `.json` file begins with a bracket; whatever else `.jsonl` holds is wrong in its own line."""
+    if plain_path(path).suffix.lower() != ".json":
+        return False
+    first = next((line for line in lines if not line.isspace()), "")
+    lines.seek(0)
+    return first.lstrip().startswith("[")
+
+
+def _json_array(path: Path, text: str) -> list[dict[str, Any]]:
+    try:
+        rows = json.loads(text, parse_float=fraction_of)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(f"{path}: not JSON ({error})") from None
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise InvalidArgument(f"{path}, entry {number}: must be a JSON object (got {row!r:.60})")
+    return list(rows)
+
+
 def _json_object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_float=fraction_of)
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"{path}, line {number}: not JSON ({error}); each line holds one object") from None
     if not isinstance(value, dict):

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from matchwood.commands.files.folders import REJECTS
 from matchwood.commands.files.formats import plain_path
 from matchwood.commands.files.writing import write_table
 from matchwood.commands.names import WrongCall
@@ -17,7 +18,7 @@ SHOWN = 5
 
 def rejects_file(arguments: argparse.Namespace) -> Path:
     """Where rejected rules go; never the file that the rules come from."""
-    path: Path = arguments.rejects or plain_path(arguments.rules).with_suffix(".rejects.csv")
+    path: Path = arguments.rejects or plain_path(arguments.rules).with_suffix(REJECTS)
     if path.resolve() == arguments.rules.resolve():
         raise WrongCall(f"--rejects {path} would replace the rules")
     return path

@@ -1,4 +1,4 @@
-"""Rules from a file: the columns id and expression under any names, and weights where there are any."""
+"""Rules from files: the columns id and expression under any names, and weights where there are any."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from matchwood.commands.calls import schema_text, table_file, timezone_name
-from matchwood.commands.files.formats import CSV, format_of
-from matchwood.commands.files.reading import Batch, column_names, read_batches, row_count
+from matchwood.commands.calls import output_file, rules_source, schema_text, timezone_name
+from matchwood.commands.files.documents import read_rules
+from matchwood.commands.files.folders import files_of, total_rows
+from matchwood.commands.files.formats import CSV, YAML, format_of
+from matchwood.commands.files.reading import Batch, column_names, read_batches
 from matchwood.errors import InvalidArgument
 from matchwood.index import Index
-from matchwood.matching import CHUNK_RULES, Report
+from matchwood.matching import Report
 from matchwood.progress import Progress
 
 _CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
@@ -31,14 +33,21 @@ def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_arguments(parser)
     parser.add_argument(
         "--rejects",
-        type=table_file,
+        type=output_file,
         metavar="FILE",
         help="where rejected rules go (default: beside RULES, .rejects.csv)",
     )
 
 
 def add_source_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("rules", type=table_file, help="CSV, TSV, JSON lines (or .gz of these) or Parquet")
+    parser.add_argument(
+        "rules", type=rules_source, help="CSV, TSV, JSON lines, YAML (or .gz of these) or Parquet, or a folder of such"
+    )
+    add_reading_arguments(parser)
+
+
+def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
+    """How rules are read."""
     parser.add_argument("--id", default="id", metavar="COLUMN", help="the column of ids (default: id)")
     parser.add_argument(
         "--id-type",
@@ -60,28 +69,58 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def load_rules(
-    arguments: argparse.Namespace, engine: str, on_duplicate: str, options: dict[str, Any] | None = None
+    arguments: argparse.Namespace,
+    engine: str,
+    on_duplicate: str,
+    options: dict[str, Any] | None = None,
+    source: Path | None = None,
+    places: dict[Any, Path] | None = None,
 ) -> tuple[Index, Report]:
-    """An index of the rules in the file that the arguments name, and what became of each."""
+    """An index of the rules that the arguments name, and what became of each.
+
+    `source`  where they are, if not at `arguments.rules`
+    `places`  takes down the file of each rule; of an id in several files the last one
+    """
+    path: Path = source or arguments.rules
+    files = files_of(path)
     settings = {"timezone": arguments.timezone, "strict_schema": arguments.strict, "options": options}
     index = Index(engine, arguments.schema, **settings)
-    with Progress(f"reading {arguments.rules}", "rules", row_count(arguments.rules)) as progress:
-        rules = progress.over(_rules(arguments), CHUNK_RULES)
+    with Progress(f"reading {path}", "rules", total_rows(files)) as progress:
         # All that were refused are written to a file, however many; what that means is for the command to say.
-        report = index.insert_many(rules, on_duplicate=on_duplicate, max_rejected=1.0)
+        report = index.insert_many(
+            _rules(arguments, files, places), on_duplicate=on_duplicate, max_rejected=1.0, progress=progress.follow
+        )
     return index, report
 
 
-def _rules(arguments: argparse.Namespace) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
-    path: Path = arguments.rules
-    columns, wanted = column_names(path), (arguments.id, arguments.expression)
+def _rules(
+    arguments: argparse.Namespace, files: list[Path], places: dict[Any, Path] | None
+) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
+    wanted = (arguments.id, arguments.expression)
+    for path in files:
+        _require_columns(path, wanted)
+    read_id = _id_reader(files, arguments.id, arguments.id_type)
+    for path in files:
+        for batch in _batches(path, wanted):
+            for given_id, expression, weight, weights in _rows(path, batch, wanted):
+                rule_id = read_id(given_id)
+                if places is not None and isinstance(rule_id, int | str):
+                    places[rule_id] = path
+                yield rule_id, expression, _options(weight, weights)
+
+
+def _batches(path: Path, wanted: tuple[str, str]) -> Iterator[Batch]:
+    if format_of(path) == YAML:
+        return iter([read_rules(path, *wanted)])
+    columns = column_names(path)
+    chosen = None if columns is None else [name for name in dict.fromkeys((*wanted, *_WEIGHTS)) if name in columns]
+    return read_batches(path, chosen)
+
+
+def _require_columns(path: Path, wanted: tuple[str, str]) -> None:
+    columns = column_names(path)
     if columns is not None:
         _require(path, wanted, columns)
-    read_id = _id_reader(path, arguments.id, arguments.id_type)
-    chosen = None if columns is None else [name for name in dict.fromkeys((*wanted, *_WEIGHTS)) if name in columns]
-    for batch in read_batches(path, chosen):
-        for rule_id, expression, weight, weights in _rows(path, batch, wanted):
-            yield read_id(rule_id), expression, _options(weight, weights)
 
 
 def _require(path: Path, wanted: tuple[str, ...], columns: list[str]) -> None:
@@ -115,10 +154,12 @@ def _options(weight: Any, weights: Any) -> dict[str, Any]:
     return {name: value for name, value in zip(_WEIGHTS, (weight, weights), strict=True) if value is not None}
 
 
-def _id_reader(path: Path, column: str, kind: str) -> IdReader:
+def _id_reader(files: list[Path], column: str, kind: str) -> IdReader:
+    """In CSV, which has no types, ids are integers if all of all files are."""
     if kind == "string":
         return lambda rule_id: rule_id if rule_id is None else str(rule_id)
-    if kind == "int" or (format_of(path) == CSV and _all_integers(path, column)):
+    texts = [path for path in files if format_of(path) == CSV]
+    if kind == "int" or (texts and all(_all_integers(path, column) for path in texts)):
         return _as_integer
     return lambda rule_id: rule_id
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pa_parquet
 
-from matchwood.commands.files.formats import CSV, PARQUET, delimiter_of, format_of, is_compressed
+from matchwood.commands.files.formats import CSV, PARQUET, delimiter_of, format_to_write, is_compressed
 from matchwood.errors import InvalidArgument
 
 
@@ -85,7 +85,7 @@ def _opened(path: Path, part: Path) -> Any:
 
 
 def _writer(path: Path, file: Any, schema: pa.Schema) -> Any:
-    kind = format_of(path)
+    kind = format_to_write(path)
     if kind == PARQUET:
         return pa_parquet.ParquetWriter(file, schema)
     options = pa_csv.WriteOptions(delimiter=delimiter_of(path))
@@ -167,3 +167,14 @@ def write_table(path: Path, table: pa.Table) -> None:
         sink.abandon()
         raise
     sink.close()
+
+
+def write_text(path: Path, text: str) -> None:
+    """A text as a file, complete or not at all."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from None

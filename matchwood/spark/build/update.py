@@ -140,4 +140,5 @@ def _report(
         replaced=delta.replaced if delta else 0,
         deleted=delta.deleted if delta else 0,
         compacted=compacted,
+        misfits=delta.misfits if delta else {},
     )
