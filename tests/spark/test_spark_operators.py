@@ -99,18 +99,24 @@ def test_plans_name_index_and_version(frame: Any, index: str) -> None:
     assert "matchwood_my_campaigns_v2_v1(" in plan_of(mws.match(frame, index))
 
 
-def test_jobs_are_described(spark: Any, tmp_path: Path) -> None:
-    context, told = spark.sparkContext, []
-    rules = spark.createDataFrame([(1, "age > 3")], "id bigint, expression string")
-    context.setJobDescription("mine")
-    with described(spark, "building something"):
-        told.append(context.getLocalProperty("spark.job.description"))
-        mws.build(rules, str(tmp_path / "i"))
-    told.append(context.getLocalProperty("spark.job.description"))
-    context.setJobDescription(None)
-    assert told == ["matchwood: building something", "mine"]
-    jobs = [spark.sparkContext.statusTracker().getJobInfo(number) for number in range(3)]
-    assert any(jobs)
+def test_jobs_are_described(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said of the jobs is what the thread says while they run; what users said before comes back."""
+    path, told = str(tmp_path / "i"), list[str]()
+    real = sys.modules["matchwood.spark.jobs"]._is_watched
+
+    def asked() -> bool:
+        told.append(spark.sparkContext.getLocalProperty("spark.job.description"))
+        return bool(real())
+
+    monkeypatch.setattr(sys.modules["matchwood.spark.jobs"], "_is_watched", asked)
+    spark.sparkContext.setJobDescription("mine")
+    mws.build(spark.createDataFrame([(1, "age > 3")], "id bigint, expression string"), path)
+    mws.update(spark.createDataFrame([(2, "age > 4")], "id bigint, expression string"), path)
+    after = spark.sparkContext.getLocalProperty("spark.job.description")
+    spark.sparkContext.setJobDescription(None)
+    assert told[:2] == [f"matchwood: building {path}", f"matchwood: updating {path}"]
+    assert told[2] == f"matchwood: building all shards of {path}, version 2, anew"
+    assert after == "mine"
 
 
 def test_progress_is_for_people(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
