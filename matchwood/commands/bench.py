@@ -141,7 +141,7 @@ def run_report(arguments: argparse.Namespace) -> int:
 
 
 def run_pages(arguments: argparse.Namespace) -> int:
-    pages = arguments.pages or sorted(DOCS.glob("*.md"))
+    pages = arguments.pages or [*Path().glob("README.md"), *sorted(DOCS.glob("*.md"))]
     changed = write_pages(pages, arguments.results)
     print("\n".join([*map(str, changed), f"{len(changed)} of {len(pages)} pages changed"]))
     return 0
