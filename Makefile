@@ -33,18 +33,10 @@ lint: $(VENV)/.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-# Two halves that take about as long, each on a core of its own. The half beside begins with rooms that compile hardly
-# anything: most kernels are there when the clusters of Spark and the processes of the benchmarks ask for them.
-BESIDE := tests/logic tests/language tests/oracle tests/spark tests/bench
-BESIDE_LOG := $(VENV)/tests-beside.log
-
-test: lint
-	@(failed=0; for tests in $(BESIDE); do $(BIN)/python -m pytest $$tests || failed=1; done; exit $$failed) \
-	    > $(BESIDE_LOG) 2>&1 & beside=$$!; \
-	$(BIN)/python -m pytest $(addprefix --ignore=,$(BESIDE) tests/systems); others=$$?; \
-	echo "$(BESIDE), which ran beside (waiting for the last of them):"; \
-	wait $$beside; beside=$$?; cat $(BESIDE_LOG); \
-	exit $$((others ? others : beside))
+# What is compiled for the tests is kept in the checkout, and goes with it: `make test MATCHWOOD_CACHE_DIR=...` for elsewhere.
+test: export MATCHWOOD_CACHE_DIR ?= $(abspath $(VENV))/kernels
+test: $(VENV)/.ready
+	@$(BIN)/python -m tests.side_by_side
 
 # `make test` builds the site too (tests/test_site.py). To publish a version beside the others:
 # `mike deploy --update-aliases 0.2 latest`, which commits it to the branch gh-pages.

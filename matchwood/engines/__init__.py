@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from matchwood.engines.shared.access import selectivity_order
     from matchwood.engines.shared.bounds import BoundTable, UnitBounds
+    from matchwood.engines.shared.one_event import OneEventSearch
     from matchwood.engines.shared.output import Output
     from matchwood.engines.shared.published import AS_PUBLISHED, asked
     from matchwood.engines.shared.scoring import (
@@ -107,6 +108,7 @@ __all__ = [
     "KIndex",
     "Layout",
     "NodeView",
+    "OneEventSearch",
     "Output",
     "Programs",
     "Ranked",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from matchwood.core import State, require
 from matchwood.encoding import EncodedEvents
 from matchwood.engines.shared.bounds import BoundTable
+from matchwood.engines.shared.one_event import OneEventSearch
 from matchwood.engines.shared.operators import LabelValues
 from matchwood.engines.shared.published import AS_PUBLISHED, asked, resolved
 from matchwood.engines.shared.scoring import Ranked, TopQuery
@@ -174,6 +175,14 @@ class Structure(State, ABC):
     @abstractmethod
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         """The hits of the events from `first` on, as far as the output reaches."""
+
+    edition: int = 0
+    """Grows with every change of an engine that has `one_event`."""
+
+    def one_event(self, workspace: Workspace) -> OneEventSearch | None:
+        """The engine as it is, made ready for one event after the other in a thread's workspace; None if it has no more
+        to offer than `match`. Holds as long as `edition` is the same."""
+        return None
 
     def top(self, events: EncodedEvents, first: int, query: TopQuery, workspace: Workspace) -> Ranked:
         """The best rules of the events from `first` on, as far as the output reaches: of all hits, each scored.

@@ -21,6 +21,7 @@ from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.groups import Group, Incoming
 from matchwood.matching.loading.live_rules import OldUses, check_links, insert_rules, remove_rules, replace_rules
 from matchwood.matching.loading.preparation import Normal, PreparedRule
+from matchwood.matching.one_event import OneEventMatching
 from matchwood.matching.parts import MatcherPart, parts_of
 from matchwood.matching.request import Dead, Request
 from matchwood.ranking import RuleWeights, ScorePrograms
@@ -240,6 +241,14 @@ class EngineMatcher:
         if workspace is None:
             workspace = self._local.workspace = Workspace()
         return workspace
+
+    @property
+    def one_event(self) -> OneEventMatching:
+        """What the calling thread keeps ready for single events."""
+        kept: OneEventMatching | None = getattr(self._local, "one_event", None)
+        if kept is None or not kept.holds:
+            kept = self._local.one_event = OneEventMatching(self)
+        return kept
 
     # ------------------------------------------------------------------ state
 

@@ -10,12 +10,14 @@ All numbers are checked as they are followed, so a table can be mapped from a fi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.bits import bit_count, lowest_bit
 from matchwood.core.jit import kernel
+from matchwood.core.pinned import readable, writable
 
 DAMAGED = -1
 _AT_ONCE = 2
@@ -23,6 +25,15 @@ _AT_ONCE = 2
 _MANY = 4
 """With so many times fewer units than words of the bit set it pays to know which words are empty."""
 _ONE, _LOW = np.uint64(1), np.uint64(63)
+
+
+class LinkedHits(NamedTuple):
+    """Hits of one kind from the first event on, and the links from its units to rows, as `links.py` describes them."""
+
+    offsets: NDArray[np.int64]
+    units: NDArray[np.int32]
+    heads: NDArray[np.int32]
+    chain: NDArray[np.int32]
 
 
 @kernel
@@ -227,3 +238,21 @@ def collect(count: Any, rows: Any, sides: Any, few: Any, bits: Any, summary: Any
         ends[event] = end
         filled = end
     return np.int64(count), np.int64(0)
+
+
+@kernel
+def collect_one(table: Any, rows: Any, hits: Any) -> Any:
+    """How many rows one event has, written to the pinned output, which has room for all; or DAMAGED.
+
+    The table has offsets, units, heads and chain of its hits, then few, bits and summary, ends and the output.
+    """
+    writable(table, 0, np.int64)[1] = hits
+    side = LinkedHits(
+        readable(table, 0, np.int64), readable(table, 1, np.int32), readable(table, 2, np.int32),
+        readable(table, 3, np.int32),
+    )  # fmt: skip
+    none = LinkedHits(side.offsets[:0], side.units[:0], side.heads[:0], side.chain[:0])
+    few, bits, summary = writable(table, 4, np.int64), writable(table, 5, np.uint64), writable(table, 6, np.uint64)
+    ends, out = writable(table, 7, np.int64), writable(table, 8, np.int32)
+    done, _ = collect(np.int64(1), rows, (side, none, none), few, bits, summary, ends, out)
+    return done if done == DAMAGED else ends[0]

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import pooled, pooled_copy
+from matchwood.core import Pinned, pooled, pooled_copy
 from matchwood.engines import Hits, Workspace, read_only
 from matchwood.errors import CorruptSnapshot
 from matchwood.rules._hit_kernels import repeat_positions
-from matchwood.rules._row_kernels import DAMAGED, collect
+from matchwood.rules._row_kernels import DAMAGED, LinkedHits, collect, collect_one
 from matchwood.rules.links import RuleLinks
 
 ROOM = 1 << 20
@@ -67,22 +67,21 @@ class _Scratch(NamedTuple):
     bits: NDArray[np.uint64]
     summary: NDArray[np.uint64]
 
+    def refused(self) -> CorruptSnapshot:
+        """The error for links that lead astray; what was marked by then is cleared."""
+        self.bits[:], self.summary[:] = 0, 0
+        return CorruptSnapshot("a unit that matched leads to a rule that does not exist: the snapshot is damaged")
 
-class _Side(NamedTuple):
-    """Hits of one kind from the first event on, and the links from its units to rows, as `links.py` describes them."""
 
-    offsets: NDArray[np.int64]
-    units: NDArray[np.int32]
-    heads: NDArray[np.int32]
-    chain: NDArray[np.int32]
-
+_SLACK = 8
+"""Places behind the last row that kernels may write to (`_row_kernels._AT_ONCE`)."""
 
 _SIDES = 3
 """The kernel is given so many sides, some of them empty: for another number it would be compiled again."""
 _NO_OFFSETS, _NO_UNITS = np.empty(0, np.int64), np.empty(0, np.int32)
 for _shared in (_NO_OFFSETS, _NO_UNITS):
     _shared.flags.writeable = False
-_NO_SIDE = _Side(_NO_OFFSETS, _NO_UNITS, _NO_UNITS, _NO_UNITS)
+_NO_SIDE = LinkedHits(_NO_OFFSETS, _NO_UNITS, _NO_UNITS, _NO_UNITS)
 
 
 def rows_of_hits(
@@ -97,15 +96,15 @@ def rows_of_hits(
     return _collected(first, stop - first, rows, tuple(sides), workspace, room)
 
 
-def _side(hits: Hits, links: RuleLinks, first: int) -> _Side:
+def _side(hits: Hits, links: RuleLinks, first: int) -> LinkedHits:
     """Hits from event `first` on and the links of their units; read-only, or the kernel would be compiled twice."""
     offsets, units = hits.offsets[first - hits.first :], hits.units.view()
     offsets.flags.writeable = units.flags.writeable = False
-    return _Side(offsets, units, *links.reading())
+    return LinkedHits(offsets, units, *links.reading())
 
 
 def _collected(
-    first: int, count: int, rows: int, sides: tuple[_Side, ...], workspace: Workspace, room: int
+    first: int, count: int, rows: int, sides: tuple[LinkedHits, ...], workspace: Workspace, room: int
 ) -> RuleRows:
     scratch = _scratch(rows, workspace)
     offsets = np.zeros(count + 1, np.int64)
@@ -115,10 +114,28 @@ def _collected(
         arguments = (count, rows, sides, *scratch, offsets[1:], out[: max(room, needed)])
         done, needed = collect(*arguments)
         if done == DAMAGED:
-            scratch.bits[:], scratch.summary[:] = 0, 0
-            raise CorruptSnapshot("a unit that matched leads to a rule that does not exist: the snapshot is damaged")
+            raise scratch.refused()
         if done:
             return RuleRows(first, offsets[: done + 1], pooled_copy(out[: offsets[done]]))
+
+
+class OneEventRows:
+    """The rows of one event after the other, for units that stand at one place; it holds until a rule changes."""
+
+    __slots__ = ("_out", "_pinned", "_rows", "_scratch")
+
+    def __init__(self, units: NDArray[np.int32], links: RuleLinks, rows: int, workspace: Workspace) -> None:
+        self._rows, self._scratch = rows, _scratch(rows, workspace)
+        self._out = np.empty(rows + _SLACK, np.int32)
+        ends = np.zeros(1, np.int64)
+        self._pinned = Pinned((np.zeros(2, np.int64), units, *links.reading(), *self._scratch, ends, self._out))
+
+    def of(self, hits: int) -> NDArray[np.int32]:
+        """The rows of the first `hits` units, ascending, in an array of its own."""
+        found = collect_one(self._pinned.table, self._rows, hits)
+        if found == DAMAGED:
+            raise self._scratch.refused()
+        return self._out[:found].copy()
 
 
 def _scratch(rows: int, workspace: Workspace) -> _Scratch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,6 +38,9 @@ FULLEST = 0.7
 FEW = 16
 """Up to here decoding row by row beats building an Arrow array first."""
 
+KEPT_SHARE = 4
+"""Ids of strings are kept as Python's once as many were asked for as one in so many of all: then it pays."""
+
 
 class IdColumn:
     """Ids of one kind, int64 or str; the first one decides which. Rows only grow.
@@ -50,6 +54,9 @@ class IdColumn:
         self.kind: str | None = None
         self._integers = Growable(np.int64)
         self._strings = ByteHeap()
+        self._keeping = threading.Lock()
+        self._asked = self._kept = 0
+        self._forget_texts()
         self._filled = 0
         """Slots that are not empty, tombstones included."""
         self._tombstones = 0
@@ -161,12 +168,32 @@ class IdColumn:
         """The ids of many rows, as Python objects."""
         if self.kind == INT:
             return self._integers.view()[rows].tolist()  # type: ignore[no-any-return]
+        if self._kept == len(self._strings) or self._keep_texts(len(rows)):
+            return self._texts.view()[rows].tolist()  # type: ignore[no-any-return]
         if len(rows) > FEW:
             return self._strings.texts(rows)
         return [self._strings.text(row) for row in rows.tolist()]
 
+    def _keep_texts(self, asked: int) -> bool:
+        """Have all ids as Python's strings, if so many are asked for: decoding one takes longer than finding it."""
+        with self._keeping:
+            self._asked += asked
+            missing = np.arange(self._kept, len(self._strings))
+            if KEPT_SHARE * self._asked < len(missing):
+                return False
+            self._texts.extend(self._strings.texts(missing))
+            # Whoever reads them without the lock sees this last.
+            self._asked, self._kept = 0, len(self._strings)
+            return True
+
+    def _forget_texts(self) -> None:
+        """Rows are about to be others; until then a row keeps its id, and the ids that are kept only grow."""
+        self._texts = Growable(np.object_)
+        self._kept = self._asked = 0
+
     def keep(self, rows: NDArray[Any]) -> None:
         """Drop all other rows; the kept ones, all live, are numbered anew. An emptied column has no kind."""
+        self._forget_texts()
         if self.kind == INT:
             self._integers = Growable(np.int64, self._integers.view()[rows])
         else:
@@ -203,6 +230,7 @@ class IdColumn:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Take over a saved state; arrays may be read-only maps of files."""
+        self._forget_texts()
         self.kind = header["kind"]
         self._filled, self._tombstones = header["filled"], header["tombstones"]
         self._integers, self._slots = Growable(np.int64, arrays["integers"]), Growable(np.int64, arrays["slots"])

@@ -39,4 +39,4 @@ def test_spaces_remember_the_labels_of_short_texts_only() -> None:
     (label,) = spaces.add_many(["b"]).tolist()
     long = "c" * (MEMO_LENGTH + 1)
     assert spaces.locate(long) == spaces.locate("bc") == label
-    assert set(spaces._memo) == {"bc"}
+    assert set(spaces.memo) == {"bc"}

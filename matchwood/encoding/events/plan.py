@@ -38,11 +38,15 @@ _QUICK_TYPES: dict[str, tuple[bool, type | None]] = {
 
 
 class Quick(NamedTuple):
-    """A key with one attribute, whose commonest values only have to be located: integers, values of another type."""
+    """A key with one attribute, whose commonest values only have to be located: integers, values of another type.
+
+    `known`  the labels of values that were located lately
+    """
 
     takes_int: bool
     type: type | None
     base: int
+    known: dict[Any, int]
     locate: Callable[[Any], int]
 
 
@@ -126,5 +130,5 @@ def _quick_keys(trie: Node, sources: list[Source], nan_is_null: bool) -> dict[st
             takes_int, other = _QUICK_TYPES[source.kind]
             # Doubles that may be NULL are looked at more closely.
             other = None if nan_is_null and other is float else other
-            quick[key] = Quick(takes_int, other, number << LABEL_BITS, spaces.locate)
+            quick[key] = Quick(takes_int, other, number << LABEL_BITS, spaces.memo, spaces.locate)
     return quick

@@ -67,13 +67,14 @@ def _pairs(plan: EventPlan, event: Mapping[Any, Any]) -> list[int] | None:
             others.append(key)
             continue
         value: Any = event.get(key)
-        given = type(value)
+        given, (takes_int, other, base, known, locate) = type(value), target
         if (
-            target.takes_int and MIN_INT <= value <= MAX_INT
+            takes_int and MIN_INT <= value <= MAX_INT
             if given is int
-            else given is target.type and (given is float or value.isascii() or not has_surrogate(value))
+            else given is other and (given is float or value.isascii() or not has_surrogate(value))
         ):
-            pairs.append(target.base + target.locate(value))
+            label = known.get(value)
+            pairs.append(base + (locate(value) if label is None else label))
         elif value is not None:
             others.append(key)
     return pairs if not others or _further(plan, event, others, pairs) else None

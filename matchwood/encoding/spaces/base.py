@@ -44,6 +44,8 @@ class Spaces(Protocol):
     """The kind of its attribute."""
     relabellings: list[Relabelling]
     """What changed since the owner last took this list and emptied it, oldest first."""
+    memo: dict[Any, int]
+    """The labels of elements that were located lately, always the same dict: who finds one there need not ask."""
 
     def __len__(self) -> int:
         """The number of live boundaries; there is one more space than that."""

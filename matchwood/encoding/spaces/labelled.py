@@ -43,7 +43,7 @@ class LabelledSpaces(ABC):
         self.relabellings: list[Relabelling] = []
         self.counters = {"split": 0, "merged": 0, "relabelled": 0, "moved": 0}
         self._events = EventCounters(arrays)
-        self._memo: dict[Any, int] = {}
+        self.memo: dict[Any, int] = {}
         self._parting: bool | None = None if arrays is not None else False
 
     @staticmethod
@@ -66,14 +66,14 @@ class LabelledSpaces(ABC):
     def locate(self, element: Any) -> int:
         if type(element) is Decimal:
             return self._label_at(self.columns.value_key(element))
-        label = self._memo.get(element)
+        label = self.memo.get(element)
         if label is None:
             label = self._label_at(self.columns.value_key(element))
             if self._parts_equals if isinstance(element, int | float) else len(element) > MEMO_LENGTH:
                 return label
-            if len(self._memo) >= MEMO_SIZE:
-                self._memo.clear()
-            self._memo[element] = label
+            if len(self.memo) >= MEMO_SIZE:
+                self.memo.clear()
+            self.memo[element] = label
         return label
 
     @property
@@ -201,7 +201,7 @@ class LabelledSpaces(ABC):
 
     def _changed(self, what: str, times: int = 1) -> None:
         self.counters[what] += times
-        self._memo.clear()
+        self.memo.clear()
 
     def _was_relabelled(self, old: NDArray[np.int32], new: NDArray[np.int32], moved: int) -> None:
         """Tell the owner of labels that changed; of `moved` boundaries some had none before."""
@@ -210,7 +210,7 @@ class LabelledSpaces(ABC):
             self.relabellings.append(Relabelling(np.array(old), np.array(new)))
             self.counters["relabelled"] += 1
             self.counters["moved"] += moved
-        self._memo.clear()
+        self.memo.clear()
 
 
 def _check_offsets(offsets: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:

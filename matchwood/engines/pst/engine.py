@@ -19,12 +19,14 @@ from matchwood.engines.base import Hits
 from matchwood.engines.pst._block_kernels import BLOCK_SIZE
 from matchwood.engines.pst._candidate_kernels import plan_shapes
 from matchwood.engines.pst._match_kernels import BATCH, ListedUnits, ListScratch, ListSearch, match_lists
+from matchwood.engines.pst._one_event_kernels import match_one
 from matchwood.engines.pst.audit import audit_candidates
 from matchwood.engines.pst.candidates import Candidates
 from matchwood.engines.pst.signatures import NO_SIGNATURES, SignatureArrays
 from matchwood.engines.shared._access_kernels import UNUSED, choose_access
 from matchwood.engines.shared._residual_kernels import LIVE, STALE
 from matchwood.engines.shared.access import SelectivityOrder, selectivity_order, taken
+from matchwood.engines.shared.one_event import EventBuffers, OneEventSearch
 from matchwood.engines.shared.operators import NoValues
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.store import Conjunctions
@@ -172,24 +174,48 @@ class AccessEngine(ListEngine):
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
-        conjunctions, source, lists = self.store.view(), read_only_events(events), self._candidates.view()
-        output = Output(workspace, events, first, self._live)
-        most = LEVELS * min(len(source.attributes), self.store.attributes)
-        search = ListSearch(self._wanted, self._candidates.side_by_side, self._stale_postings > 0, self._live)
-        listed = ListedUnits(self._access.view(), self._states.view(), self._always.view())
-        scratch = ListScratch(
+        source, output = read_only_events(events), Output(workspace, events, first, self._live)
+        scratch = self._scratch(len(source.attributes), workspace)
+        match_lists(
+            self.store.view(),
+            self._candidates.view(),
+            self._signature_arrays(),
+            self._search(),
+            self._listed(),
+            source,
+            first,
+            scratch,
+            output.arrays,
+        )
+        return output.hits()
+
+    def one_event(self, workspace: Workspace) -> OneEventSearch:
+        self.check()
+        buffers = EventBuffers(self.store.attributes)
+        output = Output(workspace, buffers.events, 0, self._live).arrays
+        searched = *self.store.view(), *self._candidates.view(), *self._signature_arrays()
+        written = *self._scratch(buffers.room, workspace), *output
+        arrays = *searched, np.array(self._search(), np.int64), *self._listed(), *written
+        return OneEventSearch(match_one, buffers, arrays, output.units, output.work)
+
+    def _search(self) -> ListSearch:
+        return ListSearch(self._wanted, self._candidates.side_by_side, self._stale_postings > 0, self._live)
+
+    def _listed(self) -> ListedUnits:
+        return ListedUnits(self._access.view(), self._states.view(), self._always.view())
+
+    def _scratch(self, pairs: int, workspace: Workspace) -> ListScratch:
+        """What matching events writes to that have so many pairs together."""
+        most = LEVELS * min(pairs, self.store.attributes)
+        return ListScratch(
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("pst.spaces", most, np.int32, None),
             workspace.array("pst.attributes", most, np.uint64, None),
             workspace.array("pst.levels", most, np.uint32, None),
-            workspace.array("pst.found", len(lists.keys), np.int32, None),
+            workspace.array("pst.found", self._candidates.lists, np.int32, None),
             workspace.array("pst.passing", BATCH, np.int32),
             workspace.array("pst.left", BLOCK_SIZE, np.uint8),
         )
-        match_lists(
-            conjunctions, lists, self._signature_arrays(), search, listed, source, first, scratch, output.arrays
-        )
-        return output.hits()
 
     # ------------------------------------------------------------------ trust
 

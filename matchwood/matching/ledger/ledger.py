@@ -12,7 +12,7 @@ codes mean something else; the work only grows. Saving reads the statistics, and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from matchwood.encoding import EncodedEvents
@@ -54,6 +54,22 @@ class Ledger:
                 if self._warm:
                     self.clock.fold(count, work.matched, seconds)
                 self._warm = True
+
+    def note_one(self, engine: Structure, codes: Callable[[], EncodedEvents], work: Work, seconds: float) -> None:
+        """The same of one event that the only part's engine was asked for; its codes are made where they are wanted."""
+        counted, sampled = not self.statistics.passes_over(), not self.sample.passes_over()
+        if counted or sampled:
+            events = codes()
+            if counted:
+                self.statistics.observe(events)
+            if sampled:
+                self.sample.observe(events)
+        self.work.fold(1, work)
+        if engine.uses_event_statistics:
+            self.watch.fold(1, work)
+        if self._warm:
+            self.clock.fold(1, work.matched, seconds)
+        self._warm = True
 
     def begin_engine(self) -> None:
         """Another engine is at work from now on."""

@@ -29,6 +29,13 @@ class EventSample:
             self._parts: list[EncodedEvents] = []
             self.events = self._calls = 0
 
+    def passes_over(self) -> bool:
+        """Whether the next call leaves nothing; it then counts as made."""
+        if self.events < MOST_EVENTS or not (self._calls + 1) % SKIPPED:
+            return False
+        self._calls += 1
+        return True
+
     def observe(self, events: EncodedEvents) -> None:
         """Keep some of these events."""
         self._calls += 1
@@ -37,11 +44,10 @@ class EventSample:
         count = len(events.offsets) - 1
         if not count:
             return
-        chosen = np.linspace(0, count - 1, min(count, MOST_A_CALL)).astype(np.int64)
-        part = taken(events, chosen)
+        part = _read_only(EncodedEvents(*map(np.array, events))) if count == 1 else _spread(events, count)
         with self._lock:
             self._parts.append(part)
-            self.events += len(chosen)
+            self.events += part.count
             while self.events - self._parts[0].count >= MOST_EVENTS:
                 self.events -= self._parts.pop(0).count
 
@@ -65,6 +71,11 @@ class SampleShares:
         """For each label interval of an attribute, the share of the events whose value lies in it."""
         above = places_in(self._keys, _keys(attributes, high))
         return (above - places_in(self._keys, _keys(attributes, low))) / max(1, self.events)
+
+
+def _spread(events: EncodedEvents, count: int) -> EncodedEvents:
+    """Some of many events, at even distances."""
+    return taken(events, np.linspace(0, count - 1, min(count, MOST_A_CALL)).astype(np.int64))
 
 
 def _keys(attributes: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -1,0 +1,79 @@
+"""Kernel of `pstbloom` and `psthash` for one event at a time: all that it reads is pinned (`core/pinned.py`).
+
+VLDB 2018, Algorithms 5 (5.3) and 7 (6.3), as `_match_kernels` has them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.jit import bare_kernel, kernel
+from matchwood.core.pinned import readable, writable
+from matchwood.encoding.codes import EncodedEvents
+from matchwood.engines.pst._match_kernels import ListedUnits, ListScratch, ListSearch, match_lists
+from matchwood.engines.pst.candidates import CandidateLists
+from matchwood.engines.pst.signatures import SignatureArrays
+from matchwood.engines.shared.output import HitOutput
+from matchwood.engines.shared.store import Conjunctions
+
+_LABEL_BITS = 32
+
+
+@bare_kernel
+def _unpack(packed: Any, count: int, offsets: Any, attributes: Any, labels: Any) -> None:
+    """Write the attribute and the label of each packed pair, and where the only event ends."""
+    for pair in range(count):
+        attributes[pair] = packed[pair] >> _LABEL_BITS
+        labels[pair] = np.int32(packed[pair] & np.int64(2**_LABEL_BITS - 1))
+    offsets[1] = count
+
+
+@kernel
+def match_one(table: Any, count: int) -> Any:
+    """The number of hits of the event whose `count` packed pairs stand in the buffers.
+
+    The table has the buffers of the event, and then all fields of the arguments of `match_lists`, in their order; the
+    numbers of the search are an array.
+    """
+    pairs = writable(table, 1, np.int64), writable(table, 2, np.int32), writable(table, 3, np.int32)
+    _unpack(readable(table, 0, np.int64), count, pairs[0], pairs[1], pairs[2])
+    events = EncodedEvents(readable(table, 1, np.int64), readable(table, 2, np.int32), readable(table, 3, np.int32))
+    conjunctions = Conjunctions(
+        readable(table, 4, np.int64), readable(table, 5, np.int32), readable(table, 6, np.int32)
+    )  # fmt: skip
+    lists = CandidateLists(
+        readable(table, 7, np.int32),
+        readable(table, 8, np.int32),
+        readable(table, 9, np.uint64),
+        readable(table, 10, np.uint64),
+        readable(table, 11, np.int64),
+        readable(table, 12, np.int32),
+        readable(table, 13, np.int32),
+        readable(table, 14, np.int32),
+        readable(table, 15, np.int32),
+        readable(table, 16, np.int64),
+        readable(table, 17, np.uint32),
+        readable(table, 18, np.uint64),
+        readable(table, 19, np.uint32),
+    )
+    signatures = SignatureArrays(
+        readable(table, 20, np.int64), readable(table, 21, np.int64), readable(table, 22, np.uint64)
+    )  # fmt: skip
+    numbers = readable(table, 23, np.int64)
+    search = ListSearch(numbers[0], numbers[1] != 0, numbers[2] != 0, numbers[3])
+    listed = ListedUnits(readable(table, 24, np.uint16), readable(table, 25, np.uint8), readable(table, 26, np.int32))
+    scratch = ListScratch(
+        writable(table, 27, np.int32),
+        writable(table, 28, np.int32),
+        writable(table, 29, np.uint64),
+        writable(table, 30, np.uint32),
+        writable(table, 31, np.int32),
+        writable(table, 32, np.int32),
+        writable(table, 33, np.uint8),
+    )
+    output = HitOutput(writable(table, 34, np.int32), writable(table, 35, np.int64), writable(table, 36, np.int64))
+    output.work[:] = 0
+    match_lists(conjunctions, lists, signatures, search, listed, events, 0, scratch, output)
+    return output.work[3]
