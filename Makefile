@@ -4,13 +4,14 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test test-systems lint bench soak wheel clean
+.PHONY: help demo test test-systems lint docs bench soak wheel clean
 
 help:
 	@echo "make demo    the main job on generated rules and events, with results to look at"
 	@echo "make test    lint, types and all tests"
 	@echo "make test-systems   against real systems: an S3 server, built and started here"
 	@echo "make lint    ruff and mypy"
+	@echo "make docs    the site, built strictly into build/site, its links checked"
 	@echo "make bench   the benchmarks at quick scale, with a report"
 	@echo "make wheel   a wheel that carries machine code, installed into an empty environment to prove it"
 	@echo "make soak    the long forms of the tests: kills by the hundred, long random sequences"
@@ -31,18 +32,16 @@ lint: $(VENV)/.ready
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-# Two halves that take about as long, each on a core of its own. The half beside begins with rooms that compile hardly
-# anything: most kernels are there when the clusters of Spark and the processes of the benchmarks ask for them.
-BESIDE := tests/logic tests/language tests/oracle tests/spark tests/bench
-BESIDE_LOG := $(VENV)/tests-beside.log
+# What is compiled for the tests is kept in the checkout, and goes with it: `make test MATCHWOOD_CACHE_DIR=...` for elsewhere.
+test: export MATCHWOOD_CACHE_DIR ?= $(abspath $(VENV))/kernels
+test: $(VENV)/.ready
+	@$(BIN)/python -m tests.side_by_side
 
-test: lint
-	@(failed=0; for tests in $(BESIDE); do $(BIN)/python -m pytest $$tests || failed=1; done; exit $$failed) \
-	    > $(BESIDE_LOG) 2>&1 & beside=$$!; \
-	$(BIN)/python -m pytest $(addprefix --ignore=,$(BESIDE) tests/systems); others=$$?; \
-	echo "$(BESIDE), which ran beside (waiting for the last of them):"; \
-	wait $$beside; beside=$$?; cat $(BESIDE_LOG); \
-	exit $$((others ? others : beside))
+# `make test` builds the site too (tests/test_site.py). To publish a version beside the others:
+# `mike deploy --update-aliases 0.2 latest`, which commits it to the branch gh-pages.
+docs: $(VENV)/.ready
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@$(BIN)/python website/check.py build/site
 
 # Builds the servers into .systems once (two minutes of one core); what cannot be had is skipped, with the reason.
 test-systems: $(VENV)/.ready

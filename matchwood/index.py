@@ -31,6 +31,7 @@ from matchwood.insight import (
     FORMATS,
     MOST_NODES,
     Explanation,
+    IndexPlots,
     atree_drawing,
     audit_of,
     betree_drawing,
@@ -78,6 +79,7 @@ from matchwood.matching import (
     taken_spaces,
     with_errors,
 )
+from matchwood.progress import LoadProgress
 from matchwood.ranking import GivenWeights, check_one
 from matchwood.rules import RuleTable
 from matchwood.storage import Snapshot
@@ -180,6 +182,7 @@ class Index(MutableMapping[Any, str]):
         on_error: str = "collect",
         on_duplicate: str = "error",
         max_rejected: float | None = None,
+        progress: bool | Callable[[LoadProgress], None] = False,
     ) -> Report:
         """Insert many rules: (id, expression[, options]) tuples, a mapping, or a table.
 
@@ -187,13 +190,15 @@ class Index(MutableMapping[Any, str]):
         `on_duplicate`  `error` treats an id that exists as a bad rule, `replace` replaces the rule
         `max_rejected`  how many rules may be bad before nothing is inserted (LimitExceeded): a number (an int) or a
                         share (a float); if not given, a tenth, and ten in a small batch
+        `progress`      True shows a line on standard error if it takes longer: rules read, rejected, seconds left; a
+                        function gets them as a `LoadProgress` after each part that is stored
 
         An attribute that neither the schema nor earlier rules give a type has the one that most of these rules ask for.
         """
         if is_large(rules):
             get_ready(self, rehearse_loading)
         with self._changing():
-            return load_rules(self, rules, on_error, on_duplicate, max_rejected)
+            return load_rules(self, rules, on_error, on_duplicate, max_rejected, progress)
 
     def __delitem__(self, rule_id: Any) -> None:
         with self._changing():
@@ -438,6 +443,8 @@ class Index(MutableMapping[Any, str]):
             if isinstance(engine, BETree):
                 return betree_drawing(engine, self._table, self._encoder, format or FORMATS[0], limit)
             return triangle_picture(self._table, self._encoder, self._matcher, format, limit, attribute, event)
+
+    plot = property(lambda self: IndexPlots(self, Index), doc="Charts of rules and events: `IndexPlots`.")
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NamedTuple
 
-Item = TypeVar("Item")
+
+class LoadProgress(NamedTuple):
+    """How far a load of rules is: rules `read` and `rejected` so far, how many there are if that is known, and seconds.
+
+    >>> LoadProgress(50, 1, 200, 2.0).seconds_left, LoadProgress(50, 1, None, 2.0).seconds_left
+    (6.0, None)
+    """
+
+    read: int
+    rejected: int
+    total: int | None
+    seconds: float
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at this rate; None if nobody knows how many rules there are."""
+        if self.total is None or not self.read:
+            return None
+        return self.seconds * max(self.total - self.read, 0) / self.read
 
 
 class Progress:
@@ -33,7 +49,7 @@ class Progress:
     """Jobs within jobs: only the innermost is shown."""
 
     def __init__(self, what: str, unit: str = "", total: int | None = None) -> None:
-        self.what, self.unit, self.total, self.done = what, unit, total, 0
+        self.what, self.unit, self.total, self.done, self.rejected = what, unit, total, 0, 0
         self._started = time.monotonic()
         self._over = threading.Event()
         self._in_place = sys.stderr is not None and sys.stderr.isatty()
@@ -49,17 +65,19 @@ class Progress:
         """Note that `count` more pieces are done."""
         self.done += count
 
-    def over(self, items: Iterable[Item], chunk: int) -> Iterator[Item]:
-        """The items, for a consumer that takes `chunk` at a time: it is done with one when it asks for the next."""
-        remaining = iter(items)
-        while taken := list(itertools.islice(remaining, chunk)):
-            yield from taken
-            if len(taken) == chunk:
-                self.advance(chunk)
+    def follow(self, load: LoadProgress) -> None:
+        """Show how far a load of rules is: `insert_many(rules, progress=progress.follow)`."""
+        self.done, self.rejected, self.total = load.read, load.rejected, self.total or load.total
 
     def __str__(self) -> str:
         rate = self.done / max(self.seconds, 1e-9)
-        parts = [self._count(), f"{rate:,.0f} a second" if rate >= 1 else "", f"{self.seconds:.0f} s"]
+        parts = [
+            self._count(),
+            f"{self.rejected:,} rejected" if self.rejected else "",
+            f"{rate:,.0f} a second" if rate >= 1 else "",
+            f"{self.seconds:.0f} s",
+            self._left(),
+        ]
         return f"{self.what}: {', '.join(part for part in parts if part)}"
 
     def _count(self) -> str:
@@ -68,6 +86,10 @@ class Progress:
         if self.total:
             return f"{self.done:,} of {self.total:,} {self.unit} ({100 * self.done / self.total:.0f}%)"
         return f"{self.done:,} {self.unit}"
+
+    def _left(self) -> str:
+        left = LoadProgress(self.done, 0, self.total, self.seconds).seconds_left
+        return f"{left:.0f} s left" if left and left >= 1 else ""
 
     def _keep_drawing(self) -> None:
         pause = self.QUIET_SECONDS

@@ -16,9 +16,12 @@ import matchwood
 from matchwood.commands.cli import parser
 
 ROOT = Path(__file__).parent.parent
-SPARK_PAGES = {"spark.md"}
+DOCS = ROOT / "docs"
+SPARK_PAGES = {DOCS / "spark.md", DOCS / "first-spark.md"}
 """Pages that need an extra; they run with the tests of that extra, which share its session."""
-PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in SPARK_PAGES)]
+PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if page not in SPARK_PAGES)]
+NEEDED = {"service.md": "fastapi"}
+"""Packages that the examples of a page import beside Matchwood."""
 LAZY = {"matchwood.spark", "matchwood.__main__"}
 """Packages that need an extra, whose doctests run with the tests of that extra, and what runs when it is imported."""
 
@@ -28,10 +31,18 @@ def _modules() -> list[str]:
     return [module.name for module in found if not any(module.name.startswith(lazy) for lazy in LAZY)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page.name in NEEDED:
+        pytest.importorskip(NEEDED[page.name])
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # a page may import a file that it shows
     run_page(page)
+
+
+def test_the_service_of_the_guide_is_the_one_that_its_image_has() -> None:
+    shown = [block.text for block in blocks(DOCS / "guides" / "service.md") if block.file == "service.py"]
+    assert shown == [(ROOT / "docker" / "service.py").read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("name", _modules())
@@ -83,7 +94,7 @@ def _options(actions: argparse._SubParsersAction[argparse.ArgumentParser], prefi
 
 
 def test_the_page_of_commands_names_every_command_and_option() -> None:
-    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
     commands = next(action for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
     for command, options in _options(commands).items():
         if command.startswith("bench ") and command.split()[1] not in ("list", "run", "report", "pages"):

@@ -137,6 +137,13 @@ _ALL = (
         label=("workload", "rules"),
     ),
     Experiment(
+        "update",
+        "matchwood.bench.own.updating",
+        "The longest that an event waits while rules are replaced",
+        value="beside_longest_ms",
+        label=("workload", "rules"),
+    ),
+    Experiment(
         "single",
         "matchwood.bench.own.single",
         "One event at a time: index.match(dict)",

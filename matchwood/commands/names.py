@@ -9,6 +9,7 @@ HELP = {
     "check": "parse and type-check a file of rules, and lint it",
     "build": "build an index from a file of rules and save it",
     "test": "whether rules do what cases expect of them",
+    "diff": "what another set of rules changes, for rules and for events",
     "match": "the rules that are true of each event of a file",
     "explain": "why a rule is true, false or unknown for an event",
     "find": "the rules that an expression meets, contains, implies …",

@@ -96,5 +96,6 @@ def _add_verify(steps: Any) -> None:
     verify.add_argument("rules", help="a path or table with the columns id and expression")
     verify.add_argument("hits", help="a path or table that 'match' wrote")
     verify.add_argument("--key", default="event_id", metavar="COLUMN", help="tells events apart (default: event_id)")
+    verify.add_argument("--index", metavar="PATH", help="read values as this index does, which was matched")
     verify.add_argument("--rules-sample", type=count, default=100, metavar="N", help="(default: 100)")
     verify.add_argument("--events-sample", type=count, default=1000, metavar="N", help="(default: 1000)")

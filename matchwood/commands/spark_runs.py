@@ -154,10 +154,11 @@ def verify(spark: Any, arguments: argparse.Namespace) -> int:
 
     events, rules, hits = (read(spark, getattr(arguments, name), arguments.format) for name in _VERIFIED)
     samples = {"rules_sample": arguments.rules_sample, "events_sample": arguments.events_sample}
+    asked = {"key": arguments.key, "path": arguments.index, **samples}
     with Progress(f"verifying {arguments.hits}"), warnings.catch_warnings(record=True) as left_out:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", NotVerified)
-        wrong = mws.verify(events, rules, hits, key=arguments.key, **samples).limit(SHOWN + 1).collect()
+        wrong = mws.verify(events, rules, hits, **asked).limit(SHOWN + 1).collect()
     for warning in left_out:
         print(f"matchwood: {warning.message}", file=sys.stderr)
     for row in wrong[:SHOWN]:

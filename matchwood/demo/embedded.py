@@ -15,7 +15,6 @@ from matchwood.demo.audience import MISTAKES, campaigns, page_views
 from matchwood.demo.checking import check
 from matchwood.demo.picture import by_age, sections_of, write_page
 from matchwood.index import Index
-from matchwood.matching import CHUNK_RULES
 from matchwood.progress import Progress
 from matchwood.sharding import open_index
 
@@ -46,7 +45,7 @@ def run(rules: int, events: int, output: Path) -> None:
 def _build(chosen: list[tuple[str, str]], path: Path) -> Index:
     index = Index()
     with Progress("building", "rules", len(chosen)) as progress:
-        report = index.insert_many(progress.over([*chosen, *MISTAKES], CHUNK_RULES))
+        report = index.insert_many([*chosen, *MISTAKES], progress=progress.follow)
     print(f"\n2. Built in {progress.seconds:.1f} s with engine {index.engine}: {report}. The rejected ones:")
     for row in report.rejected.to_pylist():
         print(f"{_INDENT}{row['id']}: {row['error'].splitlines()[0]}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matchwood.language.operators import PATTERNS
     from matchwood.language.parser import is_json, parse, parse_text, read_whole
     from matchwood.language.pointing import in_predicate, in_source
+    from matchwood.language.predicates import CANONICAL
     from matchwood.language.simple import NAME, SharedPredicates, read_simple
     from matchwood.language.tree import (
         COMPARISONS,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "CANONICAL",
     "COMPARISONS",
     "IN_LIST",
     "LIST_OPERATORS",

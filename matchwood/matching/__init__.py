@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from matchwood.matching.loading.chunks import RuleSource
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.limits import USUAL, RejectLimit
-    from matchwood.matching.loading.load import LEAST_COMPILED, is_large, load_rules
+    from matchwood.matching.loading.load import LEAST_COMPILED, TURN_RULES, is_large, load_rules
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
     from matchwood.matching.loading.rehearsal import without_collecting
     from matchwood.matching.loading.report import Report, in_words
-    from matchwood.matching.loading.sources import CHUNK_RULES, rule_chunks
+    from matchwood.matching.loading.sources import rule_chunks
+    from matchwood.matching.loading.storing import SLICE_RULES
     from matchwood.matching.loading.votes import Voters, Votes
     from matchwood.matching.matcher import EventsAsked, Matcher
     from matchwood.matching.oracle_matcher import OracleMatcher
@@ -54,13 +55,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_RULES",
-    "CHUNK_RULES",
     "FIRST_NAMES",
     "INDEX_KIND",
     "LEAST_COMPILED",
     "MOST_THREADS",
     "ONLY_PART",
     "OPENERS",
+    "SLICE_RULES",
+    "TURN_RULES",
     "USUAL",
     "Batch",
     "BesidePart",

@@ -75,7 +75,7 @@ class Matcher(Protocol):
         """Add new rules."""
 
     def hold_back(self) -> bool:
-        """Let new rules wait for `take_held_back`, before which none is removed or replaced; False if they cannot."""
+        """Let new rules wait for `take_held_back`; until then none may be removed or replaced. False if none waits."""
 
     def take_held_back(self) -> None:
         """Lay out all rules, those that waited included."""

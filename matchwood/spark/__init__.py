@@ -7,6 +7,7 @@ Everything uses the DataFrame API alone, so it also runs through Spark Connect.
 
 from __future__ import annotations
 
+from matchwood.spark import plot
 from matchwood.spark.build.build import build
 from matchwood.spark.build.rejects import rejects
 from matchwood.spark.build.update import update
@@ -18,20 +19,23 @@ from matchwood.spark.match.match import match, plan
 from matchwood.spark.session import session
 from matchwood.spark.sql.functions import register
 from matchwood.spark.stream.match_stream import match_stream
-from matchwood.storage import rollback, vacuum, versions
+from matchwood.storage import drop_stream, rollback, streams, vacuum, versions
 
 __all__ = [
     "NotVerified",
     "build",
     "diff",
+    "drop_stream",
     "explain",
     "match",
     "match_stream",
     "plan",
+    "plot",
     "register",
     "rejects",
     "rollback",
     "session",
+    "streams",
     "update",
     "vacuum",
     "verify",

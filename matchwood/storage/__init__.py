@@ -13,12 +13,14 @@ from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
     from matchwood.storage.current import current_of, current_version
+    from matchwood.storage.lent import lent_directory
     from matchwood.storage.location import Location, location_of
     from matchwood.storage.naming import CURRENT
     from matchwood.storage.part import SavedPart
+    from matchwood.storage.query_record import version_of_query
     from matchwood.storage.snapshot import Snapshot, load, seal_of
     from matchwood.storage.staging import Overtaken, Staging, begin, save
-    from matchwood.storage.stream_record import pinned_version
+    from matchwood.storage.stream_record import StreamInfo, drop_stream, pinned_version, streams
     from matchwood.storage.version_log import VersionInfo, rollback, vacuum, versions
 
 __all__ = [
@@ -28,17 +30,22 @@ __all__ = [
     "SavedPart",
     "Snapshot",
     "Staging",
+    "StreamInfo",
     "VersionInfo",
     "begin",
     "current_of",
     "current_version",
+    "drop_stream",
+    "lent_directory",
     "load",
     "location_of",
     "pinned_version",
     "rollback",
     "save",
     "seal_of",
+    "streams",
     "vacuum",
+    "version_of_query",
     "versions",
 ]
 

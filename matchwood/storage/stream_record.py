@@ -9,12 +9,14 @@ Records of the newest batches are kept, as many as Spark can come back to by its
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
-from matchwood.errors import CorruptSnapshot
+from matchwood.errors import CorruptSnapshot, InvalidArgument
 from matchwood.storage.current import read_current
 from matchwood.storage.location import Location, Path, location_of
 
@@ -46,12 +48,54 @@ def pinned_version(path: Path, name: str, query: str, batch: int, wanted: int | 
     if known is not None and (known["batch"], known["query"]) == (batch, query):
         return int(known["version"])
     version = read_current(place).version if wanted is None else wanted
-    _make(place, DIRECTORY)
-    _make(place, directory)
+    make_directory(place, DIRECTORY)
+    make_directory(place, directory)
     record = {"batch": batch, "query": query, "version": version}
     place.replace(file, json.dumps(record).encode() + b"\n")
     place.remove(f"{directory}/{max(batch - KEPT, -1):012d}.json")
     return version
+
+
+@dataclass(frozen=True)
+class StreamInfo:
+    """The records of one stream: its `name`, how many `batches` they are of, their `versions`, when the last came."""
+
+    name: str
+    batches: int
+    versions: tuple[int, ...]
+    changed: datetime.datetime
+
+
+def streams(path: Path) -> list[StreamInfo]:
+    """The streams that have records beside an index, the one that wrote last at the end.
+
+    Nobody can tell from here whether a stream still runs: `changed` says when it last began a batch, or was started.
+    """
+    place = location_of(path)
+    found = [_info(place, name) for name in sorted({file.split("/")[0] for file in _files(place)})]
+    return sorted(found, key=lambda info: info.changed)
+
+
+def _info(place: Location, name: str) -> StreamInfo:
+    files = [f"{DIRECTORY}/{file}" for file in _files(place) if file.split("/")[0] == name]
+    versions = {int(record["version"]) for file in files if (record := _read(place, file)) is not None}
+    changed = max(place.changed(file) for file in files)
+    return StreamInfo(name, len(files), tuple(sorted(versions)), datetime.datetime.fromtimestamp(changed, datetime.UTC))
+
+
+def drop_stream(path: Path, name: str) -> None:
+    """Forget a stream that will never run again, so that `vacuum` no longer spares what it used.
+
+    `name`  as `streams` has it, or as the query was called
+    """
+    place = location_of(path)
+    known = {file.split("/")[0] for file in _files(place)}
+    directory = name if name in known else file_name(name)
+    if directory not in known:
+        raise InvalidArgument(
+            f"{place} has no records of a stream {name!r} (it has {', '.join(sorted(known)) or 'none'})"
+        )
+    place.remove(f"{DIRECTORY}/{directory}")
 
 
 def recorded_versions(place: Location) -> set[int]:
@@ -81,7 +125,8 @@ def _read(place: Location, file: str) -> dict[str, Any] | None:
         ) from error
 
 
-def _make(place: Location, directory: str) -> None:
+def make_directory(place: Location, directory: str) -> None:
+    """Make a directory, if there is none yet."""
     try:
         place.make(directory)
     except FileExistsError:

@@ -12,14 +12,17 @@ from itertools import pairwise
 from matchwood.errors import CorruptSnapshot, InvalidArgument, SnapshotNotFound
 from matchwood.storage.current import read_current
 from matchwood.storage.damage import explained
+from matchwood.storage.lent import LENT
 from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.naming import is_unfinished, version_name, version_number
+from matchwood.storage.query_record import QUERIES
 from matchwood.storage.snapshot import VERIFY_LIMIT, check_contents, check_sizes, open_manifest, version_numbers
 from matchwood.storage.staging import begin
 from matchwood.storage.stream_record import recorded_versions
 
 _GRACE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(second|minute|hour|day|week)s?\s*", re.IGNORECASE | re.ASCII)
 _UNFINISHED = datetime.timedelta(hours=1)
+_OF_JOBS = datetime.timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,9 @@ def vacuum(
         for number in removed:
             place.remove(version_name(number))
         _remove_unfinished(place, {info.version for info in infos}, max(patience, _UNFINISHED))
+        for file in _files_of(place, QUERIES):
+            _remove_old(place, file, max(patience, _OF_JOBS))
+        _remove_old(place, LENT, max(patience, _OF_JOBS))
     return removed
 
 
@@ -109,10 +115,22 @@ def _created(info: VersionInfo) -> datetime.datetime:
 
 def _remove_unfinished(place: Location, known: set[int], patience: datetime.timedelta) -> None:
     for name in place.names():
-        left = is_unfinished(name) or (version_number(name) or 0) not in {0, *known}
-        since = place.changed(name) if left else 0.0
-        if since and time.time() - since > patience.total_seconds():
-            place.remove(name)
+        if is_unfinished(name) or (version_number(name) or 0) not in {0, *known}:
+            _remove_old(place, name, patience)
+
+
+def _remove_old(place: Location, name: str, patience: datetime.timedelta) -> None:
+    """Remove a file or a directory in which nothing has changed for so long."""
+    since = place.changed(name)
+    if since and time.time() - since > patience.total_seconds():
+        place.remove(name)
+
+
+def _files_of(place: Location, directory: str) -> list[str]:
+    try:
+        return [f"{directory}/{file}" for file in place.files(directory)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _duration(grace: str | datetime.timedelta) -> datetime.timedelta:

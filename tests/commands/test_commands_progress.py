@@ -101,14 +101,6 @@ def test_only_the_innermost_job_is_shown(monkeypatch: pytest.MonkeyPatch) -> Non
         _wait_for("outer: ", stream)
 
 
-def test_items_count_when_the_next_chunk_is_asked_for() -> None:
-    progress = Progress("counting", "sheep")
-    done = []
-    for item in progress.over(range(7), 3):
-        done.append((item, progress.done))
-    assert done == [(0, 0), (1, 0), (2, 0), (3, 3), (4, 3), (5, 3), (6, 6)]
-
-
 @pytest.mark.usefixtures("hasty")
 def test_commands_show_progress(built: Path, run: Any) -> None:
     lines = "".join(f"{number},US,,,,\n" for number in range(20_000))

@@ -14,8 +14,8 @@ import pytest
 from matchwood import Index
 from matchwood.errors import InvalidArgument
 from matchwood.language import parse
+from matchwood.matching.loading import batches, preparation, sources
 from matchwood.matching.loading import load as bulk
-from matchwood.matching.loading import preparation, sources
 from matchwood.matching.loading.report import Report
 from tests import cases, pools
 from tests.encoding.compiled_support import nested
@@ -154,13 +154,13 @@ def assert_same(index: Index, other: Index) -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of rules that were read as columns and stored so, chunk by chunk."""
     taken: list[int] = []
-    whole = bulk.Batch.with_compiled
+    whole = batches.Batch.with_compiled
 
     def with_compiled(*given: Any) -> Any:
         taken.append(len(given[-1]))
         return whole(*given)
 
-    monkeypatch.setattr(bulk.Batch, "with_compiled", with_compiled)
+    monkeypatch.setattr(batches.Batch, "with_compiled", with_compiled)
     return taken
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import matchwood as mw
@@ -146,3 +150,88 @@ def test_words_that_register_does_not_know(spark: Any, dated: str) -> None:
         mws.register(spark, on_error="ignore")
     with pytest.raises(InvalidArgument, match="missing must be one of 'null', 'error'"):
         mws.register(spark, path=dated, name="strict", missing="raise")
+
+
+# ------------------------------------------------------------- ranking, versions
+
+
+def weighed(path: str) -> str:
+    index = mw.Index()
+    index.insert_many([(1, "age > 10", {"weight": 1.0}), (2, "age > 10"), (3, "country = 'US'", {"weight": 5.0})])
+    index.save(path)
+    return path
+
+
+def test_functions_rank(spark: Any, events: Any, path: str) -> None:
+    mws.register(spark, path=weighed(path), name="ranked", top=2, weights={"age": 2.0})
+    ranked = lists(spark, "ranked_array(struct(age, country))")
+    assert [tuple(map(tuple, rules)) for _, rules in ranked] == [
+        ((1, 3, 6.0), (2, 1, 3.0)),
+        ((1, 1, 3.0), (2, 2, 2.0)),
+        ((1, 3, 6.0),),
+        (),
+    ]
+    rows = spark.sql("SELECT * FROM ranked(TABLE(function_events), 'event_id') WHERE rank = 1 ORDER BY key")
+    assert dict(rows.dtypes) == {"key": "string", "rank": "int", "rule": "bigint", "score": "double"}
+    assert [tuple(row) for row in rows.collect()] == [("10", 1, 3, 6.0), ("11", 1, 1, 3.0), ("12", 1, 3, 6.0)]
+
+
+def test_weights_of_each_event_and_constant_weights_alone(spark: Any, events: Any, path: str) -> None:
+    mws.register(spark, path=weighed(path), name="own", top=1, weights="mine")
+    call = "own_array(struct(age, country, map('country', if(event_id = 10, 0D, 9D)) AS mine))"
+    assert [rules[0].score if rules else None for _, rules in lists(spark, call)] == [5.0, 2.0, 14.0, None]
+    mws.register(spark, top=3, weight="only")
+    told = lists(spark, f"match_rules_array('{path}', struct(age, country))")[0][1]
+    assert [(row.rule, row.score) for row in told] == [("3", 5.0), ("1", 1.0), ("2", 0.0)]
+    with pytest.raises(Exception, match="an event has no field 'mine'"):
+        lists(spark, "own_array(struct(age))")
+    with pytest.raises(InvalidArgument, match="give top= as well"):
+        mws.register(spark, weights={"age": 1})
+
+
+def test_functions_for_another_version(spark: Any, events: Any, path: str) -> None:
+    for number in (1, 2):
+        index = mw.Index()
+        index[number] = "true"
+        index.save(path)
+    mws.register(spark, path=path, name="older", version=1)
+    assert lists(spark, "older_array(struct(age))")[0][1] == [1]
+    mws.register(spark)
+    for version, rules in ((1, ["1"]), (2, ["2"])):
+        assert lists(spark, f"match_rules_array('{path}', struct(age), {version})")[0][1] == rules
+        query = f"SELECT DISTINCT rule FROM match_rules(TABLE(function_events), '{path}', 'event_id', {version})"
+        assert [row["rule"] for row in spark.sql(query).collect()] == rules
+    assert lists(spark, f"match_rules_array('{path}', struct(age))")[0][1] == ["2"]
+    with pytest.raises(InvalidArgument, match="as their last argument"):
+        mws.register(spark, version=1)
+    with pytest.raises(InvalidArgument, match="no version 9"):
+        mws.register(spark, path=path, name="none", version=9)
+
+
+def publishing(path: str) -> Any:
+    """The second task publishes a version once the first one has begun to match, and only then has events."""
+
+    def hold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            end = time.monotonic() + 20
+            if batch.column(0)[0].as_py():
+                while not Path(path, "queries").exists() and time.monotonic() < end:
+                    time.sleep(0.02)
+                index = mw.Index()
+                index["second"] = "true"
+                index.save(path)
+            yield batch
+
+    return hold
+
+
+def test_all_tasks_of_a_query_use_one_version(spark: Any, path: str) -> None:
+    index = mw.Index()
+    index["first"] = "true"
+    index.save(path)
+    mws.register(spark)
+    held = spark.range(0, 2, numPartitions=2).mapInArrow(publishing(path), "id bigint")
+    rows = held.selectExpr("id", f"match_rules_array('{path}', struct(id)) AS rules").collect()
+    assert {row["id"]: row["rules"] for row in rows} == {0: ["first"], 1: ["first"]}
+    later = spark.range(1).selectExpr(f"match_rules_array('{path}', struct(id)) AS rules").collect()
+    assert later[0]["rules"] == ["second"]

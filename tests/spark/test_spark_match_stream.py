@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,11 @@ import pytest
 from match_support import EVENTS_DDL, expected, index_of, save_shards, some_events, some_rules
 from pyspark.sql import functions as sf
 
-from matchwood import InvalidArgument
-from matchwood.errors import CorruptSnapshot
+from matchwood import InvalidArgument, storage
+from matchwood.errors import CorruptSnapshot, MatchwoodError
 from matchwood.spark.match.match import match
-from matchwood.spark.stream.match_stream import match_stream
-from matchwood.storage import location_of, pinned_version
+from matchwood.spark.stream.match_stream import match_stream, query_of
+from matchwood.storage import drop_stream, location_of, pinned_version, streams, vacuum, version_of_query
 from matchwood.storage.stream_record import KEPT, file_name, recorded_versions
 
 everywhere = pytest.mark.everywhere
@@ -175,3 +176,72 @@ def test_a_damaged_record_is_not_guessed_at(path: str) -> None:
         pinned_version(path, "s", "q", 0, None)
     with pytest.raises(CorruptSnapshot, match="does not tell the version"):
         recorded_versions(location_of(path))
+
+
+def test_old_queries_are_forgotten(path: str) -> None:
+    index_of({1: "a = 1"}).save(path)
+    assert version_of_query(path, "q-1") == 1
+    index_of({2: "a = 1"}).save(path)
+    assert (version_of_query(path, "q-1"), version_of_query(path, "q-2")) == (1, 2)
+    (old,) = [entry for entry in (Path(path) / "queries").iterdir() if '"version": 1' in entry.read_text()]
+    os.utime(old, (1, 1))
+    assert vacuum(path, keep=1, grace="0 seconds") == [1]
+    (kept,) = (Path(path) / "queries").iterdir()
+    kept.write_text("{}")
+    with pytest.raises(CorruptSnapshot, match="does not tell the version of a query"):
+        version_of_query(path, "q-2")
+
+
+def test_a_stream_by_match_is_recorded(spark: Any, source: str, path: str) -> None:
+    """Its version stays until somebody says that it is over."""
+    index_of({1: "id >= 0"}).save(path)
+    hits = match(stream_of(spark, source), path, "array", keep=["id"])
+    for number in (2, 3):
+        index_of({number: "id >= 0"}).save(path)
+    (recorded,) = streams(path)
+    assert (recorded.name[:6], recorded.batches, recorded.versions) == ("match-", 1, (1,))
+    assert vacuum(path, keep=1, grace="0 seconds") == [2]
+    query = hits.writeStream.format("memory").queryName("recorded").trigger(availableNow=True).start()
+    query.awaitTermination()
+    assert {rule for row in spark.table("recorded").collect() for rule in row["rules"]} == {1}
+    drop_stream(path, recorded.name)
+    assert streams(path) == []
+    assert vacuum(path, keep=1, grace="0 seconds") == [1]
+    with pytest.raises(InvalidArgument, match="no records of a stream"):
+        drop_stream(path, recorded.name)
+    match(spark.read.parquet(source), path)
+    assert streams(path) == []
+
+
+def test_records_of_streams_are_listed_and_dropped_by_name(path: str) -> None:
+    index_of({1: "a = 1"}).save(path)
+    for batch in range(3):
+        pinned_version(path, "../odd name", "q", batch, None)
+    pinned_version(path, "plain", "q", 0, None)
+    assert {info.name: info.batches for info in streams(path)} == {file_name("../odd name"): 3, "plain": 1}
+    drop_stream(path, "../odd name")
+    assert [info.name for info in streams(path)] == ["plain"]
+
+
+def test_a_stream_whose_version_cannot_be_recorded_says_so(
+    spark: Any, source: str, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    index_of({1: "id >= 0"}).save(path)
+    (Path(path) / "streams").write_text("in the way")
+    match(stream_of(spark, source), path)
+    assert "cannot be recorded" in caplog.text
+
+
+def test_a_checkpoint_that_only_spark_can_read_still_tells_its_query(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Any) -> Any:
+        raise InvalidArgument(f"{path}: Arrow knows no such file system")
+
+    (tmp_path / "metadata").write_text('{"id":"7f3a"}')
+    assert query_of(spark, str(tmp_path)) == "7f3a"
+    monkeypatch.setattr(storage, "location_of", refuse)
+    assert query_of(spark, f"file:{tmp_path}/") == "7f3a"
+    (tmp_path / "metadata").write_text("{}")
+    with pytest.raises(MatchwoodError, match="does not tell which query"):
+        query_of(spark, f"file:{tmp_path}")

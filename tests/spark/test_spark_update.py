@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,28 @@ def test_deltas_and_tombstones_of_a_tenth_are_compacted(spark: Any, path: str) -
     assert (report.version, report.rules, report.shards) == (4, 90, 2)
 
 
+def test_a_compaction_that_fails_leaves_the_update(
+    spark: Any, path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: Any) -> int:
+        raise RuntimeError("executor lost\nin the middle")
+
+    rules = dict(sound_rules(100))
+    mws.build(frame(spark, rules.items()), path)
+    changes: list[tuple[Any, str | None]] = [(number, "vip") for number in range(30)]
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.modules["matchwood.spark.build.update"], "compact", fails)
+        report = mws.update(frame(spark, changes), path)
+    _apply(rules, changes)
+    _check(path, rules)
+    assert (report.version, report.replaced, report.compacted) == (2, 30, False)
+    assert report.problem == "RuntimeError: executor lost"
+    assert "not compacted: RuntimeError: executor lost" in str(report)
+    assert "which the next update tries again" in caplog.text
+    again = mws.update(frame(spark, [(99, "vip")]), path)
+    assert (again.compacted, again.problem) == (True, None)
+
+
 def test_a_type_may_change_with_the_rules_that_use_it(spark: Any, path: str) -> None:
     rules = {**dict(sound_rules(200)), 500: "x = 'text'", 501: "x is null"}
     mws.build(frame(spark, rules.items()), path)
@@ -108,7 +131,7 @@ def test_rejected_changes(spark: Any, path: str) -> None:
     assert errors.keys() == {500, 502}
     assert "as in rule 500 " in errors[502]
     assert (report.inserted, report.replaced, report.deleted, report.rejected) == (1, 1, 0, 2)
-    with pytest.raises(MatchwoodError, match="1 rules were rejected"):
+    with pytest.raises(MatchwoodError, match="1 rule was rejected"):
         mws.update(frame(spark, [(1, "age =")]), path, on_error="fail")
     assert open_shards(path).version == report.version
 

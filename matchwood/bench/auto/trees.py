@@ -20,7 +20,7 @@ from matchwood.encoding import EncodedConjunctions, EncodedEvents, EncodedForms,
 from matchwood.engines import ATree, ConjunctionStore, KIndex, Structure, Workspace
 from matchwood.language import parse
 from matchwood.logic import NEVER, Clauses, Conjunction, Form, clauses_of_form, dnf, form_of_rule, smaller_of_form
-from matchwood.matching import CHUNK_RULES, without_collecting
+from matchwood.matching import TURN_RULES, without_collecting
 from matchwood.progress import Progress
 from matchwood.workloads import Workload
 from matchwood.workloads import hits as brute_force
@@ -127,8 +127,8 @@ def encoded_trees(workload: Workload) -> EncodedTrees:
     found = EncodedTrees(encoder, events, encode_us, Side(False), Side(True), Beside(), [], [])
     texts = workload.rules_table()["expression"]
     with Progress("reading", "rules", len(texts)) as progress:
-        for first in range(0, len(texts), CHUNK_RULES):
-            chunk = texts.slice(first, CHUNK_RULES).to_pylist()
+        for first in range(0, len(texts), TURN_RULES):
+            chunk = texts.slice(first, TURN_RULES).to_pylist()
             _take(found, first, chunk)
             progress.advance(len(chunk))
     found.expected.extend(brute_force(workload, range(min(CHECKED_EVENTS, workload.events.count))))

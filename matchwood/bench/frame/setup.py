@@ -13,9 +13,9 @@ from matchwood.bench.frame.measure import WrongAnswer, first_events, timed, time
 from matchwood.bench.frame.memory import bytes_of_index
 from matchwood.encoding import EncodedEvents
 from matchwood.engines import Engine, Workspace
+from matchwood.errors import counted_were
 from matchwood.index import Index
 from matchwood.language import parse
-from matchwood.matching import CHUNK_RULES
 from matchwood.progress import Progress
 from matchwood.semantics import evaluate
 from matchwood.workloads import Workload, begen, pair_hashes, repeated, row_sums
@@ -57,10 +57,10 @@ def encoded_table(index: Index, table: pa.Table) -> tuple[float, EncodedEvents]:
 def insert_all(index: Index, texts: Sequence[str]) -> None:
     """Insert rules with the ids 0, 1, …; a rejected one makes the run worthless."""
     with Progress("building", "rules", len(texts)) as progress:
-        report = index.insert_many(progress.over(enumerate(texts), CHUNK_RULES))
+        report = index.insert_many(enumerate(texts), progress=progress.follow)
     rejected = report.rejected
     if rejected.num_rows:
-        raise WrongAnswer(f"{rejected.num_rows:,} rules were rejected, the first: {rejected['error'][0]}")
+        raise WrongAnswer(f"{counted_were(rejected.num_rows, 'rule')} rejected, the first: {rejected['error'][0]}")
 
 
 def refuse_repeated(events: Sequence[dict[str, Any]]) -> None:

@@ -19,7 +19,7 @@ from matchwood.commands.files.formats import CSV, YAML, format_of
 from matchwood.commands.files.reading import Batch, column_names, read_batches
 from matchwood.errors import InvalidArgument
 from matchwood.index import Index
-from matchwood.matching import CHUNK_RULES, Report
+from matchwood.matching import Report
 from matchwood.progress import Progress
 
 _CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
@@ -86,9 +86,10 @@ def load_rules(
     settings = {"timezone": arguments.timezone, "strict_schema": arguments.strict, "options": options}
     index = Index(engine, arguments.schema, **settings)
     with Progress(f"reading {path}", "rules", total_rows(files)) as progress:
-        rules = progress.over(_rules(arguments, files, places), CHUNK_RULES)
         # All that were refused are written to a file, however many; what that means is for the command to say.
-        report = index.insert_many(rules, on_duplicate=on_duplicate, max_rejected=1.0)
+        report = index.insert_many(
+            _rules(arguments, files, places), on_duplicate=on_duplicate, max_rejected=1.0, progress=progress.follow
+        )
     return index, report
 
 

@@ -162,6 +162,12 @@ class CompiledRules:
         wanted[self._asked.owners()[refused[self._asked.uses]]] = False
         return CompiledRules(self._reader, self._expanded, self._asked, wanted)
 
+    def between(self, start: int, stop: int) -> CompiledRules:
+        """Those at some positions."""
+        wanted = np.zeros(len(self.wanted), np.bool_)
+        wanted[start:stop] = self.wanted[start:stop]
+        return CompiledRules(self._reader, self._expanded, self._asked, wanted)
+
     def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The leaves of each conjunction: how many, and their numbers."""
         counts, lengths, leaves = self._expanded

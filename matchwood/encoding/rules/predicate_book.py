@@ -16,6 +16,7 @@ from matchwood.core import Growable, IntegerNumbers, SpanNumbers
 from matchwood.encoding.derived.keys import is_derived
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import REFUSED_KIND
+from matchwood.encoding.rules.plain_tests import plain_cuts
 from matchwood.encoding.schema.requirements import requirement
 from matchwood.errors import MatchwoodError
 from matchwood.language import (
@@ -121,6 +122,8 @@ class PredicateBook:
         self.cuts, self.keys = CutNumbers(), KeyNumbers()
         self.attributes: list[str] = []
         self._types: dict[str | None, int] = {}
+        self._open: set[str] = set()
+        """Attributes without a declared type, whose plain comparisons need no parser."""
         self._type_of, self._key_of = Growable(np.int64), Growable(np.int32)
         """Of each attribute: the number of its declared type, -1 if it may not be named; and its key."""
         self._kinds, self._verdicts = Growable(np.int8), Growable(np.int8)
@@ -173,7 +176,10 @@ class PredicateBook:
             self._schema.check_declared(make_predicate(name, "is null", None, None, None), "any")
         except MatchwoodError:
             return -1
-        return self._types.setdefault(self._schema.declared.type_of(name), len(self._types))
+        declared = self._schema.declared.type_of(name)
+        if declared is None or declared == "any":
+            self._open.add(name)
+        return self._types.setdefault(declared, len(self._types))
 
     def _learn(self, backward: NDArray[np.bool_]) -> None:
         """Bind the pairs of attributes and tests that are new."""
@@ -255,6 +261,9 @@ class PredicateBook:
         return np.arange(first, len(self._kinds), dtype=np.int32)
 
     def _bound_text(self, attribute: str, said: str, backward: bool) -> _Outcome:
+        plain = plain_cuts(said) if not backward and attribute in self._open else None
+        if plain is not None:
+            return None, _KIND_NUMBERS[plain[0]], Bound(attribute, plain[1], None)
         try:
             predicate = read_whole(f"{said} {attribute}" if backward else f"{attribute} {said}")
             return predicate, _KIND_NUMBERS[requirement(predicate)], self._bind(predicate)

@@ -31,6 +31,11 @@ class Line:
     value: Any = None
     fails: bool = False
 
+    def value_text(self) -> str:
+        """The attribute with its value in the event, as a line shows it."""
+        name = names.spell(self.attribute or "")
+        return f"{name} is null" if self.value is None else f"{name} = {_shortened(repr(self.value))}"
+
     def to_dict(self) -> dict[str, Any]:
         node = {"text": self.text, "verdict": self.verdict, "parent": self.parent}
         if self.attribute is None:
@@ -107,10 +112,8 @@ def _left(prefix: str, line: Line) -> str:
 def _with_value(left: str, line: Line, width: int) -> str:
     if line.attribute is None:
         return left
-    name = names.spell(line.attribute)
-    value = f"{name} is null" if line.value is None else f"{name} = {_shortened(repr(line.value))}"
     mark = "  ◄" if line.decides else "  ◁" if line.fails else ""
-    return f"{left:<{width}}  {value}{mark}"
+    return f"{left:<{width}}  {line.value_text()}{mark}"
 
 
 def _conclusion(verdict: bool | None, decided_by: list[str]) -> str:

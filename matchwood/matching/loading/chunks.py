@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -25,7 +26,7 @@ class RuleSource(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """The bytes of a chunk's texts, and which of them are `given`: rules that are text and nothing else."""
+    """The bytes of a chunk's texts, and which of them are `given`: rules that are text and a plain weight at most."""
 
     utf8: Utf8
     given: NDArray[np.bool_]
@@ -62,6 +63,9 @@ class RuleChunk(Protocol):
     def texts_at(self, positions: NDArray[np.int64], prepared: Mapping[int, PreparedRule]) -> Strings:
         """The texts to keep of rules; those of prepared ones as they were prepared."""
 
+    def weights_at(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The weights of rules whose text is given."""
+
 
 class ListedRules:
     """Rules that came one by one."""
@@ -93,7 +97,7 @@ class ListedRules:
         return self._rules if positions is None else [self._rules[position] for position in positions]
 
     def texts(self) -> Texts:
-        texts = [_bare_text(rule) for rule in self._rules]
+        texts = [None if _bare_weight(rule.options) is None else _bare_text(rule) for rule in self._rules]
         given = np.fromiter([text is not None for text in texts], np.bool_, len(texts))
         return Texts(encode_many(texts, optional=True), given)
 
@@ -101,11 +105,27 @@ class ListedRules:
         rules = self._rules
         return [prepared[at].text if at in prepared else rules[at].expression for at in positions.tolist()]
 
+    def weights_at(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        weights = [_bare_weight(self._rules[position].options) for position in positions.tolist()]
+        return np.array(weights, np.float64)
+
+
+def _bare_weight(options: Any) -> float | None:
+    """The constant weight in options that hold nothing else; None for all others, and for what may be refused."""
+    if options is None:
+        return 0.0
+    if type(options) is not dict or not options.keys() <= {"weight"}:
+        return None
+    weight = options.get("weight")
+    if weight is None:
+        return 0.0
+    return weight + 0.0 if type(weight) is float and 0 <= weight < math.inf else None
+
 
 def _bare_text(rule: RuleSource) -> str | None:
-    """The text of a rule that is nothing else; None for all others."""
+    """The text of a rule; None for all that is no text."""
     text = rule.expression
-    if type(text) is not str or rule.options is not None or rule.problem is not None:
+    if type(text) is not str or rule.problem is not None:
         return None
     return text if text.isascii() or not has_surrogate(text) else None
 
@@ -144,13 +164,29 @@ class ArrowRules:
         given = np.ones(len(self), np.bool_)
         if self._expressions.null_count:
             given &= self._expressions.is_valid().to_numpy(zero_copy_only=False)
-        for column in self._options.values():
-            given &= column.is_null().to_numpy(zero_copy_only=False)
+        for name, column in self._options.items():
+            given &= _is_bare(name, column)
         return Texts(encode_many(self._expressions, optional=True), given)
 
     def texts_at(self, positions: NDArray[np.int64], prepared: Mapping[int, PreparedRule]) -> pa.LargeStringArray:
         texts = self._expressions
         return texts if len(positions) == len(self) else texts.take(pa.array(positions))
+
+    def weights_at(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        column = self._options.get("weight")
+        if column is None or column.type != pa.float64():
+            return np.zeros(len(positions))
+        weights: NDArray[np.float64] = column.fill_null(0.0).to_numpy(zero_copy_only=False)[positions] + 0.0
+        return weights
+
+
+def _is_bare(name: str, column: pa.Array) -> NDArray[np.bool_]:
+    """For each rule whether an option of it is a constant weight that nobody refuses, or NULL."""
+    bare: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False).copy()
+    if name == "weight" and column.type == pa.float64():
+        weights = column.fill_null(0.0).to_numpy(zero_copy_only=False)
+        bare |= (weights >= 0) & (weights < np.inf)
+    return bare
 
 
 def sources_of(columns: Sequence[Sequence[Any]], options: Sequence[str]) -> Any:

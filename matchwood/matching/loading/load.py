@@ -7,23 +7,32 @@ taken out again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from matchwood.encoding import CompiledRules, Encoder, RuleReader, Schema, Settled
+from matchwood.encoding import CompiledRules, RuleReader, Settled
 from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, TypeConflict
-from matchwood.matching.loading.batches import Batch
+from matchwood.matching.loading.batches import ChunkColumns
 from matchwood.matching.loading.chunks import RuleChunk, RuleSource
 from matchwood.matching.loading.filling import Filling
 from matchwood.matching.loading.limits import RejectLimit
 from matchwood.matching.loading.preparation import PreparedRule
 from matchwood.matching.loading.rehearsal import Rehearsal, without_collecting
 from matchwood.matching.loading.report import Report
-from matchwood.matching.loading.sources import replayable, rule_chunks
+from matchwood.matching.loading.sources import replayable, rule_chunks, with_last
+from matchwood.matching.loading.storing import (
+    SLICE_RULES,
+    Replacement,
+    batches_of,
+    insert_batches,
+    is_shared,
+    replace_in_slices,
+)
+from matchwood.matching.loading.telling import Tell, rule_count, telling
 from matchwood.matching.loading.undo import Undo
-from matchwood.matching.loading.votes import Votes
+from matchwood.matching.loading.votes import votes_of
 from matchwood.rules import Ids
 
 if TYPE_CHECKING:
@@ -51,7 +60,9 @@ def is_large(rules: Any) -> bool:
     return not isinstance(rules, Sized) or len(rules) >= LEAST_COMPILED
 
 
-def load_rules(index: Index, rules: Any, on_error: str, on_duplicate: str, max_rejected: Any = None) -> Report:
+def load_rules(
+    index: Index, rules: Any, on_error: str, on_duplicate: str, max_rejected: Any = None, progress: Any = False
+) -> Report:
     """Insert rules from any source; the caller is the only writer."""
     _check("on_error", on_error, ON_ERROR)
     _check("on_duplicate", on_duplicate, ON_DUPLICATE)
@@ -62,10 +73,11 @@ def load_rules(index: Index, rules: Any, on_error: str, on_duplicate: str, max_r
 
     if on_error == "raise":
         _rehearse(index, chunks, on_duplicate)
-    try:
-        return _Load(index, on_duplicate, limit).run(chunks)
-    except _Outvoted as found:
-        return _Load(index, on_duplicate, limit, found.settled).run(chunks)
+    with telling(progress, rule_count(rules)) as tell:
+        try:
+            return _Load(index, on_duplicate, limit, tell).run(chunks)
+        except _Outvoted as found:
+            return _Load(index, on_duplicate, limit, tell, found.settled).run(chunks)
 
 
 def _check(name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -78,7 +90,7 @@ def _rehearse(index: Index, chunks: Chunks, on_duplicate: str) -> None:
     try:
         _rehearse_with(index, chunks, on_duplicate, {})
     except TypeConflict as error:
-        settled = _votes(index._encoder, index._encoder.schema, chunks(), on_duplicate == "replace").settled()
+        settled = votes_of(index._encoder, index._encoder.schema, chunks(), on_duplicate == "replace").settled()
         if error.what in settled:
             _rehearse_with(index, chunks, on_duplicate, settled)
         raise
@@ -88,18 +100,6 @@ def _rehearse_with(index: Index, chunks: Chunks, on_duplicate: str, settled: Map
     rehearsal = Rehearsal(index, on_duplicate, settled)
     for chunk in list(chunks()):
         rehearsal.insert(chunk)
-
-
-def _votes(encoder: Encoder, known: Schema, chunks: Iterable[RuleChunk], replaces: bool) -> Votes:
-    """Of rules with one id only that votes which counts: the last if it replaces the others, else the first."""
-    votes, chosen = Votes(encoder, known), dict[Any, RuleSource]()
-    for chunk in chunks:
-        for rule in chunk.sources():
-            if isinstance(rule.id, int | str) and (replaces or rule.id not in chosen):
-                chosen[rule.id] = rule
-    for rule in chosen.values():
-        votes.add(rule)
-    return votes
 
 
 class _Outvoted(Exception):
@@ -113,9 +113,15 @@ class _Load(Rehearsal):
     """One bulk insertion under way: a chunk is prepared without the lock, and stored with it."""
 
     def __init__(
-        self, index: Index, on_duplicate: str, limit: RejectLimit, settled: Mapping[str, Settled] | None = None
+        self,
+        index: Index,
+        on_duplicate: str,
+        limit: RejectLimit,
+        tell: Tell,
+        settled: Mapping[str, Settled] | None = None,
     ) -> None:
         super().__init__(index, on_duplicate, settled)
+        self._tell, self._read = tell, 0
         self._limit, self._undo, self._filling = limit, Undo(index), Filling(index)
         self._known = self._schema.copy()
         """The types before this load."""
@@ -123,12 +129,14 @@ class _Load(Rehearsal):
         self._report = Report()
         self._chunks = 0
         self._fresh: dict[Any, PreparedRule] = {}
-        self._replacing: dict[Any, PreparedRule] = {}
+        self._replacing: dict[Any, Replacement] = {}
+        self._comes_twice = False
+        """Whether an id of the chunk does: then types agree when the whole of it is stored, and not before."""
 
     def run(self, chunks: Chunks) -> Report:
         """Take all rules, or none if too many are refused."""
         try:
-            for chunk, is_last in _with_last(chunks()):
+            for chunk, is_last in with_last(chunks()):
                 self._take_chunk(chunk, is_last, chunks)
         except (_Outvoted, LimitExceeded):
             self._filling.end()
@@ -143,36 +151,39 @@ class _Load(Rehearsal):
     def _take_chunk(self, chunk: RuleChunk, is_last: bool, chunks: Chunks) -> None:
         """Prepare and store a chunk: as columns if it can be, otherwise in parts that are small enough to be taken in
         turn, of which each may again be columns."""
-        batch = self._tried(chunk) if chunk.nbytes <= MOST_BYTES else None
-        if batch is not None:
-            self._end_chunk(batch, is_last, chunks)
+        whole = chunk.nbytes <= MOST_BYTES and not self._in_slices
+        taken = self._tried(chunk) if whole else None
+        if taken is not None:
+            self._end_chunk(taken, len(chunk), is_last, chunks)
             return
         for start in range(0, len(chunk), TURN_RULES):
             part = chunk.part(start, start + TURN_RULES)
             ends = is_last and start + TURN_RULES >= len(chunk)
-            self._end_chunk(self._ready(part, len(part) < len(chunk)), ends, chunks)
+            self._end_chunk(self._ready(part, not whole or len(part) < len(chunk)), len(part), ends, chunks)
 
-    def _ready(self, chunk: RuleChunk, may_be_columns: bool) -> Batch | None:
-        """A chunk of new rules as a batch of columns; of any other, the rules wait to be stored."""
-        batch = self._tried(chunk) if may_be_columns else None
-        if batch is None:
+    def _ready(self, chunk: RuleChunk, may_be_columns: bool) -> ChunkColumns | None:
+        """A chunk of new rules as columns; of any other, the rules wait to be stored."""
+        taken = self._tried(chunk) if may_be_columns else None
+        if taken is None:
             self.insert(chunk)
-        return batch
+        return taken
 
-    def _tried(self, chunk: RuleChunk) -> Batch | None:
+    def _tried(self, chunk: RuleChunk) -> ChunkColumns | None:
         """A chunk as columns; if it cannot be, all is as before."""
-        batch = self._columns(chunk)
-        if batch is None:
+        taken = self._columns(chunk)
+        if taken is None:
             self._schema.follow(self._index._encoder.schema)
             self._waiting = {}
-        return batch
+        return taken
 
-    def _end_chunk(self, batch: Batch | None, is_last: bool, chunks: Chunks) -> None:
+    def _end_chunk(self, taken: ChunkColumns | None, read: int, is_last: bool, chunks: Chunks) -> None:
         if is_last:
             self._judge(chunks)
-        self._store(batch, is_last)
+        self._store(taken, is_last)
+        self._read += read
+        self._tell(self._read, self._report.rejections)
 
-    def _columns(self, chunk: RuleChunk) -> Batch | None:
+    def _columns(self, chunk: RuleChunk) -> ChunkColumns | None:
         """A chunk of new rules as columns; None if it has to be taken in turn.
 
         What is not taken so is prepared as if it came first. That makes no difference as long as no rule is against
@@ -186,7 +197,7 @@ class _Load(Rehearsal):
         self._report.inserted += len(prepared) + len(compiled)
         for rule, error in rejected:
             self._report.reject(rule.id, rule.expression, error)
-        return Batch.with_compiled(chunk, prepared, compiled)
+        return ChunkColumns(chunk, prepared, compiled)
 
     def _compiled(self, chunk: RuleChunk) -> CompiledRules | None:
         """The rules that may be stored as columns; None if there are too few, or ids make the chunk one to be taken in
@@ -232,47 +243,54 @@ class _Load(Rehearsal):
 
     def _take(self, rule: RuleSource, row: int) -> None:
         try:
-            rule_id, prepared, known = self._prepared(rule, row)
+            rule_id, prepared, old = self._prepared(rule, row)
         except MatchwoodError as error:
             self._report.reject(rule.id, rule.expression, error)
             return
         # Of an id that comes twice in a chunk only the last rule is stored, in the place of the first.
-        target = self._replacing if known and rule_id not in self._fresh else self._fresh
-        target[rule_id] = prepared
-        self._report.replaced += known
-        self._report.inserted += not known
+        self._comes_twice |= rule_id in self._fresh or rule_id in self._replacing
+        if old is None or rule_id in self._fresh:
+            self._fresh[rule_id] = prepared
+        else:
+            before = self._replacing.get(rule_id)
+            self._replacing[rule_id] = Replacement(prepared, old if before is None else before.old)
+        self._report.replaced += old is not None
+        self._report.inserted += old is None
 
     def _judge(self, chunks: Chunks) -> None:
         """Raise if most rules of the batch say otherwise on a type, or if too many were refused."""
         if not all(self._known.is_decided(error.what) for error in self._report.conflicts()):
-            votes = _votes(self._index._encoder, self._known, chunks(), self._replaces)
+            votes = votes_of(self._index._encoder, self._known, chunks(), self._replaces)
             settled = votes.settled()
             if self._report.refuses_majority(votes, settled):
                 raise _Outvoted(settled)
             self._report.retell(votes, settled)
         self._limit.check(self._report)
 
-    def _store(self, batch: Batch | None, is_last: bool) -> None:
+    @property
+    def _in_slices(self) -> bool:
+        """Whether others would wait: they use the index, and it has rules."""
+        return is_shared(self._index) and not self._filling.fills
+
+    def _store(self, taken: ChunkColumns | None, is_last: bool) -> None:
         index, table = self._index, self._index._table
         if self._replacing:
             self._filling.end()
         elif not is_last:
             self._filling.begin()
-        with index._storing():
-            if self._replacing:
-                rows = table.rows_of(list(self._replacing))
-                if not is_last:
-                    self._undo.note_replaced(rows)
-                index._matcher.replace(rows, list(self._replacing.values()))
-            if self._fresh:
-                batch = Batch.of(list(self._fresh), list(self._fresh.values()))
-            if batch is not None:
-                index._matcher.insert(batch)
-        if not is_last:
-            self._undo.note_inserted([] if batch is None else batch.ids)
+        total = len(self._replacing) + (len(self._fresh) if taken is None else taken.total)
+        size = SLICE_RULES if self._in_slices and not self._comes_twice else max(1, total)
+        if self._replacing:
+            if not is_last:
+                self._undo.note_replaced(table.rows_of(list(self._replacing)))
+            replace_in_slices(index, self._replacing, size)
+        batches = batches_of(self._fresh, size) if taken is None else taken.batches(size)
+        for batch in insert_batches(index, batches):
+            if not is_last:
+                self._undo.note_inserted(batch.ids)
         self._schema.follow(index._encoder.schema)
         self._chunks += 1
-        self._fresh, self._replacing, self._waiting = {}, {}, {}
+        self._fresh, self._replacing, self._waiting, self._comes_twice = {}, {}, {}, False
 
     def finish(self) -> Report:
         """Engines lay out tightest what comes at once: worth a rebuild if most of the rules came in several chunks."""
@@ -281,16 +299,3 @@ class _Load(Rehearsal):
             index._lay_out_anew()
         self._report.id_type = index._table.id_type
         return self._report
-
-
-def _with_last(chunks: Iterator[RuleChunk]) -> Iterator[tuple[RuleChunk, bool]]:
-    """Each chunk, and whether it is the last; where the source fails, what came before is still taken."""
-    held = next(chunks, None)
-    while held is not None:
-        try:
-            following = next(chunks, None)
-        except BaseException:
-            yield held, False
-            raise
-        yield held, following is None
-        held = following

@@ -68,8 +68,8 @@ class Rehearsal:
             error.add_note(f"in rule {rule.id!r:.200}; nothing was inserted")
             raise
 
-    def _prepared(self, rule: RuleSource, row: int) -> tuple[Any, PreparedRule, bool]:
-        """A rule's id, what it becomes, and whether a rule has that id already: one in the chunk, or at `row`."""
+    def _prepared(self, rule: RuleSource, row: int) -> tuple[Any, PreparedRule, list[Use] | None]:
+        """A rule's id, what it becomes, and the uses of the rule that has the id already: in the chunk, or at `row`."""
         if rule.problem is not None:
             raise rule.problem
         rule_id = self._index._table.checked_id(rule.id, self._some_id)
@@ -80,7 +80,7 @@ class Rehearsal:
         self._schema.add(prepared.uses, rule_id)
         self._waiting[rule_id] = prepared.uses
         self._some_id = rule_id
-        return rule_id, prepared, old is not None
+        return rule_id, prepared, old
 
     def _uses_of(self, rule_id: Any, row: int) -> list[Use] | None:
         """The uses of the rule that has an id already; None if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -46,9 +47,19 @@ class Report:
         """The refused rules; line and column are NULL when the text itself is sound."""
         return self._table(self._rejects)
 
+    @property
+    def rejections(self) -> int:
+        """How many rules were refused."""
+        return len(self._rejects)
+
     def first_rejected(self) -> pa.Table:
         """The first few of them."""
         return self._table(self._rejects[:EXAMPLES])
+
+    @property
+    def misfits(self) -> dict[str, int]:
+        """How many rules were refused for the type of an attribute, by attribute."""
+        return dict(Counter(error.what for error in self.conflicts()))
 
     def conflicts(self) -> list[TypeConflict]:
         """The errors about types."""
@@ -90,7 +101,7 @@ class Report:
         return f"<Report: {self}>"
 
     def __str__(self) -> str:
-        return f"{self.inserted:,} inserted, {self.replaced:,} replaced, {len(self._rejects):,} rejected"
+        return f"{self.inserted:,} inserted, {self.replaced:,} replaced, {self.rejections:,} rejected"
 
 
 def in_words(rejected: pa.Table) -> list[str]:

@@ -170,3 +170,16 @@ def _from_pandas(frame: Any) -> Iterator[RuleSource]:
 
 def _values(series: Any) -> list[Any]:
     return [None if missing else value for value, missing in zip(series.tolist(), series.isna().tolist(), strict=True)]
+
+
+def with_last(chunks: Iterator[RuleChunk]) -> Iterator[tuple[RuleChunk, bool]]:
+    """Each chunk, and whether it is the last; where the source fails, what came before is still taken."""
+    held = next(chunks, None)
+    while held is not None:
+        try:
+            following = next(chunks, None)
+        except BaseException:
+            yield held, False
+            raise
+        yield held, following is None
+        held = following

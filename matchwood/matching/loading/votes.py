@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from matchwood.encoding import Encoder, KnownPredicates, Schema, Settled, Use, as_in
 from matchwood.errors import MatchwoodError
-from matchwood.matching.loading.chunks import RuleSource
+from matchwood.matching.loading.chunks import RuleChunk, RuleSource
 from matchwood.matching.loading.preparation import as_expression
 
 ROUNDS = 20
@@ -98,6 +98,18 @@ class Votes:
             chosen = following
         every = {**_counted(ballots, {}), **counted}
         return {name: _told((name, kind), every[name, kind]) for name, kind in sorted(chosen.items())}
+
+
+def votes_of(encoder: Encoder, known: Schema, chunks: Iterable[RuleChunk], replaces: bool) -> Votes:
+    """Of rules with one id only that votes which counts: the last if it replaces the others, else the first."""
+    votes, chosen = Votes(encoder, known), dict[Any, RuleSource]()
+    for chunk in chunks:
+        for rule in chunk.sources():
+            if isinstance(rule.id, int | str) and (replaces or rule.id not in chosen):
+                chosen[rule.id] = rule
+    for rule in chosen.values():
+        votes.add(rule)
+    return votes
 
 
 def _put(ballots: Ballots, uses: tuple[Use, ...], voters: Voters) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import logging
 import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -21,7 +23,9 @@ from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_ty
 from matchwood.spark.build.shard_task import TOLD, settings_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+_log = logging.getLogger("matchwood.spark")
 
 TRIES = 20
 """How often an update begins again because another one was published first."""
@@ -57,8 +61,26 @@ def update(
             continue
     else:
         raise MatchwoodError(f"{place}: {TRIES} other writers were faster, so nothing was published; try again")
-    compacted = compact(plain.sparkSession, place, version) if delta is not None and is_due(delta) else None
-    return _report(place, compacted or version, delta, compacted is not None, time.monotonic() - started)
+    compacted, problem = _compacted(plain.sparkSession, place, version, delta)
+    report = _report(place, compacted or version, delta, compacted is not None, time.monotonic() - started)
+    return dataclasses.replace(report, problem=problem)
+
+
+def _compacted(
+    spark: SparkSession, place: storage.Location, version: int, delta: Delta | None
+) -> tuple[int | None, str | None]:
+    """The version with all shards built anew, if that is due; what went wrong does not undo the update before it."""
+    if delta is None or not is_due(delta):
+        return None, None
+    try:
+        return compact(spark, place, version), None
+    except Exception as error:  # whatever Spark, the workers and the file system may raise
+        told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        _log.warning(
+            "%s: version %d has all changes, but its shards could not be built anew, which the next update tries "
+            "again: %s", place, version, told,
+        )  # fmt: skip
+        return None, told
 
 
 def _applied(
@@ -111,4 +133,5 @@ def _report(
         replaced=delta.replaced if delta else 0,
         deleted=delta.deleted if delta else 0,
         compacted=compacted,
+        misfits=delta.misfits if delta else {},
     )

@@ -22,9 +22,7 @@ ANSWER, _HIT = "matchwood_answer", "matchwood_hit"
 def answer_of(task: Task, id_type: pa.DataType) -> Any:
     """The function of the arguments that returns a struct: what was found and, if errors are reported, the error.
 
-    Spark repeats a deterministic UDF below every filter on its result, and adds such a filter itself below an explode
-    of a plain column: events would be matched twice. A field of a struct is exploded without one, so that `rows` can
-    stay deterministic, and filters on the events' own columns still move below it.
+    It is deterministic, so that filters on the events' own columns move below it, to the files that are read.
     """
 
     def matchwood(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
@@ -33,8 +31,20 @@ def answer_of(task: Task, id_type: pa.DataType) -> Any:
     found = from_arrow_type(found_type(task.output, id_type, task.top is not None)).simpleString()
     types = {FOUND: found, ERROR: "string", MISFITS: "array<string>"}
     fields = ", ".join(f"{name}: {types[name]}" for name in task.fields)
-    udf = sf.arrow_udf(matchwood, f"struct<{fields}>")
-    return udf if task.output == "rows" else udf.asNondeterministic()
+    return sf.arrow_udf(matchwood, f"struct<{fields}>")
+
+
+def answered_by(columns: DataFrame, answer: Column, output: str) -> DataFrame:
+    """The events with their answers, found once.
+
+    Spark repeats a deterministic UDF below every filter on its result, and adds such a filter itself below an explode
+    of a plain column: events would be matched twice. Neither passes an explode of anything else: `rows` explodes a
+    field of the answer, and the other outputs get the answer out of an array of one.
+    """
+    answered = columns.select("*", answer.alias(ANSWER))
+    if output == "rows":
+        return answered
+    return answered.select(*columns.columns, sf.explode(sf.array(ANSWER)).alias(ANSWER))
 
 
 def observed(answered: DataFrame, names: Iterable[str], metrics: Any) -> DataFrame:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
+import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from matchwood.spark.match.answer import ANSWER, answer_of, kept_columns, observed, shaped
+from matchwood import storage
+from matchwood.spark.match.answer import answer_of, answered_by, kept_columns, observed, shaped
 from matchwood.spark.match.event_columns import by_position
 from matchwood.spark.match.options import MatchOptions
 from matchwood.spark.match.partitioned import partitioned_answers
@@ -78,10 +80,22 @@ def matched(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
     """What `match` returns, by options that have been checked."""
     plan = planned(events, path, options)
     kept = kept_columns(events, options)
+    if events.isStreaming:
+        _record(plan)
     _log.info("matching %s by version %d, strategy %s: %s", path, plan.version, plan.strategy, plan.estimate)
     if plan.strategy == "partitioned":
         answered = partitioned_answers(events, plan, list(kept), options)
     else:
         answer = answer_of(plan.task, plan.id_type)(*plan.arguments)
-        answered = by_position(events).select("*", answer.alias(ANSWER))
+        answered = answered_by(by_position(events), answer, options.output)
     return shaped(observed(answered, plan.may_misfit, options.metrics), kept, options)
+
+
+def _record(plan: MatchPlan) -> None:
+    """Have `vacuum` spare the version that a stream keeps to; nobody can tell here whether it will ever start."""
+    name = f"match-{uuid.uuid4().hex[:16]}"
+    try:
+        storage.pinned_version(plan.task.path, name, "match", 0, plan.version)
+    except OSError as error:
+        message = "%s: the version of this stream cannot be recorded (%s): vacuum may remove it while the stream runs"
+        _log.warning(message, plan.task.path, error)

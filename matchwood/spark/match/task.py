@@ -105,7 +105,7 @@ def _answered(task: Task, index: OpenedIndex, arguments: Sequence[pa.Array], sha
     first = 0
     for piece in index.answer(read.events, task.missing, on_error, shard, request):
         count = len(piece.offsets) - 1
-        made = {FOUND: _found(piece, found)}
+        made = {FOUND: found_array(piece, found)}
         if ERROR in fields:
             made[ERROR] = _messages(told, _by_row(piece.errors), first, count)
         if MISFITS in fields:
@@ -125,7 +125,8 @@ def _read(task: Task, arguments: Sequence[pa.Array], kinds: Mapping[str, str]) -
     return read
 
 
-def _found(piece: Answered, kind: pa.DataType) -> pa.Array:
+def found_array(piece: Answered, kind: pa.DataType) -> pa.Array:
+    """What is found for events, as `found_type` has it."""
     if pa.types.is_int64(kind):
         return pa.array(np.diff(piece.offsets))
     values = piece.ids

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from pyspark.sql import types as st
+
+from matchwood.encoding import EventSettings
 from matchwood.errors import EventError
-from matchwood.spark.match.arguments import Unfit
+from matchwood.spark.match.arguments import Unfit, arguments_for, column_places
 
 _log = logging.getLogger("matchwood.spark")
 _LISTED = 5
@@ -39,6 +43,14 @@ def tell_unfit(unfit: Sequence[Unfit], on_error: str, event: str | None) -> None
         expected=first.wanted,
         hint=null if first.is_list else f"{_advice(first, event)}; {null}",
     )
+
+
+def warn_of_unfit(events: Any, declared: Mapping[str, str], settings: EventSettings) -> None:
+    """Warn of columns of events, given as a frame or its schema, that can never fit what is declared of them."""
+    schema = getattr(events, "schema", events)
+    if isinstance(schema, st.StructType):
+        named = {name: kind for name, kind in declared.items() if kind != "any"}
+        tell_unfit(arguments_for(named, column_places(schema), settings).unfit, "null", None)
 
 
 def _told(unfit: Unfit, event: str | None) -> str:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import functions as sf
 
 from matchwood import storage
-from matchwood.encoding import Strictness, key_trie
-from matchwood.errors import InvalidArgument
-from matchwood.sharding import Answered
-from matchwood.spark.match.opened import OpenedIndex, open_version
-from matchwood.spark.match.options import ERROR_COLUMN
-from matchwood.spark.match.task import messages_of
+from matchwood.encoding import key_trie
+from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.spark.match.opened import OpenedIndex, current, open_version
+from matchwood.spark.match.options import MatchOptions
+from matchwood.spark.sql.replies import array_type, hits, lists, row_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_EXECUTION = "spark.sql.execution.id"
 
 
 class Registered(NamedTuple):
@@ -42,6 +45,10 @@ def register(
     name: str | None = None,
     on_error: str = "raise",
     missing: str = "null",
+    top: int | None = None,
+    weights: Any = None,
+    weight: str = "added",
+    version: int | None = None,
 ) -> Registered:
     """Register SQL functions that match.
 
@@ -50,8 +57,9 @@ def register(
         SELECT match_rules_array('path', struct(age, country)) FROM t      -- array<string>
         SELECT * FROM match_rules(TABLE(t), 'path', 'key')                 -- (key string, rule string)
 
-    each of whose tasks uses the version that is current when it runs. With `path` and a `name`, such as campaigns, for
-    one index as it is now, with ids of their true type:
+    A query uses one version, the one that is current when its first task begins, or the one that a last argument names:
+    `match_rules_array('path', struct(age), 7)`. With `path` and a `name`, such as campaigns, for one index as it is
+    now, or as it was in `version`, with ids of their true type:
 
         SELECT campaigns_array(struct(age, country)) FROM t                -- array<bigint> or array<string>
         SELECT * FROM campaigns(TABLE(t), 'key')                           -- (key string, rule bigint or string)
@@ -61,139 +69,120 @@ def register(
                 struct<rules, match_error>, and the table has a column match_error, with a row without rule for an event
                 that has an error but no hit
     `missing`   for an attribute that rules name and the event has no field or column for: `null`, or an `error`
+    `top`       only the best so many rules of each event: arrays of struct<rank, rule, score>, or rows with these three
+    `weights`   for `top`, what events weigh: a mapping from attributes to numbers, or the name of a field of the event,
+                or column of the table, that has maps or structs of these
+    `weight`    for `top`, what a rule's constant weight is to its score, as in `match`
     """
-    how = Strictness.of(missing, on_error)
+    ranking = {"top": top, "weights": weights, "weight": weight}
+    options = MatchOptions(on_error=on_error, missing=missing, version=version, **ranking)
     if (path is None) != (name is None):
         raise InvalidArgument("register takes both path= and name=, for one index, or neither, for any")
     if path is None or name is None:
-        return _register_any(spark, how)
+        return _register_any(spark, options)
     if not name.isidentifier():
         raise InvalidArgument(f"name must be an identifier, as it becomes the name of functions (got {name!r:.80})")
-    return _register_one(spark, str(storage.location_of(path)), name, how)
+    return _register_one(spark, str(storage.location_of(path)), name, options)
 
 
-def _register_any(spark: SparkSession, how: Strictness) -> Registered:
-    spark.udf.register("match_rules_array", sf.arrow_udf(_array_of_any(how), _array_type("string", how)))
-    spark.udtf.register("match_rules", sf.arrow_udtf(_table_of_any(how), returnType=_row_type("string", how)))
+def _register_any(spark: SparkSession, options: MatchOptions) -> Registered:
+    if options.version is not None:
+        raise InvalidArgument(
+            "version= is for one index, with path= and name=; those for any take it as their last argument: "
+            "match_rules_array(path, event, version), match_rules(TABLE(t), path, key, version)"
+        )
+    made, ids = uuid.uuid4().hex[:16], pa.string()
+    array, table = _array_of_any(made, options), _table_of_any(made, options)
+    spark.udf.register("match_rules_array", sf.arrow_udf(array, array_type(ids, options)))
+    spark.udtf.register("match_rules", sf.arrow_udtf(table, returnType=row_type(ids, options)))
     return Registered("match_rules_array", "match_rules")
 
 
-def _reports(how: Strictness) -> bool:
-    return how.on_error == "report"
-
-
-def _array_type(kind: str, how: Strictness) -> str:
-    return f"struct<rules: array<{kind}>, {ERROR_COLUMN}: string>" if _reports(how) else f"array<{kind}>"
-
-
-def _row_type(kind: str, how: Strictness) -> str:
-    return f"key string, rule {kind}" + f", {ERROR_COLUMN} string" * _reports(how)
-
-
-def _array_of_any(how: Strictness) -> Callable[..., Any]:
+def _array_of_any(made: str, options: MatchOptions) -> Callable[..., Any]:
     def matchwood_array(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        for paths, events in batches:
-            yield from _lists(_current(_only(paths, "path")), events, pa.string(), how)
+        for paths, events, *version in batches:
+            yield from lists(_pinned(made, paths, *version), events, pa.string(), options)
 
     return matchwood_array
 
 
-def _table_of_any(how: Strictness) -> type:
+def _table_of_any(made: str, options: MatchOptions) -> type:
     class TableOfAny:
         """The table function for any index."""
 
-        def eval(self, events: pa.RecordBatch, path: pa.Array, key: pa.Array) -> Iterator[pa.RecordBatch]:
+        def eval(
+            self, events: pa.RecordBatch, path: pa.Array, key: pa.Array, version: pa.Array | None = None
+        ) -> Iterator[pa.RecordBatch]:
             if events.num_rows:
-                yield from _hits(_current(_only(path, "path")), events, _only(key, "key"), pa.string(), how)
+                yield from hits(_pinned(made, path, version), events, _only(key, "key"), pa.string(), options)
 
     return TableOfAny
 
 
-def _register_one(spark: SparkSession, path: str, name: str, how: Strictness) -> Registered:
-    version = storage.current_version(path)
+def _register_one(spark: SparkSession, path: str, name: str, options: MatchOptions) -> Registered:
+    version = current(path, options.version)
     index = open_version(path, version)
-    kind = "bigint" if pa.types.is_integer(index.id_type) else "string"
-    array, table = _array_of_one(path, version, how), _table_of_one(path, version, how)
-    spark.udf.register(f"{name}_array", sf.arrow_udf(array, _array_type(kind, how)))
-    spark.udtf.register(name, sf.arrow_udtf(table, returnType=_row_type(kind, how)))
-    return Registered(f"{name}_array", name, sorted(key_trie(sorted(index.attributes))))
+    array, table = _array_of_one(path, version, options), _table_of_one(path, version, options)
+    spark.udf.register(f"{name}_array", sf.arrow_udf(array, array_type(index.id_type, options)))
+    spark.udtf.register(name, sf.arrow_udtf(table, returnType=row_type(index.id_type, options)))
+    return Registered(f"{name}_array", name, sorted(key_trie(sorted(index.asked(options.top is not None)))))
 
 
-def _array_of_one(path: str, version: int, how: Strictness) -> Callable[..., Any]:
+def _array_of_one(path: str, version: int, options: MatchOptions) -> Callable[..., Any]:
     def matchwood_array(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         index = open_version(path, version)
         for events in batches:
-            yield from _lists(index, events, index.id_type, how)
+            yield from lists(index, events, index.id_type, options)
 
     return matchwood_array
 
 
-def _table_of_one(path: str, version: int, how: Strictness) -> type:
+def _table_of_one(path: str, version: int, options: MatchOptions) -> type:
     class TableOfOne:
         """The table function for one version of an index."""
 
         def eval(self, events: pa.RecordBatch, key: pa.Array) -> Iterator[pa.RecordBatch]:
             index = open_version(path, version)
             if events.num_rows:
-                yield from _hits(index, events, _only(key, "key"), index.id_type, how)
+                yield from hits(index, events, _only(key, "key"), index.id_type, options)
 
     return TableOfOne
 
 
-def _current(path: str) -> OpenedIndex:
-    place = str(storage.location_of(path))
-    return open_version(place, storage.current_version(place))
+# ----------------------------------------------------------------- one version a query
 
 
-def _only(given: pa.Array, what: str) -> str:
+def _pinned(made: str, paths: pa.Array, version: pa.Array | None = None) -> OpenedIndex:
+    """The version that this query uses; `made` tells the functions of one `register` from those of others."""
+    place = str(storage.location_of(_only(paths, "path")))
+    if version is not None:
+        return open_version(place, _only(version, "version", int))
+    return open_version(place, _version_of_query(place, f"{made}-{_execution()}"))
+
+
+def _execution() -> str:
+    """What Spark calls the query that this task belongs to."""
+    context = TaskContext.get()
+    if context is None:
+        return "no-task"
+    return str(context.getLocalProperty(_EXECUTION) or f"stage-{context.stageId()}")
+
+
+@functools.lru_cache(maxsize=64)
+def _version_of_query(place: str, query: str) -> int:
+    try:
+        return storage.version_of_query(place, query)
+    except PermissionError as error:
+        raise MatchwoodError(
+            f"{place}: the tasks of this query cannot agree on a version, as they may not write there ({error}): name "
+            "it, match_rules_array(path, event, version), or register(spark, path=…, name=…), which pins one"
+        ) from error
+
+
+def _only(given: pa.Array, what: str, kind: type = str) -> Any:
     """The value of an argument that must be the same in all rows."""
     values = given.unique().to_pylist()
-    if len(values) != 1 or not isinstance(values[0], str):
-        raise InvalidArgument(f"the {what} must be one text for all rows (got {values!r:.80})")
+    if len(values) != 1 or not isinstance(values[0], kind):
+        wanted = {str: "text", int: "whole number"}[kind]
+        raise InvalidArgument(f"the {what} must be one {wanted} for all rows (got {values!r:.80})")
     return values[0]
-
-
-def _lists(index: OpenedIndex, events: pa.StructArray, id_type: pa.DataType, how: Strictness) -> Iterator[pa.Array]:
-    """The rules of each event; a NULL event is one without attributes."""
-    if not isinstance(events, pa.StructArray):
-        raise InvalidArgument(f"an event must be a struct (got {events.type})")
-    names = [field.name for field in events.type]
-    columns = events.flatten() if names else [pa.nulls(len(events))]
-    for piece in index.answer(pa.record_batch(columns, names=names or [""]), how.missing, how.on_error):
-        rules = pa.ListArray.from_arrays(pa.array(piece.offsets.astype(np.int32)), piece.ids.cast(id_type))
-        if _reports(how):
-            told = messages_of(piece.errors, len(rules))
-            yield pa.StructArray.from_arrays([rules, told], names=["rules", ERROR_COLUMN])
-        else:
-            yield rules
-
-
-def _hits(
-    index: OpenedIndex, events: pa.RecordBatch, key: str, id_type: pa.DataType, how: Strictness
-) -> Iterator[pa.RecordBatch]:
-    if key not in events.schema.names:
-        raise InvalidArgument(f"the table has no column {key!r} (it has {', '.join(events.schema.names)})")
-    rows = _told_rows if _reports(how) else _rows
-    keys, first = events.column(key).cast(pa.string()), 0
-    for piece in index.answer(events, how.missing, how.on_error):
-        count = len(piece.offsets) - 1
-        yield rows(piece, keys.slice(first, count), id_type)
-        first += count
-
-
-def _rows(piece: Answered, keys: pa.Array, id_type: pa.DataType) -> pa.RecordBatch:
-    """A row a hit."""
-    rows = np.repeat(np.arange(len(keys)), np.diff(piece.offsets))
-    return pa.record_batch([keys.take(pa.array(rows)), piece.ids.cast(id_type)], names=["key", "rule"])
-
-
-def _told_rows(piece: Answered, keys: pa.Array, id_type: pa.DataType) -> pa.RecordBatch:
-    """The same with the errors of each event; one that has no hit has a row without rule."""
-    told, hits = messages_of(piece.errors, len(keys)), np.diff(piece.offsets)
-    shown = np.where((hits == 0) & told.is_valid().to_numpy(zero_copy_only=False), 1, hits)
-    rows = np.repeat(np.arange(len(keys)), shown)
-    places = np.full(len(rows), -1, np.int64)
-    places[(hits > 0)[rows]] = np.arange(len(piece.ids))
-    rules = piece.ids.cast(id_type).take(pa.array(places, mask=places < 0))
-    taken = pa.array(rows)
-    return pa.record_batch([keys.take(taken), rules, told.take(taken)], names=["key", "rule", ERROR_COLUMN])

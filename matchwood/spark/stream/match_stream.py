@@ -17,7 +17,7 @@ from matchwood.spark.match.match import matched
 from matchwood.spark.match.options import MatchOptions
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
 Writer = Callable[["DataFrame", int, int], Any]
@@ -67,25 +67,33 @@ def _each_batch(
     path: str, writer: Writer, settings: MatchOptions, name: str, checkpoint: str | None
 ) -> Callable[[DataFrame, int], None]:
     """What Spark calls for a micro-batch; through Spark Connect it is pickled and runs beside the server."""
-    unrestartable = uuid.uuid4().hex
+    known = [uuid.uuid4().hex] if checkpoint is None else []
 
     def match_batch(batch: DataFrame, batch_id: int) -> None:
-        query = unrestartable if checkpoint is None else query_of(checkpoint)
+        if checkpoint is not None and not known:
+            known.append(query_of(batch.sparkSession, checkpoint))
+        query = known[0]
         version = storage.pinned_version(path, name, query, batch_id, settings.version)
         writer(matched(batch, path, dataclasses.replace(settings, version=version)), batch_id, version)
 
     return match_batch
 
 
-def query_of(checkpoint: str) -> str:
+def query_of(spark: SparkSession, checkpoint: str) -> str:
     """The identity of the query that a checkpoint belongs to, which a new checkpoint at the same place does not share.
 
-    Where only Spark can read the checkpoint, its place is all that is known.
+    Spark has just written it there; where Arrow cannot read the place, Spark can.
     """
     try:
-        return str(json.loads(storage.location_of(checkpoint).read("metadata", 65_536))["id"])
-    except (OSError, ValueError, LookupError, TypeError, MatchwoodError):
-        return checkpoint
+        told = storage.location_of(checkpoint).read("metadata", 65_536).decode()
+    except (OSError, ValueError, MatchwoodError):
+        told = spark.read.text(f"{checkpoint.rstrip('/')}/metadata", wholetext=True).collect()[0][0]
+    try:
+        return str(json.loads(told)["id"])
+    except (ValueError, LookupError, TypeError) as error:
+        raise MatchwoodError(
+            f"{checkpoint}/metadata does not tell which query the checkpoint is of ({error})"
+        ) from error
 
 
 def _check(events: DataFrame, writer: Writer) -> None:

@@ -1,0 +1,124 @@
+"""`make test`: kernels compiled once, and all checks and tests, as many at a time as there are cores.
+
+Kernels come first, in a folder of the checkout (`MATCHWOOD_CACHE_DIR`): what needs hardly any goes on beside, all else
+begins when they are there. Jobs stand in the order in which they begin, long ones first, so that no core is left with
+one in the end. What a job says is shown when it is over: all of it if it failed, its last line if it did not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+KERNELS = "kernels"
+QUICK = ("tests/logic", "tests/language", "tests/oracle")
+"""Rooms that compile hardly anything."""
+LONG = ("tests/spark", "tests/index", "tests/contract", "tests/bench", "tests/engines")
+"""Rooms that are a job of their own; all others are one."""
+ELSEWHERE = ("tests/systems",)
+"""Rooms of other commands: these need servers, which `make test-systems` builds."""
+
+
+class Job(NamedTuple):
+    """A command, and whether it waits for the kernels."""
+
+    name: str
+    command: tuple[str, ...]
+    waits: bool = True
+
+
+class Outcome(NamedTuple):
+    """What a job came to."""
+
+    job: Job
+    status: int
+    said: str
+    seconds: float
+
+    def __str__(self) -> str:
+        how = "done" if self.status == 0 else f"FAILED (status {self.status})"
+        shown = self.said.rstrip().rpartition("\n")[2] if self.status == 0 else f"\n{self.said}"
+        return f"{self.job.name}: {how} in {self.seconds:.0f} s  {shown}"
+
+
+def jobs(cores: int) -> list[Job]:
+    """All of `make test`. What no room here names is tested with the others."""
+    warmup = "import sys; from matchwood.commands import main; sys.exit(main(sys.argv[1:]))"
+    rest = tuple(f"--ignore={room}" for room in (*QUICK, *LONG, *ELSEWHERE))
+    return [
+        Job(KERNELS, _python("-c", warmup, "warmup", "--processes", str(cores)), waits=False),
+        Job("ruff check", _python("-m", "ruff", "check", "."), waits=False),
+        Job("ruff format", _python("-m", "ruff", "format", "--check", "."), waits=False),
+        Job("mypy", _python("-m", "mypy"), waits=False),
+        *(Job(room, _python("-m", "pytest", room), waits=False) for room in QUICK),
+        *(Job(room, _python("-m", "pytest", room)) for room in LONG),
+        Job("all other tests", _python("-m", "pytest", *rest)),
+    ]
+
+
+def _python(*arguments: str) -> tuple[str, ...]:
+    return (sys.executable, *arguments)
+
+
+class SideBySide:
+    """Runs jobs in a few threads, each the first that may begin."""
+
+    def __init__(self, waiting: Sequence[Job], tell: Callable[[str], object]) -> None:
+        self._waiting, self._tell = list(waiting), tell
+        self._compiling = any(job.name == KERNELS for job in waiting)
+        self._turn = threading.Condition()
+        self.outcomes: list[Outcome] = []
+
+    def run(self, cores: int) -> list[Outcome]:
+        """What all jobs came to, in the order in which they ended."""
+        threads = [threading.Thread(target=self._work) for _ in range(cores)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return self.outcomes
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            started = time.monotonic()
+            done = subprocess.run(job.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            self._end(Outcome(job, done.returncode, done.stdout, time.monotonic() - started))
+
+    def _next(self) -> Job | None:
+        with self._turn:
+            while True:
+                job = next((job for job in self._waiting if not (job.waits and self._compiling)), None)
+                if job is not None:
+                    self._waiting.remove(job)
+                    return job
+                if not self._waiting:
+                    return None
+                self._turn.wait()
+
+    def _end(self, outcome: Outcome) -> None:
+        with self._turn:
+            self.outcomes.append(outcome)
+            self._compiling &= outcome.job.name != KERNELS
+            self._tell(str(outcome))
+            self._turn.notify_all()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run everything; 1 if anything failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.side_by_side", description="all that `make test` does")
+    parser.add_argument("--cores", type=int, default=max(2, os.cpu_count() or 2), help="jobs at a time")
+    cores = parser.parse_args(arguments).cores
+    outcomes = SideBySide(jobs(cores), lambda line: print(line, flush=True)).run(cores)
+    failed = [outcome.job.name for outcome in outcomes if outcome.status]
+    print(f"failed: {', '.join(failed)}" if failed else "all passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

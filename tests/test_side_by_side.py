@@ -1,0 +1,58 @@
+"""The jobs of `make test`: that every test is in one, that kernels come first, and that a failure is told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import side_by_side
+from tests.side_by_side import ELSEWHERE, KERNELS, LONG, QUICK, Job, SideBySide, jobs
+
+ROOT = Path(__file__).parent.parent
+
+
+def python(name: str, script: str, waits: bool = True) -> Job:
+    return Job(name, (sys.executable, "-c", script), waits)
+
+
+def test_every_room_is_named_as_it_is_and_all_others_are_tested_too() -> None:
+    assert all((ROOT / room).is_dir() for room in (*QUICK, *LONG))
+    *_, others = jobs(2)
+    assert others.command[1:3] == ("-m", "pytest")
+    assert set(others.command[3:]) == {f"--ignore={room}" for room in (*QUICK, *LONG, *ELSEWHERE)}
+    alone = [job.command[3:] for job in jobs(2) if job.name in (*QUICK, *LONG)]
+    assert alone == [(room,) for room in (*QUICK, *LONG)]
+
+
+def test_what_needs_kernels_begins_when_they_are_there(tmp_path: Path) -> None:
+    log = str(tmp_path / "log")
+    note = f"open({log!r}, 'a').write(%r)"
+    slow = f"import time; time.sleep(0.3); {note % 'k'}"
+    given = [python(KERNELS, slow, waits=False), python("needs", note % "n"), python("beside", note % "b", waits=False)]
+    outcomes = SideBySide(given, lambda line: None).run(2)
+    assert sorted(Path(log).read_text()) == ["b", "k", "n"]
+    assert Path(log).read_text().index("k") < Path(log).read_text().index("n")
+    assert [outcome.status for outcome in outcomes] == [0, 0, 0]
+
+
+def test_a_failure_is_told_whole_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = python("bad", "print('first'); print('last'); raise SystemExit(3)")
+    good = python("good", "print('many'); print('passed')")
+    monkeypatch.setattr(side_by_side, "jobs", lambda cores: [bad, good])
+    assert side_by_side.main(["--cores", "1"]) == 1
+    told = capsys.readouterr().out
+    assert "bad: FAILED (status 3)" in told
+    assert "first\nlast" in told
+    assert "passed" in told
+    assert "many" not in told
+    assert told.endswith("failed: bad\n")
+
+
+def test_all_well_is_told_as_well(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(side_by_side, "jobs", lambda cores: [python("good", "")])
+    assert side_by_side.main([]) == 0
+    assert capsys.readouterr().out.endswith("all passed\n")
