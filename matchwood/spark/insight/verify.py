@@ -77,7 +77,7 @@ class _ColumnsRead(NamedTuple):
 
 def _reading(path: str | os.PathLike[str], version: int | None) -> IndexReading:
     place = str(storage.location_of(path))
-    index = open_version(place, current(place, version), keep=False)
+    index = open_version(place, current(place, version))
     return IndexReading(index.asked(True), index.event_settings)
 
 
