@@ -60,9 +60,9 @@ def jobs(cores: int) -> list[Job]:
         Job("ruff format", _python("-m", "ruff", "format", "--check", "."), waits=False),
         Job("mypy", _python("-m", "mypy"), waits=False),
         *(Job(room, _python("-m", "pytest", room), waits=False) for room in QUICK),
-        *(Job(room, _python("-m", "pytest", room, *apart)) for room in LONG),
         Job("all other tests", _python("-m", "pytest", *rest)),
         Job("clusters", _python("-m", "pytest", *CLUSTERS)),
+        *(Job(room, _python("-m", "pytest", room, *apart)) for room in LONG),
     ]
 
 

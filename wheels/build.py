@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from importlib.metadata import version
 from pathlib import Path
 
 HOME = Path(__file__).parent.parent
@@ -121,7 +122,9 @@ def _warmup(engines: list[str], processes: int) -> list[str]:
 def _built(source: Path, output: Path) -> Path:
     before = set(output.glob("*.whl"))
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(output), str(source)]
-    subprocess.run(command, check=True)
+    # What is staged has no tags: the version is that of the package that is installed here.
+    told = {"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_MATCHWOOD": version("matchwood")}
+    subprocess.run(command, check=True, env={**os.environ, **told})
     made = set(output.glob("*.whl"))
     return max(made - before or made, key=lambda path: path.stat().st_mtime)
 
