@@ -105,8 +105,8 @@ class Index(MutableMapping[Any, str]):
     `timezone`       where dates begin and naive timestamps are read
     `strict_schema`  refuse attributes that the schema does not declare
     `nan`            what NaN in events means: `value`, as in SQL (equal to itself, greater than all numbers), or
-                     `null`; the same for dicts, Arrow, pandas and Spark. If not given, NaN is NULL in pandas, where it marks
-                     missing values, and a value everywhere else
+                     `null`; the same for dicts, Arrow, pandas and Spark. If not given, NaN is NULL in pandas, where it
+                     marks missing values, and a value everywhere else
     `coerce`         values to convert, by attribute: `{"age": "int", "ts": "timestamp[ms]"}` reads numbers from text
                      and times from counts since 1970; it also declares the attribute's type
     """
