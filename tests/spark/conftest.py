@@ -56,6 +56,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         spark_driver_memory="1g",
         spark_executor_memory="512m",
         spark_sql_shuffle_partitions=4,
+        spark_ui_enabled=False,
         spark_sql_session_timeZone="UTC",
         **{"spark.sql.warehouse.dir": warehouse},
     )

@@ -62,8 +62,9 @@ def match(
                 refused at once; with `null` or `report` you get a warning
     `missing`   for an attribute that rules name and no column has: `null`, or an `error`
     `prefix`    put before the names of added columns, where they would clash with the events' own
-    `metrics`   a `pyspark.sql.Observation`, or a name for `observe`, that gets `misfits`, how many values did not fit,
-                and `misfits.NAME` for each attribute that some may not fit
+    `metrics`   a `pyspark.sql.Observation`, or a name for `observe`, that gets `events`, `hits`, `candidates`,
+                `misfits`, how many values did not fit, `misfits.NAME` for each attribute that some may not fit,
+                `seconds.encode`, `.match` and `.emit` of all workers together, and `engine`; `report` prints them
     `weight`    for `top`, what a rule's constant weight is to its score: `added`, or the `only` thing that counts
     """
     how = (on_error, missing, prefix, metrics, weight)
@@ -72,8 +73,12 @@ def match(
 
 
 def plan(events: DataFrame, path: str | os.PathLike[str], **options: Any) -> MatchPlan:
-    """What `match` would do with the same options: version, strategy and the estimate behind it, missing attributes."""
-    return planned(events, path, MatchOptions.from_names(options))
+    """What `match` would do with the same options; `print` it.
+
+    Version, engine, strategy and why, what a host holds, the columns that travel, attributes that no column has, and
+    columns whose type can never fit.
+    """
+    return planned(events, path, MatchOptions.from_names(options), refuses=False)
 
 
 def matched(events: DataFrame, path: str | os.PathLike[str], options: MatchOptions) -> DataFrame:
@@ -88,7 +93,7 @@ def matched(events: DataFrame, path: str | os.PathLike[str], options: MatchOptio
     else:
         answer = answer_of(plan.task, plan.id_type)(*plan.arguments)
         answered = answered_by(by_position(events), answer, options.output)
-    return shaped(observed(answered, plan.may_misfit, options.metrics), kept, options)
+    return shaped(observed(answered, plan.may_misfit, options), kept, options)
 
 
 def _record(plan: MatchPlan) -> None:
