@@ -27,7 +27,7 @@ _UNUSED_SECONDS = 24 * 3600.0
 
 def cached_directory(uri: str, version: str, part: PartEntry, fetch: Callable[[str, str], None]) -> str:
     """The local directory of a part; `fetch(file, target)` copies one of its files."""
-    snapshot = cache_root() / hashlib.sha256(uri.encode()).hexdigest()[:32]
+    snapshot = _copies_of(uri)
     (snapshot / version).mkdir(parents=True, exist_ok=True)
     os.utime(snapshot / version)
     final = snapshot / version / part.directory
@@ -37,6 +37,16 @@ def cached_directory(uri: str, version: str, part: PartEntry, fetch: Callable[[s
                 _fetch_part(final, part, fetch)
         _forget_unused(snapshot, keep=version)
     return str(final)
+
+
+def kept_directory(uri: str, version: str, part: PartEntry) -> str | None:
+    """The local directory of a part that was fetched before."""
+    final = _copies_of(uri) / version / part.directory
+    return str(final) if final.is_dir() else None
+
+
+def _copies_of(uri: str) -> Path:
+    return cache_root() / hashlib.sha256(uri.encode()).hexdigest()[:32]
 
 
 def cache_root() -> Path:

@@ -121,6 +121,8 @@ class LocalLocation:
     def directory(self, version: str, seal: str, part: PartEntry) -> str:
         return self._at(f"{version}/{part.directory}")
 
+    kept = directory
+
     def _at(self, name: str) -> str:
         return os.path.join(self.root, *name.split("/"))
 

@@ -65,6 +65,9 @@ class Location(Protocol):
     def directory(self, version: str, seal: str, part: PartEntry) -> str:
         """A local directory with the part's files; those that had to be copied have been checked in full."""
 
+    def kept(self, version: str, seal: str, part: PartEntry) -> str | None:
+        """The same directory, if this host has it already."""
+
 
 Path: TypeAlias = str | os.PathLike[str] | Location
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from pyarrow import fs, py_buffer
 
-from matchwood.storage.cache import cached_directory
+from matchwood.storage.cache import cached_directory, kept_directory
 from matchwood.storage.entries import PartEntry
 from matchwood.storage.naming import MANIFEST, token, unfinished_name
 
@@ -152,6 +152,9 @@ class RemoteLocation:
             self._download(f"{version}/{part.directory}/{file}", target)
 
         return cached_directory(str(self), f"{version}-{seal}", part, fetch)
+
+    def kept(self, version: str, seal: str, part: PartEntry) -> str | None:
+        return kept_directory(str(self), f"{version}-{seal}", part)
 
     def _download(self, name: str, target: str) -> None:
         with self.filesystem.open_input_stream(self._at(name), compression=None) as source, open(target, "xb") as copy:

@@ -64,6 +64,10 @@ class OpenedManifest:
     def directory(self, part: str) -> str:
         return self.place.directory(version_name(self.manifest.version), self.seal, self.manifest.parts[part])
 
+    def kept(self, part: str) -> str | None:
+        """The same, if nothing has to be fetched for it."""
+        return self.place.kept(version_name(self.manifest.version), self.seal, self.manifest.parts[part])
+
 
 def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapshot:
     """The current version at a path, or the one asked for.
