@@ -37,6 +37,11 @@ class Shard:
             self.dead[dead] = True
         self._checked = False
 
+    @property
+    def candidates(self) -> int:
+        """What its engine has looked at so far."""
+        return self.matcher.ledger.work.candidates
+
     def live_rows(self) -> NDArray[np.int32]:
         rows = self.table.live_rows()
         return rows if self.dead is None else rows[~self.dead[rows]]

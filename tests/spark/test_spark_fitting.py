@@ -80,7 +80,11 @@ def test_misfits_are_counted_in_metrics(spark: Any, path: str, strategy: str) ->
     seen = Observation("fit")
     hits = mws.match(events, path, output="array", on_error="null", strategy=strategy, key="id", metrics=seen)
     assert rules_of(hits) == [[3], [2], []]
-    assert seen.get == {"misfits": 2, "misfits.seen": 2}
+    found = seen.get
+    assert (found["events"], found["hits"], found["engine"]) == (3, 2, "auto")
+    assert {name: found[name] for name in found if name.startswith("misfits")} == {"misfits": 2, "misfits.seen": 2}
+    assert found["candidates"] >= 2
+    assert all(found[f"seconds.{step}"] > 0 for step in ("encode", "match", "emit"))
 
 
 def test_raise_is_the_default_everywhere(spark: Any, path: str) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from matchwood import storage
 from matchwood.encoding import Declared, EventSettings, Settled, read_schema, types_of_events
-from matchwood.errors import InvalidArgument, MatchwoodError, counted_were
+from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, counted_were
 from matchwood.index import Index
 from matchwood.matching import (
     ONLY_PART,
@@ -31,13 +31,15 @@ from matchwood.spark.build.rule_stream import SHOWN
 from matchwood.spark.build.shard_task import TOLD, BuildSettings, ShardTask, Told, read_told
 from matchwood.spark.build.sizes import shards_for
 from matchwood.spark.build.type_conflicts import settled
+from matchwood.spark.jobs import described
 from matchwood.spark.match.unfit import warn_of_unfit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ON_ERROR, ON_DUPLICATE = ("quarantine", "fail"), ("error", "last")
-MOST_SHARDS = 10_000
+MOST_SHARDS = 800
+"""What fits the manifest of a version: a shard of `kindex`, which has most arrays, takes 36 KB of its 32 MiB."""
 
 
 def build(
@@ -86,9 +88,9 @@ def build(
     settings = _settings(rules, engine, options, schema, reading)
     settings = replace(settings, settled=_undeclared(types_of_events(events), settings.declared))
     warn_of_unfit(events, settings.declared.types, reading)
-    count = checked_shards(shards) or shards_for(plain)
+    count = checked_shards(shards) or _fitting(shards_for(plain))
     job = Job(plain, settings, count, on_duplicate == "last", on_error, limit, allow_empty)
-    with storage.begin(path) as staging:
+    with described(rules.sparkSession, f"building {path}"), storage.begin(path) as staging:
         version, told = job.publish(staging)
     return job.report(version, told, time.monotonic() - started)
 
@@ -108,7 +110,17 @@ def checked_shards(shards: int | str) -> int | None:
     if shards == "auto":
         return None
     if isinstance(shards, bool) or not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS:
-        raise InvalidArgument(f"shards must be 'auto' or a number of at least 1 (got {shards!r:.80})")
+        raise InvalidArgument(f"shards must be 'auto' or a number from 1 to {MOST_SHARDS} (got {shards!r:.80})")
+    return shards
+
+
+def _fitting(shards: int) -> int:
+    """The number of shards that `auto` came to; LimitExceeded before the work if a version cannot have so many."""
+    if shards > MOST_SHARDS:
+        raise LimitExceeded(
+            f"these rules would take {shards:,} shards of what a worker can build, and a version has {MOST_SHARDS} at "
+            f"most: give workers more memory (spark.executor.pyspark.memory), or say shards={MOST_SHARDS}"
+        )
     return shards
 
 

@@ -12,6 +12,7 @@ from matchwood import storage
 from matchwood.errors import InvalidArgument, ParseError
 from matchwood.language import Expression, Predicate, parse, postorder
 from matchwood.spark.frames import checked_frame
+from matchwood.spark.jobs import described
 from matchwood.spark.match.event_columns import attribute_columns, by_position, column_named
 from matchwood.spark.match.opened import current, open_version
 from matchwood.spark.sql.reading import IndexReading
@@ -59,7 +60,8 @@ def verify(
     named = by_position(events).withColumn("key", column_named(events, key))
     sampled = _first_by_hash(named.where("key IS NOT NULL"), "key", events_sample)
     seen = _pairs(hits, key).join(sf.broadcast(sampled.select("key")), "key", "left_semi")
-    chosen = _sampled_rules(rules, seen, rules_sample)
+    with described(events.sparkSession, f"sampling {rules_sample:,} rules to verify"):
+        chosen = _sampled_rules(rules, seen, rules_sample)
     columns = _ColumnsRead(events.schema, None if path is None else _reading(path, version))
     theirs = _verdicts(sampled, columns, chosen, rules.schema["id"].dataType)
     ours = seen.where(sf.col("rule").isin(list(chosen))).distinct().withColumn("ours", sf.lit(True))

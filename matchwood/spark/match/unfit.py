@@ -28,7 +28,7 @@ def tell_unfit(unfit: Sequence[Unfit], on_error: str, event: str | None) -> None
     """EventError for attributes whose columns never fit; a warning where users chose to have misfits taken for NULL."""
     if not unfit:
         return
-    told = [_told(each, event) for each in unfit[:_LISTED]]
+    told = [told_unfit(each, event) for each in unfit[:_LISTED]]
     more = f"; and {len(unfit) - _LISTED:,} more" if len(unfit) > _LISTED else ""
     if on_error != "raise":
         _log.warning("columns of the events never fit, so that their attributes are NULL: %s", "; ".join(told) + more)
@@ -53,7 +53,8 @@ def warn_of_unfit(events: Any, declared: Mapping[str, str], settings: EventSetti
         tell_unfit(arguments_for(named, column_places(schema), settings).unfit, "null", None)
 
 
-def _told(unfit: Unfit, event: str | None) -> str:
+def told_unfit(unfit: Unfit, event: str | None) -> str:
+    """One of them in words, with what to write."""
     advice = "" if unfit.is_list else f" ({_advice(unfit, event)})"
     return f"{unfit.name!r} must be {unfit.wanted}, and its column is {unfit.given}{advice}"
 
