@@ -74,23 +74,24 @@ def test_why_not_wants_a_list_of_rules(index: mw.Index) -> None:
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_hits_per_event(index: mw.Index, kind: str) -> None:
     rows = values(index.plot.hits_per_event(KINDS[kind](EVENTS)))
-    assert [(row["low"], row["high"], row["events"]) for row in rows] == [(0, 1, 1), (1, 2, 2), (2, 3, 2)]
+    assert [(row["hits"], row["events"]) for row in rows] == [("0", 1), ("1", 2), ("2", 2)]
 
 
 def test_many_hits_share_bars() -> None:
     rows = events_by_hits({0: 1, 999: 2, 500: 3})
     assert len(rows) <= MOST_BARS + 1
     assert sum(row["events"] for row in rows) == 6
-    assert all(first["high"] == then["low"] for first, then in pairwise(rows))
+    ends = [tuple(map(int, row["hits"].replace(",", "").split("–"))) for row in rows]
+    assert all(before[1] + 1 == after[0] for before, after in pairwise(ends))
     assert counts_of_hits(pa.table({"event": pa.array([0, 0, 2], pa.int64())}), 4) == {0: 2, 1: 1, 2: 1}
 
 
 def test_hits_per_rule(index: mw.Index) -> None:
     chart = index.plot.hits_per_rule(EVENTS)
     assert values(chart) == [{"rule": "all", "hits": 4}, {"rule": "adults", "hits": 1}, {"rule": "minors", "hits": 1}]
-    assert chart.to_dict()["title"] == "all 3 rules with hits"
+    assert chart.to_dict()["title"] == "all 3 rules with hits; 1 without"
     few = index.plot.hits_per_rule(EVENTS, n=1)
-    assert (len(values(few)), few.to_dict()["title"]) == (1, "1 of 3 rules with hits")
+    assert (len(values(few)), few.to_dict()["title"]) == (1, "1 of 3 rules with hits; 1 without")
 
 
 def test_overlap_is_what_rules_share(index: mw.Index) -> None:

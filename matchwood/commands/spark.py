@@ -71,7 +71,10 @@ def _add_match(steps: Any) -> None:
     match.add_argument("index", help="the index")
     match.add_argument("hits", help="a path or table to write")
     match.add_argument(
-        "--output", choices=("rows", "array", "count"), default="rows", help="a row a hit (default: rows)"
+        "--output",
+        choices=("rows", "array", "count"),
+        default="rows",
+        help="a row for each match, or an array or a count for each event (default: rows)",
     )
     match.add_argument("--mode", choices=("error", "append", "overwrite"), default="error", help="if there are hits")
     match.add_argument("--keep", metavar="COLUMNS", help="event columns to keep, with commas between (default: all)")

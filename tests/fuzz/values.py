@@ -9,6 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 import matchwood as mw
@@ -149,6 +150,11 @@ def disagreements(kind: str, arrow: pa.DataType, rng: random.Random, count: int)
         "oracle": outcomes(oracle, events, count),
         "oracle, arrow": outcomes(oracle, table, count),
     }
+    if nan is not None:  # otherwise it is NULL in pandas alone
+        objects = pd.Series([event["x"] for event in events], dtype=object)
+        said["pandas"] = outcomes(compiled, pd.DataFrame({"x": objects}), count)
+        if kind != "int" or not pa.types.is_floating(arrow):  # pandas makes doubles of integers beside a missing one
+            said["pandas of Arrow"] = outcomes(compiled, table.to_pandas(types_mapper=pd.ArrowDtype), count)
     wrong = []
     for row, event in enumerate(events):
         each = {way: found[row] for way, found in said.items()}

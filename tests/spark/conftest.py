@@ -1,8 +1,8 @@
 """One Spark session for all tests of this room.
 
 A process can hold only one master. Everything runs under `local[2]`; tests marked `everywhere`, at least one for each
-function, run again under real executors and through Spark Connect, in processes of their own that
-`test_spark_masters.py` starts; so do those marked `everywhere_in_soak`, in the long form of the tests.
+function, run again through Spark Connect and, as far as executors matter to them, under real ones, in processes of
+their own that `test_spark_masters.py` starts; so do those marked `everywhere_in_soak`, in the long form of the tests.
 """
 
 from __future__ import annotations

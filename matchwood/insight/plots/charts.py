@@ -32,7 +32,7 @@ def why_not(counts: list[dict[str, Any]]) -> Any:
         x=alt.X("events:Q", title="events of which the rule is not true"),
         y=alt.Y("predicate:N", title=None, sort=None, axis=alt.Axis(labelLimit=300)),
         color=alt.Color("reason:N", title=None, scale=alt.Scale(domain=told, range=list(_COLOURS)), sort=told),
-        order=alt.Order("reason:N"),
+        order=alt.Order("order:Q"),
         tooltip=["rule:N", "predicate:N", "reason:N", "events:Q", alt.Tooltip("share:Q", format=".1%")],
     )
     rows = list(dict.fromkeys(row["rule"] for row in counts))
@@ -41,24 +41,23 @@ def why_not(counts: list[dict[str, Any]]) -> Any:
     return faceted.resolve_scale(y="independent").configure_legend(orient="bottom", labelLimit=300)
 
 
-def hits_per_event(rows: list[dict[str, int]]) -> Any:
+def hits_per_event(rows: list[dict[str, Any]]) -> Any:
     """How many events have how many hits."""
     alt = altair()
     chart = alt.Chart(alt.Data(values=rows)).mark_bar(color=_BLUE)
-    whole = {"tickMinStep": 1, "format": ",d"}
     return chart.encode(
-        x=alt.X("low:Q", bin="binned", title="rules that are true of an event", axis=alt.Axis(**whole)),
-        x2="high:Q",
+        x=alt.X("hits:O", sort=None, title="rules that are true of an event", axis=alt.Axis(labelAngle=0)),
         y=alt.Y("events:Q", title="events"),
-        tooltip=[alt.Tooltip("low:Q", title="from"), alt.Tooltip("high:Q", title="below"), "events:Q"],
+        tooltip=["hits:O", "events:Q"],
     ).properties(width=WIDTH, height=220)
 
 
-def hits_per_rule(rows: list[dict[str, Any]], total: int) -> Any:
-    """The rules with most hits."""
+def hits_per_rule(rows: list[dict[str, Any]], total: int, known: int | None = None) -> Any:
+    """The rules with most hits, of a `total` that have any, and of so many that are known."""
     alt = altair()
     chart = alt.Chart(alt.Data(values=rows)).mark_bar(color=_BLUE)
     title = f"{len(rows):,} of {total:,} rules with hits" if len(rows) < total else f"all {total:,} rules with hits"
+    title += "" if known is None else f"; {known - total:,} without"
     return chart.encode(
         x=alt.X("hits:Q", title="events that a rule is true of"),
         y=alt.Y("rule:N", sort=None, title=None),
@@ -69,7 +68,8 @@ def hits_per_rule(rows: list[dict[str, Any]], total: int) -> Any:
 def overlap(found: Overlap) -> Any:
     """Rules as circles, larger with more hits; a line joins two that are true of the same events, thicker with more."""
     alt = altair()
-    x, y = (alt.X("x:Q", axis=None, scale=alt.Scale(zero=False)), alt.Y("y:Q", axis=None, scale=alt.Scale(zero=False)))
+    room = alt.Scale(zero=False, nice=False, padding=40)
+    x, y = alt.X("x:Q", axis=None, scale=room), alt.Y("y:Q", axis=None, scale=room)
     lines = alt.Chart(alt.Data(values=found.pairs)).mark_rule(color=_ORANGE, opacity=0.6)
     lines = lines.encode(
         x=x,
@@ -86,7 +86,7 @@ def overlap(found: Overlap) -> Any:
         size=alt.Size("hits:Q", title="hits", scale=alt.Scale(range=[40, 900], zero=True)),
         tooltip=["rule:N", "hits:Q"],
     )
-    names = rules.mark_text(dy=-14).encode(x=x, y=y, text="rule:N")
+    names = rules.mark_text(dy=-22).encode(x=x, y=y, text="rule:N")
     layered = alt.layer(lines, circles, names).resolve_scale(size="independent")
     return layered.properties(width=520, height=420).configure_view(stroke=None)
 

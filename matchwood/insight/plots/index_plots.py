@@ -57,7 +57,7 @@ class IndexPlots:
 
     def hits_per_rule(self, events: Any, n: int = 30) -> Any:
         """The `n` rules that are true of most events."""
-        return charts.hits_per_rule(*rules_by_hits(self._index.match_many(events), n))
+        return charts.hits_per_rule(*rules_by_hits(self._index.match_many(events), n), known=len(self._index))
 
     def overlap(self, events: Any, n: int = 30, least: float = 0.05) -> Any:
         """A graph of the `n` rules with most hits: lines join those that are true of the same events.

@@ -20,21 +20,22 @@ REASONS = {
 }
 
 
-def events_by_hits(counts: Mapping[int, int]) -> list[dict[str, int]]:
-    """From how many events have so many hits: rows (low, high, events), each for `low` to `high - 1` hits.
+def events_by_hits(counts: Mapping[int, int]) -> list[dict[str, Any]]:
+    """From how many events have so many hits: rows (hits, events), where `hits` is a number or a range of them.
 
     >>> events_by_hits({0: 5, 2: 1})
-    [{'low': 0, 'high': 1, 'events': 5}, {'low': 1, 'high': 2, 'events': 0}, {'low': 2, 'high': 3, 'events': 1}]
+    [{'hits': '0', 'events': 5}, {'hits': '1', 'events': 0}, {'hits': '2', 'events': 1}]
+    >>> events_by_hits({0: 5, 40: 1})[-1]
+    {'hits': '40–41', 'events': 1}
     """
     most = max(counts, default=0)
     width = most // MOST_BARS + 1
     totals = np.zeros(most // width + 1, np.int64)
     for hits, events in counts.items():
         totals[hits // width] += events
-    return [
-        {"low": number * width, "high": (number + 1) * width, "events": total}
-        for number, total in enumerate(totals.tolist())
-    ]
+    lows = range(0, len(totals) * width, width)
+    names = [f"{low:,}" if width == 1 else f"{low:,}–{low + width - 1:,}" for low in lows]
+    return [{"hits": name, "events": total} for name, total in zip(names, totals.tolist(), strict=True)]
 
 
 def counts_of_hits(hits: pa.Table, events: int) -> dict[int, int]:
@@ -59,11 +60,12 @@ def reason_rows(counts: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "rule": row["rule"],
             "predicate": row["predicate"],
             "reason": told,
+            "order": order,
             "events": row[name],
             "share": row[name] / row["events"] if row["events"] else 0.0,
         }
         for row in counts
-        for name, told in REASONS.items()
+        for order, (name, told) in enumerate(REASONS.items())
     ]
 
 

@@ -1,4 +1,4 @@
-"""Match a table or a stream of events against an index: one more column, or one row a hit.
+"""Match a table or a stream of events against an index: one more column, or one row for each match.
 
 A scalar Arrow UDF gets the columns that the live rules name, and nothing else; whatever else an event has stays in the
 JVM. So there is no shuffle, no row needs an id, and a stream is matched as a table is.
@@ -44,8 +44,8 @@ def match(
 ) -> DataFrame:
     """The rules that are true of each event, from the index at `path`.
 
-    `output`    `rows`: a row a hit, the event's columns and `rule` (events without hits are absent);
-                `array`: a row an event, with `rules` (empty, never NULL); `count`: with `rule_count`
+    `output`    `rows`: one row for each match, with the event's columns and `rule`, none for events without a match;
+                `array`: one row for each event, with `rules` (empty, never NULL); `count`: with `rule_count`
     `keep`      the event columns to return: None for all, [] for none
     `top`       only the best `top` rules of each event: rows then have `rank` (from 1), `rule` and `score`, arrays hold
                 structs of these; a count is that of the rules so found
@@ -56,10 +56,10 @@ def match(
     `version`   the index's version; None is the current one as of this call, also for a stream
     `key`       a column whose values are distinct; only `partitioned` needs it
     `event`     the struct, map or JSON text column that holds the event; None if columns are attributes
-    `on_error`  for a value that does not fit its attribute: `raise` (or `fail`) fails the job, `null`: it counts as
-                missing, `report`: so it does, and a column `match_error` tells; then `rows` has one row, without rule,
-                for an event that has an error but no hit. A column none of whose values can fit is refused at once,
-                and with `null` or `report` a warning
+    `on_error`  for a value that does not fit its attribute: `raise` (or `fail`) fails the job, `null`
+                counts it as missing, `report` does that and adds a column `match_error`; `rows` then has one row
+                without a rule for an event that has an error but no match. A column in which no value can fit is
+                refused at once; with `null` or `report` you get a warning
     `missing`   for an attribute that rules name and no column has: `null`, or an `error`
     `prefix`    put before the names of added columns, where they would clash with the events' own
     `metrics`   a `pyspark.sql.Observation`, or a name for `observe`, that gets `events`, `hits`, `candidates`,
