@@ -24,7 +24,6 @@ def plan_text(plan: MatchPlan) -> str:
         "travels": _listed(plan.travelling) or "no column: no rule asks for one that the events have",
         "no column has": _listed(_near(name, near) for name, near in plan.missing.items()),
         "never fits": "; ".join(told_unfit(each, plan.event) for each in plan.unfit),
-        "may not fit": _listed(plan.may_misfit),
     }
     width = max(map(len, lines))
     return "\n".join(f"{name.ljust(width)}  {told}" for name, told in lines.items() if told)
