@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -138,6 +139,7 @@ def test_the_last_rank_is_no_null() -> None:
     assert matched(engine, changed, Workspace()) == one_by_one(engine, changed)
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 @pytest.mark.parametrize("engine", ["pstbloom", "psthash"])
 def test_groups_are_rehearsed(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise their kernel is compiled while others wait."""
