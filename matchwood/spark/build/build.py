@@ -17,6 +17,7 @@ from matchwood.matching import (
     ONLY_PART,
     USUAL,
     RejectLimit,
+    alone_header,
     checked_flag,
     checked_options,
     checked_text,
@@ -30,6 +31,7 @@ from matchwood.spark.build.rule_stream import SHOWN
 from matchwood.spark.build.shard_task import TOLD, BuildSettings, ShardTask, Told, read_told
 from matchwood.spark.build.sizes import shards_for
 from matchwood.spark.build.type_conflicts import settled
+from matchwood.spark.locations import location_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -83,7 +85,7 @@ def build(
     settings = replace(_settings(rules, engine, options, schema, reading), settled=types_of_events(events))
     count = checked_shards(shards) or shards_for(plain)
     job = Job(plain, settings, count, on_duplicate == "last", on_error, limit, allow_empty)
-    with storage.begin(path) as staging:
+    with storage.begin(location_for(plain.sparkSession, path)) as staging:
         version, told = job.publish(staging)
     return job.report(version, told, time.monotonic() - started)
 
@@ -169,7 +171,7 @@ class Job:
     def _header(self, told: list[Told]) -> dict[str, Any]:
         settings = index_settings(self.settings.index())
         if self.shards == 1:
-            return settings
+            return alone_header(settings, told[0].summary)
         return layout_of([each.description["name"] for each in told], [each.summary for each in told]).header(settings)
 
     def report(self, version: int, told: list[Told], seconds: float) -> BuildReport:

@@ -21,6 +21,7 @@ from matchwood.spark.build.delta_task import Delta, DeltaTask
 from matchwood.spark.build.report import UpdateReport
 from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards
 from matchwood.spark.build.shard_task import TOLD, settings_of
+from matchwood.spark.locations import location_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -52,7 +53,7 @@ def update(
     started = time.monotonic()
     check_choices(on_error, on_duplicate, order)
     plain = checked_rules(changes, RuleColumns(id, expression, weight, weights, order))
-    place, limit = storage.location_of(path), RejectLimit.of(max_rejected)
+    place, limit = location_for(plain.sparkSession, path), RejectLimit.of(max_rejected)
     for _ in range(TRIES):
         try:
             version, delta = _applied(plain, place, on_error, order is not None, limit)
