@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test test-systems lint docs bench soak wheel clean
+.PHONY: help demo test test-systems lint docs bench soak wheel dist clean
 
 help:
 	@echo "make demo    the main job on generated rules and events, with results to look at"
@@ -14,6 +14,7 @@ help:
 	@echo "make docs    the site, built strictly into build/site, its links checked"
 	@echo "make bench   the benchmarks at quick scale, with a report"
 	@echo "make wheel   a wheel that carries machine code, installed into an empty environment to prove it"
+	@echo "make dist    an sdist and a wheel; the wheel with its extra for Spark is installed and used in an empty environment"
 	@echo "make soak    the long forms of the tests: kills by the hundred, long random sequences"
 
 $(VENV)/.ready: pyproject.toml
@@ -63,6 +64,10 @@ soak: $(VENV)/.ready
 # Compiles every kernel for every level of processors: some minutes for each.
 wheel: $(VENV)/.ready
 	@$(BIN)/python wheels/build.py dist
+
+# Needs nothing but Python: it sets up environments of its own, and prints a new user's transcript.
+dist:
+	@$(PYTHON) wheels/dist.py dist --extra spark
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .systems

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matchwood.core.lazy import exports
 from matchwood.errors import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matchwood.sharding import open_index as open
     from matchwood.storage import rollback, vacuum, versions
 
-__version__ = "0.1.0"
+    __version__: str
 
 __all__ = [
     "CorruptSnapshot",
@@ -52,7 +52,21 @@ __all__ = [
     "versions",
 ]
 
-__getattr__ = exports(__name__)
+_exported = exports(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    return _version() if name == "__version__" else _exported(name)
+
+
+def _version() -> str:
+    """The version of the installed package, which the build takes from the tag; a bare checkout has none."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to load, and seldom asked for
+
+    try:
+        return version("matchwood")
+    except PackageNotFoundError:
+        return "0+unknown"
 
 
 def __dir__() -> list[str]:

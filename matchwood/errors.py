@@ -43,6 +43,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def counted_were(count: int, noun: str) -> str:
+    """A number of things to which something happened.
+
+    >>> counted_were(1, "rule"), counted_were(1200, "rule")
+    ('1 rule was', '1,200 rules were')
+    """
+    return f"{counted(count, noun)} {'was' if count == 1 else 'were'}"
+
+
 class MatchwoodError(Exception):
     """The root of all errors that Matchwood raises on purpose."""
 

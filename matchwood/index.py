@@ -31,6 +31,7 @@ from matchwood.insight import (
     FORMATS,
     MOST_NODES,
     Explanation,
+    IndexPlots,
     atree_drawing,
     audit_of,
     betree_drawing,
@@ -85,10 +86,10 @@ from matchwood.storage import Snapshot
 
 
 class Index(MutableMapping[Any, str]):
-    """A set of rules that answers, for any event, which of them are true of it.
+    """A set of rules that tells you, for any event, which of them are true of it.
 
-    A mapping from ids (all int or all str) to rules, in rule order. One thread may change it while
-    others match: every answer is that of some moment between two changes.
+    It is a mapping from ids (all int or all str) to rules, in rule order. One thread can change it while others match:
+    every answer is the one before a change or the one after it, never a mixture.
 
     >>> index = Index()
     >>> index["adults"] = "age >= 18 and country in ('US', 'CA')"
@@ -103,11 +104,11 @@ class Index(MutableMapping[Any, str]):
     `dnf_limit`      a rule with more conjunctions than this is matched as a whole, by the fall-back
     `timezone`       where dates begin and naive timestamps are read
     `strict_schema`  refuse attributes that the schema does not declare
-    `nan`            what NaN in events is: `value`, as in SQL (equal to itself, above all numbers), or `null`; the same
-                     for dicts, Arrow, pandas and Spark. If not given, a value, but in pandas, where it marks what is
-                     missing, NULL
-    `coerce`         values to convert, by attribute: `{"age": "int", "ts": "timestamp[ms]"}` reads numbers in text and
-                     counts since 1970; such an attribute has that type
+    `nan`            what NaN in events means: `value`, as in SQL (equal to itself, greater than all numbers), or
+                     `null`; the same for dicts, Arrow, pandas and Spark. If not given, NaN is NULL in pandas, where it
+                     marks missing values, and a value everywhere else
+    `coerce`         values to convert, by attribute: `{"age": "int", "ts": "timestamp[ms]"}` reads numbers from text
+                     and times from counts since 1970; it also declares the attribute's type
     """
 
     _rehearsed: frozenset[Callable[[Any], None]] = frozenset()
@@ -273,7 +274,8 @@ class Index(MutableMapping[Any, str]):
     def match(self, event: Mapping[str, Any], on_error: str = "raise", missing: str = "null") -> list[Any]:
         """The ids of the rules that are true of one event, in rule order.
 
-        `on_error`  a value that does not fit its attribute: `raise` (or `fail`) an EventError, or take it for `null`
+        `on_error`  what to do with a value that does not fit its attribute: `raise` (or `fail`) an EventError, or
+                    treat it as `null`
         `missing`   an attribute that rules name and the event lacks: `null`, or an `error`
         """
         strictness = strictness_of_one(missing, on_error)
@@ -378,7 +380,7 @@ class Index(MutableMapping[Any, str]):
         return BestRules(checked_rank(n), given)
 
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
-        """Why a rule is true, false or unknown for an event: `print` it, or read `.decided_by`."""
+        """Why a rule is true, false or unknown for an event: print the result, or read its `.decided_by`."""
         with self._lock.reading():
             text, types = self._table.text(self._table.row_of(rule_id)), self._encoder.schema.types()
             timezone, settings = self._encoder.timezone, self._encoder.event_settings
@@ -387,7 +389,7 @@ class Index(MutableMapping[Any, str]):
     # ---------------------------------------------------------------- insight
 
     def find(self, expression: Any, semantics: str = "stabbing_subscription") -> list[Any]:
-        """The ids of the rules that stand in a relation to an expression (text, JSON or Expression), in rule order.
+        """The ids of the rules that relate to an expression (text, JSON or Expression) in a given way, in rule order.
 
         `semantics`  `stabbing_subscription`, `stabbing_event`, `symmetric`, `containment`, `enclosure`, `exact`: as in
                      the BE-Tree's paper; `implies`, `implied_by`: what the rules imply, and what implies them
@@ -405,7 +407,7 @@ class Index(MutableMapping[Any, str]):
             return self._table.id_list(found_rows(self._matcher, query))
 
     def lint(self) -> pa.Table:
-        """Rules worth a second look: a table (id, problem, other, detail).
+        """Rules that are probably mistakes or unnecessary: a table (id, problem, other, detail).
 
         Problems: `never` true, `always` true, `duplicate` of an earlier rule, `implied` by another.
         """
@@ -443,22 +445,24 @@ class Index(MutableMapping[Any, str]):
                 return betree_drawing(engine, self._table, self._encoder, format or FORMATS[0], limit)
             return triangle_picture(self._table, self._encoder, self._matcher, format, limit, attribute, event)
 
+    plot = property(lambda self: IndexPlots(self, Index), doc="Charts of rules and events: `IndexPlots`.")
+
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
         with self._unchanged():
             return audit_of(self._table, self._encoder, self._matcher)
 
     def compact(self) -> None:
-        """Give back the room of deleted and replaced rules; answers do not change."""
+        """Free the memory of deleted and replaced rules; answers do not change."""
         with self._changing(), self._storing():
             self._matcher.compact()
 
     # ------------------------------------------------------------- snapshots
 
     def save(self, path: Any) -> int:
-        """Write a snapshot as a new version at `path`; returns its number. Readers see all of it or none.
+        """Save the index as a new version at `path`; returns its number. Readers see all of it or none.
 
-        What the current version there has already is not written again.
+        What the current version already has is not written again.
         """
         with self._unchanged():
             return save_index(self, path)
@@ -470,12 +474,12 @@ class Index(MutableMapping[Any, str]):
         return origin.version if origin else None
 
     def reload(self, verify: str = "auto", discard: bool = False) -> bool:
-        """Take over the version that is current at the path it was opened from or last saved to, by now.
+        """Switch to the current version at the path that the index was opened from or last saved to.
 
-        Returns whether that is another one; if it is not, that costs one small read. Matching goes on while the new
-        version is opened, and every answer is that of one version.
+        Returns True if there was a new version; if there was none, this costs one small read. Other threads can match
+        while the new version is opened, and every answer comes from one version.
 
-        `discard`  give up changes that were not saved, which is an error otherwise
+        `discard`  drop changes that were not saved; without it, they are an error
         """
         if self._lock.is_reading():
             raise MatchwoodError("an index cannot be loaded again by the events that it is matching")

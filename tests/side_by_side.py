@@ -17,10 +17,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 KERNELS = "kernels"
-QUICK = ("tests/logic", "tests/language", "tests/oracle")
+QUICK = ("tests/logic", "tests/language", "tests/oracle", "tests/workloads")
 """Rooms that compile hardly anything."""
-LONG = ("tests/spark", "tests/index", "tests/contract", "tests/bench", "tests/engines")
+LONG = ("tests/spark", "tests/index", "tests/contract", "tests/engines", "tests/bench")
 """Rooms that are a job of their own; all others are one."""
+CLUSTERS = ("tests/spark/test_spark_masters.py", "tests/spark/test_spark_match_kills.py")
+"""Start clusters of their own, in processes beside: a job for themselves."""
 ELSEWHERE = ("tests/systems",)
 """Rooms of other commands: these need servers, which `make test-systems` builds."""
 
@@ -50,6 +52,7 @@ class Outcome(NamedTuple):
 def jobs(cores: int) -> list[Job]:
     """All of `make test`. What no room here names is tested with the others."""
     warmup = "import sys; from matchwood.commands import main; sys.exit(main(sys.argv[1:]))"
+    apart = tuple(f"--ignore={file}" for file in CLUSTERS)
     rest = tuple(f"--ignore={room}" for room in (*QUICK, *LONG, *ELSEWHERE))
     return [
         Job(KERNELS, _python("-c", warmup, "warmup", "--processes", str(cores)), waits=False),
@@ -57,8 +60,9 @@ def jobs(cores: int) -> list[Job]:
         Job("ruff format", _python("-m", "ruff", "format", "--check", "."), waits=False),
         Job("mypy", _python("-m", "mypy"), waits=False),
         *(Job(room, _python("-m", "pytest", room), waits=False) for room in QUICK),
-        *(Job(room, _python("-m", "pytest", room)) for room in LONG),
         Job("all other tests", _python("-m", "pytest", *rest)),
+        Job("clusters", _python("-m", "pytest", *CLUSTERS)),
+        *(Job(room, _python("-m", "pytest", room, *apart)) for room in LONG),
     ]
 
 

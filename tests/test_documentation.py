@@ -17,7 +17,7 @@ from matchwood.commands.cli import parser
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-SPARK_PAGES = {DOCS / "spark.md", DOCS / "first-spark.md"}
+SPARK_PAGES = {DOCS / "spark.md", DOCS / "first-spark.md", DOCS / "spark-executors.md"}
 """Pages that need an extra; they run with the tests of that extra, which share its session."""
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if page not in SPARK_PAGES)]
 NEEDED = {"service.md": "fastapi"}

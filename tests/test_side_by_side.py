@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import side_by_side
-from tests.side_by_side import ELSEWHERE, KERNELS, LONG, QUICK, Job, SideBySide, jobs
+from tests.side_by_side import CLUSTERS, ELSEWHERE, KERNELS, LONG, QUICK, Job, SideBySide, jobs
 
 ROOT = Path(__file__).parent.parent
 
@@ -19,11 +19,12 @@ def python(name: str, script: str, waits: bool = True) -> Job:
 
 def test_every_room_is_named_as_it_is_and_all_others_are_tested_too() -> None:
     assert all((ROOT / room).is_dir() for room in (*QUICK, *LONG))
-    *_, others = jobs(2)
-    assert others.command[1:3] == ("-m", "pytest")
-    assert set(others.command[3:]) == {f"--ignore={room}" for room in (*QUICK, *LONG, *ELSEWHERE)}
-    alone = [job.command[3:] for job in jobs(2) if job.name in (*QUICK, *LONG)]
-    assert alone == [(room,) for room in (*QUICK, *LONG)]
+    assert all((ROOT / file).is_file() for file in CLUSTERS)
+    given = {job.name: set(job.command[3:]) for job in jobs(2) if job.command[1:3] == ("-m", "pytest")}
+    assert given.pop("all other tests") == {f"--ignore={room}" for room in (*QUICK, *LONG, *ELSEWHERE)}
+    assert given.pop("clusters") == set(CLUSTERS)
+    apart = {f"--ignore={file}" for file in CLUSTERS}
+    assert given == {room: {room} for room in QUICK} | {room: {room, *apart} for room in LONG}
 
 
 def test_what_needs_kernels_begins_when_they_are_there(tmp_path: Path) -> None:

@@ -49,7 +49,11 @@ def test_machine_code_is_data_of_the_package() -> None:
 
 @pytest.mark.parametrize(
     ("engines", "command"),
-    [([], ["warmup"]), (["auto", "scan"], ["warmup", "--engines", "auto", "scan"]), (["none"], [])],
+    [
+        ([], ["warmup", "--processes", "2"]),
+        (["auto", "scan"], ["warmup", "--processes", "2", "--engines", "auto", "scan"]),
+        (["none"], []),
+    ],
 )
 def test_which_engines_are_warmed_up(build: Any, engines: list[str], command: list[str]) -> None:
-    assert build._warmup(engines) == command
+    assert build._warmup(engines, 2) == command

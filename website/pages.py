@@ -40,8 +40,11 @@ def _commands(whole: argparse.ArgumentParser, words: str) -> Iterator[tuple[str,
 
 
 def _usage(command: argparse.ArgumentParser) -> str:
-    command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=88)  # whatever the terminal's width
-    return command.format_usage().removeprefix("usage: ").strip()
+    """The usage in lines of 80 characters, whatever the terminal's width."""
+    command.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=86)
+    prefix = "usage: "
+    lines = command.format_usage().strip().split("\n")
+    return "\n".join(line.removeprefix(prefix).removeprefix(" " * len(prefix)) for line in lines)
 
 
 def _arguments(command: argparse.ArgumentParser) -> str:

@@ -1,6 +1,6 @@
 """`make wheel`: a platform wheel that carries the machine code of all kernels, and the proof that it works.
 
-    python wheels/build.py dist [--levels x86-64-v3 x86-64-v2] [--engines auto] [--kept DIRECTORY]
+    python wheels/build.py dist [--levels x86-64-v3 x86-64-v2] [--engines auto] [--processes 2] [--kept DIRECTORY]
 
 Kernels are compiled for each level by `matchwood warmup`, in a process that Numba is told the processor of. What of it
 a second run loads goes into the wheel: code of kernels that only other kernels call is part of theirs already. Then the
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from importlib.metadata import version
 from pathlib import Path
 
 HOME = Path(__file__).parent.parent
@@ -61,7 +62,7 @@ def main() -> None:
         work = Path(name)
         source = _staged(work / "source")
         for level in arguments.levels:
-            _precompile(source, Path(arguments.kept or work, level).absolute(), level, arguments.engines)
+            _precompile(source, Path(arguments.kept or work, level).absolute(), level, arguments)
         wheel = _built(source, Path(arguments.output))
         print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB, {_described(source / 'matchwood' / 'precompiled')}")
         _prove(wheel, work)
@@ -76,6 +77,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--levels", nargs="+", choices=list(levels()), default=list(levels()), help="default: all")
     told = "whose kernels the wheel carries (default: all; none: just those of a first rule and match, to try this out)"
     parser.add_argument("--engines", nargs="+", default=[], help=told)
+    cores = os.cpu_count() or 1
+    parser.add_argument("--processes", type=int, default=cores, help="how many compile at a time (default: all cores)")
     parser.add_argument("--kept", help="where compiled code stays for the next build (default: nowhere)")
     return parser.parse_args()
 
@@ -91,32 +94,37 @@ def _staged(source: Path) -> Path:
     return source
 
 
-def _precompile(source: Path, kept: Path, level: str, engines: list[str]) -> None:
+def _precompile(source: Path, kept: Path, level: str, arguments: argparse.Namespace) -> None:
     kept.mkdir(parents=True, exist_ok=True)
     listed = kept.with_name(f"{level}.loaded")
-    command = [sys.executable, "-c", _LIFE, str(listed), *_warmup(engines)]
+    command = [sys.executable, "-c", _LIFE, str(listed)]
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
     environment |= {"MATCHWOOD_CACHE_DIR": str(kept), "MATCHWOOD_PRECOMPILED": "0"}
-    for step in ("compiling", "loading"):
+    # Only what this process itself loads is told: so the second time it does everything.
+    for step, processes in (("compiling", arguments.processes), ("loading", 1)):
         print(f"{step} for {level}", flush=True)
-        subprocess.run(command, env=environment, check=True, cwd=source)
+        told = _warmup(arguments.engines, processes)
+        subprocess.run([*command, *told], env=environment, check=True, cwd=source)
     for path in map(Path, listed.read_text().split("\n")):
         target = source / "matchwood" / "precompiled" / path.relative_to(kept)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
 
 
-def _warmup(engines: list[str]) -> list[str]:
+def _warmup(engines: list[str], processes: int) -> list[str]:
+    """What is asked of `matchwood`."""
     if engines == ["none"]:
         return []
-    return ["warmup", *(["--engines", *engines] if engines else [])]
+    return ["warmup", "--processes", str(processes), *(["--engines", *engines] if engines else [])]
 
 
 def _built(source: Path, output: Path) -> Path:
     before = set(output.glob("*.whl"))
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(output), str(source)]
-    subprocess.run(command, check=True)
+    # What is staged has no tags: the version is that of the package that is installed here.
+    told = {"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_MATCHWOOD": version("matchwood")}
+    subprocess.run(command, check=True, env={**os.environ, **told})
     made = set(output.glob("*.whl"))
     return max(made - before or made, key=lambda path: path.stat().st_mtime)
 

@@ -153,7 +153,7 @@ _ALL = (
     Experiment(
         "access",
         "matchwood.bench.papers.pst.access",
-        "Access predicates chosen anew, once it is known what events are like",
+        "Access predicates, chosen again once events are known",
         value="us_per_event",
         label=("engine", "workload"),
     ),

@@ -55,8 +55,9 @@ def add_arguments(commands: Any) -> None:
     report = actions.add_parser("report", help="one HTML page of all results")
     report.add_argument("-o", "--output", type=Path, default=RESULTS / "report.html", metavar="FILE")
     report.set_defaults(run=run_report)
-    pages = actions.add_parser("pages", help="write the tables of figures on documentation pages anew")
-    pages.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help=f"Markdown files (default: all of {DOCS})")
+    pages = actions.add_parser("pages", help="rewrite the tables of figures on documentation pages")
+    told = f"Markdown files (default: README.md and all of {DOCS})"
+    pages.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help=told)
     pages.add_argument("--results", type=Path, default=KEPT_RESULTS, metavar="DIR", help="(default: %(default)s)")
     pages.set_defaults(run=run_pages)
     for name, known in EXPERIMENTS.items():
@@ -141,7 +142,7 @@ def run_report(arguments: argparse.Namespace) -> int:
 
 
 def run_pages(arguments: argparse.Namespace) -> int:
-    pages = arguments.pages or sorted(DOCS.glob("*.md"))
+    pages = arguments.pages or [*Path().glob("README.md"), *sorted(DOCS.glob("*.md"))]
     changed = write_pages(pages, arguments.results)
     print("\n".join([*map(str, changed), f"{len(changed)} of {len(pages)} pages changed"]))
     return 0

@@ -32,12 +32,20 @@ class _ArgumentParser(argparse.ArgumentParser):
         self.exit(WRONG_CALL, f"{self.prog}: {message} ({self.prog} --help tells more)\n")
 
 
+class _Version(argparse.Action):
+    """Looks the version up when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        print(f"matchwood {matchwood.__version__}")
+        parser.exit()
+
+
 def parser(only: str | None = None) -> argparse.ArgumentParser:
     """All commands with their options; or the options of `only` one, and the others by name."""
     whole = _ArgumentParser(
         prog="matchwood", description="For every event, all the Boolean expressions that are true of it."
     )
-    whole.add_argument("--version", action="version", version=f"matchwood {matchwood.__version__}")
+    whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = whole.add_subparsers(title="commands", metavar="command", required=True)
     for name, told in HELP.items():
         if only in (None, name):

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from matchwood.commands.names import HELP, WrongCall
+from matchwood.encoding import fraction_of
 from matchwood.errors import InvalidArgument
 from matchwood.index import Index
 from matchwood.sharding import open_index
@@ -42,7 +43,7 @@ def event_of(text: str) -> dict[str, Any]:
         except UnicodeDecodeError as error:
             raise InvalidArgument(f"{source}: not readable as text ({error})") from None
     try:
-        event = json.loads(text)
+        event = json.loads(text, parse_float=fraction_of)
     except (ValueError, RecursionError) as error:
         raise WrongCall(f"{source} must be a JSON object like '{{\"age\": 20}}' ({error})") from None
     if not isinstance(event, dict):

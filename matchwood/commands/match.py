@@ -59,6 +59,12 @@ def add_arguments(commands: Any) -> None:
         help="an attribute that an event lacks is NULL (default), or an error",
     )
     match.add_argument(
+        "--on-error",
+        choices=("raise", "null"),
+        default="raise",
+        help="a value that does not fit its attribute ends the command (default), or counts as missing and is counted",
+    )
+    match.add_argument(
         "--list-separator", metavar="TEXT", help="what separates the elements of a list in CSV (default: JSON arrays)"
     )
     match.add_argument(
@@ -75,7 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     index = open_index(arguments.index, read_only=True)
     narrow = arguments.missing == "null"
-    file = EventFile(arguments.events, index, arguments.key, arguments.list_separator, narrow)
+    key, separator = arguments.key, arguments.list_separator
+    file = EventFile(arguments.events, index, key, separator, narrow, on_error=arguments.on_error)
     with Progress(f"matching {arguments.events}", "events", row_count(arguments.events)) as progress:
         hits = _write_hits(index, file, arguments, progress)
     where = arguments.output or "standard output"
@@ -84,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         file=sys.stderr,
     )
     _warn(file.absences(index) if progress.done else [])
+    _tell_misfits(index.stats()["misfits"])
     if index.stats()["matching"]["unknown_weights"]:
         print("note: --weights has attributes that no rule names; they have no effect", file=sys.stderr)
     return 0
@@ -157,11 +165,19 @@ def _hits(
 
 def _found(index: Index, events: Any, arguments: argparse.Namespace) -> Iterator[pa.RecordBatch]:
     if arguments.top is None:
-        yield from index.match_batches(events, arguments.missing, arguments.threads)
+        yield from index.match_batches(events, arguments.missing, arguments.threads, arguments.on_error)
     else:
-        given = {"missing": arguments.missing, "threads": arguments.threads, "weight": arguments.weight}
+        names = ("missing", "threads", "weight", "on_error")
+        given = {name: getattr(arguments, name) for name in names}
         best = index.top_many(events, arguments.top, arguments.weights, **given)
         yield from best.to_batches()
+
+
+def _tell_misfits(misfits: dict[str, int]) -> None:
+    if misfits:
+        each = ", ".join(f"{name!r} {count:,}" for name, count in misfits.items())
+        did = "did not fit and counts" if sum(misfits.values()) == 1 else "did not fit and count"
+        print(f"note: {counted(sum(misfits.values()), 'value')} {did} as missing: {each}", file=sys.stderr)
 
 
 def _warn(absences: list[str]) -> None:

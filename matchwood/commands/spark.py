@@ -1,4 +1,4 @@
-"""`matchwood spark build | update | match | verify`: the pipeline on paths and tables that Spark reads.
+"""`matchwood spark build | update | match | verify | backtest`: the pipeline on paths and tables that Spark reads.
 
 matchwood spark build rules.parquet /data/index --master 'local[4]'
 spark-submit --master yarn "$(which matchwood)" spark match db.events hdfs:/index db.hits
@@ -19,7 +19,7 @@ from matchwood.ranking import WEIGHT
 def add_arguments(commands: Any) -> None:
     spark = commands.add_parser("spark", help=HELP["spark"])
     steps = spark.add_subparsers(title="steps", metavar="step", required=True)
-    for add in (_add_build, _add_update, _add_match, _add_verify):
+    for add in (_add_build, _add_update, _add_match, _add_verify, _add_backtest):
         add(steps)
 
 
@@ -71,7 +71,10 @@ def _add_match(steps: Any) -> None:
     match.add_argument("index", help="the index")
     match.add_argument("hits", help="a path or table to write")
     match.add_argument(
-        "--output", choices=("rows", "array", "count"), default="rows", help="a row a hit (default: rows)"
+        "--output",
+        choices=("rows", "array", "count"),
+        default="rows",
+        help="a row for each match, or an array or a count for each event (default: rows)",
     )
     match.add_argument("--mode", choices=("error", "append", "overwrite"), default="error", help="if there are hits")
     match.add_argument("--keep", metavar="COLUMNS", help="event columns to keep, with commas between (default: all)")
@@ -96,5 +99,19 @@ def _add_verify(steps: Any) -> None:
     verify.add_argument("rules", help="a path or table with the columns id and expression")
     verify.add_argument("hits", help="a path or table that 'match' wrote")
     verify.add_argument("--key", default="event_id", metavar="COLUMN", help="tells events apart (default: event_id)")
+    verify.add_argument("--index", metavar="PATH", help="read values as this index does, which was matched")
     verify.add_argument("--rules-sample", type=count, default=100, metavar="N", help="(default: 100)")
     verify.add_argument("--events-sample", type=count, default=1000, metavar="N", help="(default: 1000)")
+
+
+def _add_backtest(steps: Any) -> None:
+    backtest = _step(steps, "backtest", "what changes of rules would gain and lose on past events")
+    backtest.add_argument("events", help="a path or table of events")
+    backtest.add_argument("index", help="the index")
+    backtest.add_argument("changes", help="a path or table of rules; an expression that is NULL deletes")
+    backtest.add_argument("--key", default="event_id", metavar="COLUMN", help="tells events apart (default: event_id)")
+    backtest.add_argument("--id", default="id", metavar="COLUMN", help="the column with ids (default: id)")
+    backtest.add_argument("--expression", default="expression", metavar="COLUMN", help="the column with rules")
+    backtest.add_argument("--event", metavar="COLUMN", help="the struct, map or JSON column that holds the event")
+    backtest.add_argument("--index-version", type=count, metavar="N", help="a version of the index (default: current)")
+    backtest.add_argument("--html", metavar="FILE", help="write a page with the counts, samples and reasons")

@@ -154,10 +154,11 @@ def verify(spark: Any, arguments: argparse.Namespace) -> int:
 
     events, rules, hits = (read(spark, getattr(arguments, name), arguments.format) for name in _VERIFIED)
     samples = {"rules_sample": arguments.rules_sample, "events_sample": arguments.events_sample}
+    asked = {"key": arguments.key, "path": arguments.index, **samples}
     with Progress(f"verifying {arguments.hits}"), warnings.catch_warnings(record=True) as left_out:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", NotVerified)
-        wrong = mws.verify(events, rules, hits, key=arguments.key, **samples).limit(SHOWN + 1).collect()
+        wrong = mws.verify(events, rules, hits, **asked).limit(SHOWN + 1).collect()
     for warning in left_out:
         print(f"matchwood: {warning.message}", file=sys.stderr)
     for row in wrong[:SHOWN]:
@@ -168,4 +169,23 @@ def verify(spark: Any, arguments: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
-STEPS = {"build": build, "update": update, "match": match, "verify": verify}
+def backtest(spark: Any, arguments: argparse.Namespace) -> int:
+    """Print the rules that gain or lose most."""
+    from matchwood import spark as mws
+
+    events, changes = (read(spark, getattr(arguments, name), arguments.format) for name in ("events", "changes"))
+    options = {name: getattr(arguments, name) for name in ("key", "id", "expression", "event")}
+    with Progress(f"matching {arguments.changes} on {arguments.events}"):
+        tested: Any = mws.backtest(events, arguments.index, changes, version=arguments.index_version, **options)
+    if arguments.html:
+        tested.report(arguments.html)
+    rows = sorted(tested.collect(), key=lambda row: -(row["gained"] + row["lost"]))
+    for row in rows[:SHOWN]:
+        told = f"{row['before']:,} hits before, {row['after']:,} after, +{row['gained']:,} -{row['lost']:,}"
+        print(f"  {row['rule']!r}: {told}" + "".join(f", such as {key!r}" for key in row["sample"][:1]))
+    gained, lost = sum(row["gained"] for row in rows), sum(row["lost"] for row in rows)
+    print(f"{counted(len(rows), 'change')}: {gained:,} hits gained, {lost:,} lost")
+    return 0
+
+
+STEPS = {"build": build, "update": update, "match": match, "verify": verify, "backtest": backtest}

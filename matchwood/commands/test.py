@@ -28,7 +28,12 @@ SHOWN = 20
 def add_arguments(commands: Any) -> None:
     test = commands.add_parser("test", help=HELP["test"])
     test.add_argument("rules", help="a file of rules, a folder of such files, or a saved index")
-    test.add_argument("cases", type=Path, help="a file of cases, or a folder of such files")
+    test.add_argument(
+        "cases",
+        type=Path,
+        nargs="?",
+        help="a file of cases, or a folder of such files; without it, only whether all rules can be used",
+    )
     add_reading_arguments(test)
     test.add_argument("--junit", type=Path, metavar="FILE", help="also write the outcome as JUnit's XML")
     test.add_argument("--engine", choices=engine_choices(), default="auto", help="how to match (default: auto)")
@@ -45,8 +50,10 @@ def add_arguments(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.require_cases and arguments.cases is None:
+        raise WrongCall("--require-cases is for cases: name their file or folder as well")
     rules = read_rule_set(arguments, arguments.rules, arguments.engine)
-    cases = read_cases(arguments.cases, rules.index)
+    cases = read_cases(arguments.cases, rules.index) if arguments.cases else []
     _check_junit(arguments, cases)
     judge = Judge(rules, arguments.missing)
     with Progress(f"testing {arguments.cases}", "cases", len(cases)) as progress:
@@ -54,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         for case in cases:
             outcomes.append(judge.judge(case))
             progress.advance(1)
-    uncovered = [rule for rule in rules.index if rule not in judge.expected]
+    uncovered = [rule for rule in rules.index if rule not in judge.expected] if arguments.cases else []
     demanded = uncovered if arguments.require_cases else []
     _show(rules, outcomes, uncovered, arguments.require_cases)
     if arguments.junit:
@@ -111,6 +118,8 @@ def _notes(rules: RuleSet, outcomes: list[CaseOutcome]) -> list[str]:
 
 
 def _summary(rules: RuleSet, outcomes: list[CaseOutcome]) -> str:
+    if not outcomes:
+        return f"{rules} can be used, {len(rules.rejected):,} cannot"
     errors = sum(outcome.error is not None for outcome in outcomes)
     failed = sum(bool(outcome.failures) for outcome in outcomes)
     files = len({outcome.case.file for outcome in outcomes})

@@ -21,6 +21,7 @@ from matchwood.choosing import (
 from matchwood.commands.names import HELP
 from matchwood.core import cache_directory, compilations
 from matchwood.engines import engine_names
+from matchwood.errors import counted
 from matchwood.insight import SEMANTICS
 from matchwood.progress import Progress
 from matchwood.sharding import open_shards
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         if others:
             with ProcessPoolExecutor(len(others), multiprocessing.get_context("spawn")) as pool:
                 compiled += sum(pool.map(warm_up, others))
-    print(f"{compiled} kernels compiled, kept in {cache_directory()}")
+    print(f"{counted(compiled, 'kernel')} compiled, kept in {cache_directory()}")
     return 0
 
 

@@ -26,8 +26,16 @@ if TYPE_CHECKING:
     from matchwood.encoding.derived.attributes import TRUE_LABEL
     from matchwood.encoding.derived.keys import FALSE, PATTERNS, TRUE, DerivedTest, is_derived, list_test, read_key
     from matchwood.encoding.encoder import AskingEncoder, Encoder
+    from matchwood.encoding.events.coercion import Coercion
     from matchwood.encoding.events.columns.fitting import always_fits, can_fit
-    from matchwood.encoding.events.columns.text_scalars import INTEGER, NUMBER, numbers_of, truths_of
+    from matchwood.encoding.events.columns.text_scalars import (
+        INTEGER,
+        NUMBER,
+        SPACES,
+        fraction_of,
+        numbers_of,
+        truths_of,
+    )
     from matchwood.encoding.events.columns.text_values import Values, values_of_text
     from matchwood.encoding.events.columns.validity import check_column
     from matchwood.encoding.events.containers import open_container
@@ -85,6 +93,7 @@ __all__ = [
     "PREDICATE",
     "QUIET",
     "ROWS",
+    "SPACES",
     "STRICT",
     "STRING",
     "TOP_LABEL",
@@ -96,6 +105,7 @@ __all__ = [
     "AskingEncoder",
     "Binder",
     "Chunk",
+    "Coercion",
     "CompiledRules",
     "Complaint",
     "CountedUse",
@@ -138,6 +148,7 @@ __all__ = [
     "event_chunks",
     "event_plan",
     "flatten",
+    "fraction_of",
     "frozen",
     "is_derived",
     "is_frame",

@@ -13,43 +13,47 @@ if TYPE_CHECKING:
     from matchwood.insight.drawing.betree import betree_drawing
     from matchwood.insight.drawing.hem import ENGINE, FORMAT, triangle_picture
     from matchwood.insight.explain import Explanation, explain_expression
-    from matchwood.insight.explain.blame import reasons, tally, verdicts_of
-    from matchwood.insight.explain.flat import FlatTree
+    from matchwood.insight.explain.blame_counts import BLAME_COUNTS, BlameCounts
     from matchwood.insight.explain.index import explain_text, find_witness
-    from matchwood.insight.explain.truth import FALSE, NULL, TRUE
     from matchwood.insight.find.asked import found_rows
     from matchwood.insight.find.query import SEMANTICS, Query, query_of
     from matchwood.insight.health.stats import audit_of, stats_of
     from matchwood.insight.lint.report import lint_rules
+    from matchwood.insight.plots.charts import hits_per_event, hits_per_rule, overlap, why_not
+    from matchwood.insight.plots.index_plots import IndexPlots
+    from matchwood.insight.plots.overlap import graph_of
+    from matchwood.insight.plots.tables import events_by_hits
 
 __all__ = [
+    "BLAME_COUNTS",
     "ENGINE",
-    "FALSE",
     "FORMAT",
     "FORMATS",
     "MOST_NODES",
-    "NULL",
     "SEMANTICS",
-    "TRUE",
+    "BlameCounts",
     "Explanation",
-    "FlatTree",
+    "IndexPlots",
     "Query",
     "atree_drawing",
     "audit_of",
     "betree_drawing",
+    "events_by_hits",
     "explain_expression",
     "explain_text",
     "find_witness",
     "found_rows",
+    "graph_of",
+    "hits_per_event",
+    "hits_per_rule",
     "lint_rules",
+    "overlap",
     "query_of",
     "reading_settings",
-    "reasons",
     "stats_of",
-    "tally",
     "tree_nodes",
     "triangle_picture",
-    "verdicts_of",
+    "why_not",
 ]
 
 __getattr__ = exports(__name__)

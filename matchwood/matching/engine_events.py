@@ -49,6 +49,8 @@ class EngineEvents:
         self.errors: list[tuple[int, str]] = []
         """Row and message of each value that does not fit, once rows were asked for, if the chunk collects them."""
         self._found: _FoundByParts | None = None
+        self.encoding = 0.0
+        """Seconds that encoding took so far."""
 
     def rows(self, first: int) -> RuleRows:
         """The rows for its events from `first` on, as far as the output reaches; positions are those of the input."""
@@ -62,7 +64,9 @@ class EngineEvents:
         return found._replace(first=self._chunk.first_row + found.first)
 
     def _encode(self) -> None:
+        started = perf_counter()
         batch = self._chunk.encode()
+        self.encoding += perf_counter() - started
         self._codes, self.errors = batch.events, batch.errors
         self._generation, self._found = self._matcher.generation, None
         scoring = self._chunk.first_row, self._dead

@@ -28,6 +28,8 @@ class EventsAsked(Protocol):
     """The position of its first event in the whole input."""
     errors: list[tuple[int, str]]
     """Row and message of each value that does not fit, once rows were asked for, if they are to be told."""
+    encoding: float
+    """Seconds that took so far to read the events into codes."""
 
     def rows(self, first: int) -> RuleRows:
         """The rows for its events from `first` on, as far as the output reaches; positions are those of the input."""

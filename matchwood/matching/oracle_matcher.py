@@ -201,6 +201,7 @@ class OracleEvents:
         self.size, self.first_row = chunk.size, chunk.first
         self._matcher, self._chunk, self._request, self._dead = matcher, chunk, request, dead
         self.errors: list[tuple[int, str]] = []
+        self.encoding = 0.0
         # Whether something is missing was found for the chunk.
         self._strictness = strictness._replace(missing="null", told=None if strictness.told is None else self.errors)
         self._all_told = strictness.told

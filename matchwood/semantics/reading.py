@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from matchwood.errors import EventError
@@ -101,7 +102,20 @@ def converted(value: Any, how: str) -> Any:
     return _listed(value, text)
 
 
-def _number(text: str) -> int | float:
+def _number(text: str) -> int | float | Decimal:
+    """Exact, but that an exponent writes a double where doubles are whole, as it does in a rule."""
+    double = _double(text)
+    if not isinstance(double, float) or "n" in text.lower():
+        return double
+    if "e" in text.lower() and 2**53 <= abs(double) < math.inf:
+        return double
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent of too many digits
+        return double
+
+
+def _double(text: str) -> int | float:
     try:
         return int(text)
     except ValueError:  # not an integer, or one of thousands of digits
@@ -125,7 +139,7 @@ def _moment(value: Any, text: str | None, how: str) -> Any:
     if text is not None:
         if len(text) <= 8 or not _NUMBER.fullmatch(text):
             return value
-        number = _number(text)
+        number = _double(text)
     if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
         return value
     unit = how.partition("[")[2].rstrip("]") or "s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,14 +24,18 @@ Part = TypeVar("Part")
 class Answered(NamedTuple):
     """The rules of the next events: the i-th has ids[offsets[i] : offsets[i + 1]], in rule order, or best first.
 
-    `errors`  with on_error="report": position within these events, and message, of each value that does not fit
-    `scores`  of the ids, where the best are wanted
+    `errors`      with on_error="report": position within these events, and message, of each value that does not fit
+    `scores`      of the ids, where the best are wanted
+    `candidates`  what engines looked at to find them, where no other thread matches at the same time
+    `encoding`    seconds that took to read the events into codes
     """
 
     offsets: NDArray[np.int64]
     ids: pa.Array
     errors: list[tuple[int, str]]
     scores: NDArray[np.float64] | None = None
+    candidates: int = 0
+    encoding: float = 0.0
 
 
 def answers_of_one(
@@ -46,9 +51,11 @@ def _of_one(shard: Shard, asked: EventsAsked) -> Iterator[Answered]:
     if not asked.size:
         asked.rows(first)  # columns may be missing all the same
     while first < asked.size:
+        before, encoding = shard.candidates, asked.encoding
         found = asked.rows(first)
         told = _told(asked.errors, asked.first_row + first, found.count)
-        yield Answered(found.offsets, shard.table.ids(found.rows), told, found.scores)
+        work = shard.candidates - before, asked.encoding - encoding
+        yield Answered(found.offsets, shard.table.ids(found.rows), told, found.scores, *work)
         first += found.count
 
 
@@ -84,20 +91,26 @@ class Walk:
     def _of_chunk(
         self, chunk: Chunk, pace: Pace, check: Callable[[Chunk], EventChunk], request: Request
     ) -> Iterator[Answered]:
+        started = perf_counter()
         told = check(chunk).encode().errors
+        encoding = perf_counter() - started
         first, asked = 0, dict[str, EventsAsked]()
         while first < chunk.size:
             found: list[Found] = []
+            candidates = 0
             for shard in self._shards():
                 events = asked.get(shard.name) or shard.matcher.show(chunk, pace, request, shard.dead)
                 if self._keeps(shard):
                     asked[shard.name] = events
+                before, spent = shard.candidates, events.encoding
                 # As far as the first shard's output reaches; the others follow.
                 found.append(Found(shard, _found(events, first, found[0].answer.count if found else None)))
+                candidates, encoding = candidates + shard.candidates - before, encoding + events.encoding - spent
             count = found[0].answer.count
+            told_here = _told(told, chunk.first_row + first, count)
             offsets, ids, scores = merged(found, request)
-            yield Answered(offsets, ids, _told(told, chunk.first_row + first, count), scores)
-            first += count
+            yield Answered(offsets, ids, told_here, scores, candidates, encoding)
+            first, encoding = first + count, 0.0
 
 
 def _found(events: EventsAsked, first: int, reach: int | None) -> RuleRows:

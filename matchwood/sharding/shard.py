@@ -76,6 +76,11 @@ class Shard(RuleShard):
         self.matcher: Matcher = index._matcher
         self._checked = False
 
+    @property
+    def candidates(self) -> int:
+        """What its engine has looked at so far."""
+        return self.matcher.ledger.work.candidates
+
     def found(self, query: Query) -> pa.Array:
         """The ids of the live rules that answer a query of `find`, in the shard's order."""
         if not self._checked:

@@ -7,14 +7,18 @@ Everything uses the DataFrame API alone, so it also runs through Spark Connect.
 
 from __future__ import annotations
 
+from matchwood.spark import plot
 from matchwood.spark.build.build import build
 from matchwood.spark.build.rejects import rejects
 from matchwood.spark.build.update import update
+from matchwood.spark.executors import check_executors
+from matchwood.spark.insight.backtest import backtest
 from matchwood.spark.insight.diff import diff
 from matchwood.spark.insight.explain import explain
 from matchwood.spark.insight.verify import NotVerified, verify
 from matchwood.spark.insight.why_not import why_not
 from matchwood.spark.match.match import match, plan
+from matchwood.spark.match.report import report
 from matchwood.spark.session import session
 from matchwood.spark.sql.functions import register
 from matchwood.spark.stream.match_stream import match_stream
@@ -22,15 +26,19 @@ from matchwood.storage import drop_stream, rollback, streams, vacuum, versions
 
 __all__ = [
     "NotVerified",
+    "backtest",
     "build",
+    "check_executors",
     "diff",
     "drop_stream",
     "explain",
     "match",
     "match_stream",
     "plan",
+    "plot",
     "register",
     "rejects",
+    "report",
     "rollback",
     "session",
     "streams",

@@ -144,7 +144,6 @@ def _defaults() -> dict[str, str]:
         # One chunk of the event encoding, so that a batch is encoded at one stroke.
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS),
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
 

@@ -41,16 +41,26 @@ Download = Callable[[str, str], None]
 
 def cached_files(uri: str, version: str, part: PartEntry, download: Download) -> dict[str, str]:
     """The local path of each of a part's files; `download(name, target)` copies one from below the snapshot's path."""
-    root = cache_root()
-    keys = {file: key for entry in part.arrays.values() for file, key in _keys(uri, version, part, entry).items()}
-    paths = {file: str(root / key[:2] / key) for file, key in keys.items()}
+    root, paths = cache_root(), _paths(uri, version, part)
     if _used(paths):
         return paths
-    with _one_at_a_time(root / f".lock-{min(keys.values())}"):
+    with _one_at_a_time(root / f".lock-{os.path.basename(min(paths.values()))}"):
         missing = [file for file, path in paths.items() if not os.path.exists(path)]
         _fetch(root, part, paths, {file: part.path(version, file) for file in missing}, download)
     _evict(root)
     return paths
+
+
+def kept_files(uri: str, version: str, part: PartEntry) -> dict[str, str] | None:
+    """The same, if nothing has to be fetched for it."""
+    paths = _paths(uri, version, part)
+    return paths if _used(paths) else None
+
+
+def _paths(uri: str, version: str, part: PartEntry) -> dict[str, str]:
+    root = cache_root()
+    keys = {file: key for entry in part.arrays.values() for file, key in _keys(uri, version, part, entry).items()}
+    return {file: str(root / key[:2] / key) for file, key in keys.items()}
 
 
 def _keys(uri: str, version: str, part: PartEntry, entry: ArrayEntry) -> dict[str, str]:

@@ -138,6 +138,8 @@ class LocalLocation:
     def paths(self, version: str, part: PartEntry) -> dict[str, str]:
         return {file: self._at(part.path(version, file)) for file in part.files()}
 
+    kept = paths
+
     def _at(self, name: str) -> str:
         return os.path.join(self.root, *name.split("/"))
 

@@ -81,6 +81,9 @@ class Location(Protocol):
     def paths(self, version: str, part: PartEntry) -> dict[str, str]:
         """Where on this host the part's files are; those that had to be copied have been checked in full."""
 
+    def kept(self, version: str, part: PartEntry) -> dict[str, str] | None:
+        """The same, if this host has all of them already."""
+
 
 SMALL = 4096
 """More than a file has that is swapped."""

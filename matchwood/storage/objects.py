@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 import obstore
 from obstore import exceptions
 
-from matchwood.storage.cache import cached_files
+from matchwood.storage.cache import cached_files, kept_files
 from matchwood.storage.entries import PartEntry
 from matchwood.storage.naming import CLAIM, GIVEN_UP, MANIFEST, token
 
@@ -150,6 +150,9 @@ class ObjectLocation:
 
     def paths(self, version: str, part: PartEntry) -> dict[str, str]:
         return cached_files(str(self), version, part, self._download)
+
+    def kept(self, version: str, part: PartEntry) -> dict[str, str] | None:
+        return kept_files(str(self), version, part)
 
     @_with_system_errors
     def _download(self, name: str, target: str) -> None:

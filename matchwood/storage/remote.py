@@ -21,7 +21,7 @@ from typing import Any
 
 from pyarrow import fs, py_buffer
 
-from matchwood.storage.cache import cached_files
+from matchwood.storage.cache import cached_files, kept_files
 from matchwood.storage.entries import PartEntry
 from matchwood.storage.location import swapped_alone
 from matchwood.storage.naming import CLAIM, CURRENT, GIVEN_UP, MANIFEST, token, unfinished_name
@@ -187,6 +187,9 @@ class RemoteLocation:
 
     def paths(self, version: str, part: PartEntry) -> dict[str, str]:
         return cached_files(str(self), version, part, self._download)
+
+    def kept(self, version: str, part: PartEntry) -> dict[str, str] | None:
+        return kept_files(str(self), version, part)
 
     def _download(self, name: str, target: str) -> None:
         with self.filesystem.open_input_stream(self._at(name), compression=None) as source, open(target, "xb") as copy:

@@ -1,8 +1,8 @@
-"""What a new version shares with the current one: the files of arrays that are equal, and locally also of others.
+"""What a new version shares with the current one: the files of arrays, and patches where an array changed.
 
-In a local directory they are hard links, with patches where an array changed: every version's directory is complete by
-itself. A remote version names the file where it lies, in the directory of the version that wrote it; arrays are
-compared by their digests, since anything else would fetch what is there.
+In a local directory files are shared as hard links: every version's directory is complete by itself. A remote version
+names the file where it lies, in the directory of the version that wrote it. There, nothing is fetched to compare with:
+arrays are told to be equal by their digests, and patched if this host has a copy of the earlier file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from matchwood.errors import CorruptSnapshot, SnapshotNotFound
 from matchwood.storage.arrays import entry_of, map_file
-from matchwood.storage.checksum import octets
+from matchwood.storage.checksum import digest, octets
 from matchwood.storage.entries import ArrayEntry, PartEntry, PatchEntry
 from matchwood.storage.location import Location
 from matchwood.storage.naming import patch_file, version_name
@@ -29,15 +29,25 @@ _MOST_PATCHED = 0.5
 
 @dataclass(frozen=True)
 class EarlierArray:
-    """An array as it was written, and its file below the snapshot's path."""
+    """An array as it was written; `part` has nothing else, `file` is its file below the snapshot's path."""
 
     place: Location
+    version: str
+    part: PartEntry
     entry: ArrayEntry
-    file: str
 
-    def mapped(self) -> Octets:
-        """The bytes of its file, which must be local."""
-        return map_file(f"{self.place}/{self.file}", self.entry.stored)
+    @property
+    def file(self) -> str:
+        return self.part.path(self.version, self.entry.file)
+
+    def mapped(self) -> Octets | None:
+        """The bytes of its file, without the patch; None if this host has none."""
+        paths = self.place.kept(self.version, replace(self.part, arrays={"": replace(self.entry, patch=None)}))
+        return map_file(paths[self.entry.file], self.entry.stored) if paths else None
+
+    def whole(self) -> ArrayEntry:
+        """The entry with the names that its files have below the snapshot's path."""
+        return self.entry.renamed(lambda file: self.part.path(self.version, file))
 
 
 @dataclass(frozen=True)
@@ -50,9 +60,7 @@ class EarlierPart:
 
     def array(self, name: str) -> EarlierArray | None:
         entry = self.entry.arrays.get(name)
-        if entry is None:
-            return None
-        return EarlierArray(self.place, entry, self.entry.path(version_name(self.version), entry.file))
+        return EarlierArray(self.place, version_name(self.version), self.entry, entry) if entry else None
 
 
 def earlier_parts(place: Location) -> dict[str, EarlierPart]:
@@ -64,11 +72,20 @@ def earlier_parts(place: Location) -> dict[str, EarlierPart]:
     return {name: EarlierPart(place, manifest.version, part) for name, part in manifest.parts.items()}
 
 
-def same_array(array: NDArray[Any], named: str, earlier: EarlierArray | None) -> ArrayEntry | None:
-    """The entry of an array whose file an earlier version has, by the digest that names its contents."""
-    if earlier is None or earlier.entry.patch or earlier.entry.digest != named:
-        return None
-    return replace(entry_of(earlier.file, array), digest=named)
+def named_array(array: NDArray[Any], file: str, earlier: EarlierArray | None) -> tuple[ArrayEntry, Octets | None]:
+    """The entry of an array of a remote version, and what has to be written: to its file, or to its patch's."""
+    made = replace(entry_of(file, array), digest=digest(array))
+    if earlier is None or earlier.entry.dtype != made.dtype:
+        return made, octets(array)
+    known = earlier.whole()
+    if known.digest == made.digest:
+        return replace(made, file=known.file), None
+    if known.patch is not None and (known.bytes, known.checksum) == (made.bytes, made.checksum):
+        return replace(known, shape=made.shape), None
+    patched = _patch(array, earlier, patch_file(file)) if known.digest else None
+    if patched is None:
+        return made, octets(array)
+    return replace(made, file=known.file, digest=known.digest, patch=patched[0]), patched[1]
 
 
 def share_array(
@@ -77,17 +94,28 @@ def share_array(
     """Link the earlier file of an array and write what changed; None, and nothing done, if that is not worth it."""
     if earlier is None or earlier.entry.dtype != array.dtype.str:
         return None
-    stored = earlier.entry.stored
     try:
-        blocks = changed_blocks(octets(array), earlier.mapped())
-        is_same = not len(blocks) and stored == array.nbytes
-        if not is_same and (array.nbytes <= _SMALL or len(blocks) * BLOCK > _MOST_PATCHED * array.nbytes):
+        patched = _patch(array, earlier, patch_file(file))
+        if patched is None:
             return None
         place.link(earlier.file, f"{into}/{file}")
     except (CorruptSnapshot, FileNotFoundError):  # damaged, or vacuumed meanwhile
         return None
-    if is_same:
+    entry, data = patched
+    if not entry.blocks and entry.base_bytes == array.nbytes:
         return entry_of(file, array)
-    patch = patch_of(octets(array), blocks)
-    place.write(f"{into}/{patch_file(file)}", patch)
-    return entry_of(file, array, PatchEntry(patch_file(file), len(patch), len(blocks), stored))
+    place.write(f"{into}/{entry.file}", data)
+    return entry_of(file, array, entry)
+
+
+def _patch(array: NDArray[Any], earlier: EarlierArray, file: str) -> tuple[PatchEntry, Octets] | None:
+    """What an array has otherwise than the earlier file; None if writing it whole is better, or nothing is known."""
+    base = earlier.mapped()
+    if base is None:
+        return None
+    blocks, stored = changed_blocks(octets(array), base), earlier.entry.stored
+    is_same = not len(blocks) and stored == array.nbytes
+    if not is_same and (array.nbytes <= _SMALL or len(blocks) * BLOCK > _MOST_PATCHED * array.nbytes):
+        return None
+    data = patch_of(octets(array), blocks)
+    return PatchEntry(file, len(data), len(blocks), stored), data

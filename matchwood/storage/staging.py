@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from matchwood.core import in_parallel
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.storage.arrays import entry_of, storable
-from matchwood.storage.checksum import digest, octets
+from matchwood.storage.checksum import octets
 from matchwood.storage.current import current_bytes, current_line, read_line
 from matchwood.storage.damage import damaged, explained
 from matchwood.storage.entries import ArrayEntry, PartEntry, part_entry
@@ -35,7 +35,7 @@ from matchwood.storage.naming import (
     version_number,
 )
 from matchwood.storage.part import SavedPart
-from matchwood.storage.sharing import EarlierPart, earlier_parts, same_array, share_array
+from matchwood.storage.sharing import EarlierPart, earlier_parts, named_array, share_array
 from matchwood.storage.strictjson import encoded
 
 _HARMLESS = ("lost+found", "publishing", "streams")
@@ -186,13 +186,11 @@ class Staging:
         new: list[tuple[str, Any]] = []
         for position, (name, value) in enumerate(part.arrays.items()):
             check_name("an array", name)
-            array = storable(name, value)
-            named = digest(array)
-            shared = same_array(array, named, earlier.array(name)) if earlier else None
-            if shared is None:
-                new.append((f"{self._directory}/{directory}/{array_file(position, name)}", octets(array)))
-                shared = replace(entry_of(new[-1][0], array), digest=named)
-            entries[name] = shared
+            file = f"{self._directory}/{directory}/{array_file(position, name)}"
+            entry, data = named_array(storable(name, value), file, earlier.array(name) if earlier else None)
+            if data is not None:
+                new.append((entry.patch.file if entry.patch else entry.file, data))
+            entries[name] = entry
         in_parallel(lambda each: self.place.write(*each), new)
         return entries
 

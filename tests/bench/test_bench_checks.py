@@ -134,10 +134,10 @@ def test_a_checksum_sees_which_event_has_which_hit() -> None:
 
 
 def test_a_rejected_rule_fails_the_run(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(WrongAnswer, match="1 rules were rejected, the first: line 1, column 5"):
+    with pytest.raises(WrongAnswer, match="1 rule was rejected, the first: line 1, column 5"):
         insert_all(Index(), ["age > 5", "age => 5"])
     monkeypatch.setattr(Workload, "rules_text", lambda self: ["a1 = 5", "a1 = 'x'"])
-    with pytest.raises(WrongAnswer, match="1 rules were rejected"):
+    with pytest.raises(WrongAnswer, match="1 rule was rejected"):
         prepare(workload, "counting")
 
 

@@ -12,7 +12,7 @@ from matchwood.commands.cli import main
 from matchwood.errors import InvalidArgument
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 KEPT = sorted((ROOT / "docs" / "figures").glob("*.json"))
 
 ROWS = [

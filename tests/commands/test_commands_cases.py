@@ -187,6 +187,14 @@ def test_other_engines(engine: str, rules: Path, run: Any) -> None:
     assert run("test", "rules", "cases", "--engine", engine).status == 0
 
 
+def test_rules_without_cases(rules: Path, run: Any) -> None:
+    assert run("test", "rules")[:2] == (0, "2 rules in 1 file can be used, 0 cannot\n")
+    Path("rules/more.csv").write_text("id,expression\ntypo,age => 5\n")
+    done = run("test", "rules")
+    assert (done.status, done.out.splitlines()[-1]) == (1, "2 rules in 2 files can be used, 1 cannot")
+    assert run("test", "rules", "--require-cases").status == 2
+
+
 def test_wrong_calls(rules: Path, run: Any) -> None:
     assert run("test", "rules", "nowhere").err == "matchwood: nowhere: there is no such file or folder\n"
     assert run("test", "nowhere", "cases").err == "matchwood: nowhere: there is no such file or folder\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ def _column(kind: str, cells: list[str | None], separator: str | None = None) ->
     ("kind", "cells", "expected"),
     [
         ("number", ["1", "-20", None, " 3 ", "+4", ""], [1, -20, None, 3, 4, None]),
-        ("number", ["1", "2.5", ".5", "5.", "1e3"], [1.0, 2.5, 0.5, 5.0, 1000.0]),
+        ("number", ["1", "2.5", ".5", "5."], [Decimal(1), Decimal("2.5"), Decimal("0.5"), Decimal(5)]),
+        ("number", ["1", "2.5", "1e3", "1e300"], [1, Decimal("2.5"), Decimal(1000), 1e300]),
         ("number", [], []),
         ("number", [None, None], [None, None]),
         ("int", ["9223372036854775807"], [2**63 - 1]),
@@ -49,7 +51,7 @@ def test_nan_is_a_number() -> None:
 def test_numbers_lose_nothing() -> None:
     large = [str(2**53 + 1), "0.5", str(2**70 + 1), None]
     assert _column("number", large) == [2**53 + 1, 0.5, 2**70 + 1, None]
-    assert _column("number", ["1e400", "5"]) == [float("inf"), 5]
+    assert _column("number", ["1e400", "5"]) == [Decimal("1E+400"), 5]
 
 
 def test_lists_with_a_separator() -> None:
@@ -119,3 +121,35 @@ def test_the_event_of_an_error_counts_over_the_whole_file(
     assert "e.csv, event 3: 'x' must be a number (got 'four')" in run("match", "index", "e.csv").err
     Path("e.csv").write_text("x,seen\n1,\n2,\n3,soon\n")
     assert "e.csv, event 2: 'seen' must be " in run("match", "index", "e.csv").err
+
+
+def test_decimals_of_files_are_exact(folder: Path, run: Any) -> None:
+    """More digits than a double has, from CSV and JSON alike; weights may have as many, and are doubles."""
+    Path("r.jsonl").write_text(
+        '{"id": 1, "expression": "price > 10.05", "weight": 0.1000000000000000055511151231257827}\n'
+        '{"id": 2, "expression": {"attr": "price", "op": "=", "value": 10.0500000000000000001}}\n'
+    )
+    assert run("build", "r.jsonl", "index").status == 0
+    prices = ["10.0499999999999999999", "10.0500000000000000001", "10.0500000000000000002"]
+    Path("e.csv").write_text("\n".join(["price", *prices]))
+    Path("e.jsonl").write_text("\n".join(f'{{"price": {price}}}' for price in prices))
+    for name in ("e.csv", "e.jsonl"):
+        rows = list(csv.reader(io.StringIO(run("match", "index", name).out)))[1:]
+        assert rows == [["1", "1"], ["1", "2"], ["2", "1"]]
+    assert "TRUE" in run("explain", "index", "2", '{"price": 10.0500000000000000001}').out
+
+
+def test_cells_that_do_not_fit_may_count_as_missing(folder: Path, run: Any) -> None:
+    Path("r.csv").write_text("id,expression\nold,age > 30\nvip,vip\nnone,age is null\ntag,\"tags one of ('x')\"\n")
+    run("build", "r.csv", "index")
+    Path("e.csv").write_text('age,vip,tags\n40,true,"[""x""]"\nmany,perhaps,x\n50.5,1,\n')
+    assert "e.csv, event 1: 'age' must be a number (got 'many')" in run("match", "index", "e.csv").err
+    done = run("match", "index", "e.csv", "--on-error", "null")
+    expected = [["0", "old"], ["0", "vip"], ["0", "tag"], ["1", "none"], ["2", "old"], ["2", "vip"]]
+    assert list(csv.reader(io.StringIO(done.out)))[1:] == expected
+    assert "note: 3 values did not fit and count as missing: 'age' 1, 'vip' 1, 'tags' 1" in done.err
+    Path("e.jsonl").write_text('{"age": "40"}\n')
+    told = "e.jsonl, event 0: 'age' must be number (got '40', a str): convert it, or read such text with coerce="
+    assert told in run("match", "index", "e.jsonl").err
+    done = run("match", "index", "e.jsonl", "--on-error", "null", "--top", "2")
+    assert "note: 1 value did not fit and counts as missing: 'age' 1" in done.err

@@ -17,7 +17,7 @@ from tests.contract.engines import ENGINES
 from tests.contract.twin import SCHEMA, Twin, check_workload, oracle_answers, script
 
 LIVES = 100 if SOAK else 2
-EXAMPLES = 1_000 if SOAK else 120
+EXAMPLES = 1_000 if SOAK else 60
 
 
 @pytest.mark.parametrize("seed", range(LIVES))

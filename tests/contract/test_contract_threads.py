@@ -12,7 +12,7 @@ from tests.conftest import SOAK
 
 def test_every_answer_is_a_prefix_of_the_writes(engine: str) -> None:
     index = matchwood.Index(engine=engine)
-    rules, broken, done = 500 if SOAK else 80, [], threading.Event()
+    rules, broken, done = 500 if SOAK else 30, [], threading.Event()
 
     def read() -> None:
         last = 0

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 import matchwood as mw
@@ -38,6 +39,7 @@ COERCED = {
 }
 
 _TEXTS = ["7", " 7 ", "-1.5", "+3", "1e3", "nan", "true", "FALSE", "0", "1", "a", "", "2026-01-31", "1700000000"]
+_TEXTS += ["0.5000000000000000001", "6.9999999999999999999", "7.00", "1e400", "-1e-400", "1e23", "0.50"]
 _TEXTS += ["2026-01-31T12:00:00", "2026-01-31 12:00:00+02:00", "[7, 1]", '["a"]', "[", "99999999999999999999", "é"]
 _FLOATS = [0.0, -0.0, 7.0, 0.5, -1.5, 1e300, math.inf, -math.inf, math.nan, 2.0**53, 1.7e9]
 _DAY = datetime.date(2026, 1, 31)
@@ -148,6 +150,11 @@ def disagreements(kind: str, arrow: pa.DataType, rng: random.Random, count: int)
         "oracle": outcomes(oracle, events, count),
         "oracle, arrow": outcomes(oracle, table, count),
     }
+    if nan is not None:  # otherwise it is NULL in pandas alone
+        objects = pd.Series([event["x"] for event in events], dtype=object)
+        said["pandas"] = outcomes(compiled, pd.DataFrame({"x": objects}), count)
+        if kind != "int" or not pa.types.is_floating(arrow):  # pandas makes doubles of integers beside a missing one
+            said["pandas of Arrow"] = outcomes(compiled, table.to_pandas(types_mapper=pd.ArrowDtype), count)
     wrong = []
     for row, event in enumerate(events):
         each = {way: found[row] for way, found in said.items()}

@@ -30,9 +30,9 @@ RULES = {
 }
 
 
-def sample_index(engine: str = "auto", text_ids: bool = True) -> mw.Index:
+def sample_index(engine: str = "auto", text_ids: bool = True, **settings: Any) -> mw.Index:
     """An index with a past: rules were deleted and replaced."""
-    index = mw.Index(engine=engine, schema=SCHEMA, timezone="Europe/Rome")
+    index = mw.Index(engine=engine, schema=SCHEMA, timezone="Europe/Rome", **settings)
     rules = RULES if text_ids else {number * 3 - 10: text for number, text in enumerate(RULES.values())}
     gone = ["gone", "went"] if text_ids else [1000, 2000]
     index.insert_many({gone[0]: "age = 99 and x = 'gone'", **rules, gone[1]: "score < 0.1 or tags one of ('gone')"})

@@ -123,3 +123,9 @@ def test_ten_of_a_small_batch_are_reported_unless_a_limit_is_given() -> None:
 def test_limits_that_are_none(limit: Any) -> None:
     with pytest.raises(mw.InvalidArgument, match="max_rejected must be a number of rules"):
         mw.Index().insert_many([], max_rejected=limit)
+
+
+def test_reports_count_rules_that_do_not_fit_by_attribute() -> None:
+    index = mw.Index(schema={"age": "int", "vip": "bool"})
+    report = index.insert_many(enumerate(["age = 'x'", "age > 5", "vip > 1", "age like 'a'", "x =>"]))
+    assert (report.inserted, report.misfits) == (1, {"age": 2, "vip": 1})

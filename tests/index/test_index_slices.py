@@ -113,6 +113,15 @@ def test_new_rules_in_columns_beside_other_threads_go_in_slices(
     assert index.audit() == []
 
 
+def test_an_empty_index_is_filled_at_one_stroke_whoever_uses_it(strokes: list[int]) -> None:
+    index = Index()
+    use_in_another_thread(index)
+    assert index.insert_many(table(0, numbered(300))).inserted == 300
+    assert strokes == [300]
+    index.insert_many(table(300, numbered(100)))
+    assert strokes[1:] == [64, 36]
+
+
 def test_an_id_that_comes_twice_is_stored_with_the_whole_chunk(strokes: list[int]) -> None:
     """Types agree when the last of its rules is stored: before, `x` is text in one rule and a number in another."""
     index = Index()

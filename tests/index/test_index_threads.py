@@ -11,6 +11,7 @@ import pytest
 import matchwood as mw
 from matchwood.matching.loading import load as bulk
 from matchwood.matching.loading import sources
+from tests.conftest import SOAK
 
 EVENTS = [{"x": number} for number in range(0, 60, 3)]
 STEPS = 25
@@ -103,7 +104,7 @@ def test_rules_of_several_conjunctions_come_and_go_whole(engine: str, monkeypatc
     monkeypatch.setattr(sources, "CHUNK_RULES", 7)
     index = mw.Index(engine=engine)
     index["first"] = "shared = 1"
-    total = 7 * STEPS
+    total = 7 * (STEPS if SOAK else 12)
 
     def moment_of(found: list[list[Any]]) -> int:
         by_shared, by_own = found

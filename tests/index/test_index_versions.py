@@ -202,7 +202,7 @@ def test_batches_go_on_with_the_rules_that_they_began_with(tmp_path: Path) -> No
 @pytest.mark.parametrize("sharded", [False, True])
 def test_readers_see_one_version_while_others_publish(sharded: bool, tmp_path: Path) -> None:
     """Version k holds rules that all name k: an answer with rules of two versions would show."""
-    rounds, problems, done = (60 if SOAK else 12), [], threading.Event()
+    rounds, problems, done = (60 if SOAK else 6), [], threading.Event()
 
     def texts(number: int) -> list[str]:
         return [f"x >= 0 or k = {number * 10 + place}" for place in range(3)]

@@ -13,6 +13,7 @@ from matchwood.engines.kindex import engine as kindex
 from matchwood.engines.kindex import top as kindex_top
 from matchwood.engines.kindex.run import Run
 from tests.cases import event, expression
+from tests.conftest import SOAK
 from tests.contract.ranking import Ranking, event_weights, ranks, rule_options
 from tests.pools import palettes
 
@@ -103,7 +104,7 @@ def test_bounds_rise_with_rules_of_a_unit_that_is_there_already() -> None:
 @pytest.mark.parametrize(
     ("form", "direct"), [("auto", True), ("dnf", False), ("cnf", True), ("cnf", False), ("auto", False)]
 )
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(6 if SOAK else 2))
 def test_the_best_are_those_of_sorting_all_scores(
     form: str, direct: bool, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

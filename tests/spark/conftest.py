@@ -1,8 +1,8 @@
 """One Spark session for all tests of this room.
 
 A process can hold only one master. Everything runs under `local[2]`; tests marked `everywhere`, at least one for each
-function, run again under real executors and through Spark Connect, in processes of their own that
-`test_spark_masters.py` starts; so do those marked `everywhere_in_soak`, in the long form of the tests.
+function, run again through Spark Connect and, as far as executors matter to them, under real ones, in processes of
+their own that `test_spark_masters.py` starts; so do those marked `everywhere_in_soak`, in the long form of the tests.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         spark_driver_memory="1g",
         spark_executor_memory="512m",
         spark_sql_shuffle_partitions=4,
+        spark_ui_enabled=False,
         spark_sql_session_timeZone="UTC",
         **{"spark.sql.warehouse.dir": warehouse},
     )

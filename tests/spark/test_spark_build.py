@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -223,3 +224,13 @@ def test_beyond_the_limit_nothing_is_published(spark: Any, path: str) -> None:
     assert [info.version for info in mws.versions(path)] == [1]
     assert mws.build(frame(spark, rules), path, max_rejected=0.5).rules == 20
     assert mws.build(frame(spark, rules[-2:]), path, allow_empty=True).rules == 0
+
+
+def test_too_many_shards_are_refused_before_the_work(spark: Any, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = frame(spark, sound_rules(3))
+    with pytest.raises(InvalidArgument, match=r"a number from 1 to 800 \(got 801\)"):
+        mws.build(rules, path, shards=801)
+    monkeypatch.setattr(sys.modules["matchwood.spark.build.build"], "shards_for", lambda _: 9_000)
+    with pytest.raises(LimitExceeded, match="would take 9,000 shards"):
+        mws.build(rules, path)
+    assert not Path(path).exists()

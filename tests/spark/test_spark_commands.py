@@ -37,6 +37,7 @@ def test_build_match_verify_update(spark: Any, files: Path, capsys: pytest.Captu
     rows = spark.read.parquet(hits).collect()
     assert sorted((row.event_id, row.rule) for row in rows) == [(10, 1), (10, 2)]
     assert main(["spark", "verify", events, rules, hits]) == 0
+    assert main(["spark", "verify", events, rules, hits, "--index", index]) == 0
     told = capsys.readouterr()
     assert "0 disagreements" in told.out
     assert "1 of 3 sampled rules are not verified: 3: line 1, column 6" in told.err

@@ -17,7 +17,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 MODULES = [module.name for module in pkgutil.walk_packages(matchwood.spark.__path__, "matchwood.spark.")]
 
 
-@pytest.mark.parametrize(("page", "blocks"), [("first-spark.md", 5), ("spark.md", 10)])
+@pytest.mark.parametrize(("page", "blocks"), [("first-spark.md", 5), ("spark.md", 10), ("spark-executors.md", 1)])
 def test_the_guides_run(page: str, blocks: int, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_page(DOCS / page) >= blocks

@@ -80,7 +80,11 @@ def test_misfits_are_counted_in_metrics(spark: Any, path: str, strategy: str) ->
     seen = Observation("fit")
     hits = mws.match(events, path, output="array", on_error="null", strategy=strategy, key="id", metrics=seen)
     assert rules_of(hits) == [[3], [2], []]
-    assert seen.get == {"misfits": 2, "misfits.seen": 2}
+    found = seen.get
+    assert (found["events"], found["hits"], found["engine"]) == (3, 2, "auto")
+    assert {name: found[name] for name in found if name.startswith("misfits")} == {"misfits": 2, "misfits.seen": 2}
+    assert found["candidates"] >= 2
+    assert all(found[f"seconds.{step}"] > 0 for step in ("encode", "match", "emit"))
 
 
 def test_raise_is_the_default_everywhere(spark: Any, path: str) -> None:
@@ -104,3 +108,41 @@ def test_settings_of_a_build_are_saved(spark: Any, path: str) -> None:
     assert rules_of(
         mws.match(spark.createDataFrame([(7, math.nan, "3")], "id int, x double, n string"), path, "array")
     ) == [[2, 3]]
+
+
+def test_rules_that_do_not_fit_are_counted_by_attribute(spark: Any, path: str) -> None:
+    texts = ["age = '18'", "age > 5", "age > 6 and vip", "vip = 1", "vip = 'x'", "age =>"]
+    rules = spark.createDataFrame(list(enumerate(texts)), "id int, expression string")
+    events = spark.createDataFrame([(1, True)], "age int, vip boolean")
+    for shards in (1, 2):
+        report = mws.build(rules, path, events=events, shards=shards)
+        assert (report.rules, report.rejected, report.misfits) == (2, 4, {"age": 1, "vip": 2})
+        assert "2 rules, 4 rejected (1 for the type of 'age', 2 for the type of 'vip'); " in str(report)
+    changes = spark.createDataFrame([(1, "age = 'x'"), (9, "vip")], "id int, expression string")
+    changed = mws.update(changes, path)
+    assert (changed.inserted, changed.rejected, changed.misfits) == (1, 1, {"age": 1})
+
+
+def test_a_build_warns_of_columns_that_never_fit_what_is_declared(
+    spark: Any, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = spark.createDataFrame([(1, "age > 5")], "id int, expression string")
+    events = spark.createDataFrame([("18", 1.5)], "age string, score double")
+    with caplog.at_level(logging.WARNING, "matchwood.spark"):
+        mws.build(rules, path, schema={"age": "int", "score": "double"}, events=events)
+    assert "'age' must be int, and its column is string" in caplog.text
+    assert "score" not in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "matchwood.spark"):
+        mws.build(rules, path, coerce={"age": "int"}, events=events.schema)
+    assert caplog.text == ""
+
+
+def test_a_single_rule_is_counted_as_one(spark: Any, path: str) -> None:
+    rules = spark.createDataFrame([(1, "age =>")], "id int, expression string")
+    with pytest.raises(mw.MatchwoodError, match="nothing was published: 1 rule was rejected, and on_error='fail'"):
+        mws.build(rules, path, on_error="fail")
+    with pytest.raises(mw.MatchwoodError, match="nothing was published: its only rule was rejected"):
+        mws.build(rules, path)
+    with pytest.raises(mw.MatchwoodError, match="nothing was published: 1 of 1 rule was rejected, and max_rejected"):
+        mws.build(rules, path, max_rejected=0)

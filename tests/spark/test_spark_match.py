@@ -99,7 +99,7 @@ def test_a_batch_with_many_hits_comes_in_pieces(spark: Any, path: str) -> None:
 
 def test_only_named_columns_travel(frame: Any, sharded: str) -> None:
     told = plan_of(match(frame, sharded, "array"))
-    (arguments,) = re.findall(r"ArrowEvalPython \[matchwood\((.*?)\)#", told)
+    (arguments,) = re.findall(r"ArrowEvalPython \[matchwood_sharded_v1\((.*?)\)#", told)
     names = re.findall(r"([a-z_]\w*)#", arguments)
     assert sorted(names) == ["age", "country", "score", "tags"]
 

@@ -82,6 +82,15 @@ def test_integers_beyond_a_double_are_exact(spark: Any, path: str) -> None:
     assert [row["rules"] for row in hits] == [[1], [3], []]
 
 
+def test_decimals_beyond_a_double_are_exact(spark: Any, path: str) -> None:
+    index_of({1: "n = 10.05", 2: "n > 10.05"}).save(path)
+    texts = ["10.05", "10.0500000000000000001", "10.0499999999999999999"]
+    maps = spark.createDataFrame([({"n": text},) for text in texts], "event map<string,string>")
+    documents = spark.createDataFrame([(f'{{"n": {text}}}',) for text in texts], "event string")
+    for frame in (maps, documents):
+        assert [row["rules"] for row in match(frame, path, "array", event="event").collect()] == [[1], [2], []]
+
+
 @pytest.mark.parametrize("strategy", ["broadcast", "sharded", "partitioned"])
 def test_reported_values_that_do_not_fit(spark: Any, path: str, strategy: str) -> None:
     save_shards(path, RULES, 3)

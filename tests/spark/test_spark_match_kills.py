@@ -26,7 +26,7 @@ from tests.conftest import SOAK
 
 HERE = Path(__file__).parent
 KILLS = 10 if SOAK else 1
-FILES, EVENTS_A_FILE = (60, 200) if SOAK else (8, 50)
+FILES, EVENTS_A_FILE = (60, 200) if SOAK else (5, 50)
 QUERIES = ("sink", "writer")
 MOST_SECONDS = 300
 SCHEMA = pa.schema(

@@ -73,3 +73,11 @@ def test_only_what_is_asked_for_is_read(stored: Any, tmp_path: Path) -> None:
     index_of({1: "age > 3"}).save(tmp_path / "narrow")
     told = plan_of(match(stored, str(tmp_path / "narrow"), "array").select("id", "rules"))
     assert "ReadSchema: struct<id:bigint,age:int>" in told
+
+
+def test_partitioned_shuffles_twice_into_few_tasks(spark: Any, stored: Any, index: str) -> None:
+    """Copies of events go to their shards, and hits come together; a shard has as few tasks as cores need."""
+    told = plan_of(match(stored, index, "array", strategy="partitioned", key="id", keep=["id"]))
+    assert len(re.findall(r"^\W*Exchange ", told, re.MULTILINE)) == 2
+    local = spark.conf.get("spark.master", "") == "local[2]"
+    assert not local or ", 2), REPARTITION" in told

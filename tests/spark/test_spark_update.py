@@ -131,7 +131,7 @@ def test_rejected_changes(spark: Any, path: str) -> None:
     assert errors.keys() == {500, 502}
     assert "as in rule 500 " in errors[502]
     assert (report.inserted, report.replaced, report.deleted, report.rejected) == (1, 1, 0, 2)
-    with pytest.raises(MatchwoodError, match="1 rules were rejected"):
+    with pytest.raises(MatchwoodError, match="1 rule was rejected"):
         mws.update(frame(spark, [(1, "age =")]), path, on_error="fail")
     assert open_shards(path).version == report.version
 

@@ -11,6 +11,7 @@ import pytest
 
 import matchwood as mw
 from matchwood import spark as mws
+from matchwood.spark import NotVerified
 from tests.conftest import SOAK
 from tests.fuzz.values import COERCED, RULES
 
@@ -59,3 +60,27 @@ def test_spark_says_what_the_index_says(spark: Any, events: Any, tmp_path: Any, 
         hits, _ = expected[row["event"]]
         expected[row["event"]] = (hits + [row["rule"]] * (row["rule"] is not None), row["match_error"] is not None)
     assert [(row["rules"], row["match_error"] is not None) for row in found] == expected
+
+
+@pytest.mark.parametrize("nan", ["value", "null"])
+def test_spark_sql_agrees_on_what_the_index_reads(spark: Any, events: Any, tmp_path: Any, nan: str) -> None:
+    """Every column as an attribute of every type, with and without conversion: `verify` reads them as `match` does."""
+    columns, schema, coerce, rules = ["id"], {}, {}, []
+    for kind, texts in RULES.items():
+        for how in (None, *COERCED.get(kind, [])):
+            for name in COLUMNS:
+                attribute = f"{name}_{len(columns)}"
+                columns.append(f"{name} AS {attribute}")
+                schema.update({} if how or kind in ("any", "number") else {attribute: kind})
+                coerce.update({attribute: how} if how else {})
+                rules += [(len(rules) + place, text.replace("x", attribute, 1)) for place, text in enumerate(texts)]
+    index, path = mw.Index("scan", schema=schema, nan=nan, coerce=coerce), str(tmp_path / "index")
+    index.insert_many(rules, on_error="raise")
+    index.save(path)
+    wide, table = events.selectExpr(*columns), spark.createDataFrame(rules, "id int, expression string")
+    hits = mws.match(wide, path, output="array", keep=["id"], on_error="null").collect()
+    found = spark.createDataFrame([(row["id"], row["rules"]) for row in hits], "id int, rules array<int>")
+    with pytest.warns(NotVerified, match="asks for text that the index reads as a list"):
+        told = mws.verify(wide, table, found, key="id", rules_sample=len(rules), path=path).collect()
+    texts = dict(rules)
+    assert "\n".join(sorted({texts[row["rule"]] for row in told})) == ""

@@ -353,3 +353,42 @@ def test_local_and_remote_write_the_same_format(tmp_path: Path) -> None:
     assert content(load(place)) == content(load(tmp_path / "far" / "snapshot"))
     assert save(place, sample_parts(), HEADER) == 2
     assert content(load(tmp_path / "far" / "snapshot", version=2)) == content(load(place, version=1))
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of arrays and patches that were sent."""
+    sizes: list[int] = []
+    real = RemoteLocation.write
+
+    def counted(self: RemoteLocation, name: str, data: object) -> None:
+        if name.endswith((".bin", ".patch")):
+            sizes.append(memoryview(data).nbytes)  # type: ignore[arg-type]
+        real(self, name, data)
+
+    monkeypatch.setattr(RemoteLocation, "write", counted)
+    return sizes
+
+
+def saved(place: RemoteLocation, **arrays: object) -> int:
+    return save(place, {"0": SavedPart({}, {name: np.asarray(array) for name, array in arrays.items()})}, {})
+
+
+def test_a_save_sends_what_changed(place: RemoteLocation, sent: list[int], downloads: list[str]) -> None:
+    large, other = np.arange(50_000), np.arange(3)
+    saved(place, large=large, other=other)
+    assert sorted(sent) == [24, 400_000]
+    sent.clear()
+    saved(place, large=large, other=other[::-1])
+    assert (sent, downloads) == ([24], [])
+    load(place).parts["0"].arrays["large"][0]  # this host has a copy from now on
+    sent.clear()
+    changed = large.copy()
+    changed[20_000] = -1
+    saved(place, large=changed, other=other[::-1])
+    assert sent == [4096 + 8]
+    sent.clear()
+    saved(place, large=changed, other=other)  # of which it has none: what is patched is copied with its patch
+    assert sent == [24]
+    assert np.array_equal(load(place, verify="full").parts["0"].arrays["large"], changed)
+    assert np.array_equal(load(place, 2).parts["0"].arrays["large"], large)

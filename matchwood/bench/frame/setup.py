@@ -13,6 +13,7 @@ from matchwood.bench.frame.measure import WrongAnswer, first_events, timed, time
 from matchwood.bench.frame.memory import bytes_of_index
 from matchwood.encoding import EncodedEvents
 from matchwood.engines import Engine, Workspace
+from matchwood.errors import counted_were
 from matchwood.index import Index
 from matchwood.language import parse
 from matchwood.progress import Progress
@@ -59,7 +60,7 @@ def insert_all(index: Index, texts: Sequence[str]) -> None:
         report = index.insert_many(enumerate(texts), progress=progress.follow)
     rejected = report.rejected
     if rejected.num_rows:
-        raise WrongAnswer(f"{rejected.num_rows:,} rules were rejected, the first: {rejected['error'][0]}")
+        raise WrongAnswer(f"{counted_were(rejected.num_rows, 'rule')} rejected, the first: {rejected['error'][0]}")
 
 
 def refuse_repeated(events: Sequence[dict[str, Any]]) -> None:

@@ -22,6 +22,7 @@ from matchwood.bench.frame.measure import WrongAnswer
 from matchwood.bench.frame.setup import sizes
 from matchwood.bench.own.steps import Place, StepClock
 from matchwood.encoding import CompiledRules, Encoder, PredicateBook, RuleReader
+from matchwood.errors import counted_were
 from matchwood.index import Index
 from matchwood.language import parse
 from matchwood.logic import RuleExpander
@@ -89,7 +90,9 @@ def build(rules: pa.Table) -> tuple[float, Index]:
     report = index.insert_many(rules)
     seconds = time.process_time() - begin
     if report.inserted != len(rules):
-        raise WrongAnswer(f"{len(rules) - report.inserted:,} rules were rejected: {report.rejected['error'][0]}")
+        raise WrongAnswer(
+            f"{counted_were(len(rules) - report.inserted, 'rule')} rejected: {report.rejected['error'][0]}"
+        )
     return seconds, index
 
 

@@ -1,13 +1,17 @@
 """How long an event waits at most while a twentieth of the rules is replaced, and without that.
 
-One thread matches event after event and notes how long each took; another replaces rules meanwhile. Afterwards the
-answers are held against those of an index that was built of the rules as they are then.
+One thread matches event after event and notes how long each took; another replaces rules meanwhile. On a busy machine
+that is also the time in which neither had a processor: `stroke_ms` is the longest time for which the lock was held, in
+seconds of the thread that held it. Afterwards the answers are held against those of an index that was built of the
+rules as they are then.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,7 +25,9 @@ from matchwood.progress import Progress
 from matchwood.workloads import begen
 
 RULES = {"smoke": 3_000, "quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
-SHARE, EVENTS, SEED, ALONE_SECONDS = 20, 200, 23, 3.0
+SECONDS = {"smoke": 0.1, "quick": 3.0, "full": 5.0, "paper": 5.0}
+"""How long events are matched without anybody else about."""
+SHARE, EVENTS, SEED = 20, 200, 23
 
 Row = dict[str, Any]
 
@@ -32,17 +38,21 @@ class MatchingThread:
     def __init__(self, index: Index, events: list[dict[str, Any]]) -> None:
         self.waits: list[float] = []
         self._index, self._events, self._over = index, events, threading.Event()
+        self._ready = threading.Event()
         self._thread = threading.Thread(target=self._match)
 
     def _match(self) -> None:
-        while not self._over.is_set():
+        for event in self._events:
+            self._index.match(event)
+        self._ready.set()
+        while not (self._over.is_set() and self.waits):
             begin = time.perf_counter()
             self._index.match(self._events[len(self.waits) % len(self._events)])
             self.waits.append(1_000 * (time.perf_counter() - begin))
 
     def __enter__(self) -> MatchingThread:
-        self._index.match(self._events[0])
         self._thread.start()
+        self._ready.wait()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -50,13 +60,36 @@ class MatchingThread:
         self._thread.join()
 
 
+class StrokeClock:
+    """`longest` is the most milliseconds of its own time for which a writer held the lock while a block lasted."""
+
+    def __init__(self, index: Index) -> None:
+        self.longest, self.strokes = 0.0, 0
+        self._index, self._inner = index, index._storing
+
+    @contextlib.contextmanager
+    def _storing(self) -> Iterator[None]:
+        with self._inner():
+            begin = time.thread_time()
+            yield
+            self.longest = max(self.longest, 1_000 * (time.thread_time() - begin))
+            self.strokes += 1
+
+    def __enter__(self) -> StrokeClock:
+        self._index.__dict__["_storing"] = self._storing
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        del self._index.__dict__["_storing"]
+
+
 def run(scale: str) -> dict[str, Any]:
     with Progress("bench update", "steps", 4) as progress:
-        row = measure(RULES[scale], progress)
+        row = measure(RULES[scale], SECONDS[scale], progress)
     return {"experiment": "update", "scale": scale, "rows": [row]}
 
 
-def measure(count: int, progress: Progress) -> Row:
+def measure(count: int, alone_s: float, progress: Progress) -> Row:
     """The row of one index."""
     work = begen(rules=count + count // SHARE, events=EVENTS, seed=SEED)
     texts, events = work.rules_table()["expression"].combine_chunks(), work.events_table().to_pylist()
@@ -66,10 +99,10 @@ def measure(count: int, progress: Progress) -> Row:
     index.insert_many(pa.table({"id": np.arange(count), "expression": before}))
     progress.advance()
     with MatchingThread(index, events) as alone:
-        time.sleep(ALONE_SECONDS)
+        time.sleep(alone_s)
     progress.advance()
-    begin = time.perf_counter()
-    with MatchingThread(index, events) as beside:
+    with MatchingThread(index, events) as beside, StrokeClock(index) as clock:
+        begin = time.perf_counter()
         index.insert_many(pa.table({"id": rows, "expression": after}), on_duplicate="replace")
         seconds = time.perf_counter() - begin
     progress.advance()
@@ -84,6 +117,8 @@ def measure(count: int, progress: Progress) -> Row:
         "replace_s": round(seconds, 2),
         "replaced_per_s": round(len(after) / seconds),
         "rules_a_slice": SLICE_RULES,
+        "strokes": clock.strokes,
+        "stroke_ms": round(clock.longest, 1),
         "alone_ms": round(float(np.median(alone.waits)), 3),
         "alone_longest_ms": round(max(alone.waits), 1),
         "beside_ms": round(float(np.median(beside.waits)), 3),

@@ -34,6 +34,7 @@ class EventFile:
     `separator`  what stands between the elements of a list in CSV; None for JSON arrays
     `narrow`     read no other columns than rules name, where the format allows it
     `kinds`      the types of columns, if not those that the rules of the index give them
+    `on_error`   what becomes of cells that do not fit: `raise` or `null`
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class EventFile:
         separator: str | None,
         narrow: bool,
         kinds: dict[str, str] | None = None,
+        on_error: str = "raise",
     ) -> None:
+        self._on_error = on_error
         self.path, self._key, self._separator = path, key, separator
         self._kinds = column_kinds(index) if kinds is None else kinds
         self._columns = column_names(path)
@@ -72,9 +75,8 @@ class EventFile:
             yield
         except EventError as error:
             where = re.sub(r"(?<=event )\d+", lambda found: str(int(found[0]) + first), error.where)
-            raise EventError(
-                error.what, where=f"{self.path}, {where}", got=error.got, expected=error.expected
-            ) from None
+            named = f"{self.path}, {where}"
+            raise EventError(error.what, where=named, got=error.got, expected=error.expected, hint=error.hint) from None
 
     def _wanted(self) -> list[str] | None:
         if self._columns is None or not self._narrow:
@@ -84,7 +86,7 @@ class EventFile:
 
     def _typed(self, batch: Batch) -> Batch:
         if format_of(self.path) == CSV:
-            return typed(batch, self._kinds, self._separator)
+            return typed(batch, self._kinds, self._separator, self._on_error)
         if isinstance(batch, list):
             self.seen.update(*batch)
         return batch

@@ -17,6 +17,7 @@ import pyarrow.parquet as pa_parquet
 
 from matchwood.commands.files.documents import read_rows
 from matchwood.commands.files.formats import CSV, PARQUET, YAML, delimiter_of, format_of, is_compressed, plain_path
+from matchwood.encoding import fraction_of
 from matchwood.errors import InvalidArgument
 
 Batch: TypeAlias = pa.RecordBatch | list[dict[str, Any]]
@@ -149,7 +150,7 @@ def _is_array(path: Path, lines: TextIO) -> bool:
 
 def _json_array(path: Path, text: str) -> list[dict[str, Any]]:
     try:
-        rows = json.loads(text)
+        rows = json.loads(text, parse_float=fraction_of)
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"{path}: not JSON ({error})") from None
     for number, row in enumerate(rows, 1):
@@ -160,7 +161,7 @@ def _json_array(path: Path, text: str) -> list[dict[str, Any]]:
 
 def _json_object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_float=fraction_of)
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"{path}, line {number}: not JSON ({error}); each line holds one object") from None
     if not isinstance(value, dict):

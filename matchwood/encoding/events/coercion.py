@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,7 +87,8 @@ def _date(value: Any, unit: str) -> object:
 
 def _timestamp(value: Any, unit: str) -> object:
     if type(value) is str:
-        number = _number(value, unit)
+        number: Any = _number(value, unit)
+        number = float(number) if isinstance(number, Decimal) else number
         # Four digits are a year, as in ISO 8601, and eight of them a day.
         return value if number is value or len(value.strip(SPACES)) <= 8 else _since_1970(value, number, unit)
     return _since_1970(value, value, unit)

@@ -15,16 +15,17 @@ class Filling:
     """
 
     def __init__(self, index: Index) -> None:
-        self._index, self._may_wait, self._waits = index, not len(index._table), False
+        self._index, self.fills, self._waits = index, not len(index._table), False
+        """`fills` while all rules are of this load, and none of them was replaced."""
 
     def begin(self) -> None:
         """More chunks will follow: new units wait in their store, if the index was empty."""
-        if self._may_wait and not self._waits:
+        if self.fills and not self._waits:
             self._waits = self._index._matcher.hold_back()
 
     def end(self) -> bool:
         """Let the engine take what waits; whether anything did. From then on nothing does."""
-        self._may_wait, waited, self._waits = False, self._waits, False
+        self.fills, waited, self._waits = False, self._waits, False
         if waited:
             with self._index._storing():
                 self._index._matcher.take_held_back()

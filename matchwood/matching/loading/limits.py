@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from matchwood.errors import InvalidArgument, LimitExceeded
+from matchwood.errors import InvalidArgument, LimitExceeded, counted
 from matchwood.matching.loading.report import in_words
 
 if TYPE_CHECKING:
@@ -56,12 +56,13 @@ class RejectLimit(NamedTuple):
     def exceeded(self, rejected: int, total: int, examples: Sequence[str], done: str) -> LimitExceeded:
         """The error for so many bad rules, of which the first few are shown."""
         allowed = f"a share of {self.share:g}" if self.number is None else f"{self.number:,}"
-        how = f"nothing was {done}: {rejected:,} of {total:,} rules were rejected, and max_rejected allows {allowed}"
+        were = f"{rejected:,} of {counted(total, 'rule')} {'was' if rejected == 1 else 'were'}"
+        how = f"nothing was {done}: {were} rejected, and max_rejected allows {allowed}"
         more = f"\n  and {rejected - len(examples):,} more" if rejected > len(examples) else ""
         shown = "".join(f"\n  {example}" for example in examples)
         return LimitExceeded(
             f"{how}{shown}{more}\nmend them, or raise the limit to have the others {done}: "
-            f"max_rejected={rejected} for so many rules, max_rejected=1.0 for any"
+            f"max_rejected={rejected} for so many, max_rejected=1.0 for any"
         )
 
 

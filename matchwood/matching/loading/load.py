@@ -23,11 +23,12 @@ from matchwood.matching.loading.rehearsal import Rehearsal, without_collecting
 from matchwood.matching.loading.report import Report
 from matchwood.matching.loading.sources import replayable, rule_chunks, with_last
 from matchwood.matching.loading.storing import (
+    SLICE_RULES,
     Replacement,
     batches_of,
     insert_batches,
+    is_shared,
     replace_in_slices,
-    stroke_size,
 )
 from matchwood.matching.loading.telling import Tell, rule_count, telling
 from matchwood.matching.loading.undo import Undo
@@ -150,14 +151,15 @@ class _Load(Rehearsal):
     def _take_chunk(self, chunk: RuleChunk, is_last: bool, chunks: Chunks) -> None:
         """Prepare and store a chunk: as columns if it can be, otherwise in parts that are small enough to be taken in
         turn, of which each may again be columns."""
-        taken = self._tried(chunk) if chunk.nbytes <= MOST_BYTES else None
+        whole = chunk.nbytes <= MOST_BYTES and not self._in_slices
+        taken = self._tried(chunk) if whole else None
         if taken is not None:
             self._end_chunk(taken, len(chunk), is_last, chunks)
             return
         for start in range(0, len(chunk), TURN_RULES):
             part = chunk.part(start, start + TURN_RULES)
             ends = is_last and start + TURN_RULES >= len(chunk)
-            self._end_chunk(self._ready(part, len(part) < len(chunk)), len(part), ends, chunks)
+            self._end_chunk(self._ready(part, not whole or len(part) < len(chunk)), len(part), ends, chunks)
 
     def _ready(self, chunk: RuleChunk, may_be_columns: bool) -> ChunkColumns | None:
         """A chunk of new rules as columns; of any other, the rules wait to be stored."""
@@ -265,6 +267,11 @@ class _Load(Rehearsal):
             self._report.retell(votes, settled)
         self._limit.check(self._report)
 
+    @property
+    def _in_slices(self) -> bool:
+        """Whether others would wait: they use the index, and it has rules."""
+        return is_shared(self._index) and not self._filling.fills
+
     def _store(self, taken: ChunkColumns | None, is_last: bool) -> None:
         index, table = self._index, self._index._table
         if self._replacing:
@@ -272,7 +279,7 @@ class _Load(Rehearsal):
         elif not is_last:
             self._filling.begin()
         total = len(self._replacing) + (len(self._fresh) if taken is None else taken.total)
-        size = max(1, total if self._comes_twice else stroke_size(index, total))
+        size = SLICE_RULES if self._in_slices and not self._comes_twice else max(1, total)
         if self._replacing:
             if not is_last:
                 self._undo.note_replaced(table.rows_of(list(self._replacing)))

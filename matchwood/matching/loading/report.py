@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,11 @@ class Report:
     def first_rejected(self) -> pa.Table:
         """The first few of them."""
         return self._table(self._rejects[:EXAMPLES])
+
+    @property
+    def misfits(self) -> dict[str, int]:
+        """How many rules were refused for the type of an attribute, by attribute."""
+        return dict(Counter(error.what for error in self.conflicts()))
 
     def conflicts(self) -> list[TypeConflict]:
         """The errors about types."""

@@ -24,12 +24,7 @@ class Replacement(NamedTuple):
     old: list[Use]
 
 
-def stroke_size(index: Index, count: int) -> int:
-    """How many of so many rules to store at one stroke: all, unless others would wait for it."""
-    return min(count, SLICE_RULES) if _is_shared(index) else count
-
-
-def _is_shared(index: Index) -> bool:
+def is_shared(index: Index) -> bool:
     """Whether another thread than this one has used the index."""
     return bool(index._rehearsed) or index._only_user not in (None, threading.get_ident())
 

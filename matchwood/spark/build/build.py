@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from matchwood import storage
-from matchwood.encoding import EventSettings, read_schema, types_of_events
-from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.encoding import Declared, EventSettings, Settled, read_schema, types_of_events
+from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, counted_were
 from matchwood.index import Index
 from matchwood.matching import (
     ONLY_PART,
@@ -31,13 +32,16 @@ from matchwood.spark.build.rule_stream import SHOWN
 from matchwood.spark.build.shard_task import TOLD, BuildSettings, ShardTask, Told, read_told
 from matchwood.spark.build.sizes import shards_for
 from matchwood.spark.build.type_conflicts import settled
+from matchwood.spark.jobs import described
 from matchwood.spark.locations import location_for
+from matchwood.spark.match.unfit import warn_of_unfit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ON_ERROR, ON_DUPLICATE = ("quarantine", "fail"), ("error", "last")
-MOST_SHARDS = 10_000
+MOST_SHARDS = 800
+"""What fits the manifest of a version: a shard of `kindex`, which has most arrays, takes 36 KB of its 32 MiB."""
 
 
 def build(
@@ -70,7 +74,8 @@ def build(
     `on_duplicate`       an id that comes twice fails the build, or with `last` the rule with the highest `order` counts
     `order`              the column that `on_duplicate="last"` goes by
     `events`             the events that will be matched, or their schema: attributes that `schema` does not declare
-                         have the types of its columns; where it has none either, those that most rules ask for
+                         have the types of its columns; where it has none either, those that most rules ask for. A
+                         column that can never fit what `schema` or `coerce` declares is a warning
     `max_rejected`       how many rules may be rejected before nothing is published (LimitExceeded): a number (an int)
                          or a share (a float); if not given, a tenth, and ten of a small table
     `allow_empty`        publish a version without any rule: an empty table, or one whose rules were all rejected
@@ -82,10 +87,13 @@ def build(
     plain = checked_rules(rules, RuleColumns(id, expression, weight, weights, order))
     limit, allow_empty = RejectLimit.of(max_rejected), checked_flag("allow_empty", allow_empty)
     reading = EventSettings.of(nan, coerce)
-    settings = replace(_settings(rules, engine, options, schema, reading), settled=types_of_events(events))
-    count = checked_shards(shards) or shards_for(plain)
+    settings = _settings(rules, engine, options, schema, reading)
+    settings = replace(settings, settled=_undeclared(types_of_events(events), settings.declared))
+    warn_of_unfit(events, settings.declared.types, reading)
+    count = checked_shards(shards) or _fitting(shards_for(plain))
     job = Job(plain, settings, count, on_duplicate == "last", on_error, limit, allow_empty)
-    with storage.begin(location_for(plain.sparkSession, path)) as staging:
+    place = location_for(plain.sparkSession, path)
+    with described(rules.sparkSession, f"building {place}"), storage.begin(place) as staging:
         version, told = job.publish(staging)
     return job.report(version, told, time.monotonic() - started)
 
@@ -105,7 +113,17 @@ def checked_shards(shards: int | str) -> int | None:
     if shards == "auto":
         return None
     if isinstance(shards, bool) or not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS:
-        raise InvalidArgument(f"shards must be 'auto' or a number of at least 1 (got {shards!r:.80})")
+        raise InvalidArgument(f"shards must be 'auto' or a number from 1 to {MOST_SHARDS} (got {shards!r:.80})")
+    return shards
+
+
+def _fitting(shards: int) -> int:
+    """The number of shards that `auto` came to; LimitExceeded before the work if a version cannot have so many."""
+    if shards > MOST_SHARDS:
+        raise LimitExceeded(
+            f"these rules would take {shards:,} shards of what a worker can build, and a version has {MOST_SHARDS} at "
+            f"most: give workers more memory (spark.executor.pyspark.memory), or say shards={MOST_SHARDS}"
+        )
     return shards
 
 
@@ -119,6 +137,11 @@ def _settings(
     settings = BuildSettings(*named, declared, str(zone), **reading._asdict())
     settings.index()
     return settings
+
+
+def _undeclared(settled: dict[str, Settled], declared: Declared) -> dict[str, Settled]:
+    """What the events' columns decide: attributes that are declared keep their types."""
+    return {name: kind for name, kind in settled.items() if declared.type_of(name) is None}
 
 
 @dataclass(frozen=True)
@@ -184,6 +207,7 @@ class Job:
             bytes=sum(array["bytes"] for array in arrays),
             version=version,
             seconds=seconds,
+            misfits=dict(sum((Counter(each.misfits) for each in told), Counter[str]())),
         )
 
 
@@ -192,7 +216,7 @@ def _disagree(told: list[Told]) -> bool:
     kinds: dict[str, str] = {}
     uses = total_uses(each.summary for each in told)
     across = any(kind != "any" and kinds.setdefault(name, kind) != kind for name, kind in uses)
-    return across or any(each.conflict for each in told)
+    return across or any(each.misfits for each in told)
 
 
 def refuse_duplicates(twice: int, ids: list[Any], keeps_last: bool) -> None:
@@ -210,14 +234,16 @@ def refuse_beyond(limit: RejectLimit, rejected: int, total: int, examples: list[
 
 def _refused_empty(rejected: int, examples: list[str]) -> str:
     shown = "".join(f"\n  {example}" for example in examples[:5])
-    why = f"all {rejected:,} rules were rejected" if rejected else "the table has no rules"
+    rules = "its only rule was" if rejected == 1 else f"all {rejected:,} rules were"
+    why = f"{rules} rejected" if rejected else "the table has no rules"
     return f"nothing was published: {why} (allow_empty=True publishes a version without rules){shown}"
 
 
 def refusal(rejected: int, examples: list[str]) -> str:
     shown = "\n".join(f"  {example}" for example in examples[:5])
     more = f"\n  and {rejected - 5:,} more" if rejected > 5 else ""
-    return f"nothing was published: {rejected:,} rules were rejected, and on_error='fail' asks for none\n{shown}{more}"
+    were = counted_were(rejected, "rule")
+    return f"nothing was published: {were} rejected, and on_error='fail' asks for none\n{shown}{more}"
 
 
 def _empty(task: ShardTask) -> Told:

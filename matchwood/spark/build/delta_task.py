@@ -47,6 +47,7 @@ class Delta:
     examples: list[str] = field(default_factory=list)
     twice: int = 0
     ids: list[Any] = field(default_factory=list)
+    misfits: dict[str, int] = field(default_factory=dict)
 
     @property
     def changes(self) -> int:
@@ -100,6 +101,7 @@ class _Making:
         self._old = self._found([change["id"] for change in changes if change["id"] is not None])
         self._refused: set[Any] = set()
         self._rejected: list[pa.Table] = []
+        self._misfits: Counter[str] = Counter()
 
     def _found(self, ids: list[Any]) -> dict[Any, tuple[RuleShard, int]]:
         found: dict[Any, tuple[RuleShard, int]] = {}
@@ -140,6 +142,7 @@ class _Making:
         reader = rule_reader(_batches(rules, self._task.id_type), self._task.id_type)
         report = index.insert_many(reader, max_rejected=1.0)
         self._rejected.append(report.rejected)
+        self._misfits.update(report.misfits)
         return index, seeds, asked
 
     def _is_settled(self, change: Mapping[str, Any]) -> bool:
@@ -180,6 +183,7 @@ class _Making:
             examples=in_words(rejected),
             twice=once.count,
             ids=once.ids,
+            misfits=dict(self._misfits),
         )
 
     def _dead(self, going: Mapping[Any, tuple[RuleShard, int]]) -> dict[str, np.ndarray[Any, np.dtype[np.int32]]]:

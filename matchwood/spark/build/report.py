@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from matchwood.errors import counted
+
+SHOWN = 5
+"""Attributes that a sentence names."""
 
 
 @dataclass(frozen=True)
 class BuildReport:
-    """`rules` live in version `version`, in so many `shards` of so many `bytes`; so many were `rejected`."""
+    """`rules` live in version `version`, in so many `shards` of so many `bytes`; so many were `rejected`.
+
+    `misfits`  how many were rejected because what they ask does not fit an attribute's type, by attribute
+    """
 
     rules: int
     rejected: int
@@ -17,11 +24,16 @@ class BuildReport:
     bytes: int
     version: int
     seconds: float
+    misfits: Mapping[str, int] = field(default_factory=dict, kw_only=True)
 
     def __str__(self) -> str:
-        held = f"{counted(self.rules, 'rule')}, {self.rejected:,} rejected"
+        held = f"{counted(self.rules, 'rule')}, {self.rejected:,} rejected{self._reasons()}"
         shards = f"{counted(self.shards, 'shard')} of {self.bytes / 2**20:,.1f} MiB"
         return f"version {self.version}: {held}; {shards}; {self.seconds:.1f} s"
+
+    def _reasons(self) -> str:
+        told = [f"{count:,} for the type of {name!r}" for name, count in self.misfits.items()]
+        return f" ({', '.join(told[:SHOWN])}{', …' if len(told) > SHOWN else ''})" if told else ""
 
 
 @dataclass(frozen=True)

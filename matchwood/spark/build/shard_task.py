@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from matchwood import storage
 from matchwood.encoding import Declared, Settled, saved_settings
-from matchwood.errors import TypeConflict
 from matchwood.index import Index
 from matchwood.matching import ONLY_PART, Report, in_words, index_part
 from matchwood.sharding import ID_TYPES, Summary, summary_of
@@ -65,7 +64,7 @@ class Told:
 
     `description`  for `Staging.publish`; `rejects` likewise
     `examples`     some of the rejected rules, in words
-    `conflict`     whether a rule was refused because of a type
+    `misfits`      how many rules were refused for the type of an attribute, by attribute
     `twice`        how many ids came more than once; `ids` are some of them
     """
 
@@ -75,7 +74,7 @@ class Told:
     rejected: int
     rejects: list[dict[str, Any]] = field(default_factory=list)
     examples: list[str] = field(default_factory=list)
-    conflict: bool = False
+    misfits: dict[str, int] = field(default_factory=dict)
     twice: int = 0
     ids: list[Any] = field(default_factory=list)
 
@@ -119,7 +118,7 @@ class ShardTask:
             len(rejected),
             write_rejects(self.staging, str(shard), rejected, self.id_type),
             in_words(rejected),
-            any(isinstance(error, TypeConflict) for _, _, error in report._rejects),
+            report.misfits,
             rules.count,
             rules.ids,
         )

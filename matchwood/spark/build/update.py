@@ -21,6 +21,7 @@ from matchwood.spark.build.delta_task import Delta, DeltaTask
 from matchwood.spark.build.report import UpdateReport
 from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards
 from matchwood.spark.build.shard_task import TOLD, settings_of
+from matchwood.spark.jobs import described
 from matchwood.spark.locations import location_for
 
 if TYPE_CHECKING:
@@ -54,17 +55,22 @@ def update(
     check_choices(on_error, on_duplicate, order)
     plain = checked_rules(changes, RuleColumns(id, expression, weight, weights, order))
     place, limit = location_for(plain.sparkSession, path), RejectLimit.of(max_rejected)
-    for _ in range(TRIES):
-        try:
-            version, delta = _applied(plain, place, on_error, order is not None, limit)
-            break
-        except storage.Overtaken:
-            continue
-    else:
-        raise MatchwoodError(f"{place}: {TRIES} other writers were faster, so nothing was published; try again")
+    with described(plain.sparkSession, f"updating {place}"):
+        version, delta = _published(plain, place, on_error, order is not None, limit)
     compacted, problem = _compacted(plain.sparkSession, place, version, delta)
     report = _report(place, compacted or version, delta, compacted is not None, time.monotonic() - started)
     return dataclasses.replace(report, problem=problem)
+
+
+def _published(
+    changes: DataFrame, place: storage.Location, on_error: str, keeps_last: bool, limit: RejectLimit
+) -> tuple[int, Delta | None]:
+    for _ in range(TRIES):
+        try:
+            return _applied(changes, place, on_error, keeps_last, limit)
+        except storage.Overtaken:
+            continue
+    raise MatchwoodError(f"{place}: {TRIES} other writers were faster, so nothing was published; try again")
 
 
 def _compacted(
@@ -74,7 +80,8 @@ def _compacted(
     if delta is None or not is_due(delta):
         return None, None
     try:
-        return compact(spark, place, version), None
+        with described(spark, f"building all shards of {place}, version {version}, anew"):
+            return compact(spark, place, version), None
     except Exception as error:  # whatever Spark, the workers and the file system may raise
         told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         _log.warning(
@@ -134,4 +141,5 @@ def _report(
         replaced=delta.replaced if delta else 0,
         deleted=delta.deleted if delta else 0,
         compacted=compacted,
+        misfits=delta.misfits if delta else {},
     )

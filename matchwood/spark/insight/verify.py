@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import functions as sf
 
+from matchwood import storage
 from matchwood.errors import InvalidArgument, ParseError
 from matchwood.language import Expression, Predicate, parse, postorder
 from matchwood.spark.frames import checked_frame
+from matchwood.spark.jobs import described
 from matchwood.spark.match.event_columns import attribute_columns, by_position, column_named
+from matchwood.spark.match.opened import current, open_version
+from matchwood.spark.sql.reading import IndexReading
 from matchwood.spark.sql.text import sql_text
 from matchwood.spark.sql.values import Untranslatable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
 
 
 class NotVerified(UserWarning):
@@ -30,6 +35,8 @@ def verify(
     key: str = "event_id",
     rules_sample: int = 100,
     events_sample: int = 1000,
+    path: str | os.PathLike[str] | None = None,
+    version: int | None = None,
 ) -> DataFrame:
     """The pairs on which `hits` and Spark SQL disagree: DataFrame(key, rule, ours, theirs), empty when all is well.
 
@@ -39,6 +46,9 @@ def verify(
                      table before, as it is read twice
     `rules_sample`   how many rules are asked about: half of them, if there are so many, hit some sampled event
     `events_sample`  how many events
+    `path`           the index that was matched: values are read as it reads them, by its types, `nan` and `coerce`,
+                     and those that do not fit are NULL; without, NaN is a value and nothing is converted
+    `version`        the version that was matched; the current one unless given
 
     `ours` tells whether the pair is among the hits, `theirs` what Spark says: TRUE, FALSE or NULL. The sample depends
     on the data alone. Rules of the sample that have no form in Spark SQL are named, with the reason, in a `NotVerified`
@@ -50,12 +60,27 @@ def verify(
     named = by_position(events).withColumn("key", column_named(events, key))
     sampled = _first_by_hash(named.where("key IS NOT NULL"), "key", events_sample)
     seen = _pairs(hits, key).join(sf.broadcast(sampled.select("key")), "key", "left_semi")
-    chosen = _sampled_rules(rules, seen, rules_sample)
-    theirs = _verdicts(sampled, events, chosen, rules.schema["id"].dataType)
+    with described(events.sparkSession, f"sampling {rules_sample:,} rules to verify"):
+        chosen = _sampled_rules(rules, seen, rules_sample)
+    columns = _ColumnsRead(events.schema, None if path is None else _reading(path, version))
+    theirs = _verdicts(sampled, columns, chosen, rules.schema["id"].dataType)
     ours = seen.where(sf.col("rule").isin(list(chosen))).distinct().withColumn("ours", sf.lit(True))
     both = theirs.join(ours, ["key", "rule"], "left")
     told = both.select("key", "rule", sf.coalesce("ours", sf.lit(False)).alias("ours"), "theirs")
     return told.where(sf.col("ours") != sf.coalesce("theirs", sf.lit(False)))
+
+
+class _ColumnsRead(NamedTuple):
+    """What attributes are read from, and by which index's settings."""
+
+    schema: StructType
+    reading: IndexReading | None
+
+
+def _reading(path: str | os.PathLike[str], version: int | None) -> IndexReading:
+    place = str(storage.location_of(path))
+    index = open_version(place, current(place, version), room=0)
+    return IndexReading(index.asked(True), index.event_settings)
 
 
 def _check(frame: DataFrame, what: str, *names: str) -> None:
@@ -94,11 +119,11 @@ def _sampled_rules(rules: DataFrame, seen: DataFrame, count: int) -> dict[Any, s
     return chosen
 
 
-def _verdicts(sampled: DataFrame, events: DataFrame, chosen: dict[Any, str], id_type: DataType) -> DataFrame:
+def _verdicts(sampled: DataFrame, read: _ColumnsRead, chosen: dict[Any, str], id_type: DataType) -> DataFrame:
     """Spark's verdict on every sampled pair; `chosen` loses the rules that cannot be asked."""
     refused: dict[Any, str] = {}
     trees = {rule: tree for rule, text in chosen.items() if (tree := _parsed(rule, text, refused)) is not None}
-    columns, slots = attribute_columns(events.schema, _attributes(trees.values()))
+    columns, slots = attribute_columns(read.schema, _attributes(trees.values()), read.reading)
     texts: dict[Any, str] = {}
     for rule, tree in trees.items():
         try:

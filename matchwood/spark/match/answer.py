@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,14 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from matchwood.errors import InvalidArgument
 from matchwood.spark.match.options import RANKED, MatchOptions, position_of
-from matchwood.spark.match.task import ERROR, FOUND, MISFITS, Task, answers, found_type
+from matchwood.spark.match.task import ERROR, FOUND, MISFITS, WORK, WORK_TYPE, Task, answers, found_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 ANSWER, _HIT = "matchwood_answer", "matchwood_hit"
+STEPS = ("encode", "match", "emit")
+"""What seconds are counted for."""
 
 
 def answer_of(task: Task, id_type: pa.DataType) -> Any:
@@ -28,8 +31,12 @@ def answer_of(task: Task, id_type: pa.DataType) -> Any:
     def matchwood(batches: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         return answers(task, batches)
 
+    # What plans, and so the Spark UI, call it.
+    matchwood.__name__ = f"matchwood_{re.sub(r'[^A-Za-z0-9]+', '_', str(task.path).rpartition('/')[2])}_v{task.version}"
+
     found = from_arrow_type(found_type(task.output, id_type, task.top is not None)).simpleString()
-    types = {FOUND: found, ERROR: "string", MISFITS: "array<string>"}
+    work = from_arrow_type(WORK_TYPE).simpleString()
+    types = {FOUND: found, ERROR: "string", MISFITS: "array<string>", WORK: work}
     fields = ", ".join(f"{name}: {types[name]}" for name in task.fields)
     return sf.arrow_udf(matchwood, f"struct<{fields}>")
 
@@ -47,14 +54,27 @@ def answered_by(columns: DataFrame, answer: Column, output: str) -> DataFrame:
     return answered.select(*columns.columns, sf.explode(sf.array(ANSWER)).alias(ANSWER))
 
 
-def observed(answered: DataFrame, names: Iterable[str], metrics: Any) -> DataFrame:
-    """The same frame, which also counts values that did not fit, as it is read."""
-    if metrics is None:
+def observed(answered: DataFrame, names: Iterable[str], options: MatchOptions) -> DataFrame:
+    """The same frame, which also counts events, hits, work and values that did not fit, as it is read."""
+    if options.metrics is None:
         return answered
-    misfits = sf.col(ANSWER)[MISFITS]
-    total = sf.coalesce(sf.sum(sf.size(sf.coalesce(misfits, sf.array().cast("array<string>")))), sf.lit(0))
-    each = [sf.count_if(sf.array_contains(misfits, name)).alias(f"{MISFITS}.{name}") for name in names]
-    return answered.observe(metrics, total.cast("bigint").alias(MISFITS), *each)
+    answer = sf.col(ANSWER)
+    work, misfits = answer[WORK], answer[MISFITS]
+    hits = answer[FOUND] if options.output == "count" else sf.size(answer[FOUND])
+    counts = {
+        "events": sf.count(sf.lit(1)),
+        "hits": _total(hits),
+        "candidates": _total(work["candidates"]),
+        MISFITS: _total(sf.size(sf.coalesce(misfits, sf.array().cast("array<string>")))),
+        **{f"{MISFITS}.{name}": sf.count_if(sf.array_contains(misfits, name)) for name in names},
+    }
+    seconds = [sf.coalesce(sf.sum(work[step]), sf.lit(0.0)).alias(f"seconds.{step}") for step in STEPS]
+    counted = [column.cast("bigint").alias(name) for name, column in counts.items()]
+    return answered.observe(options.metrics, *counted, *seconds, sf.max(work["engine"]).alias("engine"))
+
+
+def _total(column: Column) -> Column:
+    return sf.coalesce(sf.sum(column), sf.lit(0))
 
 
 def shaped(answered: DataFrame, kept: dict[int, str], options: MatchOptions) -> DataFrame:

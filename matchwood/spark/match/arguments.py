@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
-from pyspark.sql.pandas.types import to_arrow_type
 
 from matchwood.encoding import (
     IN_LISTS,
@@ -27,6 +24,7 @@ from matchwood.encoding import (
     positions_below,
 )
 from matchwood.spark.match.layout import ArgumentShape, Layout
+from matchwood.spark.sql.reading import arrow_type_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -136,10 +134,7 @@ class _SchemaWalk:
     def _judge(self, position: int, kind: st.DataType) -> None:
         """Note whether no value of a column can fit an attribute, or some may not."""
         name, wanted = self._names[position], self._kinds[position]
-        try:
-            arrow: pa.DataType | None = to_arrow_type(kind, timezone="UTC")
-        except (PySparkException, TypeError):
-            arrow = None
+        arrow = arrow_type_of(kind)
         if wanted != "any" and (arrow is None or not can_fit(wanted, arrow, self._settings.coercion_of(name))):
             self.unfit.append(Unfit(name, wanted, kind.simpleString()))
         if wanted != "any" and (arrow is None or not always_fits(wanted, arrow)):
@@ -176,8 +171,6 @@ def _reachable(kind: st.DataType, nodes: Sequence[Node]) -> set[int]:
 
 def _carried(place: ColumnPlace) -> Column:
     """The value itself; bytes, which fit no attribute, in place of what Arrow has no type for."""
-    try:
-        to_arrow_type(place.type, timezone="UTC")
-    except (PySparkException, TypeError):
+    if arrow_type_of(place.type) is None:
         return sf.when(place.value.isNotNull(), sf.lit(bytearray(_NOT_CARRIED)))
     return place.value

@@ -12,6 +12,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from matchwood.encoding import Node, key_trie
+from matchwood.spark.sql.reading import IndexReading, as_read, reads_lists_of_text
 from matchwood.spark.sql.text import Slot
 
 if TYPE_CHECKING:
@@ -32,11 +33,20 @@ def column_named(frame: DataFrame, name: str) -> Column:
     return sf.col(f"_{frame.columns.index(name)}")
 
 
-def attribute_columns(schema: st.StructType, attributes: Iterable[str]) -> tuple[list[Column], dict[str, Slot]]:
-    """One column for each attribute, made from those of `by_position`; and where each attribute stands."""
+def attribute_columns(
+    schema: st.StructType, attributes: Iterable[str], reading: IndexReading | None = None
+) -> tuple[list[Column], dict[str, Slot]]:
+    """One column for each attribute, made from those of `by_position`; and where each attribute stands.
+
+    With `reading`, columns hold what that index sees in them.
+    """
     columns, slots = [], {}
     for number, attribute in enumerate(sorted(set(attributes))):
-        slots[attribute], column = _slot(f"a{number}", list(_places(schema, attribute)))
+        places = list(_places(schema, attribute))
+        if reading is None or attribute not in reading.types or len(places) != 1:
+            slots[attribute], column = _slot(f"a{number}", places)
+        else:
+            slots[attribute], column = _read_slot(f"a{number}", attribute, places[0], reading)
         if column is not None:
             columns.append(column.alias(f"a{number}"))
     return columns, slots
@@ -55,6 +65,15 @@ def _slot(name: str, places: list[tuple[Column, st.DataType]]) -> tuple[Slot, Co
     if len(places) > 1:
         return Slot(name, "other", "which two columns have"), column
     return _brought_to_kind(name, column, kind)
+
+
+def _read_slot(
+    name: str, attribute: str, place: tuple[Column, st.DataType], reading: IndexReading
+) -> tuple[Slot, Column | None]:
+    if reads_lists_of_text(attribute, place[1], reading):
+        return Slot(name, "unread", "text that the index reads as a list"), None
+    read = as_read(attribute, *place, reading)
+    return _slot(name, [] if read is None else [read])
 
 
 def _brought_to_kind(name: str, column: Column, kind: st.DataType) -> tuple[Slot, Column | None]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.encoding import Edge, Values, key_trie, open_container, values_of_text
+from matchwood.encoding import Edge, Values, fraction_of, key_trie, open_container, values_of_text
 from matchwood.errors import EventError
 
 
@@ -95,7 +95,7 @@ def _json_object(text: str | None) -> tuple[dict[str, Any], str | None]:
     if text is None:
         return {}, None
     try:
-        event = json.loads(text)
+        event = json.loads(text, parse_float=fraction_of)
     except (ValueError, RecursionError) as error:
         return {}, f" ({error})"
     return (event, None) if isinstance(event, dict) else ({}, "")

@@ -5,7 +5,7 @@ No value is copied.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -24,6 +24,15 @@ class ArgumentShape(NamedTuple):
 
 
 Layout: TypeAlias = tuple[tuple[str, ArgumentShape], ...]
+
+
+def layout_names(layout: Layout, above: str = "") -> Iterator[str]:
+    """The columns, and for a struct its fields, with dots."""
+    for name, shape in layout:
+        if shape.inside is None:
+            yield f"{above}{name}"
+        else:
+            yield from layout_names(shape.inside, f"{above}{name}.")
 
 
 def table_of(layout: Layout, arguments: Sequence[pa.Array]) -> pa.RecordBatch:

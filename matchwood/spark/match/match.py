@@ -1,4 +1,4 @@
-"""Match a table or a stream of events against an index: one more column, or one row a hit.
+"""Match a table or a stream of events against an index: one more column, or one row for each match.
 
 A scalar Arrow UDF gets the columns that the live rules name, and nothing else; whatever else an event has stays in the
 JVM. So there is no shuffle, no row needs an id, and a stream is matched as a table is.
@@ -43,8 +43,8 @@ def match(
 ) -> DataFrame:
     """The rules that are true of each event, from the index at `path`.
 
-    `output`    `rows`: a row a hit, the event's columns and `rule` (events without hits are absent);
-                `array`: a row an event, with `rules` (empty, never NULL); `count`: with `rule_count`
+    `output`    `rows`: one row for each match, with the event's columns and `rule`, none for events without a match;
+                `array`: one row for each event, with `rules` (empty, never NULL); `count`: with `rule_count`
     `keep`      the event columns to return: None for all, [] for none
     `top`       only the best `top` rules of each event: rows then have `rank` (from 1), `rule` and `score`, arrays hold
                 structs of these; a count is that of the rules so found
@@ -55,14 +55,15 @@ def match(
     `version`   the index's version; None is the current one as of this call, also for a stream
     `key`       a column whose values are distinct; only `partitioned` needs it
     `event`     the struct, map or JSON text column that holds the event; None if columns are attributes
-    `on_error`  for a value that does not fit its attribute: `raise` (or `fail`) fails the job, `null`: it counts as
-                missing, `report`: so it does, and a column `match_error` tells; then `rows` has one row, without rule,
-                for an event that has an error but no hit. A column none of whose values can fit is refused at once,
-                and with `null` or `report` a warning
+    `on_error`  for a value that does not fit its attribute: `raise` (or `fail`) fails the job, `null`
+                counts it as missing, `report` does that and adds a column `match_error`; `rows` then has one row
+                without a rule for an event that has an error but no match. A column in which no value can fit is
+                refused at once; with `null` or `report` you get a warning
     `missing`   for an attribute that rules name and no column has: `null`, or an `error`
     `prefix`    put before the names of added columns, where they would clash with the events' own
-    `metrics`   a `pyspark.sql.Observation`, or a name for `observe`, that gets `misfits`, how many values did not fit,
-                and `misfits.NAME` for each attribute that some may not fit
+    `metrics`   a `pyspark.sql.Observation`, or a name for `observe`, that gets `events`, `hits`, `candidates`,
+                `misfits`, how many values did not fit, `misfits.NAME` for each attribute that some may not fit,
+                `seconds.encode`, `.match` and `.emit` of all workers together, and `engine`; `report` prints them
     `weight`    for `top`, what a rule's constant weight is to its score: `added`, or the `only` thing that counts
     """
     how = (on_error, missing, prefix, metrics, weight)
@@ -71,8 +72,12 @@ def match(
 
 
 def plan(events: DataFrame, path: storage.Path, **options: Any) -> MatchPlan:
-    """What `match` would do with the same options: version, strategy and the estimate behind it, missing attributes."""
-    return planned(events, path, MatchOptions.from_names(options))
+    """What `match` would do with the same options; `print` it.
+
+    Version, engine, strategy and why, what a host holds, the columns that travel, attributes that no column has, and
+    columns whose type can never fit.
+    """
+    return planned(events, path, MatchOptions.from_names(options), refuses=False)
 
 
 def matched(events: DataFrame, path: storage.Path, options: MatchOptions) -> DataFrame:
@@ -87,7 +92,7 @@ def matched(events: DataFrame, path: storage.Path, options: MatchOptions) -> Dat
     else:
         answer = answer_of(plan.task, plan.id_type)(*plan.arguments)
         answered = answered_by(by_position(events), answer, options.output)
-    return shaped(observed(answered, plan.may_misfit, options.metrics), kept, options)
+    return shaped(observed(answered, plan.may_misfit, options), kept, options)
 
 
 def _record(plan: MatchPlan) -> None:

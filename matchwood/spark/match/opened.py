@@ -27,13 +27,14 @@ class OpenedIndex:
     `id_type`     int64 or string
     `shards`      the names of its shards
     `bytes`       their size
+    `engine`      what it was built with
     """
 
     def __init__(self, path: storage.Path, version: int, room: int | None) -> None:
         self._set = open_shards(path, version, room=room)
         self.attributes, self.id_type = self._set.attributes, self._set.id_type
         self.shards, self.bytes = self._set.layout.shards, self._set.bytes
-        self.event_settings = self._set.event_settings
+        self.event_settings, self.engine = self._set.event_settings, str(self._set.settings["engine"])
         self._held: tuple[int, Shard] | None = None
 
     def answer(

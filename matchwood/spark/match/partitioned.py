@@ -1,7 +1,8 @@
 """Shards on different workers, for indexes larger than a machine: events go to every shard, hits come back by key.
 
-One shuffle brings a copy of each event's named columns to each shard's workers, another brings the hits together. What
-else is to be kept of an event travels with the first copy alone.
+One shuffle brings a copy of each event's named columns to each shard's tasks, another brings the hits together. What
+else is to be kept of an event travels with the first copy alone. Spark decides where tasks run: a DataFrame has no say
+in that, so a shard has few tasks, and each of them opens it once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from matchwood.spark.match.answer import ANSWER, answer_of
 from matchwood.spark.match.event_columns import by_position
 from matchwood.spark.match.options import MatchOptions, position_of
 from matchwood.spark.match.plan import MatchPlan
-from matchwood.spark.match.task import ERROR, FOUND, MISFITS
+from matchwood.spark.match.strategy import cores_of
+from matchwood.spark.match.task import ERROR, FOUND, MISFITS, WORK, WORK_TYPE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -58,8 +60,15 @@ def _copies(columns: DataFrame, plan: MatchPlan, kept: list[int], key: int) -> D
 
 
 def _width(columns: DataFrame, shards: int) -> int:
-    """Partitions for each shard, so that all together are about as many as a shuffle has."""
-    return max(1, int(columns.sparkSession.conf.get("spark.sql.shuffle.partitions", "200")) // shards)
+    """Tasks for each shard: as few as keep the cores busy, since each of them opens the shard where it runs.
+
+    Where Spark does not tell how many cores there are, as many as all shards together need for a shuffle's partitions.
+    """
+    session = columns.sparkSession
+    cores = cores_of(session)
+    if cores:
+        return -(-cores // shards)
+    return max(1, int(session.conf.get("spark.sql.shuffle.partitions", "200")) // shards)
 
 
 def _together(plan: MatchPlan, options: MatchOptions) -> list[Column]:
@@ -74,8 +83,15 @@ def _together(plan: MatchPlan, options: MatchOptions) -> list[Column]:
         FOUND: hits,
         ERROR: sf.max(sf.col(ANSWER).getItem(ERROR)) if ERROR in plan.task.fields else None,
         MISFITS: sf.flatten(sf.collect_list(sf.col(ANSWER)[MISFITS])) if MISFITS in plan.task.fields else None,
+        WORK: _work(sf.col(ANSWER)[WORK]) if WORK in plan.task.fields else None,
     }
     return [column.alias(name) for name, column in told.items() if column is not None]
+
+
+def _work(work: Column) -> Column:
+    """What all shards took together for an event."""
+    total = [sf.sum(work[name]).alias(name) for name in WORK_TYPE.names if name != "engine"]
+    return sf.struct(sf.max(work["engine"]).alias("engine"), *total)
 
 
 def _in_order(hits: Column, top: int | None) -> Column:

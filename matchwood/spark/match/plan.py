@@ -15,9 +15,11 @@ from matchwood.encoding import near_misses
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.spark.frames import checked_frame
 from matchwood.spark.locations import location_for
-from matchwood.spark.match.arguments import Arguments, arguments_for, column_places, field_places
+from matchwood.spark.match.arguments import Arguments, Unfit, arguments_for, column_places, field_places
+from matchwood.spark.match.layout import layout_names
 from matchwood.spark.match.opened import OpenedIndex, current, open_version
 from matchwood.spark.match.options import MatchOptions, position_of
+from matchwood.spark.match.plan_text import plan_text
 from matchwood.spark.match.strategy import chosen
 from matchwood.spark.match.task import Task
 from matchwood.spark.match.unfit import tell_unfit
@@ -36,6 +38,12 @@ class MatchPlan(NamedTuple):
     `missing`               attributes that rules name and no column has, each with names that may have been meant
     `arguments`             the expressions that travel to the Python workers
     `may_misfit`            attributes of which some values may not fit
+    `unfit`                 attributes whose columns have a type that none of their values can have
+    `travelling`            the columns, fields included, that Python workers get
+    `engine`, `bytes`       of the index
+    `event`                 the column that holds the event, if one does
+
+    `print` tells all of it.
     """
 
     strategy: str
@@ -46,14 +54,25 @@ class MatchPlan(NamedTuple):
     id_type: pa.DataType
     arguments: list[Column]
     may_misfit: Sequence[str] = ()
+    unfit: Sequence[Unfit] = ()
+    travelling: Sequence[str] = ()
+    engine: str = ""
+    bytes: int = 0
+    event: str | None = None
+
+    def __str__(self) -> str:
+        return plan_text(self)
 
     @property
     def version(self) -> int:
         return self.task.version
 
 
-def planned(events: DataFrame, path: storage.Path, options: MatchOptions) -> MatchPlan:
-    """Pin the version, find the columns, choose the strategy; all that can be refused is refused here."""
+def planned(events: DataFrame, path: storage.Path, options: MatchOptions, refuses: bool = True) -> MatchPlan:
+    """Pin the version, find the columns, choose the strategy; all that can be refused is refused here.
+
+    `refuses`  whether columns that are missing or never fit are, or only stand in the plan
+    """
     checked_frame(events, "events")
     place = location_for(events.sparkSession, path)
     version = current(place, options.version)
@@ -61,15 +80,24 @@ def planned(events: DataFrame, path: storage.Path, options: MatchOptions) -> Mat
     form, arguments = _arguments(schema, index, options)
     absent = [name for name in arguments.missing if name in index.attributes]
     missing = {name: near_misses(name, _given(schema, options)) for name in absent}
-    _tell_missing(missing, options.missing)
-    tell_unfit([each for each in arguments.unfit if each.name in index.attributes], options.on_error, options.event)
+    unfit = [each for each in arguments.unfit if each.name in index.attributes]
+    if refuses:
+        _tell_missing(missing, options.missing)
+        tell_unfit(unfit, options.on_error, options.event)
     strategy, estimate, room = chosen(events, index, options)
     how = (options.output, options.missing, options.on_error, strategy)
     ranking, weights = _ranking(schema, index, options)
     task = Task(place, version, form, arguments.layout, *how, *ranking, options.metrics is not None, room)
     values = [*(arguments.values or [sf.lit(None).cast("boolean")]), *weights]
     may_misfit = arguments.may_misfit if form == "columns" else list(index.attributes)
-    return MatchPlan(strategy, estimate, missing, len(index.shards), task, index.id_type, values, may_misfit)
+    found = (unfit, _travelling(schema, arguments, options), index.engine, index.bytes, options.event)
+    return MatchPlan(strategy, estimate, missing, len(index.shards), task, index.id_type, values, may_misfit, *found)
+
+
+def _travelling(schema: st.StructType, arguments: Arguments, options: MatchOptions) -> list[str]:
+    """The columns that rules ask for, by name; of a struct the fields."""
+    names = list(layout_names(arguments.layout)) if arguments.layout or options.event is None else [options.event]
+    return [*names, *([options.weights] if isinstance(options.weights, str) else [])]
 
 
 def _arguments(schema: st.StructType, index: OpenedIndex, options: MatchOptions) -> tuple[str, Arguments]:

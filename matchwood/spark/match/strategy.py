@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
 _SIZE = re.compile(r"(\d+)\s*([bkmgtp]?)b?", re.IGNORECASE)
 _EXECUTOR_DEFAULT = 2**30
+_LOCAL = re.compile(r"local\[(\d+|\*)(?:,.*)?\]")
 
 
 class StrategyChoice(NamedTuple):
@@ -67,6 +68,20 @@ def worker_memory(session: SparkSession) -> int:
     if (_setting(session, "spark.master") or "").startswith("local["):
         return _installed() // 2
     return size_in_bytes(_setting(session, "spark.executor.memory")) or _EXECUTOR_DEFAULT
+
+
+def cores_of(session: SparkSession) -> int:
+    """The cores that tasks can run on at once, 0 where nothing tells.
+
+    A local master says it; a cluster's settings do, where they have a number of executors and of cores.
+    """
+    local = _LOCAL.fullmatch(_setting(session, "spark.master") or "")
+    if local is not None:
+        return os.cpu_count() or 1 if local[1] == "*" else int(local[1])
+    dynamic = _setting(session, "spark.dynamicAllocation.maxExecutors")
+    counts = (_setting(session, "spark.executor.instances") or dynamic, _setting(session, "spark.executor.cores"))
+    executors, each = (int(count) if count and count.isdigit() else 0 for count in counts)
+    return executors * each
 
 
 def _setting(session: SparkSession, name: str) -> str | None:

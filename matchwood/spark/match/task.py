@@ -6,6 +6,7 @@ than others.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -22,8 +23,19 @@ from matchwood.spark.match.layout import Layout, table_of
 from matchwood.spark.match.opened import OpenedIndex, open_version
 from matchwood.spark.match.options import RANKED
 
-FOUND, ERROR, MISFITS = "found", "error", "misfits"
-"""The fields of what a worker returns for an event; the second only with on_error="report", the third for metrics."""
+FOUND, ERROR, MISFITS, WORK = "found", "error", "misfits", "work"
+"""The fields of what a worker returns for an event; the second only with on_error="report", the others for metrics."""
+
+WORK_TYPE = pa.struct(
+    [
+        ("engine", pa.string()),
+        ("candidates", pa.int64()),
+        ("encode", pa.float64()),
+        ("match", pa.float64()),
+        ("emit", pa.float64()),
+    ]
+)
+"""What a piece of events took, told with the first of them: the engine, candidates, and seconds."""
 
 
 class Task(NamedTuple):
@@ -35,7 +47,7 @@ class Task(NamedTuple):
     `top`       how many rules an event gets at most, the best ones; None for all
     `weights`   what events weigh, by attribute
     `weighs`    whether there is an argument, the last, that tells it of each event
-    `observes`  whether the attributes that did not fit are told
+    `observes`  whether the attributes that did not fit, and the work, are told
     `room`      bytes of shards that stay open between batches; None for all
     """
 
@@ -56,7 +68,7 @@ class Task(NamedTuple):
     @property
     def fields(self) -> list[str]:
         """What is told of each event."""
-        told = {FOUND: True, ERROR: self.on_error == "report", MISFITS: self.observes}
+        told = {FOUND: True, ERROR: self.on_error == "report", MISFITS: self.observes, WORK: self.observes}
         return [name for name, is_told in told.items() if is_told]
 
 
@@ -104,15 +116,29 @@ def _answered(task: Task, index: OpenedIndex, arguments: Sequence[pa.Array], sha
     told = _by_row(read.errors) if ERROR in fields else {}
     on_error = "report" if task.observes and task.on_error == "null" else task.on_error
     first = 0
+    clock = time.perf_counter()
     for piece in index.answer(read.events, task.missing, on_error, shard, request):
+        answered = time.perf_counter()
         count = len(piece.offsets) - 1
         made = {FOUND: found_array(piece, found)}
         if ERROR in fields:
             made[ERROR] = _messages(told, _by_row(piece.errors), first, count)
         if MISFITS in fields:
             made[MISFITS] = _attributes(piece.errors, count)
+        if WORK in fields:
+            took = answered - clock, time.perf_counter() - answered
+            made[WORK] = _work(index.engine, piece, *took)
         yield pa.StructArray.from_arrays(list(made.values()), names=list(made))
         first += count
+        clock = time.perf_counter()
+
+
+def _work(engine: str, piece: Answered, answering: float, emitting: float) -> pa.Array:
+    """The work of a piece, beside its first event."""
+    told = (engine, piece.candidates, piece.encoding, max(0.0, answering - piece.encoding), emitting)
+    count = len(piece.offsets) - 1
+    first = pa.array([dict(zip(WORK_TYPE.names, told, strict=True))], WORK_TYPE)
+    return pa.concat_arrays([first, pa.nulls(count - 1, WORK_TYPE)]) if count else first.slice(0, 0)
 
 
 def _read(task: Task, arguments: Sequence[pa.Array], kinds: Mapping[str, str]) -> Read:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from pyspark.sql import types as st
+
+from matchwood.encoding import EventSettings
 from matchwood.errors import EventError
-from matchwood.spark.match.arguments import Unfit
+from matchwood.spark.match.arguments import Unfit, arguments_for, column_places
 
 _log = logging.getLogger("matchwood.spark")
 _LISTED = 5
@@ -24,7 +28,7 @@ def tell_unfit(unfit: Sequence[Unfit], on_error: str, event: str | None) -> None
     """EventError for attributes whose columns never fit; a warning where users chose to have misfits taken for NULL."""
     if not unfit:
         return
-    told = [_told(each, event) for each in unfit[:_LISTED]]
+    told = [told_unfit(each, event) for each in unfit[:_LISTED]]
     more = f"; and {len(unfit) - _LISTED:,} more" if len(unfit) > _LISTED else ""
     if on_error != "raise":
         _log.warning("columns of the events never fit, so that their attributes are NULL: %s", "; ".join(told) + more)
@@ -41,7 +45,16 @@ def tell_unfit(unfit: Sequence[Unfit], on_error: str, event: str | None) -> None
     )
 
 
-def _told(unfit: Unfit, event: str | None) -> str:
+def warn_of_unfit(events: Any, declared: Mapping[str, str], settings: EventSettings) -> None:
+    """Warn of columns of events, given as a frame or its schema, that can never fit what is declared of them."""
+    schema = getattr(events, "schema", events)
+    if isinstance(schema, st.StructType):
+        named = {name: kind for name, kind in declared.items() if kind != "any"}
+        tell_unfit(arguments_for(named, column_places(schema), settings).unfit, "null", None)
+
+
+def told_unfit(unfit: Unfit, event: str | None) -> str:
+    """One of them in words, with what to write."""
     advice = "" if unfit.is_list else f" ({_advice(unfit, event)})"
     return f"{unfit.name!r} must be {unfit.wanted}, and its column is {unfit.given}{advice}"
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import functions as sf
 
 from matchwood import storage
@@ -162,6 +161,8 @@ def _pinned(made: str, paths: pa.Array, version: pa.Array | None = None) -> Open
 
 def _execution() -> str:
     """What Spark calls the query that this task belongs to."""
+    from pyspark import TaskContext  # workers have it; a client of Spark Connect need not
+
     context = TaskContext.get()
     if context is None:
         return "no-task"

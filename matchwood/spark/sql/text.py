@@ -32,7 +32,7 @@ from matchwood.spark.sql.values import NO_VALUE, Untranslatable, comparison, exa
 DEEPEST, LARGEST = 60, 2_000
 """Spark parses SQL by recursion and compiles it to one class: more levels or nodes than these are not for it."""
 
-_ISO = r"\A\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?\z"
+ISO_MOMENT = r"\A\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?)?\z"
 _FAMILIES = {
     "bool": "bool",
     "int": "number",
@@ -47,7 +47,7 @@ class Slot(NamedTuple):
     """Where an attribute stands: a column, and its kind.
 
     Kinds: bool, int, double, decimal(p,s), string, time, list<int>, list<string>; `missing` (there is no such column),
-    or `other`, with what it is in `told`.
+    or, with what it is in `told`, `other` and `unread` (of which not even NULL is known).
     """
 
     column: str
@@ -95,11 +95,15 @@ def _node(node: Expression, operands: list[str]) -> str:
 def _predicate(node: Predicate, slot: Slot) -> str:
     if slot.kind == "missing":
         return {"is null": "TRUE", "is not null": "FALSE"}.get(node.op, "CAST(NULL AS BOOLEAN)")
+    if slot.kind == "unread":
+        raise Untranslatable(f"{node} asks for {slot.told}")
     if node.op in NULL_OPERATORS:
         return f"{slot.column} {node.op.upper()}"
     family = _family(node)
     if slot.kind == "string" and family == "time":
-        slot = Slot(f"(CASE WHEN {slot.column} RLIKE {text_literal(_ISO)} THEN {_as_time(slot.column)} END)", "time")
+        slot = Slot(
+            f"(CASE WHEN {slot.column} RLIKE {text_literal(ISO_MOMENT)} THEN {_as_time(slot.column)} END)", "time"
+        )
     if _FAMILIES.get(slot.kind.partition("(")[0], slot.kind) != family:
         raise Untranslatable(f"{node} compares {family} with a column of type {slot.told or slot.kind}")
     if node.op in PATTERN_OPERATORS:

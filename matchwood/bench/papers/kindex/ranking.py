@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from matchwood.bench.frame.measure import Rounds, WrongAnswer, drawn, measure_rounds, timed, times
 from matchwood.encoding import EncodedEvents
+from matchwood.errors import counted_were
 from matchwood.index import Index
 from matchwood.matching import EventScoring
 from matchwood.workloads import IN, Workload, contracts
@@ -49,7 +50,7 @@ def _compared(
     ids, texts = range(workload.rules.count), workload.rules_text()
     build_s, report = timed(lambda: index.insert_many(zip(ids, texts, given, strict=True)))
     if report.rejected.num_rows:
-        raise WrongAnswer(f"{report.rejected.num_rows:,} rules were rejected: {report.rejected['error'][0]}")
+        raise WrongAnswer(f"{counted_were(report.rejected.num_rows, 'rule')} rejected: {report.rejected['error'][0]}")
     random = np.random.default_rng(11)
     weighed = {name: float(weight) for name, weight in zip(sorted(index.types()), random.random(10_000), strict=False)}
     engine: Any = index._matcher.engine  # type: ignore[attr-defined]

@@ -22,7 +22,7 @@ def values_of_text(kind: str, text: pa.Array) -> Values:
     """A column of text as values; a list where no Arrow type holds them all.
 
     >>> values_of_text("number", pa.array(["1", " 2.5", None])).to_pylist()
-    [1.0, 2.5, None]
+    [Decimal('1.0'), Decimal('2.5'), None]
     >>> values_of_text("int", pa.array(["1", "x"]))
     [1, 'x']
     """

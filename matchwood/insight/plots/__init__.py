@@ -1,0 +1,1 @@
+"""Charts, drawn by Altair: what rules do with events, as data that anybody can style further."""
