@@ -92,7 +92,7 @@ def event(number: int) -> dict[str, Any]:
 
 def rehearse_changes(index: Any, identity: Callable[[int], Any] = str) -> None:
     """All that a service does to an index: rules come and go, alone and many at once, while events are matched."""
-    index.insert_many({identity(number): rule(number) for number in range(RULES)})
+    _insert(index, identity)
     rehearse_matching(index)
     for number in range(RULES, RULES + 20):
         index[identity(number)] = rule(number)
@@ -117,8 +117,19 @@ def rehearse_loading(index: Any, identity: Callable[[int], Any] = str) -> None:
 
 def rehearse_reading(index: Any) -> None:
     """What threads do that only match: the index has no rules yet."""
-    index.insert_many({str(number): rule(number) for number in range(RULES)})
+    _insert(index, str)
     rehearse_matching(index)
+
+
+def _insert(index: Any, identity: Callable[[int], Any]) -> None:
+    """All shapes of rules; before some stand beside the first part, one event goes its short way."""
+    for beside in (False, True):
+        index.insert_many({identity(number): rule(number) for number in range(RULES) if _is_beside(number) == beside})
+        index.match(event(0))
+
+
+def _is_beside(number: int) -> bool:
+    return number % 10 >= SIMPLE
 
 
 def rehearse_matching(index: Any) -> None:

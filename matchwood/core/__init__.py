@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.fields import Column, Field, Number, Part, Table
     from matchwood.core.interning import IntegerNumbers, SpanNumbers
+    from matchwood.core.lanes import LANES
     from matchwood.core.locks import ReadersWriterLock
     from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory, compilations, loading
     from matchwood.core.notice import tell_of_compiling
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CACHE",
+    "LANES",
     "PRECOMPILED",
     "Column",
     "Field",

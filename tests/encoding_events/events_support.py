@@ -42,6 +42,7 @@ class PlainSpaces:
 
     def __init__(self, *boundaries: Any) -> None:
         self.boundaries = sorted(map(order, boundaries))
+        self.memo: dict[Any, int] = {}
 
     def locate(self, element: Any) -> int:
         return 10 * bisect_right(self.boundaries, order(element))

@@ -15,6 +15,7 @@ from events_support import EVERY_KIND, PlainEncoder, batch_rows, plain_source, s
 from hypothesis import given
 from hypothesis import strategies as st
 
+import matchwood as mw
 from matchwood.errors import EventError
 
 ENCODER = PlainEncoder(EVERY_KIND)
@@ -135,3 +136,16 @@ def test_frames_of_objects_give_the_codes_of_dicts(rows: list[dict[str, Any]]) -
     frame = pd.DataFrame(rows, columns=list(CELLS), dtype=object)
     without_nan = [{key: None if value != value else value for key, value in row.items()} for row in rows]
     assert batch_rows(ENCODER, frame) == single_rows(ENCODER, without_nan)
+
+
+@pytest.mark.parametrize("as_arrow", [False, True])
+def test_periods_are_no_numbers(as_arrow: bool) -> None:
+    """They are stored as counts since 1970, which would be read as numbers."""
+    index = mw.Index()
+    index["any"], index["large"] = "day is not null", "day > 5"
+    frame = pd.DataFrame({"day": pd.period_range("2026-01-31", periods=1, freq="D")})
+    events = pa.Table.from_pandas(frame) if as_arrow else frame
+    with pytest.raises(mw.EventError, match=r"'day' must be number .*pandas\.period"):
+        index.match_many(events)
+    assert index.match_many(events, on_error="null")["rule"].to_pylist() == []
+    assert index.stats()["misfits"] == {"day": 1}

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from events_support import PlainEncoder, batch_rows, batches_of, column_codes, plain_source, rows_of
 
+import matchwood as mw
 from matchwood.encoding.events.entry import encode_event
 from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading, describe
 from matchwood.encoding.events.values import read_element
@@ -261,3 +262,21 @@ def test_columns_of_the_wrong_type_tell_their_first_value() -> None:
     with pytest.raises(EventError) as caught:
         column_codes("int", (5,), pa.array([None, "x", "y"]))
     assert str(caught.value) == "event 1: 'x' must be int (got 'x', a str)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "advice"),
+    [
+        ("int", "18", True),
+        ("int", "18.0", False),
+        ("double", "18.0", True),
+        ("timestamp", "1700000000", True),
+        ("timestamp", "31.01.2026", False),
+    ],
+)
+def test_advice_is_given_where_it_helps(kind: str, text: str, advice: bool) -> None:
+    index = mw.Index(schema={"x": kind})
+    index["set"] = "x > timestamp '2026-01-01 00:00:00'" if kind == "timestamp" else "x > 1"
+    with pytest.raises(mw.EventError) as caught:
+        index.match({"x": text})
+    assert ("coerce=" in str(caught.value)) == advice

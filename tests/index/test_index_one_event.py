@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import matchwood as mw
+from matchwood.choosing import rehearse_changes, rehearse_reading
 from matchwood.engines.shared import one_event
 from matchwood.matching.engine_matcher import EngineMatcher
+from matchwood.matching.one_event import OneEventMatching
 from matchwood.rules import ids
 
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
@@ -179,3 +181,18 @@ def test_ids_are_the_same_once_they_are_kept(kind: Any, monkeypatch: pytest.Monk
     index.compact()
     agree(index, oracle, rng, 20)
     assert sorted(index) == sorted(oracle)
+
+
+@pytest.mark.parametrize("rehearse", [rehearse_changes, rehearse_reading])
+def test_the_short_way_is_rehearsed(rehearse: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise its kernels are compiled while others wait."""
+    answered, rows = set(), OneEventMatching.rows
+
+    def watched(kept: OneEventMatching, event: Any) -> Any:
+        found = rows(kept, event)
+        answered.add(found is not None)
+        return found
+
+    monkeypatch.setattr(OneEventMatching, "rows", watched)
+    rehearse(mw.Index("pstbloom"))
+    assert True in answered

@@ -7,7 +7,8 @@ import re
 from matchwood.encoding.events.coercion import UNITS
 
 _GOT = re.compile(r"(?s)(.*), an? (\w+)(.*)")
-_NUMERIC = re.compile(r"'\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*'")
+_NUMERIC = re.compile(r"'\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*'")
+_WHOLE = re.compile(r"'\s*[+-]?[0-9]+\s*'")
 _TRUTH = re.compile(r"'\s*(true|false|0|1)\s*'", re.IGNORECASE)
 _MOMENTS = ("date", "datetime", "Timestamp")
 _NUMBERS = ("number", "int", "double")
@@ -36,7 +37,8 @@ def hint_for(name: str, kind: str, got: str) -> str | None:
 
 def _for_text(name: str, kind: str, shown: str) -> str | None:
     wanted = "double" if kind == "number" else kind
-    if (kind in _NUMBERS and _NUMERIC.fullmatch(shown)) or (kind == "bool" and _TRUTH.fullmatch(shown)):
+    looks_so = {"bool": _TRUTH, "int": _WHOLE}.get(kind, _NUMERIC)
+    if kind in ("bool", *_NUMBERS) and looks_so.fullmatch(shown):
         return f"convert it, or read such text with coerce={{{name!r}: {wanted!r}}} on the index"
     if kind == "timestamp" and _NUMERIC.fullmatch(shown):
         return f"if it counts from 1970 on, read it with coerce={{{name!r}: 'timestamp[s]'}} on the index"

@@ -101,8 +101,8 @@ def probe_spaces(lists: Any, events: Any, event: int, spaces: Any, attributes: A
 
 
 @kernel
-def _probe_combinations(lists: Any, scratch: ListScratch, count: int, depth: int, used: int) -> int:
-    """The lists of all combinations of an event's spaces, behind the `used` ones (Alg. 7).
+def select_combinations(lists: Any, scratch: ListScratch, count: int, depth: int) -> int:
+    """The lists of all combinations of an event's spaces, behind those of its `count` spaces (Alg. 7).
 
     Each part knows the attributes and levels that follow it, and the filter which combinations exist: so nearly all
     that are looked up in the table are there.
@@ -110,7 +110,7 @@ def _probe_combinations(lists: Any, scratch: ListScratch, count: int, depth: int
     table, filtered, keys = lists.combined_table, lists.combined_filter, lists.keys
     next_attributes, next_levels, found = lists.next_attributes, lists.next_levels, scratch.found
     spaces, attributes, levels = scratch.spaces, scratch.attributes, scratch.levels
-    parts, places = np.empty(depth, dtype=np.int64), np.empty(depth, dtype=np.int64)
+    parts, places, used = np.empty(depth, dtype=np.int64), np.empty(depth, dtype=np.int64), count
     for first in range(count):
         parts[0], places[0], top = spaces[first], 0, 0
         while top >= 0:
@@ -139,8 +139,10 @@ def _probe_combinations(lists: Any, scratch: ListScratch, count: int, depth: int
 
 
 @bare_kernel
-def _fetch(first_tests: Any, starts: Any, counts: Any, blocks: Any, block_starts: Any, found: Any, count: int) -> None:
+def fetch_lists(lists: Any, found: Any, count: int) -> None:
     """Ask for every cache line of the lists' first tests, so that their misses overlap."""
+    first_tests, starts, counts = lists.first_tests, lists.starts, lists.counts
+    blocks, block_starts = lists.blocks, lists.block_starts
     for place in range(count):
         start = TEST_WIDTH * np.int64(starts[found[place]])
         for at in range(start, start + TEST_WIDTH * np.int64(counts[found[place]]), LINE):
@@ -176,14 +178,11 @@ def _hits(
 
 
 @bare_kernel
-def _examine(
-    lists: Any, intervals: Any, signatures: Any, count: int, states: Any, stale: bool, scratch: ListScratch,
-    used: Any, output: Any,
-) -> Any:  # fmt: skip
-    """All hits in the lists found; returns their end."""
-    found, labels, passing, left = scratch.found, scratch.labels, scratch.passing, scratch.left
-    units, work = output.units, output.work
-    first_tests, residuals, starts, counts = lists.first_tests, lists.residuals, lists.starts, lists.counts
+def examine_blocks(
+    lists: Any, found: Any, count: int, states: Any, stale: bool, scratch: ListScratch, used: Any, output: Any
+) -> Any:
+    """All hits in the blocks of the lists found; returns their end."""
+    labels, passing, left, units, work = scratch.labels, scratch.passing, scratch.left, output.units, output.work
     blocks, block_starts, waiting = lists.blocks, lists.block_starts, 0
     for place in range(count):
         start, stop = block_starts[found[place]], block_starts[found[place] + 1]
@@ -196,9 +195,19 @@ def _examine(
             work[1] += blocks[start]
             work[2] += kept
             start = end_of_block(blocks, start)
-    used = verify_marks(blocks, passing, waiting, labels, states, stale, units, used)
+    return verify_marks(blocks, passing, waiting, labels, states, stale, units, used)
+
+
+@bare_kernel
+def examine_tests(
+    lists: Any, intervals: Any, signatures: Any, found: Any, first: int, last: int, states: Any, stale: bool,
+    scratch: ListScratch, used: Any, output: Any,
+) -> Any:  # fmt: skip
+    """All hits behind the first tests of the lists found[first:last]; returns their end."""
+    labels, passing, units, work = scratch.labels, scratch.passing, output.units, output.work
+    first_tests, residuals, starts, counts = lists.first_tests, lists.residuals, lists.starts, lists.counts
     waiting = 0
-    for place in range(count):
+    for place in range(first, last):
         start = starts[found[place]]
         stop = start + counts[found[place]]
         work[1] += stop - start
@@ -214,39 +223,57 @@ def _examine(
     return _hits(residuals, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
 
 
+@bare_kernel
+def select_spaces(lists: Any, events: Any, event: int, scratch: ListScratch) -> int:
+    """The lists of the spaces that an event is in: so many in `spaces`, and in `found`."""
+    spaces, found = scratch.spaces, scratch.found
+    count = min(probe_spaces(lists, events, event, spaces, scratch.attributes, scratch.levels), len(found))
+    for place in range(count):
+        found[place] = spaces[place]
+    return count
+
+
+@bare_kernel
+def verify_always(conjunctions: Any, listed: ListedUnits, labels: Any, used: Any, output: Any) -> Any:
+    """The hits among the units that no list leads to; returns their end."""
+    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    states, units, work = listed.states, output.units, output.work
+    for unit in listed.always:
+        if states[unit] == LIVE and used < len(units):
+            work[1] += 1
+            work[2] += 1
+            if verify(positions, records, intervals, unit, labels):
+                units[used] = unit
+                used += 1
+    return used
+
+
 @kernel
 def match_lists(
     conjunctions: Any, lists: Any, signatures: Any, search: ListSearch, listed: ListedUnits, events: Any, first: int,
     scratch: ListScratch, output: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room."""
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    access, states, always, depth = listed.access, listed.states, listed.always, search.depth
-    labels, spaces, found = scratch.labels, scratch.spaces, scratch.found
+    intervals, states, labels, found = conjunctions.intervals, listed.states, scratch.labels, scratch.found
     units, offsets, work, used = output.units, output.offsets, output.work, 0
     for event in range(first, len(events.offsets) - 1):
         if len(units) - used < search.live:
             break
         scatter(events, event, labels)
-        count = probe_spaces(lists, events, event, spaces, scratch.attributes, scratch.levels)
-        total = min(count, len(found))
-        found[:total] = spaces[:total]
-        if depth > 1:
-            total = _probe_combinations(lists, scratch, count, depth, total)
+        total = select_spaces(lists, events, event, scratch)
+        if search.depth > 1:
+            total = select_combinations(lists, scratch, total, search.depth)
         if search.side_by_side:
-            _fetch(lists.first_tests, lists.starts, lists.counts, lists.blocks, lists.block_starts, found, total)
-            used = _examine(lists, intervals, signatures, total, states, search.stale, scratch, used, output)
+            fetch_lists(lists, found, total)
+            used = examine_blocks(lists, found, total, states, search.stale, scratch, used, output)
+            used = examine_tests(
+                lists, intervals, signatures, found, 0, total, states, search.stale, scratch, used, output
+            )
         else:
             used = examine_units(
-                conjunctions, lists, signatures, access, depth, states, total, scratch, used, output
+                conjunctions, lists, signatures, listed.access, search.depth, states, total, scratch, used, output
             )  # fmt: skip
-        for unit in always:
-            if states[unit] == LIVE and used < len(units):
-                work[1] += 1
-                work[2] += 1
-                if verify(positions, records, intervals, unit, labels):
-                    units[used] = unit
-                    used += 1
+        used = verify_always(conjunctions, listed, labels, used, output)
         clear(events, event, labels)
         offsets[event - first + 1] = used
         work[0] += 1

@@ -7,7 +7,7 @@ import pyarrow as pa
 from matchwood.encoding.events.coercion import Coercion
 from matchwood.encoding.events.columns.arrow import reads
 from matchwood.encoding.events.columns.fixed import fixed_kind
-from matchwood.encoding.events.columns.types import family
+from matchwood.encoding.events.columns.types import family, is_wrapper
 
 _CONVERTED = {
     "int": ("string", "float"),
@@ -47,7 +47,7 @@ def always_fits(kind: str, arrow_type: pa.DataType) -> bool:
 def _decoded_type(arrow_type: pa.DataType) -> pa.DataType:
     """The type of the values themselves."""
     while True:
-        if isinstance(arrow_type, pa.BaseExtensionType):
+        if is_wrapper(arrow_type):
             arrow_type = arrow_type.storage_type
         elif pa.types.is_dictionary(arrow_type) or pa.types.is_run_end_encoded(arrow_type):
             arrow_type = arrow_type.value_type

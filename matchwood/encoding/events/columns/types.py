@@ -48,10 +48,15 @@ def family(kind: pa.DataType) -> str:
     return next((name for holds, name in _FAMILIES if holds(kind)), "other")
 
 
+def is_wrapper(kind: pa.DataType) -> bool:
+    """Whether a type stands for what it is stored as. A period of pandas does not: its storage is a bare count."""
+    return isinstance(kind, pa.BaseExtensionType) and kind.extension_name != "pandas.period"
+
+
 def decoded(array: pa.Array) -> pa.Array:
     """The same values without extension type, run-end encoding, dictionary, views or narrow decimals."""
     while family(kind := array.type) == "other":
-        if isinstance(kind, pa.BaseExtensionType):
+        if is_wrapper(kind):
             array = array.storage
         elif pat.is_run_end_encoded(kind):
             check_room(array.values, run_lengths(array))

@@ -1,0 +1,28 @@
+"""The notebooks run, and show what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from notebook_support import NOTEBOOKS, SPARK_NOTEBOOKS, executed, pictures
+
+NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in SPARK_NOTEBOOKS])
+def test_a_notebook_runs_and_has_pictures(name: str, tmp_path: Path) -> None:
+    assert pictures(executed(name, tmp_path)) >= 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_is_kept_with_its_pictures(name: str) -> None:
+    book = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
+    nbformat.validate(book)
+    assert pictures(book) >= 1
+    assert not [cell for cell in book.cells if cell.cell_type == "code" and cell.execution_count is None]
+
+
+def test_there_are_notebooks_for_both() -> None:
+    assert set(NAMES) > SPARK_NOTEBOOKS
