@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matchwood.core.locks import ReadersWriterLock
     from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory, compilations, loading
     from matchwood.core.notice import tell_of_compiling
+    from matchwood.core.parallel import in_parallel
     from matchwood.core.pinned import Pinned
     from matchwood.core.state import State, arrays_of, headers_of, restore_rooms
 
@@ -38,6 +39,7 @@ __all__ = [
     "compilations",
     "grouped",
     "headers_of",
+    "in_parallel",
     "loading",
     "places_in",
     "pooled",

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from matchwood.matching.saving import (
         INDEX_KIND,
         ONLY_PART,
+        alone_header,
         half_done,
         index_part,
         index_settings,
         restore_part,
+        rule_table,
         save_index,
     )
     from matchwood.matching.settings import (
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
         strictness_of_one,
         taken_spaces,
     )
+    from matchwood.matching.summary import Summary, summary_of
     from matchwood.matching.threads import MOST_THREADS, checked_threads, in_order, usable_cores
 
 __all__ = [
@@ -89,11 +92,13 @@ __all__ = [
     "RuleValues",
     "SampleShares",
     "StorePart",
+    "Summary",
     "TreePart",
     "Voters",
     "Votes",
     "WorkCounters",
     "all_batches",
+    "alone_header",
     "arrow_types",
     "as_engine_matcher",
     "as_expression",
@@ -118,9 +123,11 @@ __all__ = [
     "reload_index",
     "restore_part",
     "rule_chunks",
+    "rule_table",
     "save_index",
     "stored_uses",
     "strictness_of_one",
+    "summary_of",
     "taken",
     "taken_spaces",
     "usable_cores",

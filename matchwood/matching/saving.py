@@ -13,6 +13,7 @@ from matchwood.errors import CorruptSnapshot, MatchwoodError
 from matchwood.matching.following import Origin
 from matchwood.matching.matcher import Matcher
 from matchwood.matching.settings import checked_limit, checked_text
+from matchwood.matching.summary import Summary, summary_of
 from matchwood.rules import RuleTable
 
 if TYPE_CHECKING:
@@ -29,13 +30,19 @@ _DAMAGE = (ArithmeticError, AttributeError, LookupError, MatchwoodError, TypeErr
 
 def save_index(index: Index, path: Any) -> int:
     """Write the whole state as a new version; returns its number."""
-    version = storage.save(path, {ONLY_PART: index_part(index)}, index_settings(index))
+    header = alone_header(index_settings(index), summary_of(index))
+    version = storage.save(path, {ONLY_PART: index_part(index)}, header)
     index._origin, index._unsaved = Origin(path, version, storage.seal_of(path, version)), False
     return version
 
 
+def alone_header(settings: Mapping[str, Any], summary: Summary) -> dict[str, Any]:
+    """The header of a version that holds an index alone; what is planned for it need not look further."""
+    return {**settings, "summary": summary.to_json()}
+
+
 def index_settings(index: Index) -> dict[str, Any]:
-    """The header of a version that holds an index alone."""
+    """What all shards of a version share, or the header of one alone says beside a summary."""
     return {
         "kind": INDEX_KIND,
         "engine": index._matcher.setting,
@@ -64,6 +71,17 @@ def restore_part(
         raise CorruptSnapshot(f"{path}: version {snapshot.version} is not a complete index ({told})") from error
     index._read_only, index._opened, index._checked = read_only, True, False
     index._origin, index._unsaved = Origin(path, snapshot.version, snapshot.seal), False
+
+
+def rule_table(snapshot: storage.Snapshot, name: str) -> RuleTable:
+    """The rules of one part, without what matches them: nothing else is fetched."""
+    part, table = snapshot.some_of(name, "rules/"), RuleTable()
+    try:
+        table.restore(_of("rules", part.arrays), part.header["rules"])
+    except _DAMAGE as error:
+        told = error if isinstance(error, MatchwoodError) else repr(error)
+        raise CorruptSnapshot(f"version {snapshot.version} has no table of rules in part {name!r} ({told})") from error
+    return table
 
 
 def half_done(error: BaseException, from_snapshot: bool) -> MatchwoodError:

@@ -14,7 +14,7 @@ from matchwood.core.lazy import exports
 if TYPE_CHECKING:
     from matchwood.sharding.answers import Answered, answers_of_one
     from matchwood.sharding.layout import ID_TYPES, TOMBSTONES, ShardLayout, read_layout
-    from matchwood.sharding.shard import Shard
+    from matchwood.sharding.shard import RuleShard, Shard
     from matchwood.sharding.sharded_index import ShardedIndex, open_index
     from matchwood.sharding.shards import ShardSet, open_shards
     from matchwood.sharding.summary import Summary, layout_of, summary_of, total_uses, types_asked
@@ -23,6 +23,7 @@ __all__ = [
     "ID_TYPES",
     "TOMBSTONES",
     "Answered",
+    "RuleShard",
     "Shard",
     "ShardLayout",
     "ShardSet",

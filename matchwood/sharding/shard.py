@@ -18,29 +18,20 @@ from matchwood.rules import RuleTable
 ROWS_AT_ONCE = 16_384
 
 
-class Shard:
-    """An index whose dead rows count for nothing.
+class RuleShard:
+    """The rules of a shard, of which dead rows count for nothing.
 
-    `dead`     rows, ascending: of rules that a later shard replaces, or that were deleted
-    `matcher`  the engine that was built, over its saved arrays
+    `dead`  rows, ascending: of rules that a later shard replaces, or that were deleted
     """
 
-    def __init__(self, name: str, index: Index, dead: NDArray[np.int32]) -> None:
-        self.name, self.index = name, index
-        self.table: RuleTable = index._table
-        self.matcher: Matcher = index._matcher
+    def __init__(self, name: str, table: RuleTable, dead: NDArray[np.int32]) -> None:
+        self.name, self.table = name, table
         if len(dead) and (dead.min() < 0 or dead.max() >= self.table.row_count):
             raise CorruptSnapshot(f"a tombstone of shard {name!r} lies beyond its rules")
         self.dead: NDArray[np.bool_] | None = None
         if len(dead):
             self.dead = np.zeros(self.table.row_count, np.bool_)
             self.dead[dead] = True
-        self._checked = False
-
-    @property
-    def candidates(self) -> int:
-        """What its engine has looked at so far."""
-        return self.matcher.ledger.work.candidates
 
     def live_rows(self) -> NDArray[np.int32]:
         rows = self.table.live_rows()
@@ -58,14 +49,6 @@ class Shard:
             rows = np.where((rows >= 0) & self.dead[rows], np.int32(-1), rows)
         return rows
 
-    def found(self, query: Query) -> pa.Array:
-        """The ids of the live rules that answer a query of `find`, in the shard's order."""
-        if not self._checked:
-            self.matcher.check()
-            self._checked = True
-        rows = found_rows(self.matcher, query)
-        return self.table.ids(rows if self.dead is None else rows[~self.dead[rows]])
-
     def rules(self) -> Iterator[pa.RecordBatch]:
         """The live rules as batches of id, expression, weight and weights, in the shard's order."""
         rows = self.live_rows()
@@ -82,3 +65,26 @@ class Shard:
             "weights": pa.array([self.table.weights_json(row) or None for row in rows.tolist()], pa.string()),
         }
         return pa.record_batch(list(columns.values()), names=list(columns))
+
+
+class Shard(RuleShard):
+    """An index whose dead rows count for nothing; `matcher` is the engine that was built, over its saved arrays."""
+
+    def __init__(self, name: str, index: Index, dead: NDArray[np.int32]) -> None:
+        super().__init__(name, index._table, dead)
+        self.index = index
+        self.matcher: Matcher = index._matcher
+        self._checked = False
+
+    @property
+    def candidates(self) -> int:
+        """What its engine has looked at so far."""
+        return self.matcher.ledger.work.candidates
+
+    def found(self, query: Query) -> pa.Array:
+        """The ids of the live rules that answer a query of `find`, in the shard's order."""
+        if not self._checked:
+            self.matcher.check()
+            self._checked = True
+        rows = found_rows(self.matcher, query)
+        return self.table.ids(rows if self.dead is None else rows[~self.dead[rows]])

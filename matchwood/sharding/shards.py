@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Container, Iterator, Sequence
@@ -15,6 +16,7 @@ from matchwood import storage
 from matchwood.encoding import (
     STRICT,
     AskingEncoder,
+    Declared,
     MisfitCounter,
     Schema,
     Strictness,
@@ -32,13 +34,14 @@ from matchwood.matching import (
     WorkCounters,
     checked_rank,
     no_index,
+    rule_table,
     stored_uses,
 )
 from matchwood.ranking import GivenWeights
 from matchwood.sharding.answers import Answered, Walk, answers_of_one
 from matchwood.sharding.layout import ID_TYPES, KIND, TOMBSTONES, ShardLayout, read_layout
-from matchwood.sharding.shard import Shard
-from matchwood.sharding.summary import layout_of, summary_of
+from matchwood.sharding.shard import RuleShard, Shard
+from matchwood.sharding.summary import Summary, layout_of, summary_of
 
 _MOST_HITS = 2**31 - 1
 
@@ -58,9 +61,9 @@ class ShardSet:
     def __init__(self, path: Any, snapshot: storage.Snapshot, room: int | None = None) -> None:
         self._path, self.snapshot = path, snapshot
         self.opened: dict[str, Shard] = {}
+        self._tables: dict[str, RuleShard] = {}
         self._room = math.inf if room is None else room
         self.version = snapshot.version
-        self._tombstones = _tombstones(snapshot)
         self._is_alone = snapshot.header.get("kind") == INDEX_KIND
         self.layout = self._layout_of_one() if self._is_alone else read_layout(snapshot.header, str(path))
         self.attributes = dict(self.layout.attributes)
@@ -74,7 +77,24 @@ class ShardSet:
         self.bytes = sum(snapshot.sizes.get(name, 0) for name in self.layout.shards)
 
     def _layout_of_one(self) -> ShardLayout:
-        return layout_of([ONLY_PART], [summary_of(self.shard(ONLY_PART).index)])
+        """What the header tells; versions from before it did are opened."""
+        if "summary" not in self.snapshot.header:
+            return layout_of([ONLY_PART], [summary_of(self.shard(ONLY_PART).index)])
+        try:
+            layout = layout_of([ONLY_PART], [Summary(**self.snapshot.header["summary"])])
+            return read_layout(layout.header({}), str(self._path))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise CorruptSnapshot(f"{self._path}: the header does not describe an index ({error!r})") from error
+
+    @functools.cached_property
+    def _tombstones(self) -> dict[str, NDArray[np.int32]]:
+        return _tombstones(self.snapshot)
+
+    @property
+    def _declared(self) -> Declared:
+        """What the schema says that the rules were written for."""
+        encoder = self.snapshot.header_of(self.layout.bases[0])["encoder"]
+        return Declared(dict(encoder["types"]), dict(encoder["maps"]), frozenset(encoder["structs"]))
 
     # ----------------------------------------------------------------- shards
 
@@ -126,7 +146,7 @@ class ShardSet:
 
     def types(self) -> dict[str, str]:
         """The types of all attributes that are declared or that live rules compare with something."""
-        declared = next(self.shards)._encoder.schema.declared
+        declared = self._declared
         kinds = {name: declared.type_of(name) or kind for name, kind in self.layout.uses if kind != "any"}
         return {**declared.types, **kinds}
 
@@ -142,8 +162,7 @@ class ShardSet:
 
     def best(self, n: int, weights: Any, weight: str = "added") -> BestRules:
         """The request for the best rules; weights of attributes that no rule of any shard has are passed over."""
-        declared = next(self.shards)._encoder.schema.declared.types
-        names = {*declared, *(name for name, _ in self.layout.uses)}
+        names = {*self._declared.types, *(name for name, _ in self.layout.uses)}
         given = GivenWeights(weights, names, weight)
         self.work.pass_over(sum(given.unknown().values()))
         return BestRules(checked_rank(n), given)
@@ -184,9 +203,20 @@ class ShardSet:
 
     # ------------------------------------------------------------------ rules
 
-    def find(self, rule_id: object) -> tuple[Shard, int] | None:
+    def tables(self) -> Iterator[RuleShard]:
+        """The rules of the shards, without what matches them: of a remote version nothing else is fetched."""
+        return (self.table(name) for name in self.layout.shards)
+
+    def table(self, name: str) -> RuleShard:
+        """The rules of one shard, by the name of its part."""
+        shard = self.opened.get(name) or self._tables.get(name)
+        if shard is None:
+            shard = self._tables[name] = RuleShard(name, rule_table(self.snapshot, name), self.tombstones(name))
+        return shard
+
+    def find(self, rule_id: object) -> tuple[RuleShard, int] | None:
         """The shard that holds a live rule, and its row there."""
-        for shard in self.walk():
+        for shard in self.tables():
             row = shard.find(rule_id)
             if row >= 0:
                 return shard, row
@@ -202,7 +232,7 @@ class ShardSet:
     def entries(self, ids: Sequence[Any]) -> list[tuple[Any, str]]:
         """Some ids with their texts, in the order of the ids; without those that no live rule has."""
         texts: dict[Any, str] = {}
-        for shard in self.walk():
+        for shard in self.tables():
             rows = shard.find_many(ids).tolist()
             texts |= {rule_id: shard.table.text(row) for rule_id, row in zip(ids, rows, strict=True) if row >= 0}
         return [(rule_id, texts[rule_id]) for rule_id in ids if rule_id in texts]
@@ -210,7 +240,7 @@ class ShardSet:
     def find_witness(self, schema: Schema, use: Use, passed_over: Container[Any]) -> Any:
         """The id of a live rule with a use, None if there is none; looks at every rule, so only errors ask."""
         name = use[0].strip("`")
-        for spelled, shard in itertools.product((True, False), self.walk()):
+        for spelled, shard in itertools.product((True, False), self.tables()):
             for row in shard.live_rows().tolist():
                 text = shard.table.text(row)
                 if (name in text) is spelled and use in stored_uses(schema, text):
@@ -221,7 +251,7 @@ class ShardSet:
 
     def rules(self) -> Iterator[pa.RecordBatch]:
         """All live rules as batches (id, expression, weight, weights), shard by shard."""
-        return (batch for shard in self.walk() for batch in shard.rules())
+        return (batch for shard in self.tables() for batch in shard.rules())
 
 
 _NONE_DEAD: NDArray[np.int32] = np.empty(0, np.int32)

@@ -14,19 +14,24 @@ from matchwood.core.lazy import exports
 if TYPE_CHECKING:
     from matchwood.storage.current import current_of, current_version
     from matchwood.storage.lent import lent_directory
-    from matchwood.storage.location import Location, location_of
+    from matchwood.storage.location import Location, Path, location_of
     from matchwood.storage.naming import CURRENT
     from matchwood.storage.part import SavedPart
     from matchwood.storage.query_record import version_of_query
     from matchwood.storage.snapshot import Snapshot, load, seal_of
     from matchwood.storage.staging import Overtaken, Staging, begin, save
     from matchwood.storage.stream_record import StreamInfo, drop_stream, pinned_version, streams
+    from matchwood.storage.uris import AZURE, GOOGLE, S3
     from matchwood.storage.version_log import VersionInfo, rollback, vacuum, versions
 
 __all__ = [
+    "AZURE",
     "CURRENT",
+    "GOOGLE",
+    "S3",
     "Location",
     "Overtaken",
+    "Path",
     "SavedPart",
     "Snapshot",
     "Staging",

@@ -11,6 +11,7 @@ import mmap
 import os
 import stat
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -40,24 +41,22 @@ def entry_of(file: str, array: NDArray[Any], patch: PatchEntry | None = None) ->
     return ArrayEntry(file, array.dtype.str, array.shape, array.nbytes, checksum(array), patch)
 
 
-def map_array(directory: str, entry: ArrayEntry) -> NDArray[Any]:
-    """The array in a file, without reading it; shared with every process that maps it.
+def map_array(paths: Mapping[str, str], entry: ArrayEntry) -> NDArray[Any]:
+    """The array in a file, without reading it; shared with every process that maps it. `paths` tells where files are.
 
     One with a patch is a private map of which only the patched pages are memory of our own; if the array has grown
     since the file was written, it is a copy.
     """
-    flat = (
-        _patched(directory, entry, entry.patch) if entry.patch else map_file(f"{directory}/{entry.file}", entry.bytes)
-    )
+    flat = _patched(paths, entry, entry.patch) if entry.patch else map_file(paths[entry.file], entry.bytes)
     flat.flags.writeable = False
     return flat.view(entry.dtype).reshape(entry.shape)
 
 
-def check_array(directory: str, entry: ArrayEntry) -> None:
+def check_array(paths: Mapping[str, str], entry: ArrayEntry) -> None:
     """Read the whole file and compare its checksum."""
-    if checksum(map_array(directory, entry)) != entry.checksum:
-        file = entry.patch.file if entry.patch else entry.file
-        raise damaged(f"{directory}/{file}", "its contents do not have the checksum that the manifest gives")
+    if checksum(map_array(paths, entry)) != entry.checksum:
+        file = paths[entry.patch.file if entry.patch else entry.file]
+        raise damaged(file, "its contents do not have the checksum that the manifest gives")
 
 
 def map_file(path: str, size: int, access: int = mmap.ACCESS_READ, used: int | None = None) -> NDArray[np.uint8]:
@@ -72,8 +71,8 @@ def map_file(path: str, size: int, access: int = mmap.ACCESS_READ, used: int | N
     return np.frombuffer(mapped, dtype=np.uint8)
 
 
-def _patched(directory: str, entry: ArrayEntry, patch: PatchEntry) -> NDArray[np.uint8]:
-    base, file = f"{directory}/{entry.file}", f"{directory}/{patch.file}"
+def _patched(paths: Mapping[str, str], entry: ArrayEntry, patch: PatchEntry) -> NDArray[np.uint8]:
+    base, file = paths[entry.file], paths[patch.file]
     if entry.bytes <= patch.base_bytes:
         flat = map_file(base, patch.base_bytes, mmap.ACCESS_COPY, used=entry.bytes)
     else:

@@ -6,16 +6,14 @@ The checksum ties the two together: no damage to CURRENT can make one version pa
 from __future__ import annotations
 
 import re
-import time
 from typing import NamedTuple
 
 from matchwood.storage.damage import damaged, nothing_at
-from matchwood.storage.location import Location, Path, location_of
+from matchwood.storage.location import Location, Path, location_of, read_or_none
 from matchwood.storage.naming import CURRENT, version_name, version_number
 
 _LINE = re.compile(rb"(v[0-9]{6,15}) ([0-9a-f]{16})\n")
 _REPUBLISH = "rollback(path, version) makes a version current again, versions(path) lists them"
-_TRIES_ELSEWHERE = 4
 
 
 class Current(NamedTuple):
@@ -38,23 +36,22 @@ def current_of(path: Path) -> Current:
 
 
 def read_current(place: Location) -> Current:
-    """Some remote file systems lack the file for a moment while it is replaced: there, look again."""
-    for _ in range(0 if place.is_local else _TRIES_ELSEWHERE - 1):
-        try:
-            return _read_once(place)
-        except OSError:
-            time.sleep(0.05)
-    return _read_once(place)
+    """What CURRENT says."""
+    return read_line(place, current_line(place))
 
 
-def _read_once(place: Location) -> Current:
-    file = f"{place}/{CURRENT}"
+def current_line(place: Location) -> bytes | None:
+    """CURRENT as it is, None if there is none."""
     try:
-        data = place.read(CURRENT, limit=4096)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise _absent(place, file) from error
+        return read_or_none(place, CURRENT)
     except ValueError as error:
-        raise damaged(file, str(error), _REPUBLISH) from error
+        raise damaged(f"{place}/{CURRENT}", str(error), _REPUBLISH) from error
+
+
+def read_line(place: Location, data: bytes | None) -> Current:
+    file = f"{place}/{CURRENT}"
+    if data is None:
+        raise _absent(place, file)
     found = _LINE.fullmatch(data)
     number = version_number(found[1].decode()) if found else None
     if found is None or number is None:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Container
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from matchwood.storage.naming import is_component
+from matchwood.storage.naming import is_component, is_path
 
 DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
 
 _CHECKSUM = re.compile(r"[0-9a-f]{16}", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{40}", re.ASCII)
 _MOST_BYTES = 2**62
 _MOST_DIMENSIONS = 8
 
@@ -34,7 +36,11 @@ class PatchEntry:
 
 @dataclass(frozen=True)
 class ArrayEntry:
-    """An array: its type, shape and checksum, and the file with its bytes, which a patch may change."""
+    """An array: its type, shape and checksum, and the file with its bytes, which a patch may change.
+
+    `file`    in the part's directory, or, with slashes, below the snapshot's path: in any version's directory
+    `digest`  of the file's own bytes, which hosts call their copy by; remote versions have one
+    """
 
     file: str
     dtype: str
@@ -42,6 +48,7 @@ class ArrayEntry:
     bytes: int
     checksum: str
     patch: PatchEntry | None = None
+    digest: str | None = None
 
     @property
     def stored(self) -> int:
@@ -54,7 +61,12 @@ class ArrayEntry:
 
     def to_json(self) -> dict[str, Any]:
         body = {**asdict(self), "shape": list(self.shape)}
-        return body if self.patch else {name: value for name, value in body.items() if name != "patch"}
+        return {name: value for name, value in body.items() if value is not None}
+
+    def renamed(self, name: Callable[[str], str]) -> ArrayEntry:
+        """The same array with other names of its files."""
+        patch = replace(self.patch, file=name(self.patch.file)) if self.patch else None
+        return replace(self, file=name(self.file), patch=patch)
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,20 @@ class PartEntry:
     def files(self) -> dict[str, int]:
         """The files in the part's directory, with their sizes."""
         return {file: size for entry in self.arrays.values() for file, size in entry.files().items()}
+
+    def only(self, names: Container[str] | None) -> PartEntry:
+        """The part with some of its arrays; None for all."""
+        if names is None:
+            return self
+        return replace(self, arrays={name: entry for name, entry in self.arrays.items() if name in names})
+
+    def path(self, version: str, file: str) -> str:
+        """A file's name below the snapshot's path; `version` is the directory of the version that has the part."""
+        return file if "/" in file else f"{version}/{self.directory}/{file}"
+
+    def renamed(self, name: Callable[[str], str]) -> PartEntry:
+        """The same part with other names of its files."""
+        return replace(self, arrays={key: entry.renamed(name) for key, entry in self.arrays.items()})
 
     def to_json(self) -> dict[str, Any]:
         arrays = {name: entry.to_json() for name, entry in self.arrays.items()}
@@ -92,6 +118,7 @@ def array_entry(name: str, body: Any) -> ArrayEntry:
         bytes=field_of(body, "bytes", int),
         checksum=field_of(body, "checksum", str),
         patch=_patch_entry(field_of(body, "patch", dict)) if "patch" in body else None,
+        digest=field_of(body, "digest", str) if "digest" in body else None,
     )
     _check_array_entry(name, entry)
     return entry
@@ -123,7 +150,7 @@ def _shape(name: str, sizes: list[Any]) -> tuple[int, ...]:
 
 def _check_array_entry(name: str, entry: ArrayEntry) -> None:
     for file in entry.files():
-        if not is_component(file):
+        if not is_component(file) and not is_path(file):
             raise ValueError(f"array {name!r} has the file {file!r}, which is not a plain name")
     if entry.dtype not in DTYPES:
         raise ValueError(f"array {name!r} has the type {entry.dtype!r}, which is none of {', '.join(DTYPES)}")
@@ -133,5 +160,7 @@ def _check_array_entry(name: str, entry: ArrayEntry) -> None:
         raise ValueError(f"array {name!r} has {entry.bytes} bytes, which do not fit its shape")
     if entry.patch and entry.bytes > entry.stored + entry.patch.bytes - 8 * entry.patch.blocks:
         raise ValueError(f"array {name!r} has more bytes than its files")
+    if entry.digest is not None and not _DIGEST.fullmatch(entry.digest):
+        raise ValueError(f"array {name!r} has no valid digest")
     if not _CHECKSUM.fullmatch(entry.checksum):
         raise ValueError(f"array {name!r} has no valid checksum")

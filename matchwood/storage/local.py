@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from matchwood.storage.entries import PartEntry
+from matchwood.storage.location import swapped_alone
 from matchwood.storage.naming import MANIFEST, unfinished_name
 
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -88,6 +89,15 @@ class LocalLocation:
             raise
         self.settle(os.path.dirname(name))
 
+    def create(self, name: str, data: bytes) -> bool:
+        if os.path.lexists(self._at(name)):
+            return False
+        self.replace(name, data)
+        return True
+
+    def swap(self, name: str, old: bytes | None, new: bytes) -> bool:
+        return swapped_alone(self, name, old, new)
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """By a lock on the directory itself, which a process that is killed gives back."""
@@ -118,10 +128,17 @@ class LocalLocation:
         else:
             _unlink(path)
 
-    def directory(self, version: str, seal: str, part: PartEntry) -> str:
-        return self._at(f"{version}/{part.directory}")
+    def give_up(self, directory: str) -> None:
+        self.remove(directory)
 
-    kept = directory
+    def remove_files(self, names: Iterable[str]) -> None:
+        for name in names:
+            _unlink(self._at(name))
+
+    def paths(self, version: str, part: PartEntry) -> dict[str, str]:
+        return {file: self._at(part.path(version, file)) for file in part.files()}
+
+    kept = paths
 
     def _at(self, name: str) -> str:
         return os.path.join(self.root, *name.split("/"))

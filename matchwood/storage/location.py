@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -54,7 +55,13 @@ class Location(Protocol):
         """A file whose readers see its old or its new contents, nothing else."""
 
     def alone(self) -> AbstractContextManager[None]:
-        """A time in which no other writer publishes here."""
+        """A time in which no other writer can `create` or `swap` here: what they need where puts have no conditions."""
+
+    def create(self, name: str, data: bytes) -> bool:
+        """A new file that readers see whole or not at all; False, and nothing done, if there is one."""
+
+    def swap(self, name: str, old: bytes | None, new: bytes) -> bool:
+        """Replace a file that still is `old` (None: that is not there); False, and nothing done, if it is not."""
 
     def changed(self, name: str) -> float:
         """When a file, or something in a directory, last changed: seconds since 1970; 0 if it has gone meanwhile."""
@@ -62,18 +69,50 @@ class Location(Protocol):
     def remove(self, name: str) -> None:
         """Remove a file or a directory with all it contains; nothing happens if it is gone."""
 
-    def directory(self, version: str, seal: str, part: PartEntry) -> str:
-        """A local directory with the part's files; those that had to be copied have been checked in full."""
+    def give_up(self, directory: str) -> None:
+        """Remove what was written for a version that was claimed; remote ones keep the claim, marked as given up.
 
-    def kept(self, version: str, seal: str, part: PartEntry) -> str | None:
-        """The same directory, if this host has it already."""
+        So no number is given twice, and what is still being removed is never a new writer's.
+        """
+
+    def remove_files(self, names: Iterable[str]) -> None:
+        """Remove some files."""
+
+    def paths(self, version: str, part: PartEntry) -> dict[str, str]:
+        """Where on this host the part's files are; those that had to be copied have been checked in full."""
+
+    def kept(self, version: str, part: PartEntry) -> dict[str, str] | None:
+        """The same, if this host has all of them already."""
+
+
+SMALL = 4096
+"""More than a file has that is swapped."""
+
+
+def read_or_none(place: Location, name: str) -> bytes | None:
+    """A small file, None if there is none."""
+    try:
+        return place.read(name, SMALL)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def swapped_alone(place: Location, name: str, old: bytes | None, new: bytes) -> bool:
+    """`Location.swap` where nothing but being alone keeps others from the same."""
+    if read_or_none(place, name) != old:
+        return False
+    place.replace(name, new)
+    return True
 
 
 Path: TypeAlias = str | os.PathLike[str] | Location
 
 
-def location_of(path: Path) -> Location:
-    """The place a path or URI names; a Place is taken as it is."""
+def location_of(path: Path, settings: Mapping[str, Any] | None = None) -> Location:
+    """The place a path or URI names; a Location is taken as it is.
+
+    `settings`  credentials and the like for object stores, by obstore's names; what the URI says counts first
+    """
     from matchwood.storage.local import LocalLocation
 
     if isinstance(path, Location) and not isinstance(path, (str, os.PathLike)):
@@ -81,10 +120,18 @@ def location_of(path: Path) -> Location:
     text = os.fspath(path)
     if not isinstance(text, str) or not text:
         raise InvalidArgument(f"a snapshot's path must be text, a path or a URI (got {path!r})")
-    return _by_uri(text) if _URI.match(text) else LocalLocation(os.path.abspath(text))
+    return _by_uri(text, settings or {}) if _URI.match(text) else LocalLocation(os.path.abspath(text))
 
 
-def _by_uri(uri: str) -> Location:
+def _by_uri(uri: str, settings: Mapping[str, Any]) -> Location:
+    from matchwood.storage.local import LocalLocation
+    from matchwood.storage.uris import mounted, object_location
+
+    path = mounted(uri)
+    return LocalLocation(path) if path else object_location(uri, settings) or _by_arrow(uri)
+
+
+def _by_arrow(uri: str) -> Location:
     import pyarrow
     from pyarrow import fs
 
@@ -94,7 +141,7 @@ def _by_uri(uri: str) -> Location:
     try:
         filesystem, inside = fs.FileSystem.from_uri(uri)
     except (pyarrow.ArrowException, ValueError) as error:
-        known = "a local path, file://, s3://, gs://, abfs:// or hdfs://"
+        known = "a local path, file://, s3://, gs://, abfss:// or hdfs://"
         raise InvalidArgument(f"cannot use {uri!r}: {error} (try {known})") from error
     return (
         LocalLocation(inside) if isinstance(filesystem, fs.LocalFileSystem) else RemoteLocation(filesystem, inside, uri)

@@ -8,7 +8,8 @@ The file is JSON. Its first line holds the format number and the checksum of eve
          {"file": "0000-offsets.bin", "dtype": "<i8", "shape": [7], "bytes": 56, "checksum": "…"}}}}}
 
 An array that was changed since its file was written also has "patch": {"file": "0000-offsets.patch", "bytes": 4104,
-"blocks": 1, "base_bytes": 48}, and the format is 2.
+"blocks": 1, "base_bytes": 48}, and the format is 2. Remote versions have format 3: a file's name may be one below
+the snapshot's path, "v000011/part-0-5e…/0000-offsets.bin", and a "digest" names its contents.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from matchwood.errors import LimitExceeded
 from matchwood.storage.checksum import checksum
 from matchwood.storage.damage import damaged
 from matchwood.storage.entries import PartEntry, field_of, part_entry
+from matchwood.storage.naming import version_name
 from matchwood.storage.strictjson import decoded
 
-FORMAT = 2
-"""Since 2, arrays may have patches."""
+FORMAT = 3
+"""Since 2, arrays may have patches; since 3, files of other versions, and digests."""
 MANIFEST_LIMIT = 32 * 2**20
 
 _FIRST_LINE = re.compile(rb'\{"format": ([0-9]{1,9}), "checksum": "([0-9a-f]{16})",\n')
@@ -47,15 +49,17 @@ class Manifest:
         return sum(part.bytes for part in self.parts.values())
 
     def files(self) -> dict[str, int]:
-        """Every array file below the version's directory, with its size."""
-        parts = self.parts.values()
-        return {f"{part.directory}/{file}": size for part in parts for file, size in part.files().items()}
+        """Every array file below the snapshot's path, with its size."""
+        own, parts = version_name(self.version), self.parts.values()
+        return {part.path(own, file): size for part in parts for file, size in part.files().items()}
 
     @property
     def format(self) -> int:
-        """The oldest format that can say it: readers from before patches need not know of them."""
-        entries = (entry for part in self.parts.values() for entry in part.arrays.values())
-        return FORMAT if any(entry.patch for entry in entries) else FORMAT - 1
+        """The oldest format that can say it: older readers need not know of what is not used."""
+        entries = [entry for part in self.parts.values() for entry in part.arrays.values()]
+        if any(entry.digest or "/" in entry.file for entry in entries):
+            return FORMAT
+        return 2 if any(entry.patch for entry in entries) else 1
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:

@@ -13,6 +13,10 @@ from matchwood.errors import InvalidArgument
 
 CURRENT = "CURRENT"
 MANIFEST = "manifest.json"
+CLAIM = "claim"
+"""What a remote version's directory has from its beginning on: the file, or the first half of its name."""
+GIVEN_UP = b"given up\n"
+"""What a claim says whose writer publishes nothing; it stays, so that no number is given twice."""
 
 _UNFINISHED = ".new-"
 _VERSION = re.compile(r"v([0-9]{6,15})", re.ASCII)
@@ -36,6 +40,16 @@ def version_number(name: str) -> int | None:
 def is_component(name: object) -> bool:
     """Whether a name from a manifest can be used as one step of a path."""
     return isinstance(name, str) and _COMPONENT.fullmatch(name) is not None
+
+
+def is_path(name: object) -> bool:
+    """Whether a name from a manifest is that of a file of some version, below the snapshot's path.
+
+    >>> is_path("v000001/part-0-1f/0000-offsets.bin"), is_path("v000001/../x")
+    (True, False)
+    """
+    steps = name.split("/") if isinstance(name, str) else []
+    return len(steps) == 3 and version_number(steps[0]) is not None and all(map(is_component, steps[1:]))
 
 
 def token() -> str:

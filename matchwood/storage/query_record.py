@@ -2,7 +2,7 @@
 
     <path>/queries/<query>.json     {"version": 7}
 
-The first task writes it, in a time in which nobody else does, and all others read it. `vacuum` removes what is old.
+The first task creates it, and all others read it. `vacuum` removes what is old.
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ def version_of_query(path: Path, query: str) -> int:
     if known is not None:
         return known
     with place.alone():
-        known = _read(place, file)
-        if known is not None:
-            return known
         version = read_current(place).version
         make_directory(place, QUERIES)
-        place.replace(file, json.dumps({"version": version}).encode() + b"\n")
-        return version
+        if place.create(file, json.dumps({"version": version}).encode() + b"\n"):
+            return version
+    return version_of_query(place, query)
 
 
 def _read(place: Location, file: str) -> int | None:

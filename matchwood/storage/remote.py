@@ -1,30 +1,34 @@
-"""Snapshots on any file system that PyArrow reaches: object stores, HDFS, fsspec.
+"""Snapshots on any file system that PyArrow reaches: HDFS, fsspec, and object stores where obstore is not installed.
 
 There is no exclusive creation and, on object stores, no rename. So a version is claimed by a claim file: write one,
 list the directory, and back off if another writer's is there too. Where a listing shows every finished write (S3,
-Google Cloud Storage, Azure, HDFS do), two writers never get one number. CURRENT is one put, which the
-store makes whole; PyArrow has no conditional put, so of two writers the later wins.
+Google Cloud Storage, Azure, HDFS do), two writers never get one number. PyArrow has no conditional put either, so
+writers publish one at a time, under a lock of the same kind. Nobody takes it from another, however long that has had
+it: without conditions nobody can know that its owner is gone, whatever the clocks say.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import random
+import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from pyarrow import fs, py_buffer
 
-from matchwood.storage.cache import cached_directory, kept_directory
+from matchwood.storage.cache import cached_files, kept_files
 from matchwood.storage.entries import PartEntry
-from matchwood.storage.naming import MANIFEST, token, unfinished_name
+from matchwood.storage.location import swapped_alone
+from matchwood.storage.naming import CLAIM, CURRENT, GIVEN_UP, MANIFEST, token, unfinished_name
 
 _WHOLE_PUTS = ("s3", "gcs", "abfs")
-_CLAIM = "claim-"
-_LOCK, _LOCK_SECONDS = "publishing", 60.0
+_LOCK, _PATIENCE = "publishing", 60.0
+_TRIES = 4
 _CHUNK = 8 * 2**20
 
 
@@ -49,6 +53,15 @@ class RemoteLocation:
         return {info.path[len(top) :].lstrip("/"): info.size for info in infos if info.type == fs.FileType.File}
 
     def read(self, name: str, limit: int) -> bytes:
+        """A file that is being replaced is away for a moment on some file systems: there, look again."""
+        for _ in range(_TRIES - 1 if name == CURRENT else 0):
+            try:
+                return self._read_once(name, limit)
+            except OSError:
+                time.sleep(0.05)
+        return self._read_once(name, limit)
+
+    def _read_once(self, name: str, limit: int) -> bytes:
         with self.filesystem.open_input_stream(self._at(name), compression=None) as stream:
             data: bytes = stream.read(limit + 1)
         if len(data) > limit:
@@ -61,11 +74,11 @@ class RemoteLocation:
     def _claimed(self, directory: str) -> str | None:
         """The name of a claim that stands alone in the directory; None, and no claim, if others are there."""
         self.make(directory)
-        mine = _CLAIM + token()
+        mine = f"{CLAIM}-{token()}"
         try:
-            self.write(f"{directory}/{mine}", b"")
+            self.write(f"{directory}/{mine}", f"{socket.gethostname()} {os.getpid()}\n".encode())
             is_alone = set(self.files(directory)) == {mine}
-        except FileNotFoundError:  # one that gave up is just removing the directory, with all that is in it
+        except FileNotFoundError:  # the directory was removed meanwhile
             return None
         if is_alone:
             return f"{directory}/{mine}"
@@ -75,21 +88,42 @@ class RemoteLocation:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """By a claim in a directory that stays, since others may be about to claim it when it is given back."""
-        while (mine := self._claimed_lock()) is None:
+        give_up = time.monotonic() + _PATIENCE
+        while (mine := self._claimed(_LOCK)) is None:
+            if time.monotonic() > give_up:
+                raise self._locked()
             time.sleep(0.05 + 0.1 * random.random())  # two that always come together would wait for each other
         try:
             yield
         finally:
             self.remove(mine)
 
-    def _claimed_lock(self) -> str | None:
-        """A claim that nobody gave back in a minute was left by a writer that is gone."""
-        self.make(_LOCK)
-        for name in self.files(_LOCK):
-            since = self.changed(f"{_LOCK}/{name}")
-            if since and time.time() - since > _LOCK_SECONDS:
-                self.remove(f"{_LOCK}/{name}")
-        return self._claimed(_LOCK)
+    def _locked(self) -> OSError:
+        held = ", ".join(f"{self}/{_LOCK}/{name}" for name in self.files(_LOCK)) or f"{self}/{_LOCK}"
+        return TimeoutError(
+            errno.ETIMEDOUT,
+            f"nothing was published: another writer has been publishing for {_PATIENCE:.0f} seconds, or was killed "
+            f"meanwhile ({held}, which tells its host and process; remove the file if that one is gone). On object "
+            "stores, pip install 'matchwood[objects]' publishes without a lock",
+        )
+
+    def create(self, name: str, data: bytes) -> bool:
+        """The caller is alone."""
+        if self.filesystem.get_file_info(self._at(name)).type != fs.FileType.NotFound:
+            return False
+        self.replace(name, data)
+        return True
+
+    def swap(self, name: str, old: bytes | None, new: bytes) -> bool:
+        """The caller is alone."""
+        return swapped_alone(self, name, old, new)
+
+    def give_up(self, directory: str) -> None:
+        for file in self.files(directory):
+            if file.startswith(CLAIM):
+                self.replace(f"{directory}/{file}", GIVEN_UP)
+            else:
+                self._remove_file(f"{directory}/{file}")
 
     def make(self, directory: str) -> None:
         self.filesystem.create_dir(self._at(directory), recursive=True)
@@ -147,14 +181,15 @@ class RemoteLocation:
                 if not tries_left:
                     raise
 
-    def directory(self, version: str, seal: str, part: PartEntry) -> str:
-        def fetch(file: str, target: str) -> None:
-            self._download(f"{version}/{part.directory}/{file}", target)
+    def remove_files(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._remove_file(name)
 
-        return cached_directory(str(self), f"{version}-{seal}", part, fetch)
+    def paths(self, version: str, part: PartEntry) -> dict[str, str]:
+        return cached_files(str(self), version, part, self._download)
 
-    def kept(self, version: str, seal: str, part: PartEntry) -> str | None:
-        return kept_directory(str(self), f"{version}-{seal}", part)
+    def kept(self, version: str, part: PartEntry) -> dict[str, str] | None:
+        return kept_files(str(self), version, part)
 
     def _download(self, name: str, target: str) -> None:
         with self.filesystem.open_input_stream(self._at(name), compression=None) as source, open(target, "xb") as copy:

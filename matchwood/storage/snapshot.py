@@ -6,7 +6,7 @@ Opening costs the same whatever the size: nothing but the manifest is read, unle
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -47,10 +47,19 @@ class Snapshot:
         """A part's own header, without a look at its arrays."""
         return self._entries[part].header
 
+    def some_of(self, part: str, prefix: str) -> SavedPart:
+        """A part with the arrays whose names begin so: others are not fetched."""
+        wanted = [name for name in self._entries[part].arrays if name.startswith(prefix)]
+        return self._loaded.some(part, wanted)
+
     @property
     def _entries(self) -> Mapping[str, PartEntry]:
+        return self._loaded.entries
+
+    @property
+    def _loaded(self) -> _MappedParts:
         assert isinstance(self.parts, _MappedParts), "only a version that was loaded knows its files"
-        return self.parts.entries
+        return self.parts
 
 
 @dataclass(frozen=True)
@@ -61,12 +70,9 @@ class OpenedManifest:
     manifest: Manifest
     seal: str
 
-    def directory(self, part: str) -> str:
-        return self.place.directory(version_name(self.manifest.version), self.seal, self.manifest.parts[part])
-
-    def kept(self, part: str) -> str | None:
-        """The same, if nothing has to be fetched for it."""
-        return self.place.kept(version_name(self.manifest.version), self.seal, self.manifest.parts[part])
+    def paths(self, part: str, arrays: Container[str] | None = None) -> dict[str, str]:
+        """Where on this host the files of a part are, or of some of its arrays."""
+        return self.place.paths(version_name(self.manifest.version), self.manifest.parts[part].only(arrays))
 
 
 def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapshot:
@@ -95,27 +101,41 @@ def seal_of(path: Path, version: int) -> str:
 def open_manifest(place: Location, version: int | None) -> OpenedManifest:
     """The manifest of a version, or of the current one, tied to CURRENT by its checksum."""
     current = read_current(place) if version is None else None
-    number = current.version if current else _existing(place, version)
+    number = current.version if current else _checked_number(version)
+    try:
+        opened = manifest_at(place, number)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if current is None:
+            _check_exists(place, number)
+        raise damaged(f"{place}/{version_name(number)}/{MANIFEST}", "the file is missing") from error
+    if current and current.seal != opened.seal:
+        raise damaged(f"{place}/{version_name(number)}/{MANIFEST}", "is not the manifest of this version")
+    return opened
+
+
+def manifest_at(place: Location, number: int) -> OpenedManifest:
+    """The manifest of a version: one read; FileNotFoundError if there is none."""
     file = f"{place}/{version_name(number)}/{MANIFEST}"
     try:
         data = place.read(f"{version_name(number)}/{MANIFEST}", MANIFEST_LIMIT)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise damaged(file, "the file is missing") from error
     except ValueError as error:
         raise damaged(file, str(error)) from error
     manifest = read_manifest(data, file)
-    if manifest.version != number or (current and current.seal != manifest_checksum(data)):
+    if manifest.version != number:
         raise damaged(file, "is not the manifest of this version")
     return OpenedManifest(place, manifest, manifest_checksum(data))
 
 
-def _existing(place: Location, version: Any) -> int:
+def _checked_number(version: Any) -> int:
     if not isinstance(version, int) or isinstance(version, bool):
         raise InvalidArgument(f"a version is a whole number (got {version!r})")
+    return version
+
+
+def _check_exists(place: Location, version: int) -> None:
     found = version_numbers(place)
     if version not in found:
         raise InvalidArgument(f"{place} has no version {version} (it has {', '.join(map(str, found)) or 'none'})")
-    return version
 
 
 def version_numbers(place: Location) -> list[int]:
@@ -135,23 +155,28 @@ def _has_manifest(place: Location, number: int) -> bool:
 
 
 def check_sizes(manifest: OpenedManifest) -> None:
-    where = version_name(manifest.manifest.version)
-    try:
-        found = manifest.place.files(where)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise damaged(f"{manifest.place}/{where}", "not a directory") from error
-    for file, size in manifest.manifest.files().items():
+    """Of files that can be mapped where they are; those that must be fetched are checked then, whole."""
+    if not manifest.place.is_local:
+        return
+    files = manifest.manifest.files()
+    found: dict[str, int] = {}
+    for where in sorted({version_name(manifest.manifest.version), *(file.split("/")[0] for file in files)}):
+        try:
+            found |= {f"{where}/{file}": size for file, size in manifest.place.files(where).items()}
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise damaged(f"{manifest.place}/{where}", "not a directory") from error
+    for file, size in files.items():
         if file not in found:
-            raise damaged(f"{manifest.place}/{where}/{file}", "the file is missing, or not a regular file")
+            raise damaged(f"{manifest.place}/{file}", "the file is missing, or not a regular file")
         if found[file] != size:
-            raise damaged(f"{manifest.place}/{where}/{file}", f"has {found[file]} bytes where the manifest says {size}")
+            raise damaged(f"{manifest.place}/{file}", f"has {found[file]} bytes where the manifest says {size}")
 
 
 def check_contents(manifest: OpenedManifest) -> None:
     for name, part in manifest.manifest.parts.items():
-        directory = manifest.directory(name)
+        paths = manifest.paths(name)
         for entry in part.arrays.values():
-            check_array(directory, entry)
+            check_array(paths, entry)
 
 
 class _MappedParts(Mapping[str, SavedPart]):
@@ -162,10 +187,14 @@ class _MappedParts(Mapping[str, SavedPart]):
         self.entries = manifest.manifest.parts
 
     def __getitem__(self, name: str) -> SavedPart:
-        entry = self._manifest.manifest.parts[name]
+        return self.some(name, None)
+
+    def some(self, name: str, wanted: Container[str] | None) -> SavedPart:
+        """A part with some of its arrays; None for all."""
+        entry = self._manifest.manifest.parts[name].only(wanted)
         with explained(f"read part {name!r} of the snapshot at {self._manifest.place}"):
-            directory = self._manifest.directory(name)
-            arrays = {key: map_array(directory, array) for key, array in entry.arrays.items()}
+            paths = self._manifest.paths(name, wanted)
+            arrays = {key: map_array(paths, array) for key, array in entry.arrays.items()}
         return SavedPart(entry.header, arrays)
 
     def __iter__(self) -> Iterator[str]:

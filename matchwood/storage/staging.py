@@ -15,15 +15,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from matchwood.core import in_parallel
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.storage.arrays import entry_of, storable
 from matchwood.storage.checksum import octets
-from matchwood.storage.current import current_bytes, read_current
+from matchwood.storage.current import current_bytes, current_line, read_line
 from matchwood.storage.damage import damaged, explained
 from matchwood.storage.entries import ArrayEntry, PartEntry, part_entry
 from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.manifest import Manifest, manifest_bytes, manifest_checksum
 from matchwood.storage.naming import (
+    CLAIM,
     CURRENT,
     MANIFEST,
     array_file,
@@ -33,7 +35,7 @@ from matchwood.storage.naming import (
     version_number,
 )
 from matchwood.storage.part import SavedPart
-from matchwood.storage.sharing import EarlierPart, earlier_parts, share_array
+from matchwood.storage.sharing import EarlierPart, earlier_parts, named_array, share_array
 from matchwood.storage.strictjson import encoded
 
 _HARMLESS = ("lost+found", "publishing", "streams")
@@ -101,19 +103,22 @@ class Staging:
         directory = part_directory(name)
         with explained(f"save part {name!r} to {self.place}"):
             self.place.make(f"{self._directory}/{directory}")
-            arrays = self._write_arrays(directory, part, earlier)
+            write = self._write_arrays if self.place.is_local else self._put_arrays
+            arrays = write(directory, part, earlier)
             self.place.settle(f"{self._directory}/{directory}")
         return {"name": name, **PartEntry(directory, header, arrays).to_json()}
 
     def link_part(self, name: str, part: PartEntry, version: int) -> dict[str, Any]:
-        """Take over a part of a published version, without a copy where that can be done; returns its description."""
-        source, target = f"{version_name(version)}/{part.directory}", f"{self._directory}/{part.directory}"
+        """Take over a part of a published version, without a copy; returns its description."""
+        source, target = version_name(version), f"{self._directory}/{part.directory}"
+        if not self.place.is_local:
+            return {"name": name, **part.renamed(lambda file: part.path(source, file)).to_json()}
         with explained(f"link part {name!r} of version {version} at {self.place}"):
             self.place.make(target)
             for file in part.files():
-                self.place.link(f"{source}/{file}", f"{target}/{file}")
+                self.place.link(part.path(source, file), f"{target}/{_last_step(file)}")
             self.place.settle(target)
-        return {"name": name, **part.to_json()}
+        return {"name": name, **part.renamed(_last_step).to_json()}
 
     def publish(
         self,
@@ -133,17 +138,36 @@ class Staging:
         with explained(f"publish version {self.version} at {self.place}"):
             self._check_files(manifest)
             with self.place.alone():
-                if after is not None and read_current(self.place).version != after:
-                    raise Overtaken(f"version {after} of {self.place} was replaced while a change of it was prepared")
-                self.place.replace(f"{self._directory}/{MANIFEST}", data)
+                self._check_current(current_line(self.place), after)
+                if not self.place.create(f"{self._directory}/{MANIFEST}", data):
+                    raise self._published_already()
                 self.place.settle("")
-                self.place.replace(CURRENT, current_bytes(self.version, manifest_checksum(data)))
+                self._make_current(current_bytes(self.version, manifest_checksum(data)), after)
         return self.version
+
+    def _check_current(self, line: bytes | None, after: int | None) -> None:
+        if after is not None and read_line(self.place, line).version != after:
+            raise Overtaken(f"version {after} of {self.place} was replaced while a change of it was prepared")
+
+    def _make_current(self, new: bytes, after: int | None) -> None:
+        """Where nobody is alone another writer may be quicker, again and again."""
+        is_current = False
+        while not is_current:
+            old = current_line(self.place)
+            try:
+                self._check_current(old, after)
+            except Overtaken:
+                self.place.remove(f"{self._directory}/{MANIFEST}")
+                raise
+            is_current = self.place.swap(CURRENT, old, new)
+
+    def _published_already(self) -> InvalidArgument:
+        return InvalidArgument(f"version {self.version} of {self.place} has already been published")
 
     def abort(self) -> None:
         """Remove what was written; a version that has its manifest stays, as it may be current already."""
         if MANIFEST not in self.place.files(self._directory):
-            self.place.remove(self._directory)
+            self.place.give_up(self._directory)
 
     def __enter__(self) -> Staging:
         return self
@@ -155,6 +179,20 @@ class Staging:
     @property
     def _directory(self) -> str:
         return version_name(self.version)
+
+    def _put_arrays(self, directory: str, part: SavedPart, earlier: EarlierPart | None) -> dict[str, ArrayEntry]:
+        """As `_write_arrays`, to a store: several at once, and files of other versions where they are."""
+        entries: dict[str, ArrayEntry] = {}
+        new: list[tuple[str, Any]] = []
+        for position, (name, value) in enumerate(part.arrays.items()):
+            check_name("an array", name)
+            file = f"{self._directory}/{directory}/{array_file(position, name)}"
+            entry, data = named_array(storable(name, value), file, earlier.array(name) if earlier else None)
+            if data is not None:
+                new.append((entry.patch.file if entry.patch else entry.file, data))
+            entries[name] = entry
+        in_parallel(lambda each: self.place.write(*each), new)
+        return entries
 
     def _write_arrays(self, directory: str, part: SavedPart, earlier: EarlierPart | None) -> dict[str, ArrayEntry]:
         entries: dict[str, ArrayEntry] = {}
@@ -172,14 +210,21 @@ class Staging:
         """Compare the files with the descriptions, and remove what failed attempts have left."""
         found = self.place.files(self._directory)
         if MANIFEST in found:
-            raise InvalidArgument(f"version {self.version} of {self.place} has already been published")
-        for file, size in manifest.files().items():
+            raise self._published_already()
+        if not self.place.is_local and not any(file.startswith(CLAIM) for file in found):
+            raise damaged(f"{self.place}/{self._directory}", "was removed while it was written", "begin again")
+        top = f"{self._directory}/"
+        own = {file.removeprefix(top): size for file, size in manifest.files().items() if file.startswith(top)}
+        for file, size in own.items():
             if found.get(file) != size:
-                name = f"{self.place}/{self._directory}/{file}"
-                raise damaged(name, "is not there as described", "write the part again")
-        wanted = {part.directory for part in manifest.parts.values()}
+                raise damaged(f"{self.place}/{top}{file}", "is not there as described", "write the part again")
+        wanted = {file.split("/")[0] for file in own}
         for directory in {file.split("/")[0] for file in found if "/" in file} - wanted:
             self.place.remove(f"{self._directory}/{directory}")
+
+
+def _last_step(file: str) -> str:
+    return file.rpartition("/")[2]
 
 
 def _parts(descriptions: Iterable[Mapping[str, Any]]) -> dict[str, PartEntry]:

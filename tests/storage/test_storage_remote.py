@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,18 @@ import pytest
 from pyarrow import fs
 
 from matchwood.errors import CorruptSnapshot, InvalidArgument, SnapshotNotFound
-from matchwood.storage import SavedPart, begin, current_version, load, location_of, rollback, save, vacuum, versions
+from matchwood.storage import (
+    SavedPart,
+    begin,
+    current_version,
+    load,
+    location_of,
+    remote,
+    rollback,
+    save,
+    vacuum,
+    versions,
+)
 from matchwood.storage.cache import cache_root
 from matchwood.storage.local import LocalLocation
 from matchwood.storage.remote import RemoteLocation
@@ -22,7 +34,7 @@ from tests.storage.snapshot_samples import HEADER, content, sample_parts, save_s
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MATCHWOOD_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("MATCHWOOD_SNAPSHOTS_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
@@ -31,6 +43,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> RemoteLocation:
     if request.param == "memory":
         return RemoteLocation(fs._MockFileSystem(), "bucket/snapshot", "mock://bucket/snapshot")
     return subtree(tmp_path)
+
+
+def copies(cache: Path) -> list[Path]:
+    return [path for path in cache.rglob("*") if path.is_file() and not path.name.startswith(".")]
 
 
 def subtree(tmp_path: Path) -> RemoteLocation:
@@ -117,10 +133,10 @@ def test_copies_are_checked_in_full(tmp_path: Path, cache: Path) -> None:
         load(place).parts["0"]
     with pytest.raises(CorruptSnapshot, match="checksum"):
         load(place, verify="full")
-    assert not list(cache.rglob("*.bin"))
+    assert not copies(cache)
     file.write_bytes(whole[1:])
     with pytest.raises(CorruptSnapshot, match="has 799 bytes where the manifest says 800"):
-        load(place)
+        load(place).parts["0"]
     file.write_bytes(whole)
     assert load(place).parts["0"].arrays["it"].sum() == 0
 
@@ -129,7 +145,7 @@ def test_a_damaged_copy_is_found_by_a_full_check(tmp_path: Path, cache: Path) ->
     place = subtree(tmp_path)
     save(place, {"0": SavedPart({}, {"it": np.zeros(100)})}, {})
     load(place, verify="full")
-    [copy] = cache.rglob("*-it.bin")
+    [copy] = copies(cache)
     copy.write_bytes(b"\1" * 800)
     with pytest.raises(CorruptSnapshot, match="checksum"):
         load(place, verify="full")
@@ -179,31 +195,111 @@ def test_parts_from_elsewhere(tmp_path: Path) -> None:
         copy.publish([copy.write_part("0", SavedPart())], {})
 
 
-def test_old_copies_are_forgotten(tmp_path: Path, cache: Path) -> None:
+def test_an_array_that_stays_is_neither_written_nor_fetched_again(place: RemoteLocation, downloads: list[str]) -> None:
+    first = {"same": np.arange(5000), "other": np.arange(3)}
+    save(place, {"0": SavedPart({}, first)}, {})
+    content(load(place))
+    save(place, {"0": SavedPart({}, {**first, "other": np.arange(4)})}, {})
+    assert sorted(name.rpartition("-")[2] for name in place.files("v000002") if "/" in name) == ["other.bin"]
+    downloads.clear()
+    assert load(place).parts["0"].arrays["other"].tolist() == [0, 1, 2, 3]
+    assert [name.rpartition("-")[2] for name in downloads] == ["other.bin"]
+
+
+def test_contents_that_another_place_has_are_not_fetched_again(tmp_path: Path, downloads: list[str]) -> None:
+    one = subtree(tmp_path)
+    other = RemoteLocation(one.filesystem, "other")
+    for place in (one, other):
+        save(place, {"0": SavedPart({}, {"it": np.arange(1000)})}, {})
+        assert load(place).parts["0"].arrays["it"][-1] == 999
+    assert len(downloads) == 1
+
+
+def test_versions_that_share_files_survive_each_other(place: RemoteLocation, cache: Path) -> None:
+    arrays = {name: np.full(50, number) for number, name in enumerate("abc")}
+    for number in range(4):
+        save(place, {"0": SavedPart({}, {**arrays, "changed": np.full(50, number)})}, {"n": number})
+    assert vacuum(place, keep=1, grace="0 seconds") == [1, 2, 3]
+    assert {name.rpartition("-")[2] for name in place.files("v000001") if "/" in name} == {"a.bin", "b.bin", "c.bin"}
+    with pytest.raises(InvalidArgument, match=r"no version 1 \(it has 4\)"):
+        load(place, version=1)
+    shutil.rmtree(cache, ignore_errors=True)
+    assert {name: array[0] for name, array in load(place, verify="full").parts["0"].arrays.items()} == {
+        "a": 0,
+        "b": 1,
+        "c": 2,
+        "changed": 3,
+    }
+    save(place, {"0": SavedPart({}, {"new": np.arange(3)})}, {})
+    vacuum(place, keep=1, grace="0 seconds")
+    assert {name for name in place.names() if name[0] == "v"} == {"v000005"}
+
+
+def test_files_wait_while_a_save_may_share_them(place: RemoteLocation) -> None:
+    for number in range(2):
+        save(place, {"0": SavedPart({}, {"it": np.full(50, number)})}, {})
+    under_way = begin(place)
+    assert vacuum(place, keep=1, grace="0 seconds") == [1]
+    assert any("/" in name for name in place.files("v000001"))
+    under_way.abort()
+    assert vacuum(place, keep=1, grace="0 seconds") == []
+    assert sorted(name for name in place.names() if name[0] == "v") == ["v000002", "v000003"]
+    assert [place.read(f"v000003/{file}", 100) for file in place.files("v000003")] == [b"given up\n"]
+
+
+def test_a_save_that_was_given_up_for_it_is_told(place: RemoteLocation) -> None:
+    staging = begin(place)
+    described = staging.write_part("0", SavedPart({}, {"it": np.arange(3)}))
+    place.remove("v000001")
+    with pytest.raises((CorruptSnapshot, FileNotFoundError)):
+        staging.publish([described], {})
+
+
+def test_a_number_is_never_given_twice(place: RemoteLocation) -> None:
+    staging = begin(place)
+    staging.write_part("0", SavedPart({}, {"it": np.arange(3)}))
+    staging.abort()
+    assert not any("/" in name for name in place.files("v000001"))
+    assert begin(place).version == 2
+
+
+def test_a_lock_is_never_taken_from_its_owner(place: RemoteLocation, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(place, {"0": SavedPart({}, {"it": np.arange(3)})}, {})
+    monkeypatch.setattr(remote, "_PATIENCE", 0.0)
+    ahead = time.time() + 7200
+    with place.alone():
+        monkeypatch.setattr(time, "time", lambda: ahead)
+        with pytest.raises(TimeoutError, match=r"publishing/claim-\w+, which tells its host and process"):
+            save(place, {"0": SavedPart({}, {"it": np.arange(4)})}, {})
+    assert save(place, {"0": SavedPart({}, {"it": np.arange(4)})}, {}) > 1
+
+
+def test_the_cache_has_a_limit(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = subtree(tmp_path)
-    for value in (1, 2):
-        save(place, {"0": SavedPart({}, {"it": np.array([value])})}, {})
+    monkeypatch.setenv("MATCHWOOD_CACHE_BYTES", "2kB")
+    for number in range(4):
+        save(place, {"0": SavedPart({}, {"it": np.full(100, number)})}, {})
     old = load(place, version=1).parts["0"].arrays["it"]
-    [copy] = cache.glob("*/v000001-*")
-    past = time.time() - 2 * 86_400
-    os.utime(copy, (past, past))
-    assert load(place).parts["0"].arrays["it"][0] == 2
-    assert not copy.exists()
-    assert old[0] == 1
-    assert load(place, version=1).parts["0"].arrays["it"][0] == 1
+    for number, copy in enumerate([*copies(cache), cache / ".new-left"]):
+        copy.touch()
+        os.utime(copy, (time.time() - 200_000 + number,) * 2)
+    assert load(place, version=2).parts["0"].arrays["it"][0] == 1
+    assert len(copies(cache)) == 2
+    assert not (cache / ".new-left").exists()
+    for copy in copies(cache):
+        os.utime(copy, (copy.stat().st_mtime - 1000,) * 2)
+    load(place, version=3).parts["0"]
+    assert old[0] == 0
+    assert sum(copy.stat().st_size for copy in copies(cache)) <= 2000
+    assert load(place, version=1).parts["0"].arrays["it"][0] == 0
 
 
-def test_old_copies_that_another_process_removes_first(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_limit_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = subtree(tmp_path)
-    for value in (1, 2):
-        save(place, {"0": SavedPart({}, {"it": np.array([value])})}, {})
-    load(place, version=1)
-    monkeypatch.setattr(Path, "iterdir", lambda path: (path / name for name in [*os.listdir(path), "gone"]))
-    is_dir = Path.is_dir
-    monkeypatch.setattr(Path, "is_dir", lambda path, **how: path.name == "gone" or is_dir(path, **how))
-    assert load(place).parts["0"].arrays["it"][0] == 2
+    save(place, {"0": SavedPart({}, {"it": np.arange(3)})}, {})
+    monkeypatch.setenv("MATCHWOOD_CACHE_BYTES", "much")
+    with pytest.raises(InvalidArgument, match="MATCHWOOD_CACHE_BYTES must be a number of bytes such as 20GB"):
+        load(place).parts["0"]
 
 
 def test_current_that_is_away_for_a_moment_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,6 +332,9 @@ def test_a_store_that_will_not_rename_over_a_file(tmp_path: Path) -> None:
 
 def test_where_copies_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cache_root() == tmp_path / "cache"
+    monkeypatch.delenv("MATCHWOOD_SNAPSHOTS_DIR")
+    monkeypatch.setenv("MATCHWOOD_CACHE_DIR", str(tmp_path / "shared"))
+    assert cache_root() == tmp_path / "shared" / "snapshots"
     monkeypatch.delenv("MATCHWOOD_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_root() == tmp_path / "xdg" / "matchwood" / "snapshots"
@@ -293,16 +392,3 @@ def test_a_save_sends_what_changed(place: RemoteLocation, sent: list[int], downl
     assert sent == [24]
     assert np.array_equal(load(place, verify="full").parts["0"].arrays["large"], changed)
     assert np.array_equal(load(place, 2).parts["0"].arrays["large"], large)
-
-
-def test_a_store_that_cannot_copy_is_sent_everything(
-    place: RemoteLocation, sent: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(self: RemoteLocation, source: str, target: str) -> None:
-        raise NotImplementedError("this store cannot copy")
-
-    monkeypatch.setattr(RemoteLocation, "link", refuse)
-    for _ in range(2):
-        saved(place, large=np.arange(50_000))
-    assert sent == [400_000, 400_000]
-    assert np.array_equal(load(place, verify="full").parts["0"].arrays["large"], np.arange(50_000))

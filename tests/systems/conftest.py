@@ -25,7 +25,7 @@ def s3(one_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """The server, with the settings that reach it in the environment, and a cache of this host that is empty."""
     for name, value in one_server.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("MATCHWOOD_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("MATCHWOOD_SNAPSHOTS_DIR", str(tmp_path / "cache"))
     one_server.forget()
     return one_server
 

@@ -110,10 +110,11 @@ class S3Server:
         """How often each operation was asked for."""
         return Counter(request.what for request in self.requests())
 
-    def fetched(self) -> int:
-        """The bytes of all objects that were asked for."""
+    def fetched(self, ending: str = "") -> int:
+        """The bytes of all objects that were asked for, or of those whose names end so."""
         sizes = self.objects()
-        return sum(sizes.get(request.key, 0) for request in self.requests() if request.what == "GetObject")
+        asked = [request.key for request in self.requests() if request.what == "GetObject"]
+        return sum(sizes.get(key, 0) for key in asked if key.endswith(ending))
 
     def forget(self) -> None:
         self._told = len(self._log.read_text()) if self._log.exists() else 0

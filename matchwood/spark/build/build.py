@@ -18,6 +18,7 @@ from matchwood.matching import (
     ONLY_PART,
     USUAL,
     RejectLimit,
+    alone_header,
     checked_flag,
     checked_options,
     checked_text,
@@ -32,6 +33,7 @@ from matchwood.spark.build.shard_task import TOLD, BuildSettings, ShardTask, Tol
 from matchwood.spark.build.sizes import shards_for
 from matchwood.spark.build.type_conflicts import settled
 from matchwood.spark.jobs import described
+from matchwood.spark.locations import location_for
 from matchwood.spark.match.unfit import warn_of_unfit
 
 if TYPE_CHECKING:
@@ -90,7 +92,8 @@ def build(
     warn_of_unfit(events, settings.declared.types, reading)
     count = checked_shards(shards) or _fitting(shards_for(plain))
     job = Job(plain, settings, count, on_duplicate == "last", on_error, limit, allow_empty)
-    with described(rules.sparkSession, f"building {path}"), storage.begin(path) as staging:
+    place = location_for(plain.sparkSession, path)
+    with described(rules.sparkSession, f"building {place}"), storage.begin(place) as staging:
         version, told = job.publish(staging)
     return job.report(version, told, time.monotonic() - started)
 
@@ -191,7 +194,7 @@ class Job:
     def _header(self, told: list[Told]) -> dict[str, Any]:
         settings = index_settings(self.settings.index())
         if self.shards == 1:
-            return settings
+            return alone_header(settings, told[0].summary)
         return layout_of([each.description["name"] for each in told], [each.summary for each in told]).header(settings)
 
     def report(self, version: int, told: list[Told], seconds: float) -> BuildReport:

@@ -51,7 +51,7 @@ def live_rules(
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for position in batch.column(0).to_pylist():
-                yield from open_shards(place, version).shard(shards[position]).rules()
+                yield from open_shards(place, version).table(shards[position]).rules()
 
     numbers = spark.range(len(shards), numPartitions=len(shards))
     return numbers.mapInArrow(read, f"id {ids}, expression string, weight double, weights string")

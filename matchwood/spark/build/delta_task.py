@@ -15,7 +15,16 @@ from matchwood import storage
 from matchwood.encoding import Use
 from matchwood.index import Index
 from matchwood.matching import in_words, index_part, stored_uses
-from matchwood.sharding import ID_TYPES, TOMBSTONES, Shard, ShardLayout, ShardSet, open_shards, summary_of, types_asked
+from matchwood.sharding import (
+    ID_TYPES,
+    TOMBSTONES,
+    RuleShard,
+    ShardLayout,
+    ShardSet,
+    open_shards,
+    summary_of,
+    types_asked,
+)
 from matchwood.spark.build.rejects import write_rejects
 from matchwood.spark.build.rule_stream import EachIdOnce, by_shard
 from matchwood.spark.build.shard_task import BuildSettings, rule_reader
@@ -94,9 +103,9 @@ class _Making:
         self._rejected: list[pa.Table] = []
         self._misfits: Counter[str] = Counter()
 
-    def _found(self, ids: list[Any]) -> dict[Any, tuple[Shard, int]]:
-        found: dict[Any, tuple[Shard, int]] = {}
-        for shard in self._set.walk():
+    def _found(self, ids: list[Any]) -> dict[Any, tuple[RuleShard, int]]:
+        found: dict[Any, tuple[RuleShard, int]] = {}
+        for shard in self._set.tables():
             rows = shard.find_many(ids).tolist() if ids and len(self._set) else []
             found |= {rule_id: (shard, row) for rule_id, row in zip(ids, rows, strict=False) if row >= 0}
         return found
@@ -112,7 +121,7 @@ class _Making:
         live = Counter(seeds) + (own - absorbed)
         return self._written(index, {use: count for use, count in live.items() if count > 0}, once)
 
-    def _going(self) -> dict[Any, tuple[Shard, int]]:
+    def _going(self) -> dict[Any, tuple[RuleShard, int]]:
         """The rules that no longer count: deleted, or replaced."""
         return {rule_id: place for rule_id, place in self._old.items() if rule_id not in self._refused}
 
@@ -141,7 +150,7 @@ class _Making:
         return is_deletion or change["id"] in self._refused
 
     def _staying(self, name: str, going: Container[Any]) -> Iterator[dict[str, Any]]:
-        rules = (rule for batch in self._set.shard(name).rules() for rule in batch.to_pylist())
+        rules = (rule for batch in self._set.table(name).rules() for rule in batch.to_pylist())
         return (rule for rule in rules if rule["id"] not in going)
 
     def _keep_what_was_refused(self, index: Index) -> bool:
@@ -177,7 +186,7 @@ class _Making:
             misfits=dict(self._misfits),
         )
 
-    def _dead(self, going: Mapping[Any, tuple[Shard, int]]) -> dict[str, np.ndarray[Any, np.dtype[np.int32]]]:
+    def _dead(self, going: Mapping[Any, tuple[RuleShard, int]]) -> dict[str, np.ndarray[Any, np.dtype[np.int32]]]:
         """The dead rows of all shards that stay, old and new."""
         dead = {}
         for name in self._set.layout.shards:
@@ -187,7 +196,7 @@ class _Making:
         return dead
 
     def _layout(
-        self, index: Index, uses: Mapping[Use, int], deltas: tuple[str, ...], going: Mapping[Any, tuple[Shard, int]]
+        self, index: Index, uses: Mapping[Use, int], deltas: tuple[str, ...], going: Mapping[Any, tuple[RuleShard, int]]
     ) -> ShardLayout:
         old, summary = self._set.layout, summary_of(index, self._task.id_type)
         gone = Counter(shard.name for shard, _ in going.values())

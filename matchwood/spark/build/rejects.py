@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from matchwood import storage
 from matchwood.errors import InvalidArgument
 from matchwood.sharding import ID_TYPES
+from matchwood.spark.locations import location_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,7 +49,7 @@ def rejects(spark: SparkSession, path: Any, version: int | None = None) -> DataF
     """
     if not hasattr(spark, "createDataFrame"):
         raise InvalidArgument(f"rejects(spark, path) takes a Spark session first (got {spark!r:.80})")
-    place = storage.location_of(path)
+    place = location_for(spark, path)
     snapshot = storage.load(place, version)
     names = reject_parts(snapshot)
     id_type = snapshot.parts[names[0]].header["id_type"] if names else "string"

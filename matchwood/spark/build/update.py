@@ -22,6 +22,7 @@ from matchwood.spark.build.report import UpdateReport
 from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards
 from matchwood.spark.build.shard_task import TOLD, settings_of
 from matchwood.spark.jobs import described
+from matchwood.spark.locations import location_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,8 +54,8 @@ def update(
     started = time.monotonic()
     check_choices(on_error, on_duplicate, order)
     plain = checked_rules(changes, RuleColumns(id, expression, weight, weights, order))
-    place, limit = storage.location_of(path), RejectLimit.of(max_rejected)
-    with described(plain.sparkSession, f"updating {path}"):
+    place, limit = location_for(plain.sparkSession, path), RejectLimit.of(max_rejected)
+    with described(plain.sparkSession, f"updating {place}"):
         version, delta = _published(plain, place, on_error, order is not None, limit)
     compacted, problem = _compacted(plain.sparkSession, place, version, delta)
     report = _report(place, compacted or version, delta, compacted is not None, time.monotonic() - started)

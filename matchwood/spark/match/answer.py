@@ -32,7 +32,7 @@ def answer_of(task: Task, id_type: pa.DataType) -> Any:
         return answers(task, batches)
 
     # What plans, and so the Spark UI, call it.
-    matchwood.__name__ = f"matchwood_{re.sub(r'[^A-Za-z0-9]+', '_', task.path.rpartition('/')[2])}_v{task.version}"
+    matchwood.__name__ = f"matchwood_{re.sub(r'[^A-Za-z0-9]+', '_', str(task.path).rpartition('/')[2])}_v{task.version}"
 
     found = from_arrow_type(found_type(task.output, id_type, task.top is not None)).simpleString()
     work = from_arrow_type(WORK_TYPE).simpleString()

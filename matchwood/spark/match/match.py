@@ -7,7 +7,6 @@ JVM. So there is no shuffle, no row needs an id, and a stream is matched as a ta
 from __future__ import annotations
 
 import logging
-import os
 import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ _log = logging.getLogger("matchwood.spark")
 
 def match(
     events: DataFrame,
-    path: str | os.PathLike[str],
+    path: storage.Path,
     output: str = "rows",
     keep: Sequence[str] | None = None,
     top: int | None = None,
@@ -69,10 +68,10 @@ def match(
     """
     how = (on_error, missing, prefix, metrics, weight)
     options = MatchOptions(output, keep, top, weights, strategy, version, key, event, *how)
-    return matched(events, os.fspath(path), options)
+    return matched(events, path, options)
 
 
-def plan(events: DataFrame, path: str | os.PathLike[str], **options: Any) -> MatchPlan:
+def plan(events: DataFrame, path: storage.Path, **options: Any) -> MatchPlan:
     """What `match` would do with the same options; `print` it.
 
     Version, engine, strategy and why, what a host holds, the columns that travel, attributes that no column has, and
@@ -81,7 +80,7 @@ def plan(events: DataFrame, path: str | os.PathLike[str], **options: Any) -> Mat
     return planned(events, path, MatchOptions.from_names(options), refuses=False)
 
 
-def matched(events: DataFrame, path: str | os.PathLike[str], options: MatchOptions) -> DataFrame:
+def matched(events: DataFrame, path: storage.Path, options: MatchOptions) -> DataFrame:
     """What `match` returns, by options that have been checked."""
     plan = planned(events, path, options)
     kept = kept_columns(events, options)

@@ -30,7 +30,7 @@ class OpenedIndex:
     `engine`      what it was built with
     """
 
-    def __init__(self, path: str, version: int, room: int | None) -> None:
+    def __init__(self, path: storage.Path, version: int, room: int | None) -> None:
         self._set = open_shards(path, version, room=room)
         self.attributes, self.id_type = self._set.attributes, self._set.id_type
         self.shards, self.bytes = self._set.layout.shards, self._set.bytes
@@ -86,9 +86,9 @@ _open: OrderedDict[tuple[str, int, int | None], OpenedIndex] = OrderedDict()
 _lock = threading.Lock()
 
 
-def open_version(path: str, version: int, room: int | None = None) -> OpenedIndex:
+def open_version(path: storage.Path, version: int, room: int | None = None) -> OpenedIndex:
     """A version, opened once in this process; `room` is that for shards that stay open, see `open_shards`."""
-    key = (path, version, room)
+    key = (str(path), version, room)
     with _lock:
         if key not in _open:
             _open[key] = OpenedIndex(path, version, room)
@@ -98,7 +98,7 @@ def open_version(path: str, version: int, room: int | None = None) -> OpenedInde
         return _open[key]
 
 
-def current(path: str, version: int | None) -> int:
+def current(path: storage.Path, version: int | None) -> int:
     """The version to use: the one asked for, or the one that is current now."""
     if version is None:
         return storage.current_version(path)

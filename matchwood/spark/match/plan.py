@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +14,7 @@ from matchwood import storage
 from matchwood.encoding import near_misses
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.spark.frames import checked_frame
+from matchwood.spark.locations import location_for
 from matchwood.spark.match.arguments import Arguments, Unfit, arguments_for, column_places, field_places
 from matchwood.spark.match.layout import layout_names
 from matchwood.spark.match.opened import OpenedIndex, current, open_version
@@ -68,13 +68,13 @@ class MatchPlan(NamedTuple):
         return self.task.version
 
 
-def planned(events: DataFrame, path: str | os.PathLike[str], options: MatchOptions, refuses: bool = True) -> MatchPlan:
+def planned(events: DataFrame, path: storage.Path, options: MatchOptions, refuses: bool = True) -> MatchPlan:
     """Pin the version, find the columns, choose the strategy; all that can be refused is refused here.
 
     `refuses`  whether columns that are missing or never fit are, or only stand in the plan
     """
     checked_frame(events, "events")
-    place = str(storage.location_of(path))
+    place = location_for(events.sparkSession, path)
     version = current(place, options.version)
     index, schema = open_version(place, version, room=0), events.schema
     form, arguments = _arguments(schema, index, options)

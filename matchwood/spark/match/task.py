@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from matchwood import storage
 from matchwood.errors import EventError
 from matchwood.matching import ALL_RULES, Request, ranks_of
 from matchwood.sharding import Answered
@@ -50,7 +51,7 @@ class Task(NamedTuple):
     `room`      bytes of shards that stay open between batches; None for all
     """
 
-    path: str
+    path: storage.Location
     version: int
     form: str
     layout: Layout

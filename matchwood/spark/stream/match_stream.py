@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from matchwood import storage
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.spark.frames import checked_frame
+from matchwood.spark.locations import location_for
 from matchwood.spark.match.match import matched
 from matchwood.spark.match.options import MatchOptions
 
@@ -28,7 +29,7 @@ _CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
 
 def match_stream(
     events: DataFrame,
-    path: str | os.PathLike[str],
+    path: storage.Path,
     writer: Writer,
     *,
     checkpointLocation: str | os.PathLike[str] | None = None,  # noqa: N803
@@ -50,7 +51,7 @@ def match_stream(
     """
     _check(events, writer)
     settings = MatchOptions.from_names(options, OWN_OPTIONS)
-    place = str(storage.location_of(path))
+    place = location_for(events.sparkSession, path)
     checkpoint = _checkpoint(events, checkpointLocation, queryName)
     name = queryName or _name_for(checkpoint)
     stream = events.writeStream.foreachBatch(_each_batch(place, writer, settings, name, checkpoint))
@@ -64,7 +65,7 @@ def match_stream(
 
 
 def _each_batch(
-    path: str, writer: Writer, settings: MatchOptions, name: str, checkpoint: str | None
+    path: storage.Location, writer: Writer, settings: MatchOptions, name: str, checkpoint: str | None
 ) -> Callable[[DataFrame, int], None]:
     """What Spark calls for a micro-batch; through Spark Connect it is pickled and runs beside the server."""
     known = [uuid.uuid4().hex] if checkpoint is None else []
