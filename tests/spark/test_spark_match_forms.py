@@ -158,4 +158,5 @@ def test_missing_keys_of_one_event(spark: Any, path: str) -> None:
     ):
         with pytest.raises(Exception, match="'country' must be given"):
             match(frame, path, event="event", missing="error", on_error="null").collect()
-        assert match(frame.limit(1), path, "count", event="event", missing="error", on_error="null").count() == 1
+        first = frame.coalesce(1).limit(1)  # of several partitions, any may come first
+        assert match(first, path, "count", event="event", missing="error", on_error="null").count() == 1
