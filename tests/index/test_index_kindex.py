@@ -129,6 +129,8 @@ def test_a_merge_does_not_hold_up_those_who_match(monkeypatch: pytest.MonkeyPatc
     build = KIndex.merged
 
     def slow(engine: KIndex) -> Any:
+        if engine.store is not index._matcher.engine.store:  # type: ignore[attr-defined]
+            return build(engine)  # what is compiled for readers is on an index of its own
         merging.set()
         assert matched.wait(30)
         return build(engine)

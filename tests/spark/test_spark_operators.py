@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -175,9 +176,9 @@ def test_executors_run_the_same_matchwood(spark: Any) -> None:
 
 
 def test_another_matchwood_on_executors_is_an_error(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = matchwood.__version__
+    own = re.escape(matchwood.__version__)
     monkeypatch.setattr(matchwood, "__version__", "0.0.1")
-    with pytest.raises(MatchwoodError, match=f"Matchwood {own} instead of 0.0.1 on .*spark-executors.md"):
+    with pytest.raises(MatchwoodError, match=rf"Matchwood {own} instead of 0\.0\.1 on .*spark-executors\.md"):
         mws.check_executors(spark, tasks=1)
     monkeypatch.undo()
     monkeypatch.setattr(platform, "python_version_tuple", lambda: ("3", "7", "0"))

@@ -26,9 +26,9 @@ from matchwood.matching.loading.storing import (
     SLICE_RULES,
     Replacement,
     batches_of,
-    insert_batches,
     is_shared,
-    replace_in_slices,
+    store_at_once,
+    store_in_slices,
 )
 from matchwood.matching.loading.telling import Tell, rule_count, telling
 from matchwood.matching.loading.undo import Undo
@@ -278,14 +278,17 @@ class _Load(Rehearsal):
             self._filling.end()
         elif not is_last:
             self._filling.begin()
+        if self._replacing and not is_last:
+            self._undo.note_replaced(table.rows_of(list(self._replacing)))
         total = len(self._replacing) + (len(self._fresh) if taken is None else taken.total)
-        size = SLICE_RULES if self._in_slices and not self._comes_twice else max(1, total)
-        if self._replacing:
-            if not is_last:
-                self._undo.note_replaced(table.rows_of(list(self._replacing)))
-            replace_in_slices(index, self._replacing, size)
+        sliced = self._in_slices and not self._comes_twice and total > SLICE_RULES
+        size = SLICE_RULES if sliced else max(1, total)
         batches = batches_of(self._fresh, size) if taken is None else taken.batches(size)
-        for batch in insert_batches(index, batches):
+        if sliced:
+            stored = store_in_slices(index, self._replacing, batches, size)
+        else:
+            stored = store_at_once(index, self._replacing, batches)
+        for batch in stored:
             if not is_last:
                 self._undo.note_inserted(batch.ids)
         self._schema.follow(index._encoder.schema)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from matchwood.index import Index
 
 SLICE_RULES = 64
-"""Rules that are stored at one stroke while other threads match: of BEGen, of which 300,000 are there, 20 ms."""
+"""Rules that are stored at one stroke while other threads match: of BEGen, of which 300,000 are there, 20 ms. Up to so
+many that come together are seen together."""
 
 
 class Replacement(NamedTuple):
@@ -29,7 +30,26 @@ def is_shared(index: Index) -> bool:
     return bool(index._rehearsed) or index._only_user not in (None, threading.get_ident())
 
 
-def replace_in_slices(index: Index, replacing: Mapping[Any, Replacement], size: int) -> None:
+def store_at_once(index: Index, replacing: Mapping[Any, Replacement], batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Replace and insert at one stroke: whoever matches sees all of it, or nothing."""
+    rows, all_new, made = index._table.rows_of(list(replacing)), list(replacing.values()), list(batches)
+    with index._storing():
+        if all_new:
+            index._matcher.replace(rows, [each.rule for each in all_new], [each.old for each in all_new])
+        for batch in made:
+            index._matcher.insert(batch)
+    return iter(made)
+
+
+def store_in_slices(
+    index: Index, replacing: Mapping[Any, Replacement], batches: Iterable[Batch], size: int
+) -> Iterator[Batch]:
+    """Replace and insert, so many at a time."""
+    _replace_in_slices(index, replacing, size)
+    yield from _insert_batches(index, batches)
+
+
+def _replace_in_slices(index: Index, replacing: Mapping[Any, Replacement], size: int) -> None:
     """Replace rules in their order, so many at a time.
 
     Each was checked against the rules before it as they are and those behind it as they were, so that types agree
@@ -42,7 +62,7 @@ def replace_in_slices(index: Index, replacing: Mapping[Any, Replacement], size: 
             index._matcher.replace(rows[part], prepared, old)
 
 
-def insert_batches(index: Index, batches: Iterable[Batch]) -> Iterator[Batch]:
+def _insert_batches(index: Index, batches: Iterable[Batch]) -> Iterator[Batch]:
     """Insert batches one after the other, each made when its turn comes and before the lock is taken."""
     for batch in batches:
         with index._storing():
