@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tests.fuzz.judge import Judge, Verdict, zone_of
@@ -20,13 +21,19 @@ class Model:
         """Keeps what `_known` names by its address."""
 
     def follow(self, step: Put | Delete | Upkeep) -> None:
-        """A replacement keeps the place of the rule."""
+        """A replacement keeps the place of the rule, and one by assignment its weights."""
         if isinstance(step, Put):
-            self.rules.update({rule.id: rule for rule in step.rules})
+            assigned = step.how in ("set", "json")
+            self.rules.update({rule.id: self._weighed(rule) if assigned else rule for rule in step.rules})
         elif isinstance(step, Delete):
             del self.rules[step.id]
         elif step.what == "clear":
             self.rules.clear()
+
+    def _weighed(self, rule: Rule) -> Rule:
+        """A rule with the weights of the one that it replaces."""
+        old = self.rules.get(rule.id)
+        return rule if old is None else replace(rule, weight=old.weight, weights=old.weights)
 
     def verdict(self, rule: Rule, event: Event) -> Verdict:
         known = (id(rule), id(event))
