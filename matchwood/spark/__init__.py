@@ -23,6 +23,7 @@ from matchwood.spark.match.report import report
 from matchwood.spark.session import session
 from matchwood.spark.sql.functions import register
 from matchwood.spark.stream.match_stream import match_stream
+from matchwood.spark.stream.merging import merge_hits
 from matchwood.storage import drop_stream, rollback, streams, vacuum, versions
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "follow",
     "match",
     "match_stream",
+    "merge_hits",
     "plan",
     "plot",
     "register",

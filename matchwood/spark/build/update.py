@@ -100,7 +100,7 @@ class UpdateJob:
         base = open_shards(self.place)
         self._check(base)
         with storage.begin(self.place) as staging:
-            delta = _run(self.changes, staging, base, self.keeps_last)
+            delta = self.made(staging, base)
             if delta is None:
                 return self._unchanged(base, staging), None
             self._judge(delta)
@@ -108,6 +108,17 @@ class UpdateJob:
             descriptions = [*base.snapshot.link_parts(staying, staging), *delta.descriptions]
             header = followed(delta.layout.header(base.settings), self._follows(base))
             return staging.publish(descriptions, header, after=base.version), delta
+
+    def made(self, staging: storage.Staging, base: ShardSet) -> Delta | None:
+        """What the changes come to, made by one task; None if there are none."""
+        settings = settings_of(base.snapshot, base.layout.bases[0])
+        task = DeltaTask(staging, base.version, settings, id_type(self.changes), self.keeps_last)
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return task(batches)
+
+        rows = in_shards(self.changes, 1).mapInArrow(run, TOLD).collect()
+        return read_delta(rows[0].told, staging) if rows else None
 
     def _check(self, base: ShardSet) -> None:
         ids, follows = id_type(self.changes), base.snapshot.header.get(storage.FOLLOWS)
@@ -164,17 +175,9 @@ def first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def _run(changes: DataFrame, staging: storage.Staging, base: ShardSet, keeps_last: bool) -> Delta | None:
-    settings = settings_of(base.snapshot, base.layout.bases[0])
-    task = DeltaTask(staging, base.version, settings, id_type(changes), keeps_last)
-
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return task(batches)
-
-    rows = in_shards(changes, 1).mapInArrow(run, TOLD).collect()
-    if not rows:
-        return None
-    told = json.loads(rows[0].told)
+def read_delta(text: str, staging: storage.Staging) -> Delta:
+    """What a task tells of the delta that it made."""
+    told = json.loads(text)
     return Delta(**{**told, "layout": read_layout(told["layout"], str(staging.place))})
 
 

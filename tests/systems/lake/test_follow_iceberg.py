@@ -39,7 +39,7 @@ def test_snapshots_become_versions(lake: Any, iceberg: str, tmp_path: Path, rule
     assert (step.how, step.inserted, step.replaced, step.deleted) == ("feed", 0, 1, 1)
     assert rules_of(path) == _rows(lake) == {"a": "x = 10", "c": "x = 3"}
     assert not mws.follow(lake, iceberg, path).steps
-    newest = [info.follows for info in mws.versions(path) if info.current][0]
+    newest = next(info.follows for info in mws.versions(path) if info.current)
     assert newest is not None
     assert (newest["format"], newest["version"]) == ("iceberg", step.table_version)
 
