@@ -115,8 +115,9 @@ class Follower:
     def _built(self, version: int | None, record: Record, why: str | None, started: float) -> FollowStep:
         plain = self._rules(record["version"])
         settings, shards = self._settings(plain, version)
+        how: dict[str, Any] = {"on_error": self.on_error, "limit": self.limit, "allow_empty": True}
         with described(self.spark, f"building {self.place} from {self.table.name}"):
-            job = Job(plain, settings, shards, False, self.on_error, self.limit, True, record)
+            job = Job(plain, settings, shards, **how, follows=record)
             with storage.begin(self.place) as staging:
                 published, told = job.publish(staging, after=version)
         report = job.report(published, told, time.monotonic() - started)

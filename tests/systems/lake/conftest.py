@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,12 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     lacking = missing()
     if lacking:
         pytest.skip(lacking)
-    session = lake_session(tmp_path_factory.mktemp("lake"))
+    folder = tmp_path_factory.mktemp("lake")
+    os.environ["MATCHWOOD_SNAPSHOTS_DIR"] = str(folder / "copies")
+    session = lake_session(folder)
     yield session
     session.stop()
+    del os.environ["MATCHWOOD_SNAPSHOTS_DIR"]
 
 
 @pytest.fixture

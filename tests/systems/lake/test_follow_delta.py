@@ -244,3 +244,18 @@ def test_what_cannot_be_followed(lake: Any, table: str, tmp_path: Path) -> None:
     make_table(lake, f"other_{table}")
     with pytest.raises(InvalidArgument, match=f"follows another table, {table}: reset=True"):
         mws.follow(lake, f"other_{table}", path)
+
+
+def test_the_command(lake: Any, table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from matchwood.commands.cli import main
+
+    index = str(tmp_path / "index")
+    assert main(["spark", "follow", table, index, "--engine", "counting"]) == 0
+    assert "version 1 = table version 1: 3 rules, 3 inserted" in capsys.readouterr().out
+    lake.sql(f"INSERT INTO {table} VALUES ('bad', 'x ==')")
+    assert main(["spark", "follow", table, index]) == 1
+    assert "1 rejected" in capsys.readouterr().out
+    assert main(["spark", "follow", table, index]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+    assert main(["versions", index]) == 0
+    assert f"{table} version 2" in capsys.readouterr().out
