@@ -40,8 +40,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ON_ERROR, ON_DUPLICATE = ("quarantine", "fail"), ("error", "last")
-MOST_SHARDS = 800
-"""What fits the manifest of a version: a shard of `kindex`, which has most arrays, takes 36 KB of its 32 MiB."""
+MOST_SHARDS = 50_000
+"""What fits the manifest of a version: shards that describe themselves take up to 500 bytes of its 32 MiB, rejects
+included."""
+
+APART_FROM = 64
+"""From so many shards on they describe themselves. Of fewer the manifest tells all, 36 KB for a shard of `kindex`: one
+file to read."""
 
 
 def build(
@@ -93,9 +98,14 @@ def build(
     count = checked_shards(shards) or _fitting(shards_for(plain))
     job = Job(plain, settings, count, on_duplicate == "last", on_error, limit, allow_empty)
     place = location_for(plain.sparkSession, path)
-    with described(rules.sparkSession, f"building {place}"), storage.begin(place) as staging:
+    with described(rules.sparkSession, f"building {place}"), begin_version(place, count) as staging:
         version, told = job.publish(staging)
     return job.report(version, told, time.monotonic() - started)
+
+
+def begin_version(place: storage.Location, shards: int) -> storage.Staging:
+    """Claim a version for so many shards."""
+    return storage.begin(place, apart=shards >= APART_FROM)
 
 
 def check_choices(on_error: str, on_duplicate: str, order: str | None) -> None:
@@ -113,7 +123,7 @@ def checked_shards(shards: int | str) -> int | None:
     if shards == "auto":
         return None
     if isinstance(shards, bool) or not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS:
-        raise InvalidArgument(f"shards must be 'auto' or a number from 1 to {MOST_SHARDS} (got {shards!r:.80})")
+        raise InvalidArgument(f"shards must be 'auto' or a number from 1 to {MOST_SHARDS:,} (got {shards!r:.80})")
     return shards
 
 
@@ -121,8 +131,8 @@ def _fitting(shards: int) -> int:
     """The number of shards that `auto` came to; LimitExceeded before the work if a version cannot have so many."""
     if shards > MOST_SHARDS:
         raise LimitExceeded(
-            f"these rules would take {shards:,} shards of what a worker can build, and a version has {MOST_SHARDS} at "
-            f"most: give workers more memory (spark.executor.pyspark.memory), or say shards={MOST_SHARDS}"
+            f"these rules would take {shards:,} shards of what a worker can build, and a version has {MOST_SHARDS:,} "
+            f"at most: give workers more memory (spark.executor.pyspark.memory), or say shards={MOST_SHARDS}"
         )
     return shards
 
@@ -199,12 +209,11 @@ class Job:
 
     def report(self, version: int, told: list[Told], seconds: float) -> BuildReport:
         """What became of it all."""
-        arrays = [array for each in told for array in each.description["arrays"].values()]
         return BuildReport(
             rules=sum(each.summary.rules for each in told),
             rejected=sum(each.rejected for each in told),
             shards=len(told),
-            bytes=sum(array["bytes"] for array in arrays),
+            bytes=sum(storage.described_bytes(each.description) for each in told),
             version=version,
             seconds=seconds,
             misfits=dict(sum((Counter(each.misfits) for each in told), Counter[str]())),
