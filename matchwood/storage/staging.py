@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +41,8 @@ from matchwood.storage.strictjson import encoded
 
 _HARMLESS = ("lost+found", "publishing", "streams")
 """What a new file system has, a writer's lock, and records of streams."""
+
+_NOTES, _LONGEST_NOTE = "notes", 1 << 16
 
 
 class Overtaken(MatchwoodError):
@@ -141,6 +144,24 @@ class Staging:
                 self.place.link(part.path(source, file), f"{target}/{_last_step(file)}")
             self.place.settle(target)
         return replace(part, directory=directory) if isinstance(part, PartReference) else part.renamed(_last_step)
+
+    def note(self, name: str, text: bytes) -> None:
+        """Write down something for whoever began this version; what is noted goes when the version is published."""
+        with suppress(FileExistsError):
+            self.place.make(f"{self._directory}/{_NOTES}")
+        self.place.replace(f"{self._directory}/{_NOTES}/{name}", text)
+
+    def noted(self) -> list[str]:
+        """The names of all notes, which have no dots; unfinished ones do."""
+        try:
+            files = self.place.files(f"{self._directory}/{_NOTES}")
+        except FileNotFoundError:
+            return []
+        return [name for name in files if "." not in name]
+
+    def noted_text(self, name: str) -> bytes:
+        """What a note says."""
+        return self.place.read(f"{self._directory}/{_NOTES}/{name}", _LONGEST_NOTE)
 
     def publish(
         self,

@@ -230,7 +230,7 @@ def test_too_many_shards_are_refused_before_the_work(spark: Any, path: str, monk
     rules = frame(spark, sound_rules(3))
     with pytest.raises(InvalidArgument, match=r"a number from 1 to 50,000 \(got 50001\)"):
         mws.build(rules, path, shards=50_001)
-    monkeypatch.setattr(sys.modules["matchwood.spark.build.build"], "shards_for", lambda _: 90_000)
+    monkeypatch.setattr(sys.modules["matchwood.spark.build.build"], "shards_for", lambda *_: 90_000)
     with pytest.raises(LimitExceeded, match="would take 90,000 shards"):
         mws.build(rules, path)
     assert not Path(path).exists()
