@@ -15,10 +15,12 @@ import pyarrow as pa
 from matchwood import storage
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.matching import USUAL, RejectLimit
+from matchwood.progress import Progress
 from matchwood.sharding import ShardSet, open_shards, read_layout
 from matchwood.spark.build.build import check_choices, followed, refusal, refuse_beyond, refuse_duplicates
 from matchwood.spark.build.compaction import compact, is_due
 from matchwood.spark.build.delta_task import Delta, DeltaTask
+from matchwood.spark.build.notes import counting_rules
 from matchwood.spark.build.report import UpdateReport
 from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards
 from matchwood.spark.build.shard_task import TOLD, settings_of
@@ -57,8 +59,8 @@ def update(
     plain = checked_rules(changes, RuleColumns(id, expression, weight, weights, order))
     place, limit = location_for(plain.sparkSession, path), RejectLimit.of(max_rejected)
     job = UpdateJob(plain, place, on_error, order is not None, limit)
-    with described(plain.sparkSession, f"updating {place}"):
-        version, delta = _published(job)
+    with described(plain.sparkSession, f"updating {place}") as line:
+        version, delta = _published(dataclasses.replace(job, line=line))
     return job.finished(version, delta, started)
 
 
@@ -83,6 +85,7 @@ class UpdateJob:
     """One update under way: `changes` are plain ones, see `rule_columns`.
 
     `advance`  for an index that follows a table; the states are recorded with the versions
+    `line`     that shows how far it is, if somebody watches
     """
 
     changes: DataFrame
@@ -91,6 +94,7 @@ class UpdateJob:
     keeps_last: bool = False
     limit: RejectLimit = USUAL
     advance: Advance | None = None
+    line: Progress | None = None
 
     def publish(self) -> tuple[int, Delta | None]:
         """Publish a version with the changes; Overtaken if another was published meanwhile.
@@ -112,12 +116,14 @@ class UpdateJob:
     def made(self, staging: storage.Staging, base: ShardSet) -> Delta | None:
         """What the changes come to, made by one task; None if there are none."""
         settings = settings_of(base.snapshot, base.layout.bases[0])
-        task = DeltaTask(staging, base.version, settings, id_type(self.changes), self.keeps_last)
+        is_watched = self.line is not None
+        task = DeltaTask(staging, base.version, settings, id_type(self.changes), self.keeps_last, is_watched)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return task(batches)
 
-        rows = in_shards(self.changes, 1).mapInArrow(run, TOLD).collect()
+        with counting_rules(self.line, staging, None):
+            rows = in_shards(self.changes, 1).mapInArrow(run, TOLD).collect()
         return read_delta(rows[0].told, staging) if rows else None
 
     def _check(self, base: ShardSet) -> None:

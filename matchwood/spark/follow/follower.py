@@ -10,14 +10,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from matchwood import storage
 from matchwood.errors import InvalidArgument, MatchwoodError, SnapshotNotFound
 from matchwood.matching import RejectLimit
 from matchwood.sharding import open_shards
-from matchwood.spark.build.build import Job, build_settings, shards_of
+from matchwood.spark.build.build import Job, build_settings, checked_shards, published
 from matchwood.spark.build.report import BuildReport
 from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type
 from matchwood.spark.build.shard_task import BuildSettings, settings_of
@@ -113,26 +113,20 @@ class Follower:
     # -------------------------------------------------------------- building
 
     def _built(self, version: int | None, record: Record, why: str | None, started: float) -> FollowStep:
-        plain = self._rules(record["version"])
-        settings, shards = self._settings(plain, version)
         how: dict[str, Any] = {"on_error": self.on_error, "limit": self.limit, "allow_empty": True}
-        with described(self.spark, f"building {self.place} from {self.table.name}"):
-            job = Job(plain, settings, shards, **how, follows=record)
-            with storage.begin(self.place) as staging:
-                published, told = job.publish(staging, after=version)
-        report = job.report(published, told, time.monotonic() - started)
+        job = Job(self._rules(record["version"]), self._settings(version), 1, **how, follows=record)
+        report = published(job, self.place, checked_shards(self.building.get("shards", "auto")), started, after=version)
         if why:
             _log.warning("%s was built anew from %s: %s", self.place, self.table.name, why)
         return _step(report, record, "build", why, inserted=report.rules)
 
-    def _settings(self, plain: DataFrame, version: int | None) -> tuple[BuildSettings, int]:
+    def _settings(self, version: int | None) -> BuildSettings:
         """Those that were asked for; an index that is built anew without any keeps those that it has."""
         given = {name: value for name, value in self.building.items() if name != "shards"}
-        shards = self.building.get("shards", "auto")
         if version is None or given:
-            return build_settings(self.spark, **given), shards_of(plain, shards)
+            return build_settings(self.spark, **given)
         base = open_shards(self.place, version)
-        return settings_of(base.snapshot, base.layout.bases[0]), shards_of(plain, shards)
+        return settings_of(base.snapshot, base.layout.bases[0])
 
     def _rules(self, version: int | None) -> DataFrame:
         """The rules of a version of the table; InvalidArgument if a column is gone, or has another type."""
@@ -189,8 +183,8 @@ class Follower:
 
     def _updated(self, changes: DataFrame, advance: Advance, how: str, why: str | None, started: float) -> FollowStep:
         job = UpdateJob(changes, self.place, self.on_error, True, self.limit, advance)
-        with described(self.spark, f"updating {self.place} from {self.table.name}"):
-            version, delta = job.publish()
+        with described(self.spark, f"updating {self.place} from {self.table.name}") as line:
+            version, delta = replace(job, line=line).publish()
         report = job.finished(version, delta, started)
         counts = {name: getattr(report, name) for name in ("inserted", "replaced", "deleted")}
         return _step(report, advance.after, how, why, **counts)
