@@ -165,10 +165,11 @@ class Index(MutableMapping[Any, str]):
             )
             prepared = preparation.prepare(rule_id, source, self._weights_of(row), replaced)
             with self._storing():
+                batch = Batch.of([rule_id], [prepared])
                 if row >= 0:
-                    self._matcher.replace(np.array([row], np.int32), [prepared], [replaced])
+                    self._matcher.replace(np.array([row], np.int32), batch, [(use, 1) for use in replaced])
                 else:
-                    self._matcher.insert(Batch.of([rule_id], [prepared]))
+                    self._matcher.insert(batch)
 
     def _weights_of(self, row: int) -> dict[str, Any] | None:
         """What the rule of a row weighs, which a replacement of its text keeps."""

@@ -155,6 +155,12 @@ class Schema:
                 del self._kinds[use[0]]
                 self.version += 1
 
+    def remove_all(self, uses: Iterable[tuple[Use, int]]) -> None:
+        """Count uses of rules that are no longer live so many times each."""
+        for use, count in uses:
+            self._counts[use] -= count - 1
+            self.remove((use,))
+
     def copy(self) -> Schema:
         """The same types to try changes on: what is added to or removed from the copy changes nothing here."""
         copied = Schema(strict=self.strict)

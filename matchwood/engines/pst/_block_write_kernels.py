@@ -238,9 +238,9 @@ def write_candidate(
                 later = True
     for place in range(rank, rank + (offsets[unit + 1] - first if later else 0)):
         at = WIDTH * (first + order[place])
-        if _is_left(records, access, wanted * unit, wanted, first, test, order[place]):
-            if not _has_one_entry(records, intervals, at):
-                single, masked = write_entries(records, intervals, at, owner, blocks, single, masked)
+        left = _is_left(records, access, wanted * unit, wanted, first, test, order[place])
+        if left and not _has_one_entry(records, intervals, at):
+            single, masked = write_entries(records, intervals, at, owner, blocks, single, masked)
     return alone, single, masked
 
 
