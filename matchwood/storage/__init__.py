@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matchwood.storage.lent import lent_directory
     from matchwood.storage.location import Location, Path, location_of
     from matchwood.storage.naming import CURRENT
-    from matchwood.storage.part import SavedPart
+    from matchwood.storage.part import SavedPart, described_bytes
     from matchwood.storage.query_record import version_of_query
     from matchwood.storage.snapshot import Snapshot, load, seal_of
     from matchwood.storage.staging import Overtaken, Staging, begin, save
@@ -40,6 +40,7 @@ __all__ = [
     "begin",
     "current_of",
     "current_version",
+    "described_bytes",
     "drop_stream",
     "lent_directory",
     "load",

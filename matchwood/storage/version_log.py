@@ -148,7 +148,8 @@ def _sweep(place: Location, removed: list[int], patience: datetime.timedelta) ->
     under_way = {n for n, name in bare.items() if n not in removed and _is_under_way(place, name, limit)}
     if not place.is_local and (under_way or any(isinstance(each, CorruptSnapshot) for each in found.values())):
         return
-    shared = {file for manifest in found.values() if isinstance(manifest, Manifest) for file in manifest.files()}
+    manifests = [each for each in found.values() if isinstance(each, Manifest)]
+    shared = {name for manifest in manifests for name in (*manifest.files(), *manifest.directories())}
     newest = max([*bare, *found])
     for number in bare.keys() - under_way:
         _remove_unshared(place, bare[number], shared, is_newest=number == newest)
@@ -164,14 +165,15 @@ def _is_under_way(place: Location, name: str, limit: float) -> bool:
 
 
 def _remove_unshared(place: Location, name: str, shared: set[str], is_newest: bool) -> None:
-    """The newest stays claimed where it is remote: so no number is given twice."""
-    files = _files_of(place, name)
-    if shared.isdisjoint(files) and (place.is_local or not is_newest):
+    """The newest stays claimed where it is remote: so no number is given twice. `shared` has files and directories."""
+    every = _files_of(place, name)
+    files = [file for file in every if file not in shared and file.rpartition("/")[0] not in shared]
+    if len(files) == len(every) and (place.is_local or not is_newest):
         place.remove(name)
         return
     if is_newest:
         files = [file for file in files if not file.startswith(f"{name}/{CLAIM}")]
-    place.remove_files(file for file in files if file not in shared)
+    place.remove_files(files)
 
 
 def _expired(infos: list[VersionInfo], patience: datetime.timedelta) -> list[VersionInfo]:

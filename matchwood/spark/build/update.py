@@ -14,10 +14,12 @@ import pyarrow as pa
 from matchwood import storage
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.matching import RejectLimit
+from matchwood.progress import Progress
 from matchwood.sharding import ShardSet, open_shards, read_layout
 from matchwood.spark.build.build import check_choices, refusal, refuse_beyond, refuse_duplicates
 from matchwood.spark.build.compaction import compact, is_due
 from matchwood.spark.build.delta_task import Delta, DeltaTask
+from matchwood.spark.build.notes import counting_rules
 from matchwood.spark.build.report import UpdateReport
 from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards
 from matchwood.spark.build.shard_task import TOLD, settings_of
@@ -55,19 +57,24 @@ def update(
     check_choices(on_error, on_duplicate, order)
     plain = checked_rules(changes, RuleColumns(id, expression, weight, weights, order))
     place, limit = location_for(plain.sparkSession, path), RejectLimit.of(max_rejected)
-    with described(plain.sparkSession, f"updating {place}"):
-        version, delta = _published(plain, place, on_error, order is not None, limit)
+    with described(plain.sparkSession, f"updating {place}") as line:
+        version, delta = _published(plain, place, on_error, order is not None, limit, line)
     compacted, problem = _compacted(plain.sparkSession, place, version, delta)
     report = _report(place, compacted or version, delta, compacted is not None, time.monotonic() - started)
     return dataclasses.replace(report, problem=problem)
 
 
 def _published(
-    changes: DataFrame, place: storage.Location, on_error: str, keeps_last: bool, limit: RejectLimit
+    changes: DataFrame,
+    place: storage.Location,
+    on_error: str,
+    keeps_last: bool,
+    limit: RejectLimit,
+    line: Progress | None,
 ) -> tuple[int, Delta | None]:
     for _ in range(TRIES):
         try:
-            return _applied(changes, place, on_error, keeps_last, limit)
+            return _applied(changes, place, on_error, keeps_last, limit, line)
         except storage.Overtaken:
             continue
     raise MatchwoodError(f"{place}: {TRIES} other writers were faster, so nothing was published; try again")
@@ -92,14 +99,19 @@ def _compacted(
 
 
 def _applied(
-    changes: DataFrame, place: storage.Location, on_error: str, keeps_last: bool, limit: RejectLimit
+    changes: DataFrame,
+    place: storage.Location,
+    on_error: str,
+    keeps_last: bool,
+    limit: RejectLimit,
+    line: Progress | None,
 ) -> tuple[int, Delta | None]:
     """Publish a version with the changes; without any, the version is the current one."""
     base = open_shards(place)
     if len(base) and id_type(changes) != base.layout.id_type:
         raise InvalidArgument(f"the ids of the changes are {id_type(changes)}, those of {place} {base.layout.id_type}")
     with storage.begin(place) as staging:
-        delta = _run(changes, staging, base, keeps_last)
+        delta = _run(changes, staging, base, keeps_last, line)
         if delta is None:
             staging.abort()
             return base.version, None
@@ -112,14 +124,17 @@ def _applied(
         return staging.publish(descriptions, delta.layout.header(base.settings), after=base.version), delta
 
 
-def _run(changes: DataFrame, staging: storage.Staging, base: ShardSet, keeps_last: bool) -> Delta | None:
+def _run(
+    changes: DataFrame, staging: storage.Staging, base: ShardSet, keeps_last: bool, line: Progress | None
+) -> Delta | None:
     settings = settings_of(base.snapshot, base.layout.bases[0])
-    task = DeltaTask(staging, base.version, settings, id_type(changes), keeps_last)
+    task = DeltaTask(staging, base.version, settings, id_type(changes), keeps_last, line is not None)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return task(batches)
 
-    rows = in_shards(changes, 1).mapInArrow(run, TOLD).collect()
+    with counting_rules(line, staging, None):
+        rows = in_shards(changes, 1).mapInArrow(run, TOLD).collect()
     if not rows:
         return None
     told = json.loads(rows[0].told)
