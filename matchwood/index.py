@@ -160,9 +160,7 @@ class Index(MutableMapping[Any, str]):
             rule_id = self._table.checked_id(rule_id)
             row, schema = self._table.find(rule_id), self._encoder.schema
             replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else []
-            preparation = Preparation(
-                self._encoder, self._matcher.normal, weight_caps=self._matcher.weight_caps, many=False
-            )
+            preparation = Preparation(self._encoder, self._matcher.normal, weight_caps=self._matcher.weight_caps)
             prepared = preparation.prepare(rule_id, source, self._weights_of(row), replaced)
             with self._storing():
                 batch = Batch.of([rule_id], [prepared])

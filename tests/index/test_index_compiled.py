@@ -13,8 +13,7 @@ import pytest
 
 from matchwood import Index
 from matchwood.errors import InvalidArgument
-from matchwood.language import parse
-from matchwood.matching.loading import batches, preparation, sources
+from matchwood.matching.loading import batches, sources
 from matchwood.matching.loading import load as bulk
 from matchwood.matching.loading.report import Report
 from tests import cases, pools
@@ -113,20 +112,9 @@ def refused(report: Report) -> list[dict[str, Any]]:
     ]
 
 
-class Unremembered:
-    """Stands for the memory of predicates, and has none."""
-
-    def __init__(self, encoder: Any) -> None:
-        self.bind = encoder.bind
-
-    def read(self, given: str) -> tuple[Any, None]:
-        return parse(given), None
-
-
 def in_turn(monkeypatch: pytest.MonkeyPatch, index: Index, given: Any, **options: Any) -> Report:
     with monkeypatch.context() as patch:
         patch.setattr(bulk, "LEAST_COMPILED", 10**9)
-        patch.setattr(preparation, "KnownPredicates", Unremembered)
         return index.insert_many(given, max_rejected=1.0, **options)
 
 

@@ -117,10 +117,6 @@ class Schema:
         """Whether the attribute's kind no longer depends on which rule comes first."""
         return attribute in self._kinds or attribute in self.settled
 
-    def has_all(self, uses: Iterable[Use]) -> bool:
-        """Whether live rules have all these uses already: then no other live rule can be against them."""
-        return all(map(self._counts.__contains__, uses))
-
     def add(self, uses: Iterable[Use], rule_id: Any = None) -> None:
         """Count the uses of a rule that is live from now on."""
         counts = self._counts
