@@ -138,7 +138,14 @@ _ALL = (
     ),
     Experiment(
         "update",
-        "matchwood.bench.own.updating",
+        "matchwood.bench.spark.updating",
+        "What an update costs on disk and on an object store, and what a host fetches then",
+        value="update_s",
+        label=("workload", "place", "changed"),
+    ),
+    Experiment(
+        "locks",
+        "matchwood.bench.own.locks",
         "The longest that an event waits while rules are replaced",
         value="beside_longest_ms",
         label=("workload", "rules"),
