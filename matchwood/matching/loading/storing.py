@@ -39,7 +39,7 @@ class Replacing(NamedTuple):
 
 def is_shared(index: Index) -> bool:
     """Whether another thread than this one has used the index."""
-    return bool(index._rehearsed) or index._only_user not in (None, threading.get_ident())
+    return index._shared or index._only_user not in (None, threading.get_ident())
 
 
 def store_at_once(index: Index, replacing: Iterable[Replacing], batches: Iterable[Batch]) -> Iterator[Batch]:
