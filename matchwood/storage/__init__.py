@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matchwood.storage.staging import Overtaken, Staging, begin, save
     from matchwood.storage.stream_record import StreamInfo, drop_stream, pinned_version, streams
     from matchwood.storage.uris import AZURE, GOOGLE, S3
-    from matchwood.storage.version_log import VersionInfo, rollback, vacuum, versions
+    from matchwood.storage.version_log import VersionInfo, duration_of, rollback, vacuum, versions
 
 __all__ = [
     "AZURE",
@@ -41,6 +41,7 @@ __all__ = [
     "current_of",
     "current_version",
     "drop_stream",
+    "duration_of",
     "lent_directory",
     "load",
     "location_of",
