@@ -12,6 +12,7 @@ from matchwood.spark.build.build import build
 from matchwood.spark.build.rejects import rejects
 from matchwood.spark.build.update import update
 from matchwood.spark.executors import check_executors
+from matchwood.spark.follow.follow import follow
 from matchwood.spark.insight.backtest import backtest
 from matchwood.spark.insight.diff import diff
 from matchwood.spark.insight.explain import explain
@@ -32,6 +33,7 @@ __all__ = [
     "diff",
     "drop_stream",
     "explain",
+    "follow",
     "match",
     "match_stream",
     "plan",

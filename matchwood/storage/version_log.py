@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from matchwood.core import in_parallel
 from matchwood.errors import CorruptSnapshot, InvalidArgument, SnapshotNotFound
@@ -27,10 +27,16 @@ _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(second|minute|hour|day|week)s?\s*
 _UNFINISHED = datetime.timedelta(hours=1)
 _OF_JOBS = datetime.timedelta(days=1)
 
+FOLLOWS = "follows"
+"""What a header calls the state of a table that its version stands for, if it follows one."""
+
 
 @dataclass(frozen=True)
 class VersionInfo:
-    """A version as `versions` lists it; one whose manifest cannot be read only has a `problem`."""
+    """A version as `versions` lists it; one whose manifest cannot be read only has a `problem`.
+
+    `follows`  the table that the index follows and the table's version that this one stands for, if it does
+    """
 
     version: int
     current: bool
@@ -39,6 +45,7 @@ class VersionInfo:
     bytes: int = 0
     restored_from: int | None = None
     problem: str | None = None
+    follows: Mapping[str, Any] | None = None
 
 
 def versions(path: Path) -> list[VersionInfo]:
@@ -81,7 +88,15 @@ def _current_or_none(place: Location) -> int | None:
 def _info(number: int, found: Found, current: bool) -> VersionInfo:
     if isinstance(found, CorruptSnapshot):
         return VersionInfo(number, current, problem=str(found))
-    return VersionInfo(number, current, found.created, len(found.parts), found.bytes, found.restored_from)
+    return VersionInfo(
+        number,
+        current,
+        found.created,
+        len(found.parts),
+        found.bytes,
+        found.restored_from,
+        follows=found.header.get(FOLLOWS),
+    )
 
 
 def rollback(path: Path, version: int) -> int:

@@ -37,7 +37,7 @@ from matchwood.spark.locations import location_for
 from matchwood.spark.match.unfit import warn_of_unfit
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 ON_ERROR, ON_DUPLICATE = ("quarantine", "fail"), ("error", "last")
 MOST_SHARDS = 800
@@ -86,11 +86,8 @@ def build(
     check_choices(on_error, on_duplicate, order)
     plain = checked_rules(rules, RuleColumns(id, expression, weight, weights, order))
     limit, allow_empty = RejectLimit.of(max_rejected), checked_flag("allow_empty", allow_empty)
-    reading = EventSettings.of(nan, coerce)
-    settings = _settings(rules, engine, options, schema, reading)
-    settings = replace(settings, settled=_undeclared(types_of_events(events), settings.declared))
-    warn_of_unfit(events, settings.declared.types, reading)
-    count = checked_shards(shards) or _fitting(shards_for(plain))
+    settings = build_settings(rules.sparkSession, engine, options, schema, nan, coerce, events)
+    count = shards_of(plain, shards)
     job = Job(plain, settings, count, on_duplicate == "last", on_error, limit, allow_empty)
     place = location_for(plain.sparkSession, path)
     with described(rules.sparkSession, f"building {place}"), storage.begin(place) as staging:
@@ -117,6 +114,11 @@ def checked_shards(shards: int | str) -> int | None:
     return shards
 
 
+def shards_of(rules: DataFrame, shards: int | str) -> int:
+    """The number of shards that plain rules go into."""
+    return checked_shards(shards) or _fitting(shards_for(rules))
+
+
 def _fitting(shards: int) -> int:
     """The number of shards that `auto` came to; LimitExceeded before the work if a version cannot have so many."""
     if shards > MOST_SHARDS:
@@ -127,16 +129,23 @@ def _fitting(shards: int) -> int:
     return shards
 
 
-def _settings(
-    rules: DataFrame, engine: str, options: Mapping[str, Any] | None, schema: Any, reading: EventSettings
+def build_settings(
+    spark: SparkSession,
+    engine: str = "auto",
+    options: Mapping[str, Any] | None = None,
+    schema: Any = None,
+    nan: str | None = None,
+    coerce: Mapping[str, str] | None = None,
+    events: Any = None,
 ) -> BuildSettings:
     """The settings, tried on an index of the driver's own, so that a slip costs no job."""
-    zone = rules.sparkSession.conf.get("spark.sql.session.timeZone")
+    zone, reading = spark.conf.get("spark.sql.session.timeZone"), EventSettings.of(nan, coerce)
     declared = reading.declare(read_schema(schema))
     named = checked_text("engine", engine), checked_options(options)
     settings = BuildSettings(*named, declared, str(zone), **reading._asdict())
     settings.index()
-    return settings
+    warn_of_unfit(events, declared.types, reading)
+    return replace(settings, settled=_undeclared(types_of_events(events), declared))
 
 
 def _undeclared(settled: dict[str, Settled], declared: Declared) -> dict[str, Settled]:
@@ -146,7 +155,10 @@ def _undeclared(settled: dict[str, Settled], declared: Declared) -> dict[str, Se
 
 @dataclass(frozen=True)
 class Job:
-    """One build under way: `rules` are plain ones, see `rule_columns`."""
+    """One build under way: `rules` are plain ones, see `rule_columns`.
+
+    `follows`  the state of a table that the version stands for, if it follows one
+    """
 
     rules: DataFrame
     settings: BuildSettings
@@ -155,6 +167,7 @@ class Job:
     on_error: str = "quarantine"
     limit: RejectLimit = USUAL
     allow_empty: bool = False
+    follows: Mapping[str, Any] | None = None
 
     def publish(
         self, staging: storage.Staging, after: int | None = None, more: Iterable[dict[str, Any]] = ()
@@ -172,7 +185,8 @@ class Job:
         self._judge(told)
         told = told or [_empty(task)]
         descriptions = [described for each in told for described in (each.description, *each.rejects)]
-        return staging.publish([*descriptions, *more], self._header(told), after=after), told
+        header = followed(self._header(told), self.follows)
+        return staging.publish([*descriptions, *more], header, after=after), told
 
     def _judge(self, told: list[Told]) -> None:
         """Refuse to publish what was not asked for: rejected rules, too many of them, or a version without any rule."""
@@ -209,6 +223,11 @@ class Job:
             seconds=seconds,
             misfits=dict(sum((Counter(each.misfits) for each in told), Counter[str]())),
         )
+
+
+def followed(header: Mapping[str, Any], follows: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A version's header, with the state of the table that it stands for, if it follows one."""
+    return dict(header) if follows is None else {**header, storage.FOLLOWS: dict(follows)}
 
 
 def _disagree(told: list[Told]) -> bool:

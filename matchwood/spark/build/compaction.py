@@ -33,7 +33,8 @@ def compact(spark: SparkSession, place: storage.Location, version: int) -> int |
     base = open_shards(place, version)
     settings = settings_of(base.snapshot, base.layout.bases[0])
     rules = live_rules(spark, place, version, base.layout.shards, base.layout.id_type)
-    job = Job(rules, settings, max(len(base.layout.bases), shards_for(rules)), on_error="fail", allow_empty=True)
+    count, follows = max(len(base.layout.bases), shards_for(rules)), base.snapshot.header.get(storage.FOLLOWS)
+    job = Job(rules, settings, count, on_error="fail", allow_empty=True, follows=follows)
     try:
         with storage.begin(place) as staging:
             more = base.snapshot.link_parts(reject_parts(base.snapshot), staging)
