@@ -118,6 +118,6 @@ def _refuse_clash(kept: list[str], added: list[str], folds: bool) -> None:
     clashes = [spelled[folded] for name in added if (folded := name.lower() if folds else name) in spelled]
     if clashes:
         raise InvalidArgument(
-            f"the events have a column {clashes[0]!r} already: give prefix= for the added ones ({', '.join(added)}), "
+            f"the events already have a column {clashes[0]!r}: give prefix= for the added ones ({', '.join(added)}), "
             "or leave it out with keep="
         )
