@@ -6,6 +6,7 @@ import contextlib
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import ClassVar, NamedTuple
 
@@ -48,8 +49,11 @@ class Progress:
     _under_way: ClassVar[list[Progress]] = []
     """Jobs within jobs: only the innermost is shown."""
 
-    def __init__(self, what: str, unit: str = "", total: int | None = None) -> None:
-        self.what, self.unit, self.total, self.done, self.rejected = what, unit, total, 0, 0
+    def __init__(
+        self, what: str, unit: str = "", total: int | None = None, look: Callable[[Progress], None] | None = None
+    ) -> None:
+        """`look` is called before the line is drawn, where the work is counted elsewhere."""
+        self.what, self.unit, self.total, self.done, self.rejected, self.look = what, unit, total, 0, 0, look
         self._started = time.monotonic()
         self._over = threading.Event()
         self._in_place = sys.stderr is not None and sys.stderr.isatty()
@@ -95,9 +99,16 @@ class Progress:
         pause = self.QUIET_SECONDS
         while not self._over.wait(pause):
             if Progress._under_way[-1:] == [self]:
+                self._look()
                 self._write(f"\r\x1b[K{self}" if self._in_place else f"{self}\n")
                 self._drawn = True
             pause = self.IN_PLACE_SECONDS if self._in_place else self.LINE_SECONDS
+
+    def _look(self) -> None:
+        # Whatever counts the work may be gone for a moment, or for good: the line then tells the time alone.
+        with contextlib.suppress(Exception):
+            if self.look is not None:
+                self.look(self)
 
     def _write(self, text: str) -> None:
         # A closed or broken standard error is no reason to fail: the job goes on without the line.

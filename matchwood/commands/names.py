@@ -21,7 +21,7 @@ HELP = {
     "generate": "make rules and events with the papers' generators",
     "warmup": "compile the kernels of engines before their first use",
     "bench": "run experiments that check their own answers",
-    "spark": "build, update, match and verify on Spark",
+    "spark": "build, update, follow, match and verify on Spark",
 }
 """The commands and what `matchwood --help` says of them."""
 

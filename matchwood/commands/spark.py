@@ -1,4 +1,4 @@
-"""`matchwood spark build | update | match | verify | backtest`: the pipeline on paths and tables that Spark reads.
+"""`matchwood spark build | update | follow | match | verify | backtest`: the pipeline on paths and tables of Spark.
 
 matchwood spark build rules.parquet /data/index --master 'local[4]'
 spark-submit --master yarn "$(which matchwood)" spark match db.events hdfs:/index db.hits
@@ -19,22 +19,23 @@ from matchwood.ranking import WEIGHT
 def add_arguments(commands: Any) -> None:
     spark = commands.add_parser("spark", help=HELP["spark"])
     steps = spark.add_subparsers(title="steps", metavar="step", required=True)
-    for add in (_add_build, _add_update, _add_match, _add_verify, _add_backtest):
+    for add in (_add_build, _add_update, _add_follow, _add_match, _add_verify, _add_backtest):
         add(steps)
 
 
-def _step(steps: Any, name: str, told: str) -> argparse.ArgumentParser:
+def _step(steps: Any, name: str, told: str, files: bool = True) -> argparse.ArgumentParser:
     step: argparse.ArgumentParser = steps.add_parser(name, help=told)
     where = step.add_mutually_exclusive_group()
     where.add_argument("--master", help="where Spark runs (default: local[*], or as submitted)")
     where.add_argument("--remote", metavar="URL", help="a Spark Connect server, such as sc://host")
     step.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark")
-    step.add_argument("--format", help="how paths are read and written (default: by their ending, else parquet)")
+    if files:
+        step.add_argument("--format", help="how paths are read and written (default: by their ending, else parquet)")
     step.set_defaults(run=spark_runs.run, step=name)
     return step
 
 
-def _add_rules(step: argparse.ArgumentParser) -> None:
+def _add_columns(step: argparse.ArgumentParser) -> None:
     step.add_argument("--id", default="id", metavar="COLUMN", help="the column with ids (default: id)")
     step.add_argument("--expression", default="expression", metavar="COLUMN", help="the column with rules")
     step.add_argument("--weight", metavar="COLUMN", help="a column with constant weights")
@@ -42,12 +43,16 @@ def _add_rules(step: argparse.ArgumentParser) -> None:
     step.add_argument(
         "--on-error", choices=("quarantine", "fail"), default="quarantine", help="what to do with bad rules"
     )
+    told = "publish nothing if more rules are rejected: a number, or a share such as 0.05 (default: a tenth, or ten)"
+    step.add_argument("--max-rejected", type=reject_limit, metavar="N", help=told)
+
+
+def _add_rules(step: argparse.ArgumentParser) -> None:
+    _add_columns(step)
     step.add_argument("--on-duplicate", choices=("error", "last"), default="error", help="what to do with repeated ids")
     step.add_argument(
         "--order", metavar="COLUMN", help="the column that says which rule is last, for --on-duplicate last"
     )
-    told = "publish nothing if more rules are rejected: a number, or a share such as 0.05 (default: a tenth, or ten)"
-    step.add_argument("--max-rejected", type=reject_limit, metavar="N", help=told)
 
 
 def _add_build(steps: Any) -> None:
@@ -55,12 +60,15 @@ def _add_build(steps: Any) -> None:
     build.add_argument("rules", help="a path or table with the columns id and expression")
     build.add_argument("index", help="where to publish the index, as a new version")
     _add_rules(build)
-    engines = engine_choices()
-    build.add_argument("--engine", choices=engines, default="auto", help="how to match (default: auto)")
-    build.add_argument("--schema", type=schema_text, help="types of attributes, as DDL")
+    _add_building(build)
     build.add_argument("--allow-empty", action="store_true", help="publish a version without any rule")
-    build.add_argument(
-        "--shards", type=count, metavar="N", help="number of shards (default: one, or more if it would be too large)"
+
+
+def _add_building(step: argparse.ArgumentParser) -> None:
+    step.add_argument("--engine", choices=engine_choices(), help="how to match (default: auto)")
+    step.add_argument("--schema", type=schema_text, help="types of attributes, as DDL")
+    step.add_argument(
+        "--shards", type=count, metavar="N", help="number of shards (default: one, or more if it is too large)"
     )
 
 
@@ -69,6 +77,16 @@ def _add_update(steps: Any) -> None:
     update.add_argument("changes", help="a path or table of rules; a NULL expression deletes the rule")
     update.add_argument("index", help="the index")
     _add_rules(update)
+
+
+def _add_follow(steps: Any) -> None:
+    follow = _step(steps, "follow", "bring an index to what a Delta or Iceberg table of rules is now", files=False)
+    follow.add_argument("table", help="the table's name, or the path of a Delta table")
+    follow.add_argument("index", help="the index; built if there is none")
+    _add_columns(follow)
+    _add_building(follow)
+    follow.add_argument("--every", metavar="TIME", help="keep running, and look this often, such as '10 seconds'")
+    follow.add_argument("--reset", action="store_true", help="build the index again from the whole table")
 
 
 def _add_match(steps: Any) -> None:

@@ -39,4 +39,5 @@ def _lines(infos: list[storage.VersionInfo]) -> Iterator[str]:
             continue
         parts = f"{counted(info.parts, 'part')} of {info.bytes / 2**20:,.1f} MiB"
         restored = f", equal to version {info.restored_from}" if info.restored_from else ""
-        yield f"{info.version:>6}  {mark:7}  {info.created:%Y-%m-%d %H:%M:%S} UTC  {parts}{restored}"
+        follows = f", {info.follows['table']} version {info.follows['version']}" if info.follows else ""
+        yield f"{info.version:>6}  {mark:7}  {info.created:%Y-%m-%d %H:%M:%S} UTC  {parts}{restored}{follows}"

@@ -19,7 +19,7 @@ from matchwood.choosing import (
     rule,
 )
 from matchwood.commands.names import HELP
-from matchwood.core import cache_directory, compilations
+from matchwood.core import always_compiled, cache_directory, compilations
 from matchwood.engines import engine_names
 from matchwood.errors import counted
 from matchwood.insight import SEMANTICS
@@ -80,7 +80,7 @@ def shares_of(engines: list[str], processes: int) -> list[Share]:
 
 def warm_up(share: Share) -> int:
     """How many kernels had to be compiled."""
-    with compilations() as compiled:
+    with always_compiled(), compilations() as compiled:
         for engine in share.engines:
             for step in steps_of(engine):
                 step()

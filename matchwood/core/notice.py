@@ -16,7 +16,7 @@ PATIENCE = 1.0
 
 LINE = (
     "matchwood: compiling kernels for their first use; this takes about half a minute per engine, once per machine "
-    "(`matchwood warmup` does it in advance)\n"
+    "(`matchwood warmup` does it in advance). Small indexes answer meanwhile\n"
 )
 
 
@@ -33,7 +33,7 @@ class CompileNotice:
 
     def hear(self, kernel: Loaded) -> None:
         """A kernel was loaded, or is about to be compiled."""
-        if kernel.path is not None or self._shown:
+        if kernel.path is not None or kernel.interpreted or self._shown:
             return
         with self._lock:
             now = self._clock()

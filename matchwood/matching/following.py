@@ -78,3 +78,4 @@ def _become(index: Index, other: Index) -> None:
     if not isinstance(index, type(other)):
         index.__class__ = type(other)
     index._watch_types()
+    index._size_up()

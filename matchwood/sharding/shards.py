@@ -45,6 +45,9 @@ from matchwood.sharding.summary import Summary, layout_of, summary_of
 
 _MOST_HITS = 2**31 - 1
 
+MOST_OPEN = 500
+"""Shards that stay open at once: one has up to 75 arrays that are mapped, and Linux gives a process 65,530 maps."""
+
 
 class ShardSet:
     """All rules of one version.
@@ -133,7 +136,7 @@ class ShardSet:
     def _keep(self, shard: Shard) -> None:
         """Walks go round in a circle, so whoever came first stays: the one least recently used is needed next."""
         size = self.snapshot.sizes.get(shard.name, 0)
-        if size <= self._room:
+        if size <= self._room and len(self.opened) < MOST_OPEN:
             self._room -= size
             self.opened[shard.name] = shard
 

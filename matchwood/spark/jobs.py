@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
-from typing import Any
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from pyspark.errors import PySparkException
 
@@ -13,10 +14,13 @@ from matchwood.progress import Progress
 
 _DESCRIPTION = "spark.job.description"
 
+TasksDone: TypeAlias = tuple[int, int]
+"""How many tasks are done, and how many there are as far as Spark has planned."""
+
 
 @contextlib.contextmanager
-def described(spark: Any, text: str) -> Iterator[None]:
-    """Call the jobs of the block so; in terminals and notebooks, show how long they take.
+def described(spark: Any, text: str) -> Iterator[Progress | None]:
+    """Call the jobs of the block so; in terminals and notebooks, show how many of their tasks are done.
 
     Spark Connect has no descriptions, and no context to set them in: there the block runs without.
     """
@@ -25,11 +29,74 @@ def described(spark: Any, text: str) -> Iterator[None]:
     if context is not None:
         context.setLocalProperty(_DESCRIPTION, f"matchwood: {text}")
     try:
-        with Progress(text) if _is_watched() else contextlib.nullcontext():
-            yield
+        with _line(spark, text) if _is_watched() else contextlib.nullcontext() as line:
+            yield line
     finally:
         if context is not None:
             context.setLocalProperty(_DESCRIPTION, before)
+
+
+def _is_watched() -> bool:
+    """Whether a person sees standard error: logs of jobs need no lines that only tell the time."""
+    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+
+
+@contextlib.contextmanager
+def _line(spark: Any, text: str) -> Iterator[Progress]:
+    with counted_tasks(spark) as tasks:
+
+        def look(line: Progress) -> None:
+            line.done, line.total = tasks()
+
+        with Progress(text, "tasks", look=look) as line:
+            yield line
+
+
+@contextlib.contextmanager
+def counted_tasks(spark: Any) -> Iterator[Callable[[], TasksDone]]:
+    """A function that tells, at any time and in any thread, how many tasks of the block's jobs are done."""
+    context = _context(spark)
+    with _tagged(context) if context is not None else _handled(spark) as tasks:
+        yield tasks
+
+
+@contextlib.contextmanager
+def _tagged(context: Any) -> Iterator[Callable[[], TasksDone]]:
+    """By a tag, which leaves the caller's job group alone. PySpark has tags, but only the JVM can look for them."""
+    tag = f"matchwood-{uuid.uuid4().hex}"
+    tracker, jvm_tracker = context.statusTracker(), context._jsc.sc().statusTracker()
+
+    def tasks() -> TasksDone:
+        jobs = [tracker.getJobInfo(job) for job in jvm_tracker.getJobIdsForTag(tag)]
+        found = {stage for job in jobs if job is not None for stage in job.stageIds}
+        stages = [told for stage in found if (told := tracker.getStageInfo(stage)) is not None]
+        return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+
+    context.addJobTag(tag)
+    try:
+        yield tasks
+    finally:
+        context.removeJobTag(tag)
+
+
+@contextlib.contextmanager
+def _handled(spark: Any) -> Iterator[Callable[[], TasksDone]]:
+    """Through Connect the server tells, of all operations of this client that run meanwhile."""
+    told: dict[Any, TasksDone] = {}
+
+    def handler(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+        for stage in stages or ():
+            told[operation_id, stage.stage_id] = stage.num_completed_tasks, stage.num_tasks
+
+    def tasks() -> TasksDone:
+        every = list(told.values())
+        return sum(done for done, _ in every), sum(count for _, count in every)
+
+    spark.registerProgressHandler(handler)
+    try:
+        yield tasks
+    finally:
+        spark.removeProgressHandler(handler)
 
 
 def _context(spark: Any) -> Any:
@@ -37,8 +104,3 @@ def _context(spark: Any) -> Any:
         return spark.sparkContext
     except (AttributeError, NotImplementedError, PySparkException):
         return None
-
-
-def _is_watched() -> bool:
-    """Whether a person sees standard error: logs of jobs need no lines that only tell the time."""
-    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())

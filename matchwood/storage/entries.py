@@ -18,7 +18,7 @@ from matchwood.storage.naming import is_component, is_path
 
 DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
 
-_CHECKSUM = re.compile(r"[0-9a-f]{16}", re.ASCII)
+CHECKSUM = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{40}", re.ASCII)
 _MOST_BYTES = 2**62
 _MOST_DIMENSIONS = 8
@@ -91,7 +91,7 @@ class PartEntry:
 
     def path(self, version: str, file: str) -> str:
         """A file's name below the snapshot's path; `version` is the directory of the version that has the part."""
-        return file if "/" in file else f"{version}/{self.directory}/{file}"
+        return file_path(version, self.directory, file)
 
     def renamed(self, name: Callable[[str], str]) -> PartEntry:
         """The same part with other names of its files."""
@@ -100,6 +100,13 @@ class PartEntry:
     def to_json(self) -> dict[str, Any]:
         arrays = {name: entry.to_json() for name, entry in self.arrays.items()}
         return {"directory": self.directory, "header": self.header, "arrays": arrays}
+
+
+def file_path(version: str, directory: str, file: str) -> str:
+    """Where a part's file is, below the snapshot's path: names with slashes say so themselves."""
+    if "/" in file:
+        return file
+    return f"{directory}/{file}" if "/" in directory else f"{version}/{directory}/{file}"
 
 
 def part_entry(name: str, body: Any) -> PartEntry:
@@ -162,5 +169,5 @@ def _check_array_entry(name: str, entry: ArrayEntry) -> None:
         raise ValueError(f"array {name!r} has more bytes than its files")
     if entry.digest is not None and not _DIGEST.fullmatch(entry.digest):
         raise ValueError(f"array {name!r} has no valid digest")
-    if not _CHECKSUM.fullmatch(entry.checksum):
+    if not CHECKSUM.fullmatch(entry.checksum):
         raise ValueError(f"array {name!r} has no valid checksum")

@@ -9,7 +9,8 @@ The file is JSON. Its first line holds the format number and the checksum of eve
 
 An array that was changed since its file was written also has "patch": {"file": "0000-offsets.patch", "bytes": 4104,
 "blocks": 1, "base_bytes": 48}, and the format is 2. Remote versions have format 3: a file's name may be one below
-the snapshot's path, "v000011/part-0-5e…/0000-offsets.bin", and a "digest" names its contents.
+the snapshot's path, "v000011/part-0-5e…/0000-offsets.bin", and a "digest" names its contents. With format 4 a part may
+describe itself: {"directory": "part-0-1f…", "bytes": 56, "count": 1, "size": 187, "checksum": "…"} (`part.py`).
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from typing import Any
 from matchwood.errors import LimitExceeded
 from matchwood.storage.checksum import checksum
 from matchwood.storage.damage import damaged
-from matchwood.storage.entries import PartEntry, field_of, part_entry
+from matchwood.storage.entries import PartEntry, field_of
 from matchwood.storage.naming import version_name
+from matchwood.storage.part import PartReference, part_of
 from matchwood.storage.strictjson import decoded
 
-FORMAT = 3
-"""Since 2, arrays may have patches; since 3, files of other versions, and digests."""
+FORMAT = 4
+"""Since 2, arrays may have patches; since 3, files of other versions, and digests; since 4, parts may describe
+themselves."""
 MANIFEST_LIMIT = 32 * 2**20
 
 _FIRST_LINE = re.compile(rb'\{"format": ([0-9]{1,9}), "checksum": "([0-9a-f]{16})",\n')
@@ -41,7 +44,7 @@ class Manifest:
     created: datetime.datetime
     restored_from: int | None
     header: dict[str, Any]
-    parts: dict[str, PartEntry]
+    parts: dict[str, PartEntry | PartReference]
 
     @property
     def bytes(self) -> int:
@@ -49,16 +52,28 @@ class Manifest:
         return sum(part.bytes for part in self.parts.values())
 
     def files(self) -> dict[str, int]:
-        """Every array file below the snapshot's path, with its size."""
+        """Every file that the manifest names, below the snapshot's path, with its size."""
         own, parts = version_name(self.version), self.parts.values()
         return {part.path(own, file): size for part in parts for file, size in part.files().items()}
+
+    def references(self) -> dict[str, PartReference]:
+        """The parts that describe themselves."""
+        return {name: part for name, part in self.parts.items() if isinstance(part, PartReference)}
+
+    def directories(self) -> set[str]:
+        """The directories, below the snapshot's path, of which every file belongs to this version."""
+        own = version_name(self.version)
+        return {part.within(own).directory for part in self.references().values()}
 
     @property
     def format(self) -> int:
         """The oldest format that can say it: older readers need not know of what is not used."""
-        entries = [entry for part in self.parts.values() for entry in part.arrays.values()]
-        if any(entry.digest or "/" in entry.file for entry in entries):
+        parts = [part for part in self.parts.values() if isinstance(part, PartEntry)]
+        entries = [entry for part in parts for entry in part.arrays.values()]
+        if len(parts) < len(self.parts):
             return FORMAT
+        if any(entry.digest or "/" in entry.file for entry in entries):
+            return 3
         return 2 if any(entry.patch for entry in entries) else 1
 
 
@@ -123,7 +138,7 @@ def _manifest(body: Any) -> Manifest:
         created=_instant(field_of(body, "created", str)),
         restored_from=restored,
         header=field_of(body, "header", dict),
-        parts={name: part_entry(name, part) for name, part in parts.items()},
+        parts={name: part_of(name, part) for name, part in parts.items()},
     )
 
 

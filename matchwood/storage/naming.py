@@ -49,7 +49,13 @@ def is_path(name: object) -> bool:
     (True, False)
     """
     steps = name.split("/") if isinstance(name, str) else []
-    return len(steps) == 3 and version_number(steps[0]) is not None and all(map(is_component, steps[1:]))
+    return len(steps) == 3 and is_directory("/".join(steps[:2])) and is_component(steps[2])
+
+
+def is_directory(name: str) -> bool:
+    """Whether a name from a manifest is that of a part's directory in some version, below the snapshot's path."""
+    version, slash, directory = name.partition("/")
+    return bool(slash) and version_number(version) is not None and is_component(directory)
 
 
 def token() -> str:

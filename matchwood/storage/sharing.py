@@ -69,7 +69,8 @@ def earlier_parts(place: Location) -> dict[str, EarlierPart]:
         manifest = open_manifest(place, None).manifest
     except (CorruptSnapshot, SnapshotNotFound):
         return {}
-    return {name: EarlierPart(place, manifest.version, part) for name, part in manifest.parts.items()}
+    parts = {name: part for name, part in manifest.parts.items() if isinstance(part, PartEntry)}
+    return {name: EarlierPart(place, manifest.version, part) for name, part in parts.items()}
 
 
 def named_array(array: NDArray[Any], file: str, earlier: EarlierArray | None) -> tuple[ArrayEntry, Octets | None]:

@@ -1,11 +1,13 @@
 """Reading a version: check the manifest and the sizes, then map arrays on demand.
 
 Opening costs the same whatever the size: nothing but the manifest is read, unless the arrays are small enough, or
-`verify="full"` asks, to compare all of their checksums.
+`verify="full"` asks, to compare all of their checksums. Parts that describe themselves are read and
+checked when they are looked at.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,13 +20,15 @@ from matchwood.storage.entries import PartEntry
 from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.manifest import MANIFEST_LIMIT, Manifest, manifest_checksum, read_manifest
 from matchwood.storage.naming import MANIFEST, version_name, version_number
-from matchwood.storage.part import SavedPart
+from matchwood.storage.part import PartReference, SavedPart, read_entry
 
 if TYPE_CHECKING:
     from matchwood.storage.staging import Staging
 
 VERIFY_LIMIT = 256 * 2**20
 VERIFY = ("auto", "full")
+_ENTRIES_KEPT = 16
+"""Of the parts that describe themselves: opening one asks for its entry a few times."""
 
 
 @dataclass(frozen=True)
@@ -41,20 +45,17 @@ class Snapshot:
 
     def link_parts(self, names: Iterable[str], staging: Staging) -> list[dict[str, Any]]:
         """Take parts over into a new version at the same place; returns their descriptions."""
-        return [staging.link_part(name, self._entries[name], self.version) for name in names]
+        parts = self._loaded.manifest.manifest.parts
+        return [staging.link_part(name, parts[name], self.version) for name in names]
 
     def header_of(self, part: str) -> Mapping[str, Any]:
         """A part's own header, without a look at its arrays."""
-        return self._entries[part].header
+        return self._loaded.entry(part).header
 
     def some_of(self, part: str, prefix: str) -> SavedPart:
         """A part with the arrays whose names begin so: others are not fetched."""
-        wanted = [name for name in self._entries[part].arrays if name.startswith(prefix)]
+        wanted = [name for name in self._loaded.entry(part).arrays if name.startswith(prefix)]
         return self._loaded.some(part, wanted)
-
-    @property
-    def _entries(self) -> Mapping[str, PartEntry]:
-        return self._loaded.entries
 
     @property
     def _loaded(self) -> _MappedParts:
@@ -70,9 +71,23 @@ class OpenedManifest:
     manifest: Manifest
     seal: str
 
-    def paths(self, part: str, arrays: Container[str] | None = None) -> dict[str, str]:
-        """Where on this host the files of a part are, or of some of its arrays."""
-        return self.place.paths(version_name(self.manifest.version), self.manifest.parts[part].only(arrays))
+    def paths(self, part: PartEntry) -> dict[str, str]:
+        """Where on this host the files of a part are."""
+        return self.place.paths(version_name(self.manifest.version), part)
+
+    def entry(self, name: str) -> PartEntry:
+        """What a part consists of: from the manifest, or from its own file."""
+        part = self.manifest.parts[name]
+        if not isinstance(part, PartReference):
+            return part
+        (file,) = part.files()
+        where = part.path(version_name(self.manifest.version), file)
+        try:
+            return read_entry(name, part, self.place.read(where, MANIFEST_LIMIT))
+        except FileNotFoundError as error:
+            raise damaged(f"{self.place}/{where}", "the file is missing") from error
+        except (ValueError, RecursionError) as error:
+            raise damaged(f"{self.place}/{where}", str(error)) from error
 
 
 def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapshot:
@@ -87,10 +102,18 @@ def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapsh
     with explained(f"read the snapshot at {place}"):
         manifest = open_manifest(place, version)
         check_sizes(manifest)
-        if verify == "full" or (place.is_local and manifest.manifest.bytes <= VERIFY_LIMIT):
+        checks, waits = place.is_local and manifest.manifest.bytes <= VERIFY_LIMIT, bool(manifest.manifest.references())
+        if verify == "full" or (checks and not waits):
             check_contents(manifest)
     sizes = {name: part.bytes for name, part in manifest.manifest.parts.items()}
-    return Snapshot(manifest.manifest.version, manifest.manifest.header, _MappedParts(manifest), sizes, manifest.seal)
+    parts = _MappedParts(manifest, checks and waits and verify != "full")
+    return Snapshot(manifest.manifest.version, manifest.manifest.header, parts, sizes, manifest.seal)
+
+
+def header_of(path: Path) -> tuple[int, Mapping[str, Any]]:
+    """The current version's number and header, from two small reads."""
+    manifest = open_manifest(location_of(path), None).manifest
+    return manifest.version, manifest.header
 
 
 def seal_of(path: Path, version: int) -> str:
@@ -155,8 +178,11 @@ def _has_manifest(place: Location, number: int) -> bool:
 
 
 def check_sizes(manifest: OpenedManifest) -> None:
-    """Of files that can be mapped where they are; those that must be fetched are checked then, whole."""
-    if not manifest.place.is_local:
+    """Of files that can be mapped where they are; those that must be fetched are checked then, whole.
+
+    Where parts describe themselves, the sizes of all files are compared as they are mapped, and not before.
+    """
+    if not manifest.place.is_local or manifest.manifest.references():
         return
     files = manifest.manifest.files()
     found: dict[str, int] = {}
@@ -173,32 +199,35 @@ def check_sizes(manifest: OpenedManifest) -> None:
 
 
 def check_contents(manifest: OpenedManifest) -> None:
-    for name, part in manifest.manifest.parts.items():
-        paths = manifest.paths(name)
+    for name in manifest.manifest.parts:
+        part = manifest.entry(name)
+        paths = manifest.paths(part)
         for entry in part.arrays.values():
             check_array(paths, entry)
 
 
 class _MappedParts(Mapping[str, SavedPart]):
-    """Parts by name, mapped when they are looked at."""
+    """Parts by name, mapped when they are looked at; `checks` tells whether contents are then compared."""
 
-    def __init__(self, manifest: OpenedManifest) -> None:
-        self._manifest = manifest
-        self.entries = manifest.manifest.parts
+    def __init__(self, manifest: OpenedManifest, checks: bool) -> None:
+        self.manifest, self._checks = manifest, checks
+        self.entry = functools.lru_cache(_ENTRIES_KEPT)(manifest.entry)
 
     def __getitem__(self, name: str) -> SavedPart:
         return self.some(name, None)
 
     def some(self, name: str, wanted: Container[str] | None) -> SavedPart:
         """A part with some of its arrays; None for all."""
-        entry = self._manifest.manifest.parts[name].only(wanted)
-        with explained(f"read part {name!r} of the snapshot at {self._manifest.place}"):
-            paths = self._manifest.paths(name, wanted)
+        with explained(f"read part {name!r} of the snapshot at {self.manifest.place}"):
+            entry = self.entry(name).only(wanted)
+            paths = self.manifest.paths(entry)
+            for array in entry.arrays.values() if self._checks else ():
+                check_array(paths, array)
             arrays = {key: map_array(paths, array) for key, array in entry.arrays.items()}
         return SavedPart(entry.header, arrays)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._manifest.manifest.parts)
+        return iter(self.manifest.manifest.parts)
 
     def __len__(self) -> int:
-        return len(self._manifest.manifest.parts)
+        return len(self.manifest.manifest.parts)

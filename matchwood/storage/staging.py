@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from matchwood.core import in_parallel
@@ -21,7 +22,7 @@ from matchwood.storage.arrays import entry_of, storable
 from matchwood.storage.checksum import octets
 from matchwood.storage.current import current_bytes, current_line, read_line
 from matchwood.storage.damage import damaged, explained
-from matchwood.storage.entries import ArrayEntry, PartEntry, part_entry
+from matchwood.storage.entries import ArrayEntry, PartEntry
 from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.manifest import Manifest, manifest_bytes, manifest_checksum
 from matchwood.storage.naming import (
@@ -34,12 +35,14 @@ from matchwood.storage.naming import (
     version_name,
     version_number,
 )
-from matchwood.storage.part import SavedPart
+from matchwood.storage.part import ENTRY, PartReference, SavedPart, apart, part_of
 from matchwood.storage.sharing import EarlierPart, earlier_parts, named_array, share_array
 from matchwood.storage.strictjson import encoded
 
 _HARMLESS = ("lost+found", "publishing", "streams")
 """What a new file system has, a writer's lock, and records of streams."""
+
+_NOTES, _LONGEST_NOTE = "notes", 1 << 16
 
 
 class Overtaken(MatchwoodError):
@@ -54,14 +57,17 @@ def save(path: Path, parts: Mapping[str, SavedPart], header: Mapping[str, Any]) 
         return staging.publish(written, header)
 
 
-def begin(path: Path) -> Staging:
-    """Claim the next version number at a path; nothing is visible to readers before `publish`."""
+def begin(path: Path, apart: bool = False) -> Staging:
+    """Claim the next version number at a path; nothing is visible to readers before `publish`.
+
+    `apart`  whether parts describe themselves, so that the manifest has room for many thousands of them
+    """
     place = location_of(path)
     with explained(f"save a snapshot to {place}"):
         number = _next_number(place)
         while not place.claim(version_name(number)):
             number = max(number + 1, _next_number(place))
-    return Staging(place, number)
+    return Staging(place, number, apart)
 
 
 def _next_number(place: Location) -> int:
@@ -90,6 +96,7 @@ class Staging:
 
     place: Location
     version: int
+    apart: bool = False
 
     def write_part(self, name: str, part: SavedPart, earlier: EarlierPart | None = None) -> dict[str, Any]:
         """Write one part's arrays; returns a small JSON-able description for `publish`.
@@ -98,27 +105,63 @@ class Staging:
         What an `earlier` state of the part has already is linked, and only what changed is written.
         """
         check_name("a part", name)
+        assert earlier is None or not self.apart, "a part that describes itself has all of its files"
         header = dict(part.header)
         encoded(f"the header of part {name!r}", header)
         directory = part_directory(name)
         with explained(f"save part {name!r} to {self.place}"):
             self.place.make(f"{self._directory}/{directory}")
             write = self._write_arrays if self.place.is_local else self._put_arrays
-            arrays = write(directory, part, earlier)
+            entry = PartEntry(directory, header, write(directory, part, earlier))
+            described = self._described_apart(entry) if self.apart else entry
             self.place.settle(f"{self._directory}/{directory}")
-        return {"name": name, **PartEntry(directory, header, arrays).to_json()}
+        return {"name": name, **described.to_json()}
 
-    def link_part(self, name: str, part: PartEntry, version: int) -> dict[str, Any]:
+    def _described_apart(self, entry: PartEntry) -> PartReference:
+        reference, data = apart(entry.renamed(_last_step))
+        self.place.write(f"{self._directory}/{entry.directory}/{ENTRY}", data)
+        return reference
+
+    def link_part(self, name: str, part: PartEntry | PartReference, version: int) -> dict[str, Any]:
         """Take over a part of a published version, without a copy; returns its description."""
-        source, target = version_name(version), f"{self._directory}/{part.directory}"
-        if not self.place.is_local:
-            return {"name": name, **part.renamed(lambda file: part.path(source, file)).to_json()}
-        with explained(f"link part {name!r} of version {version} at {self.place}"):
+        source = version_name(version)
+        if self.place.is_local:
+            return {"name": name, **self._linked(name, part, source).to_json()}
+        if isinstance(part, PartReference):
+            return {"name": name, **part.within(source).to_json()}
+        return {"name": name, **part.renamed(lambda file: part.path(source, file)).to_json()}
+
+    def _linked(self, name: str, part: PartEntry | PartReference, source: str) -> PartEntry | PartReference:
+        """The part with links to its files in a directory of this version."""
+        directory = _last_step(part.directory)
+        target = f"{self._directory}/{directory}"
+        with explained(f"link part {name!r} of {source} at {self.place}"):
+            files: Iterable[str] = part.files()
+            if isinstance(part, PartReference):
+                files = self.place.files(part.within(source).directory)
             self.place.make(target)
-            for file in part.files():
+            for file in files:
                 self.place.link(part.path(source, file), f"{target}/{_last_step(file)}")
             self.place.settle(target)
-        return {"name": name, **part.renamed(_last_step).to_json()}
+        return replace(part, directory=directory) if isinstance(part, PartReference) else part.renamed(_last_step)
+
+    def note(self, name: str, text: bytes) -> None:
+        """Write down something for whoever began this version; what is noted goes when the version is published."""
+        with suppress(FileExistsError):
+            self.place.make(f"{self._directory}/{_NOTES}")
+        self.place.replace(f"{self._directory}/{_NOTES}/{name}", text)
+
+    def noted(self) -> list[str]:
+        """The names of all notes, which have no dots; unfinished ones do."""
+        try:
+            files = self.place.files(f"{self._directory}/{_NOTES}")
+        except FileNotFoundError:
+            return []
+        return [name for name in files if "." not in name]
+
+    def noted_text(self, name: str) -> bytes:
+        """What a note says."""
+        return self.place.read(f"{self._directory}/{_NOTES}/{name}", _LONGEST_NOTE)
 
     def publish(
         self,
@@ -218,23 +261,35 @@ class Staging:
         for file, size in own.items():
             if found.get(file) != size:
                 raise damaged(f"{self.place}/{top}{file}", "is not there as described", "write the part again")
+        self._check_directories(manifest, found)
         wanted = {file.split("/")[0] for file in own}
         for directory in {file.split("/")[0] for file in found if "/" in file} - wanted:
             self.place.remove(f"{self._directory}/{directory}")
+
+    def _check_directories(self, manifest: Manifest, found: Mapping[str, int]) -> None:
+        """Of parts that describe themselves, compare how many files there are, and how large they are together."""
+        sizes: dict[str, list[int]] = {}
+        for file, size in found.items():
+            sizes.setdefault(file.rpartition("/")[0], []).append(size)
+        for part in manifest.references().values():
+            own = sizes.get(part.directory, [])
+            if "/" not in part.directory and (len(own) - 1, sum(own) - part.size) != (part.count, part.bytes):
+                where = f"{self.place}/{self._directory}/{part.directory}"
+                raise damaged(where, "is not there as described", "write the part again")
 
 
 def _last_step(file: str) -> str:
     return file.rpartition("/")[2]
 
 
-def _parts(descriptions: Iterable[Mapping[str, Any]]) -> dict[str, PartEntry]:
-    parts: dict[str, PartEntry] = {}
+def _parts(descriptions: Iterable[Mapping[str, Any]]) -> dict[str, PartEntry | PartReference]:
+    parts: dict[str, PartEntry | PartReference] = {}
     for description in descriptions:
         name = str(description.get("name"))
         if name in parts:
             raise InvalidArgument(f"part {name!r} is described twice")
         try:
-            parts[name] = part_entry(name, dict(description))
+            parts[name] = part_of(name, dict(description))
         except ValueError as error:
             raise InvalidArgument(f"part {name!r} is not described as write_part does: {error}") from error
     if not parts:

@@ -112,3 +112,11 @@ def test_shards_stay_open_as_far_as_there_is_room(tmp_path: Path) -> None:
         before = dict(shards.opened)
         shards.match_lists(EVENTS)
         assert all(shards.opened[name] is shard for name, shard in before.items())
+
+
+def test_not_more_shards_stay_open_than_a_process_has_maps_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, whole = written(tmp_path, "counting", dead=True)
+    monkeypatch.setattr("matchwood.sharding.shards.MOST_OPEN", 1)
+    shards = open_shards(tmp_path)
+    assert shards.match_lists(EVENTS).to_pylist() == lists(whole)
+    assert list(shards.opened) == ["base-0"]

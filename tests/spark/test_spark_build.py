@@ -228,9 +228,30 @@ def test_beyond_the_limit_nothing_is_published(spark: Any, path: str) -> None:
 
 def test_too_many_shards_are_refused_before_the_work(spark: Any, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = frame(spark, sound_rules(3))
-    with pytest.raises(InvalidArgument, match=r"a number from 1 to 800 \(got 801\)"):
-        mws.build(rules, path, shards=801)
-    monkeypatch.setattr(sys.modules["matchwood.spark.build.build"], "shards_for", lambda _: 9_000)
-    with pytest.raises(LimitExceeded, match="would take 9,000 shards"):
+    with pytest.raises(InvalidArgument, match=r"a number from 1 to 50,000 \(got 50001\)"):
+        mws.build(rules, path, shards=50_001)
+    monkeypatch.setattr(sys.modules["matchwood.spark.build.build"], "shards_for", lambda *_: 90_000)
+    with pytest.raises(LimitExceeded, match="would take 90,000 shards"):
         mws.build(rules, path)
     assert not Path(path).exists()
+
+
+def test_many_shards_describe_themselves(spark: Any, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Built, matched, updated, compacted: as the same rules in one index."""
+    monkeypatch.setattr(sys.modules["matchwood.spark.build.build"], "APART_FROM", 3)
+    rules = sound_rules(60)
+    report = mws.build(frame(spark, [*rules, (99, "age >")]), path, shards=3)
+    assert (report.rules, report.rejected, report.shards) == (60, 1, 3)
+    assert report.bytes == sum(file.stat().st_size for file in Path(path).rglob("part-base-*/*.bin"))
+    assert len(list(Path(path).glob("v000001/*/part.json"))) == 4
+    assert [row["id"] for row in mws.rejects(spark, path).collect()] == [99]
+    same_answers(mw.open(path), embedded(rules)[0])
+    changed = {**dict(rules), 7: "vip", 8: None, 100: "age < 9"}
+    assert not mws.update(frame(spark, [(rule, changed[rule]) for rule in (7, 8, 100)]), path).compacted
+    assert mws.update(frame(spark, [(rule, "vip and age = 3") for rule in range(20)]), path).compacted
+    expected = {**changed, **dict.fromkeys(range(20), "vip and age = 3")}
+    same_answers(mw.open(path), embedded([(rule, text) for rule, text in expected.items() if text])[0])
+    events = spark.createDataFrame([(30, "Rome", True)], "age int, city string, vip boolean")
+    for strategy in ("broadcast", "sharded", "partitioned"):
+        found = mws.match(events, path, "array", strategy=strategy, key="age").first()["rules"]
+        assert found == mw.open(path).match({"age": 30, "city": "Rome", "vip": True})

@@ -124,8 +124,8 @@ def test_progress_is_for_people(spark: Any, monkeypatch: pytest.MonkeyPatch) -> 
     shown: list[str] = []
 
     class Shown:
-        def __init__(self, what: str) -> None:
-            shown.append(what)
+        def __init__(self, what: str, unit: str, look: Any) -> None:
+            shown.append(f"{what}, {unit}")
 
         def __enter__(self) -> None: ...
 
@@ -138,7 +138,7 @@ def test_progress_is_for_people(spark: Any, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys.modules["matchwood.spark.jobs"], "_is_watched", lambda: True)
     with described(spark, "watched"):
         pass
-    assert shown == ["watched"]
+    assert shown == ["watched, tasks"]
 
 
 # ------------------------------------------------------------- plans in words

@@ -206,8 +206,8 @@ def test_hostile_json_is_refused(tmp_path: Path, rest: bytes) -> None:
 
 def test_newer_formats_ask_for_an_upgrade(tmp_path: Path) -> None:
     save_sample(tmp_path)
-    forge(tmp_path, lambda body: None, number=4)
-    with pytest.raises(CorruptSnapshot, match=r"manifest.json: has format 4, this Matchwood reads up to 3 \(upgrade"):
+    forge(tmp_path, lambda body: None, number=5)
+    with pytest.raises(CorruptSnapshot, match=r"manifest.json: has format 5, this Matchwood reads up to 4 \(upgrade"):
         load(tmp_path)
 
 

@@ -25,23 +25,30 @@ from matchwood.matching import (
     index_part,
     index_settings,
 )
+from matchwood.progress import Progress
 from matchwood.sharding import layout_of, summary_of, total_uses
+from matchwood.spark.build.notes import counting_rules
 from matchwood.spark.build.report import BuildReport
-from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards
+from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards, read_once
 from matchwood.spark.build.rule_stream import SHOWN
 from matchwood.spark.build.shard_task import TOLD, BuildSettings, ShardTask, Told, read_told
-from matchwood.spark.build.sizes import shards_for
+from matchwood.spark.build.sizes import RuleTotals, shards_for, totals_of
 from matchwood.spark.build.type_conflicts import settled
 from matchwood.spark.jobs import described
 from matchwood.spark.locations import location_for
 from matchwood.spark.match.unfit import warn_of_unfit
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 ON_ERROR, ON_DUPLICATE = ("quarantine", "fail"), ("error", "last")
-MOST_SHARDS = 800
-"""What fits the manifest of a version: a shard of `kindex`, which has most arrays, takes 36 KB of its 32 MiB."""
+MOST_SHARDS = 50_000
+"""What fits the manifest of a version: shards that describe themselves take up to 500 bytes of its 32 MiB, rejects
+included."""
+
+APART_FROM = 64
+"""From so many shards on they describe themselves. Of fewer the manifest tells all, 36 KB for a shard of `kindex`: one
+file to read."""
 
 
 def build(
@@ -86,16 +93,32 @@ def build(
     check_choices(on_error, on_duplicate, order)
     plain = checked_rules(rules, RuleColumns(id, expression, weight, weights, order))
     limit, allow_empty = RejectLimit.of(max_rejected), checked_flag("allow_empty", allow_empty)
-    reading = EventSettings.of(nan, coerce)
-    settings = _settings(rules, engine, options, schema, reading)
-    settings = replace(settings, settled=_undeclared(types_of_events(events), settings.declared))
-    warn_of_unfit(events, settings.declared.types, reading)
-    count = checked_shards(shards) or _fitting(shards_for(plain))
-    job = Job(plain, settings, count, on_duplicate == "last", on_error, limit, allow_empty)
-    place = location_for(plain.sparkSession, path)
-    with described(rules.sparkSession, f"building {place}"), storage.begin(place) as staging:
-        version, told = job.publish(staging)
+    settings = build_settings(rules.sparkSession, engine, options, schema, nan, coerce, events)
+    given, place = checked_shards(shards), location_for(plain.sparkSession, path)
+    job = Job(plain, settings, 1, on_duplicate == "last", on_error, limit, allow_empty)
+    return published(job, place, given, started)
+
+
+def published(
+    job: Job, place: storage.Location, shards: int | None, started: float, after: int | None = None
+) -> BuildReport:
+    """Publish what a job builds, in so many shards, or in as many as its rules need.
+
+    `after`  the version that must still be current, see `Staging.publish`
+    """
+    rules, spark = job.rules, job.rules.sparkSession
+    with described(spark, f"building {place}") as line, read_once(rules, shards == 1 and line is None):
+        totals = totals_of(rules) if shards is None or line is not None else None
+        count = shards or _fitting(shards_for(totals, spark) if totals else 1)
+        job = replace(job, shards=count, line=line, totals=totals)
+        with begin_version(place, count) as staging:
+            version, told = job.publish(staging, after=after)
     return job.report(version, told, time.monotonic() - started)
+
+
+def begin_version(place: storage.Location, shards: int) -> storage.Staging:
+    """Claim a version for so many shards."""
+    return storage.begin(place, apart=shards >= APART_FROM)
 
 
 def check_choices(on_error: str, on_duplicate: str, order: str | None) -> None:
@@ -113,7 +136,7 @@ def checked_shards(shards: int | str) -> int | None:
     if shards == "auto":
         return None
     if isinstance(shards, bool) or not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS:
-        raise InvalidArgument(f"shards must be 'auto' or a number from 1 to {MOST_SHARDS} (got {shards!r:.80})")
+        raise InvalidArgument(f"shards must be 'auto' or a number from 1 to {MOST_SHARDS:,} (got {shards!r:.80})")
     return shards
 
 
@@ -121,22 +144,29 @@ def _fitting(shards: int) -> int:
     """The number of shards that `auto` came to; LimitExceeded before the work if a version cannot have so many."""
     if shards > MOST_SHARDS:
         raise LimitExceeded(
-            f"these rules would take {shards:,} shards of what a worker can build, and a version has {MOST_SHARDS} at "
-            f"most: give workers more memory (spark.executor.pyspark.memory), or say shards={MOST_SHARDS}"
+            f"these rules would take {shards:,} shards of what a worker can build, and a version has {MOST_SHARDS:,} "
+            f"at most: give workers more memory (spark.executor.pyspark.memory), or say shards={MOST_SHARDS}"
         )
     return shards
 
 
-def _settings(
-    rules: DataFrame, engine: str, options: Mapping[str, Any] | None, schema: Any, reading: EventSettings
+def build_settings(
+    spark: SparkSession,
+    engine: str = "auto",
+    options: Mapping[str, Any] | None = None,
+    schema: Any = None,
+    nan: str | None = None,
+    coerce: Mapping[str, str] | None = None,
+    events: Any = None,
 ) -> BuildSettings:
     """The settings, tried on an index of the driver's own, so that a slip costs no job."""
-    zone = rules.sparkSession.conf.get("spark.sql.session.timeZone")
+    zone, reading = spark.conf.get("spark.sql.session.timeZone"), EventSettings.of(nan, coerce)
     declared = reading.declare(read_schema(schema))
     named = checked_text("engine", engine), checked_options(options)
     settings = BuildSettings(*named, declared, str(zone), **reading._asdict())
     settings.index()
-    return settings
+    warn_of_unfit(events, declared.types, reading)
+    return replace(settings, settled=_undeclared(types_of_events(events), declared))
 
 
 def _undeclared(settled: dict[str, Settled], declared: Declared) -> dict[str, Settled]:
@@ -146,7 +176,11 @@ def _undeclared(settled: dict[str, Settled], declared: Declared) -> dict[str, Se
 
 @dataclass(frozen=True)
 class Job:
-    """One build under way: `rules` are plain ones, see `rule_columns`."""
+    """One build under way: `rules` are plain ones, see `rule_columns`.
+
+    `line`     that shows how far it is, if somebody watches; `totals` is what there is to be read, if that is known
+    `follows`  the state of a table that the version stands for, if it follows one
+    """
 
     rules: DataFrame
     settings: BuildSettings
@@ -155,12 +189,17 @@ class Job:
     on_error: str = "quarantine"
     limit: RejectLimit = USUAL
     allow_empty: bool = False
+    line: Progress | None = None
+    totals: RuleTotals | None = None
+    follows: Mapping[str, Any] | None = None
 
     def publish(
         self, staging: storage.Staging, after: int | None = None, more: Iterable[dict[str, Any]] = ()
     ) -> tuple[int, list[Told]]:
         """Build all shards and make them the current version; `more` are descriptions of further parts."""
-        task = ShardTask(staging, self.settings, id_type(self.rules), self.keeps_last, self.shards == 1)
+        task = ShardTask(
+            staging, self.settings, id_type(self.rules), self.keeps_last, self.shards == 1, self.line is not None
+        )
         told = self._run(task)
         ids = [rule_id for each in told for rule_id in each.ids]
         refuse_duplicates(sum(each.twice for each in told), ids, self.keeps_last)
@@ -172,7 +211,8 @@ class Job:
         self._judge(told)
         told = told or [_empty(task)]
         descriptions = [described for each in told for described in (each.description, *each.rejects)]
-        return staging.publish([*descriptions, *more], self._header(told), after=after), told
+        header = followed(self._header(told), self.follows)
+        return staging.publish([*descriptions, *more], header, after=after), told
 
     def _judge(self, told: list[Told]) -> None:
         """Refuse to publish what was not asked for: rejected rules, too many of them, or a version without any rule."""
@@ -188,7 +228,8 @@ class Job:
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return task(batches)
 
-        rows = in_shards(self.rules, self.shards).mapInArrow(run, TOLD).collect()
+        with counting_rules(self.line, task.staging, self.totals.rules if self.totals else None):
+            rows = in_shards(self.rules, self.shards).mapInArrow(run, TOLD).collect()
         return sorted(map(read_told, rows), key=lambda told: told.shard)
 
     def _header(self, told: list[Told]) -> dict[str, Any]:
@@ -199,16 +240,20 @@ class Job:
 
     def report(self, version: int, told: list[Told], seconds: float) -> BuildReport:
         """What became of it all."""
-        arrays = [array for each in told for array in each.description["arrays"].values()]
         return BuildReport(
             rules=sum(each.summary.rules for each in told),
             rejected=sum(each.rejected for each in told),
             shards=len(told),
-            bytes=sum(array["bytes"] for array in arrays),
+            bytes=sum(storage.described_bytes(each.description) for each in told),
             version=version,
             seconds=seconds,
             misfits=dict(sum((Counter(each.misfits) for each in told), Counter[str]())),
         )
+
+
+def followed(header: Mapping[str, Any], follows: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A version's header, with the state of the table that it stands for, if it follows one."""
+    return dict(header) if follows is None else {**header, storage.FOLLOWS: dict(follows)}
 
 
 def _disagree(told: list[Told]) -> bool:

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from matchwood import storage
 from matchwood.sharding import open_shards
-from matchwood.spark.build.build import Job
+from matchwood.spark.build.build import Job, begin_version
 from matchwood.spark.build.delta_task import Delta
 from matchwood.spark.build.rejects import reject_parts
 from matchwood.spark.build.shard_task import settings_of
-from matchwood.spark.build.sizes import shards_for
+from matchwood.spark.build.sizes import shards_for, totals_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,9 +33,11 @@ def compact(spark: SparkSession, place: storage.Location, version: int) -> int |
     base = open_shards(place, version)
     settings = settings_of(base.snapshot, base.layout.bases[0])
     rules = live_rules(spark, place, version, base.layout.shards, base.layout.id_type)
-    job = Job(rules, settings, max(len(base.layout.bases), shards_for(rules)), on_error="fail", allow_empty=True)
+    count = max(len(base.layout.bases), shards_for(totals_of(rules), spark))
+    follows = base.snapshot.header.get(storage.FOLLOWS)
+    job = Job(rules, settings, count, on_error="fail", allow_empty=True, follows=follows)
     try:
-        with storage.begin(place) as staging:
+        with begin_version(place, count) as staging:
             more = base.snapshot.link_parts(reject_parts(base.snapshot), staging)
             return job.publish(staging, after=version, more=more)[0]
     except storage.Overtaken:

@@ -25,6 +25,7 @@ from matchwood.sharding import (
     summary_of,
     types_asked,
 )
+from matchwood.spark.build.notes import NoteWriter
 from matchwood.spark.build.rejects import write_rejects
 from matchwood.spark.build.rule_stream import EachIdOnce, by_shard
 from matchwood.spark.build.shard_task import BuildSettings, rule_reader
@@ -67,6 +68,7 @@ class DeltaTask:
     settings: BuildSettings
     id_type: str
     keeps_last: bool
+    tells: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _, part in by_shard(batches):
@@ -102,6 +104,7 @@ class _Making:
         self._refused: set[Any] = set()
         self._rejected: list[pa.Table] = []
         self._misfits: Counter[str] = Counter()
+        self._notes = NoteWriter(task.staging if task.tells else None, "delta")
 
     def _found(self, ids: list[Any]) -> dict[Any, tuple[RuleShard, int]]:
         found: dict[Any, tuple[RuleShard, int]] = {}
@@ -140,7 +143,8 @@ class _Making:
         changed = [change for change in self._changes if not self._is_settled(change)]
         rules = sorted(absorbed + changed, key=lambda rule: (rule["id"] is not None, rule["id"]))
         reader = rule_reader(_batches(rules, self._task.id_type), self._task.id_type)
-        report = index.insert_many(reader, max_rejected=1.0)
+        report = index.insert_many(reader, max_rejected=1.0, progress=self._notes)
+        self._notes.finish()
         self._rejected.append(report.rejected)
         self._misfits.update(report.misfits)
         return index, seeds, asked

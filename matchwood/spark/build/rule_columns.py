@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -14,6 +19,7 @@ from matchwood.spark.match.event_columns import by_position, column_named
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+_log = logging.getLogger("matchwood.spark")
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _NUMBERS = (*_INTEGERS, T.FloatType, T.DoubleType, T.DecimalType)
 
@@ -40,6 +46,28 @@ def checked_rules(rules: DataFrame, names: RuleColumns) -> DataFrame:
     if names.order is not None:
         columns.append(_column(rules, names.order, "order").alias("order"))
     return by_position(rules).select(*columns)
+
+
+@contextlib.contextmanager
+def read_once(rules: DataFrame, is_anyhow: bool = False) -> Iterator[None]:
+    """Keep the rules on the executors' disks for the block, which looks at them several times, so that their source is
+    read once; `is_anyhow` if the block looks once.
+
+    Some serverless platforms keep nothing: there the source is read each time.
+    """
+    if is_anyhow:
+        yield
+        return
+    try:
+        rules.persist(StorageLevel.DISK_ONLY)
+    except PySparkException as error:
+        _log.warning("the table of rules is read several times, as it cannot be kept here: %s", error)
+        yield
+        return
+    try:
+        yield
+    finally:
+        rules.unpersist()
 
 
 def in_shards(rules: DataFrame, shards: int) -> DataFrame:

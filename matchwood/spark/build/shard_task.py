@@ -14,6 +14,7 @@ from matchwood.encoding import Declared, Settled, saved_settings
 from matchwood.index import Index
 from matchwood.matching import ONLY_PART, Report, in_words, index_part
 from matchwood.sharding import ID_TYPES, Summary, summary_of
+from matchwood.spark.build.notes import NoteWriter
 from matchwood.spark.build.rejects import write_rejects
 from matchwood.spark.build.rule_stream import EachIdOnce, by_shard
 
@@ -90,13 +91,18 @@ def read_told(row: Any) -> Told:
 
 @dataclass(frozen=True)
 class ShardTask:
-    """Builds the shards of a partition."""
+    """Builds the shards of a partition.
+
+    `alone`  whether there is one shard
+    `tells`  whether somebody watches how many rules were read
+    """
 
     staging: storage.Staging
     settings: BuildSettings
     id_type: str
     keeps_last: bool
     alone: bool
+    tells: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for shard, rules in by_shard(batches):
@@ -105,7 +111,10 @@ class ShardTask:
     def build(self, shard: int, batches: Iterable[pa.RecordBatch]) -> Told:
         rules, index = EachIdOnce(batches, self.keeps_last), self.settings.index()
         # How many may be refused is judged for all shards together, before anything is published.
-        report = index.insert_many(rule_reader(rules, self.id_type), on_error="collect", max_rejected=1.0)
+        notes = NoteWriter(self.staging if self.tells else None, str(shard))
+        reader = rule_reader(rules, self.id_type)
+        report = index.insert_many(reader, on_error="collect", max_rejected=1.0, progress=notes)
+        notes.finish()
         return self.write(shard, index, report, rules)
 
     def write(self, shard: int, index: Index, report: Report, rules: EachIdOnce) -> Told:

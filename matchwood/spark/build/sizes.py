@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 
@@ -22,11 +22,23 @@ BUILDING = 4
 _UNITS = {"": 2**20, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
-def shards_for(rules: DataFrame) -> int:
+class RuleTotals(NamedTuple):
+    """How many rules a table has, and the bytes of their texts."""
+
+    rules: int
+    text: int
+
+
+def totals_of(rules: DataFrame) -> RuleTotals:
+    """What all rules come to; one pass over them."""
+    found = rules.agg(F.count("*").alias("rules"), F.sum(F.octet_length("expression")).alias("text")).collect()[0]
+    return RuleTotals(found["rules"], found["text"] or 0)
+
+
+def shards_for(totals: RuleTotals, spark: SparkSession) -> int:
     """One shard, until it would not fit a worker."""
-    totals = rules.agg(F.count("*").alias("rules"), F.sum(F.octet_length("expression")).alias("text")).collect()[0]
-    estimate: int = BYTES_A_RULE * totals["rules"] + BYTES_A_CHARACTER * (totals["text"] or 0)
-    limit = _worker_bytes(rules.sparkSession) // BUILDING
+    estimate = BYTES_A_RULE * totals.rules + BYTES_A_CHARACTER * totals.text
+    limit = _worker_bytes(spark) // BUILDING
     return max(1, -(-estimate // limit))
 
 
