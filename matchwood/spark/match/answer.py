@@ -120,6 +120,6 @@ def refuse_clash(events: DataFrame, kept: list[str], added: list[str]) -> None:
     clashes = [spelled[folded] for name in added if (folded := name.lower() if folds else name) in spelled]
     if clashes:
         raise InvalidArgument(
-            f"the events have a column {clashes[0]!r} already: give prefix= for the added ones ({', '.join(added)}), "
+            f"the events already have a column {clashes[0]!r}: give prefix= for the added ones ({', '.join(added)}), "
             "or leave it out with keep="
         )

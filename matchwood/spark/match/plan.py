@@ -173,4 +173,4 @@ def _tell_missing(missing: dict[str, list[str]], how: str) -> None:
     if how == "error":
         names = ", ".join(missing)
         raise EventError(names, where="the events' columns", got=listed, expected="given, because rules name it")
-    _log.warning("rules name attributes that no column of the events has, so that they are NULL: %s", listed)
+    _log.warning("rules name attributes that no column of the events has, so they are NULL: %s", listed)
