@@ -95,7 +95,7 @@ from matchwood.storage import Snapshot
 
 
 class Index(MutableMapping[Any, str]):
-    """A set of rules that tells you, for any event, which of them are true of it.
+    """A set of rules that tells you, for any event, which of them are true.
 
     It is a mapping from ids (all int or all str) to rules, in rule order. One thread can change it while others match:
     every answer is the one before a change or the one after it, never a mixture.
@@ -107,14 +107,14 @@ class Index(MutableMapping[Any, str]):
     ['adults']
 
     `engine`         how to match: `auto`, `scan`, `counting`, `kindex`, `pstbloom`,
-                     `psthash`, `hem`, `atree` or `oracle`
+                     `psthash`, `hem`, `betree`, `atree` or `oracle`
     `schema`         types of attributes: a dict, an Arrow or Spark schema, or DDL; others are inferred
     `options`        settings of the engine, and `spaces`; `as_published` for the system that its paper describes
     `dnf_limit`      a rule with more conjunctions than this is matched as a whole, by the fall-back
-    `timezone`       where dates begin and naive timestamps are read
+    `timezone`       the time zone of dates, and of timestamps without a zone
     `strict_schema`  refuse attributes that the schema does not declare
     `nan`            what NaN in events means: `value`, as in SQL (equal to itself, greater than all numbers), or
-                     `null`; the same for dicts, Arrow, pandas and Spark. If not given, NaN is NULL in pandas, where it
+                     `null`; the same for dicts, Arrow, pandas and Spark. By default, NaN is NULL in pandas, where it
                      marks missing values, and a value everywhere else
     `coerce`         values to convert, by attribute: `{"age": "int", "ts": "timestamp[ms]"}` reads numbers from text
                      and times from counts since 1970; it also declares the attribute's type
@@ -215,11 +215,11 @@ class Index(MutableMapping[Any, str]):
         `on_error`      `collect` lists bad rules in the report, `raise` inserts nothing if there is one
         `on_duplicate`  `error` treats an id that exists as a bad rule, `replace` replaces the rule
         `max_rejected`  how many rules may be bad before nothing is inserted (LimitExceeded): a number (an int) or a
-                        share (a float); if not given, a tenth, and ten in a small batch
-        `progress`      True shows a line on standard error if it takes longer: rules read, rejected, seconds left; a
+                        share (a float); by default a tenth, and ten for a small batch
+        `progress`      True shows a line on standard error if it takes long: rules read, rejected, seconds left; a
                         function gets them as a `LoadProgress` after each part that is stored
 
-        An attribute that neither the schema nor earlier rules give a type has the one that most of these rules ask for.
+        If neither the schema nor earlier rules give an attribute a type, the majority of these rules decides.
         """
         if is_large(rules):
             get_ready(self, rehearse_loading, beside=False)
@@ -298,11 +298,11 @@ class Index(MutableMapping[Any, str]):
     # --------------------------------------------------------------- matching
 
     def match(self, event: Mapping[str, Any], on_error: str = "raise", missing: str = "null") -> list[Any]:
-        """The ids of the rules that are true of one event, in rule order.
+        """The ids of the rules that are true for one event, in rule order.
 
         `on_error`  what to do with a value that does not fit its attribute: `raise` (or `fail`) an EventError, or
                     treat it as `null`
-        `missing`   an attribute that rules name and the event lacks: `null`, or an `error`
+        `missing`   what an attribute is that rules name and the event does not have: `null`, or an `error`
         """
         strictness = strictness_of_one(missing, on_error)
         if not isinstance(event, Mapping):
@@ -323,10 +323,10 @@ class Index(MutableMapping[Any, str]):
     ) -> pa.Table:
         """A table (event: int64 row position, rule) for many events, by event and then rule order.
 
-        `missing`   `null` takes a column that rules name and events lack for NULL, `error` refuses such events
-        `threads`   how many threads match, each a part of the events; None for one a core. The answer is the same
-        `on_error`  as in `match`; `report` takes values that do not fit for NULL and adds a column `match_error`, with
-                    a row without rule for an event that has an error but no hit
+        `missing`   what a column is that rules name and the events do not have: `null`, or an `error`
+        `threads`   the number of threads, each for a part of the events; None for one per core. The answer is the same
+        `on_error`  as in `match`; `report` treats values that do not fit as NULL and adds a column `match_error`, with
+                    a row without a rule for an event that has an error but no hit
         """
         return self._answer_many(events, ALL_RULES, Strictness.of(missing, on_error), checked_threads(threads))
 
@@ -369,11 +369,11 @@ class Index(MutableMapping[Any, str]):
         missing: str = "null",
         weight: str = "added",
     ) -> list[tuple[Any, float]]:
-        """The `n` best of the rules that are true of one event, as (id, score), best first, ties in rule order.
+        """The `n` best rules that are true for one event, as (id, score), best first, ties in rule order.
 
-        `weights`   what the event weighs, by attribute; 1 where nothing is given
-        `weight`    `added`: a rule's constant weight is added to what its predicates score; `only`: it is the score
-        `on_error`  as in `match`, and so `missing`
+        `weights`   the weights of the event by attribute; 1 by default
+        `weight`    `added`: a rule's constant weight is added to the score of its predicates; `only`: it is the score
+        `on_error`  and `missing`: as in `match`
 
         >>> index = Index()
         >>> report = index.insert_many([("a", "age > 18"), ("b", "age > 18 and vip", {"weights": {"vip": 3}})])
@@ -395,9 +395,9 @@ class Index(MutableMapping[Any, str]):
     ) -> pa.Table:
         """A table (event, rank from 1, rule, score) with the `n` best rules of each of many events.
 
-        `weights`  what events weigh: a mapping by attribute for all of them; or one for each event, as a list of
+        `weights`  the weights of events: one mapping by attribute for all of them; or one per event, as a list of
                    mappings or an Arrow array of structs or maps
-        `missing`  as in `match_many`, and so `threads` and `on_error`
+        `missing`  `threads`, `on_error`: as in `match_many`
         `weight`   as in `top`
         """
         threads, strictness = checked_threads(threads), Strictness.of(missing, on_error)
@@ -422,7 +422,7 @@ class Index(MutableMapping[Any, str]):
         """The ids of the rules that relate to an expression (text, JSON or Expression) in a given way, in rule order.
 
         `semantics`  `stabbing_subscription`, `stabbing_event`, `symmetric`, `containment`, `enclosure`, `exact`: as in
-                     the BE-Tree's paper; `implies`, `implied_by`: what the rules imply, and what implies them
+                     the BE-Tree paper; `implies`, `implied_by`: rules that imply the expression, or follow from it
 
         >>> index = Index()
         >>> index["young"] = "age between 20 and 25"
@@ -462,10 +462,10 @@ class Index(MutableMapping[Any, str]):
         attribute: str | None = None,
         event: Mapping[str, Any] | None = None,
     ) -> str:
-        """What the engine looks like: the tree of `atree` or `betree` for Mermaid or `dot`, a triangle of `hem` as SVG.
+        """A picture of the tree of `atree` or `betree` (as `mermaid`, `dot` or `svg`), or of a triangle of `hem` (SVG).
 
-        A tree of more than `limit` nodes is an error: nobody could read it. A triangle is that of one `attribute`, by
-        default the one that most rules constrain, with what an `event` excludes; more points than `limit` are shades.
+        A tree of more than `limit` nodes is an error, because nobody could read it. A triangle shows one `attribute`,
+        by default the one that most rules constrain, and what an `event` excludes; more points than `limit` are shades.
         """
         engine = getattr(self._matcher, "engine", None)
         if self.engine != TRIANGLES and not isinstance(engine, BETree):
@@ -490,7 +490,7 @@ class Index(MutableMapping[Any, str]):
     # ------------------------------------------------------------- snapshots
 
     def save(self, path: Any) -> int:
-        """Save the index as a new version at `path`; returns its number. Readers see all of it or none.
+        """Save the index as a new version at `path`; returns its number. Readers see it completely or not at all.
 
         What the current version already has is not written again.
         """
@@ -499,7 +499,7 @@ class Index(MutableMapping[Any, str]):
 
     @property
     def version(self) -> int | None:
-        """The version that this index was opened from or last saved as, whatever was changed since; None if neither."""
+        """The version that this index was opened from, or last saved as; None if neither."""
         origin = self._origin
         return origin.version if origin else None
 

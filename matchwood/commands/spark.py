@@ -40,15 +40,19 @@ def _add_columns(step: argparse.ArgumentParser) -> None:
     step.add_argument("--expression", default="expression", metavar="COLUMN", help="the column with rules")
     step.add_argument("--weight", metavar="COLUMN", help="a column with constant weights")
     step.add_argument("--weights", metavar="COLUMN", help="a column with weights by attribute, as JSON")
-    step.add_argument("--on-error", choices=("quarantine", "fail"), default="quarantine", help="what bad rules do")
+    step.add_argument(
+        "--on-error", choices=("quarantine", "fail"), default="quarantine", help="what to do with bad rules"
+    )
     told = "publish nothing if more rules are rejected: a number, or a share such as 0.05 (default: a tenth, or ten)"
     step.add_argument("--max-rejected", type=reject_limit, metavar="N", help=told)
 
 
 def _add_rules(step: argparse.ArgumentParser) -> None:
     _add_columns(step)
-    step.add_argument("--on-duplicate", choices=("error", "last"), default="error", help="what repeated ids do")
-    step.add_argument("--order", metavar="COLUMN", help="tells which rule is the last, for --on-duplicate last")
+    step.add_argument("--on-duplicate", choices=("error", "last"), default="error", help="what to do with repeated ids")
+    step.add_argument(
+        "--order", metavar="COLUMN", help="the column that says which rule is last, for --on-duplicate last"
+    )
 
 
 def _add_build(steps: Any) -> None:
@@ -63,12 +67,14 @@ def _add_build(steps: Any) -> None:
 def _add_building(step: argparse.ArgumentParser) -> None:
     step.add_argument("--engine", choices=engine_choices(), help="how to match (default: auto)")
     step.add_argument("--schema", type=schema_text, help="types of attributes, as DDL")
-    step.add_argument("--shards", type=count, metavar="N", help="how many (default: one until it is too large)")
+    step.add_argument(
+        "--shards", type=count, metavar="N", help="number of shards (default: one, or more if it is too large)"
+    )
 
 
 def _add_update(steps: Any) -> None:
     update = _step(steps, "update", "insert, replace and delete rules of an index")
-    update.add_argument("changes", help="a path or table of rules; an expression that is NULL deletes")
+    update.add_argument("changes", help="a path or table of rules; a NULL expression deletes the rule")
     update.add_argument("index", help="the index")
     _add_rules(update)
 
@@ -79,12 +85,12 @@ def _add_follow(steps: Any) -> None:
     follow.add_argument("index", help="the index; built if there is none")
     _add_columns(follow)
     _add_building(follow)
-    follow.add_argument("--every", metavar="TIME", help="go on, and look so often, such as '10 seconds'")
-    follow.add_argument("--reset", action="store_true", help="build the index anew from the whole table")
+    follow.add_argument("--every", metavar="TIME", help="keep running, and look this often, such as '10 seconds'")
+    follow.add_argument("--reset", action="store_true", help="build the index again from the whole table")
 
 
 def _add_match(steps: Any) -> None:
-    match = _step(steps, "match", "the rules that are true of each event")
+    match = _step(steps, "match", "find the rules that are true for each event")
     match.add_argument("events", help="a path or table of events")
     match.add_argument("index", help="the index")
     match.add_argument("hits", help="a path or table to write")
@@ -94,8 +100,10 @@ def _add_match(steps: Any) -> None:
         default="rows",
         help="a row for each match, or an array or a count for each event (default: rows)",
     )
-    match.add_argument("--mode", choices=("error", "append", "overwrite"), default="error", help="if there are hits")
-    match.add_argument("--keep", metavar="COLUMNS", help="event columns to keep, with commas between (default: all)")
+    match.add_argument(
+        "--mode", choices=("error", "append", "overwrite"), default="error", help="what to do if there are hits"
+    )
+    match.add_argument("--keep", metavar="COLUMNS", help="event columns to keep, separated by commas (default: all)")
     match.add_argument("--top", type=count, metavar="N", help="only the best N rules of an event")
     match.add_argument(
         "--weight", choices=WEIGHT, default=WEIGHT[0], help="with --top: added to a rule's score, or the only score"
@@ -108,7 +116,7 @@ def _add_match(steps: Any) -> None:
         "--on-error", choices=("raise", "fail", "null", "report"), default="raise", help="values that do not fit"
     )
     match.add_argument("--missing", choices=("null", "error"), default="null", help="attributes that no column has")
-    match.add_argument("--prefix", default="", help="put before the names of added columns")
+    match.add_argument("--prefix", default="", help="a prefix for the names of added columns")
 
 
 def _add_verify(steps: Any) -> None:
@@ -116,18 +124,22 @@ def _add_verify(steps: Any) -> None:
     verify.add_argument("events", help="a path or table of events")
     verify.add_argument("rules", help="a path or table with the columns id and expression")
     verify.add_argument("hits", help="a path or table that 'match' wrote")
-    verify.add_argument("--key", default="event_id", metavar="COLUMN", help="tells events apart (default: event_id)")
-    verify.add_argument("--index", metavar="PATH", help="read values as this index does, which was matched")
+    verify.add_argument(
+        "--key", default="event_id", metavar="COLUMN", help="the column that identifies events (default: event_id)"
+    )
+    verify.add_argument("--index", metavar="PATH", help="the index that was matched, to read values in the same way")
     verify.add_argument("--rules-sample", type=count, default=100, metavar="N", help="(default: 100)")
     verify.add_argument("--events-sample", type=count, default=1000, metavar="N", help="(default: 1000)")
 
 
 def _add_backtest(steps: Any) -> None:
-    backtest = _step(steps, "backtest", "what changes of rules would gain and lose on past events")
+    backtest = _step(steps, "backtest", "show what changes to rules would gain and lose on past events")
     backtest.add_argument("events", help="a path or table of events")
     backtest.add_argument("index", help="the index")
-    backtest.add_argument("changes", help="a path or table of rules; an expression that is NULL deletes")
-    backtest.add_argument("--key", default="event_id", metavar="COLUMN", help="tells events apart (default: event_id)")
+    backtest.add_argument("changes", help="a path or table of rules; a NULL expression deletes the rule")
+    backtest.add_argument(
+        "--key", default="event_id", metavar="COLUMN", help="the column that identifies events (default: event_id)"
+    )
     backtest.add_argument("--id", default="id", metavar="COLUMN", help="the column with ids (default: id)")
     backtest.add_argument("--expression", default="expression", metavar="COLUMN", help="the column with rules")
     backtest.add_argument("--event", metavar="COLUMN", help="the struct, map or JSON column that holds the event")

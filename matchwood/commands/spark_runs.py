@@ -68,7 +68,7 @@ def format_of(text: str, given: str | None) -> str | None:
 def _check_output(text: str, given: str | None) -> None:
     """A name alone would become a table of the current database, where somebody who meant a file never looks."""
     if format_of(text, given) is None and "." not in text:
-        raise WrongCall(f"{text!r} may be a path or a table: write ./{text} for a path, default.{text} for a table")
+        raise WrongCall(f"{text!r} could be a path or a table: write ./{text} for a path, default.{text} for a table")
 
 
 def read(spark: Any, text: str, given: str | None) -> Any:

@@ -15,7 +15,7 @@ from matchwood.errors import counted
 def add_arguments(commands: Any) -> None:
     listed = commands.add_parser("versions", help=HELP["versions"])
     listed.add_argument("index", help="a saved index")
-    listed.add_argument("--json", action="store_true", help="as data instead of a table")
+    listed.add_argument("--json", action="store_true", help="print data instead of a table")
     listed.set_defaults(run=run)
 
 

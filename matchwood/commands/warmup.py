@@ -40,13 +40,19 @@ def add_arguments(commands: Any) -> None:
     warmup = commands.add_parser("warmup", help=HELP["warmup"])
     every = [AUTO, *engine_names()]
     warmup.add_argument("--engines", nargs="+", choices=every, default=every, metavar="ENGINE", help="default: all")
-    warmup.add_argument("--processes", type=_count, default=1, metavar="N", help="how many compile at a time (1)")
+    warmup.add_argument(
+        "--processes",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="how many processes compile at the same time (default: 1)",
+    )
     warmup.set_defaults(run=run)
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 1 on (got {text!r})")
+        raise argparse.ArgumentTypeError(f"must be a number of at least 1 (got {text!r})")
     return int(text)
 
 

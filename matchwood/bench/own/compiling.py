@@ -1,4 +1,4 @@
-"""What each kernel costs to compile, for one engine from nothing to its first rules and matches."""
+"""How long each kernel takes to compile, for one engine from nothing to its first rules and matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new process takes until it is of use: with machine code that came along, with none, and with what was kept.
+"""How long a new process takes until its first answer: with machine code of a wheel, with none, and with kept code.
 
 With none it is shown twice: as it is, with little work interpreted while kernels are compiled beside, and with every
 kernel compiled before it is called.

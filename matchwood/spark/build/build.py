@@ -268,7 +268,7 @@ def refuse_duplicates(twice: int, ids: list[Any], keeps_last: bool) -> None:
     if twice:
         listed = ", ".join(map(repr, ids[:SHOWN])) + (", …" if twice > len(ids[:SHOWN]) else "")
         why = "with the same order, so none is the last" if keeps_last else "(on_duplicate='last' takes one by order=)"
-        raise InvalidArgument(f"nothing was published: ids come more than once {why}: {listed}")
+        raise InvalidArgument(f"nothing was published: ids occur more than once {why}: {listed}")
 
 
 def refuse_beyond(limit: RejectLimit, rejected: int, total: int, examples: list[str]) -> None:

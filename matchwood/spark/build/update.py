@@ -165,12 +165,12 @@ def _compacted(
     if delta is None or not is_due(delta):
         return None, None
     try:
-        with described(spark, f"building all shards of {place}, version {version}, anew"):
+        with described(spark, f"rebuilding all shards of {place}, version {version}"):
             return compact(spark, place, version), None
     except Exception as error:  # whatever Spark, the workers and the file system may raise
         told = first_line(error)
         _log.warning(
-            "%s: version %d has all changes, but its shards could not be built anew, which the next update tries "
+            "%s: version %d has all changes, but its shards could not be rebuilt; the next update will try "
             "again: %s", place, version, told,
         )  # fmt: skip
         return None, told
