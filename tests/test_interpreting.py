@@ -18,6 +18,7 @@ from matchwood.core import INTERPRET, LittleTurn, ReadersWriterLock, count_of, l
 from matchwood.core.compiling import Beside
 from matchwood.core.interpreting import _here
 from matchwood.core.twins import _numpys, _pythons
+from matchwood.matching import is_little
 
 _KERNELS = """
 import numpy as np
@@ -141,14 +142,14 @@ def test_the_first_answers_of_a_small_index_wait_for_no_compiler_and_are_those_o
 
 def test_only_little_work_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert matchwood.Index()._little_turn is None, "the tests switch it off"
-    monkeypatch.setattr("matchwood.index.may_interpret", lambda: True)
-    monkeypatch.setattr("matchwood.index.MOST_RULES", 3)
+    monkeypatch.setattr("matchwood.matching.little.may_interpret", lambda: True)
+    monkeypatch.setattr("matchwood.matching.little.MOST_RULES", 3)
     index = matchwood.Index()
     assert isinstance(index._little_turn, LittleTurn)
-    assert index._is_little(rules=3, events=100)
-    assert not index._is_little(rules=4)
-    assert not index._is_little(events=101)
-    assert not index._is_little(count_of(iter("ab")))
+    assert is_little(index, rules=3, events=100)
+    assert not is_little(index, rules=4)
+    assert not is_little(index, events=101)
+    assert not is_little(index, count_of(iter("ab")))
     index.insert_many({number: f"n = {number}" for number in range(4)})
     assert index._little_turn is None
     del index[0]

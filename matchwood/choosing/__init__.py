@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         rule,
     )
     from matchwood.choosing.trial import match_all
-    from matchwood.choosing.trials import begin_choice, begin_trial
+    from matchwood.choosing.trials import begin_choice, reconsider_if_due
 
 __all__ = [
     "LEAST_UNITS",
@@ -31,13 +31,13 @@ __all__ = [
     "Features",
     "Model",
     "begin_choice",
-    "begin_trial",
     "features_of",
     "fit",
     "get_ready",
     "match_all",
     "matcher_for",
     "once",
+    "reconsider_if_due",
     "rehearse_changes",
     "rehearse_loading",
     "rehearse_matching",

@@ -100,7 +100,9 @@ def _places(home: str) -> Iterator[_UpdatePlace]:
 class _Updates:
     """An index at a place that is changed, and a host that opens it."""
 
-    def __init__(self, session: Any, place: _UpdatePlace, texts: pa.Array, events: pa.Table, count: int, home: str) -> None:
+    def __init__(
+        self, session: Any, place: _UpdatePlace, texts: pa.Array, events: pa.Table, count: int, home: str
+    ) -> None:
         self._session, self._place, self._texts, self._events = session, place, texts, events
         self._count, self._home = count, home
 
