@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matchwood.choosing.features import Features, features_of
     from matchwood.choosing.matchers import matcher_for
     from matchwood.choosing.model import Model, fit, shipped, with_margins
+    from matchwood.choosing.reconsidering import reconsider_if_due
     from matchwood.choosing.rehearsal import (
         get_ready,
         once,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         rule,
     )
     from matchwood.choosing.trial import match_all
-    from matchwood.choosing.trials import begin_choice, reconsider_if_due
+    from matchwood.choosing.trials import begin_choice
 
 __all__ = [
     "LEAST_UNITS",

@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from matchwood.choosing.auto import AUTO, AutoMatcher
 from matchwood.choosing.rehearsal import once, rehearse_features, rehearse_trial
-from matchwood.core import little_work
 from matchwood.engines import Engine
 from matchwood.errors import MatchwoodError
-from matchwood.matching import is_little
 
 if TYPE_CHECKING:
     from matchwood.index import Index
@@ -29,22 +27,6 @@ Work = Callable[["Index", AutoMatcher], None]
 
 FEATURES = "features"
 """What is rehearsed before it is known which engines are worth a trial."""
-
-
-def reconsider_if_due(index: Index) -> None:
-    """Lay the rules out anew if matching looked at too much; not while somebody changes them: a later call will."""
-    if not index._matcher.reconsider_due or index._read_only or index._rehearses or index._lock.is_reading():
-        return
-    if isinstance(index._matcher, AutoMatcher):
-        begin_trial(index, index._matcher)
-    elif index._writer.acquire(blocking=False):
-        try:
-            index._check()
-            with index._storing(), little_work(is_little(index)):
-                if index._matcher.reconsider_due:
-                    index._matcher.reconsider()
-        finally:
-            index._writer.release()
 
 
 def begin_trial(index: Index, matcher: AutoMatcher) -> None:
