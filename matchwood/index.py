@@ -22,7 +22,16 @@ from matchwood.choosing import (
     rehearse_ranking,
     rehearse_reading,
 )
-from matchwood.core import ReadersWriterLock, tell_of_compiling
+from matchwood.core import (
+    MOST_EVENTS,
+    MOST_RULES,
+    LittleTurn,
+    ReadersWriterLock,
+    count_of,
+    little_work,
+    may_interpret,
+    tell_of_compiling,
+)
 from matchwood.encoding import Encoder, EventSettings, Schema, Strictness
 from matchwood.engines import BETree, NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, counted
@@ -86,7 +95,7 @@ from matchwood.storage import Snapshot
 
 
 class Index(MutableMapping[Any, str]):
-    """A set of rules that tells you, for any event, which of them are true of it.
+    """A set of rules that tells you, for any event, which of them are true.
 
     It is a mapping from ids (all int or all str) to rules, in rule order. One thread can change it while others match:
     every answer is the one before a change or the one after it, never a mixture.
@@ -98,14 +107,14 @@ class Index(MutableMapping[Any, str]):
     ['adults']
 
     `engine`         how to match: `auto`, `scan`, `counting`, `kindex`, `pstbloom`,
-                     `psthash`, `hem`, `atree` or `oracle`
+                     `psthash`, `hem`, `betree`, `atree` or `oracle`
     `schema`         types of attributes: a dict, an Arrow or Spark schema, or DDL; others are inferred
     `options`        settings of the engine, and `spaces`; `as_published` for the system that its paper describes
     `dnf_limit`      a rule with more conjunctions than this is matched as a whole, by the fall-back
-    `timezone`       where dates begin and naive timestamps are read
+    `timezone`       the time zone of dates, and of timestamps without a zone
     `strict_schema`  refuse attributes that the schema does not declare
     `nan`            what NaN in events means: `value`, as in SQL (equal to itself, greater than all numbers), or
-                     `null`; the same for dicts, Arrow, pandas and Spark. If not given, NaN is NULL in pandas, where it
+                     `null`; the same for dicts, Arrow, pandas and Spark. By default, NaN is NULL in pandas, where it
                      marks missing values, and a value everywhere else
     `coerce`         values to convert, by attribute: `{"age": "int", "ts": "timestamp[ms]"}` reads numbers from text
                      and times from counts since 1970; it also declares the attribute's type
@@ -115,8 +124,12 @@ class Index(MutableMapping[Any, str]):
     """What the kernels of this index are known to be ready for."""
     _only_user: int | None = None
     """The first thread that used the index: while it is the only one, nobody waits for its locks."""
+    _shared = False
+    """Whether another thread has used the index as well."""
     _rehearses = False
     """Whether this is no more than a rehearsal: nobody else knows it, and it begins no trials."""
+    _little_turn: LittleTurn | None = None
+    """The turn of a reader of an index that is so small that it need not wait for compiled code."""
 
     def __init__(
         self,
@@ -148,6 +161,20 @@ class Index(MutableMapping[Any, str]):
         # Preparing a rule reads the schema that writing changes, so writers take turns as a whole.
         self._writer = threading.RLock()
         self._watch_types()
+        self._size_up()
+
+    def _size_up(self) -> None:
+        """See whether kernels may be interpreted for this index, until they are compiled."""
+        small = may_interpret() and not self._rehearses and len(self._table) <= MOST_RULES
+        self._little_turn = LittleTurn(self._lock.reading()) if small else None
+
+    def _is_little(self, rules: float = 0, events: float = 1) -> bool:
+        """Whether so many more rules, or so many events, are little work."""
+        return self._little_turn is not None and len(self._table) + rules <= MOST_RULES and events <= MOST_EVENTS
+
+    def _reading(self) -> Any:
+        """The turn of a reader who needs little."""
+        return self._little_turn or self._lock.reading()
 
     def _watch_types(self) -> None:
         """Errors of types name a rule that says otherwise."""
@@ -160,15 +187,14 @@ class Index(MutableMapping[Any, str]):
             rule_id = self._table.checked_id(rule_id)
             row, schema = self._table.find(rule_id), self._encoder.schema
             replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else []
-            preparation = Preparation(
-                self._encoder, self._matcher.normal, weight_caps=self._matcher.weight_caps, many=False
-            )
+            preparation = Preparation(self._encoder, self._matcher.normal, weight_caps=self._matcher.weight_caps)
             prepared = preparation.prepare(rule_id, source, self._weights_of(row), replaced)
             with self._storing():
+                batch = Batch.of([rule_id], [prepared])
                 if row >= 0:
-                    self._matcher.replace(np.array([row], np.int32), [prepared], [replaced])
+                    self._matcher.replace(np.array([row], np.int32), batch, [(use, 1) for use in replaced])
                 else:
-                    self._matcher.insert(Batch.of([rule_id], [prepared]))
+                    self._matcher.insert(batch)
 
     def _weights_of(self, row: int) -> dict[str, Any] | None:
         """What the rule of a row weighs, which a replacement of its text keeps."""
@@ -189,15 +215,15 @@ class Index(MutableMapping[Any, str]):
         `on_error`      `collect` lists bad rules in the report, `raise` inserts nothing if there is one
         `on_duplicate`  `error` treats an id that exists as a bad rule, `replace` replaces the rule
         `max_rejected`  how many rules may be bad before nothing is inserted (LimitExceeded): a number (an int) or a
-                        share (a float); if not given, a tenth, and ten in a small batch
-        `progress`      True shows a line on standard error if it takes longer: rules read, rejected, seconds left; a
+                        share (a float); by default a tenth, and ten for a small batch
+        `progress`      True shows a line on standard error if it takes long: rules read, rejected, seconds left; a
                         function gets them as a `LoadProgress` after each part that is stored
 
-        An attribute that neither the schema nor earlier rules give a type has the one that most of these rules ask for.
+        If neither the schema nor earlier rules give an attribute a type, the majority of these rules decides.
         """
         if is_large(rules):
-            get_ready(self, rehearse_loading)
-        with self._changing():
+            get_ready(self, rehearse_loading, beside=False)
+        with self._changing(count_of(rules)):
             return load_rules(self, rules, on_error, on_duplicate, max_rejected, progress)
 
     def __delitem__(self, rule_id: Any) -> None:
@@ -212,11 +238,11 @@ class Index(MutableMapping[Any, str]):
             self._matcher.clear()
 
     def __getitem__(self, rule_id: Any) -> str:
-        with self._lock.reading():
+        with self._reading():
             return self._table.text(self._table.row_of(rule_id))
 
     def __contains__(self, rule_id: object) -> bool:
-        with self._lock.reading():
+        with self._reading():
             return self._table.find(rule_id) >= 0
 
     def __len__(self) -> int:
@@ -224,7 +250,7 @@ class Index(MutableMapping[Any, str]):
 
     def __iter__(self) -> Iterator[Any]:
         """The ids in rule order, as they are when the iteration begins."""
-        with self._lock.reading():
+        with self._reading():
             return iter(self._table.id_list(self._table.live_rows()))
 
     def items(self) -> Items:
@@ -237,7 +263,7 @@ class Index(MutableMapping[Any, str]):
 
     def _entries_of(self, ids: list[Any]) -> list[tuple[Any, str]]:
         """Some ids with their texts, without those that are no longer there."""
-        with self._lock.reading():
+        with self._reading():
             rows = self._table.rows_of(ids).tolist()
             return [(rule_id, self._table.text(row)) for rule_id, row in zip(ids, rows, strict=True) if row >= 0]
 
@@ -262,7 +288,7 @@ class Index(MutableMapping[Any, str]):
 
     def types(self) -> dict[str, str]:
         """The types of all attributes that are declared or that rules compare with something."""
-        with self._lock.reading():
+        with self._reading():
             return self._encoder.schema.types()
 
     def arrow_types(self) -> dict[str, pa.DataType]:
@@ -272,11 +298,11 @@ class Index(MutableMapping[Any, str]):
     # --------------------------------------------------------------- matching
 
     def match(self, event: Mapping[str, Any], on_error: str = "raise", missing: str = "null") -> list[Any]:
-        """The ids of the rules that are true of one event, in rule order.
+        """The ids of the rules that are true for one event, in rule order.
 
         `on_error`  what to do with a value that does not fit its attribute: `raise` (or `fail`) an EventError, or
                     treat it as `null`
-        `missing`   an attribute that rules name and the event lacks: `null`, or an `error`
+        `missing`   what an attribute is that rules name and the event does not have: `null`, or an `error`
         """
         strictness = strictness_of_one(missing, on_error)
         if not isinstance(event, Mapping):
@@ -287,7 +313,7 @@ class Index(MutableMapping[Any, str]):
 
     def _answer(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
         get_ready(self, rehearse_ranking if request.ranks else rehearse_reading)
-        with self._lock.reading():
+        with self._little_turn or self._lock.reading():
             found = request.listed(self._table, self._matcher.rows_of(event, request, strictness))
         self._reconsider_if_due()
         return found
@@ -297,16 +323,18 @@ class Index(MutableMapping[Any, str]):
     ) -> pa.Table:
         """A table (event: int64 row position, rule) for many events, by event and then rule order.
 
-        `missing`   `null` takes a column that rules name and events lack for NULL, `error` refuses such events
-        `threads`   how many threads match, each a part of the events; None for one a core. The answer is the same
-        `on_error`  as in `match`; `report` takes values that do not fit for NULL and adds a column `match_error`, with
-                    a row without rule for an event that has an error but no hit
+        `missing`   what a column is that rules name and the events do not have: `null`, or an `error`
+        `threads`   the number of threads, each for a part of the events; None for one per core. The answer is the same
+        `on_error`  as in `match`; `report` treats values that do not fit as NULL and adds a column `match_error`, with
+                    a row without a rule for an event that has an error but no hit
         """
         return self._answer_many(events, ALL_RULES, Strictness.of(missing, on_error), checked_threads(threads))
 
     def _answer_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
-        get_ready(self, rehearse_ranking if request.ranks else rehearse_reading)
-        with self._lock.reading():
+        little = self._is_little(events=count_of(events))
+        get_ready(self, rehearse_ranking if request.ranks else rehearse_reading, little)
+        threads = 1 if little else threads  # others do not know how little it is
+        with self._lock.reading(), little_work(little):
             results = ResultFormat.of(self._table, request)
             asked = self._matcher.ask(events, request, strictness, threads)
             found = pa.Table.from_batches(all_batches(results, asked, threads), schema=results.schema)
@@ -323,11 +351,13 @@ class Index(MutableMapping[Any, str]):
         `on_error` is `raise` or `null`.
         """
         threads, strictness = checked_threads(threads), strictness_of_one(missing, on_error)
-        get_ready(self, rehearse_reading)
-        with self._lock.reading():
+        little = self._is_little(events=count_of(events))
+        get_ready(self, rehearse_reading, little)
+        threads = 1 if little else threads
+        with self._lock.reading(), little_work(little):
             results = ResultFormat.of(self._table, ALL_RULES)
             asked = self._matcher.ask(events, ALL_RULES, strictness, threads)
-        batches = record_batches(results, asked, self._matching, threads)
+        batches = record_batches(results, asked, functools.partial(self._matching, little), threads)
         return pa.RecordBatchReader.from_batches(results.schema, batches)
 
     def top(
@@ -339,11 +369,11 @@ class Index(MutableMapping[Any, str]):
         missing: str = "null",
         weight: str = "added",
     ) -> list[tuple[Any, float]]:
-        """The `n` best of the rules that are true of one event, as (id, score), best first, ties in rule order.
+        """The `n` best rules that are true for one event, as (id, score), best first, ties in rule order.
 
-        `weights`   what the event weighs, by attribute; 1 where nothing is given
-        `weight`    `added`: a rule's constant weight is added to what its predicates score; `only`: it is the score
-        `on_error`  as in `match`, and so `missing`
+        `weights`   the weights of the event by attribute; 1 by default
+        `weight`    `added`: a rule's constant weight is added to the score of its predicates; `only`: it is the score
+        `on_error`  and `missing`: as in `match`
 
         >>> index = Index()
         >>> report = index.insert_many([("a", "age > 18"), ("b", "age > 18 and vip", {"weights": {"vip": 3}})])
@@ -365,23 +395,23 @@ class Index(MutableMapping[Any, str]):
     ) -> pa.Table:
         """A table (event, rank from 1, rule, score) with the `n` best rules of each of many events.
 
-        `weights`  what events weigh: a mapping by attribute for all of them; or one for each event, as a list of
+        `weights`  the weights of events: one mapping by attribute for all of them; or one per event, as a list of
                    mappings or an Arrow array of structs or maps
-        `missing`  as in `match_many`, and so `threads` and `on_error`
+        `missing`  `threads`, `on_error`: as in `match_many`
         `weight`   as in `top`
         """
         threads, strictness = checked_threads(threads), Strictness.of(missing, on_error)
         return self._answer_many(events, self._best(n, weights, weight), strictness, threads)
 
     def _best(self, n: int, weights: Any, weight: str = "added") -> BestRules:
-        with self._lock.reading():
+        with self._reading():
             given = GivenWeights(weights, self._encoder.schema.names(), weight)
             self._matcher.ledger.work.pass_over(sum(given.unknown().values()))
         return BestRules(checked_rank(n), given)
 
     def explain(self, event: Mapping[str, Any], rule_id: Any) -> Explanation:
         """Why a rule is true, false or unknown for an event: print the result, or read its `.decided_by`."""
-        with self._lock.reading():
+        with self._reading():
             text, types = self._table.text(self._table.row_of(rule_id)), self._encoder.schema.types()
             timezone, settings = self._encoder.timezone, self._encoder.event_settings
         return explain_text(text, event, types, timezone, settings)
@@ -392,7 +422,7 @@ class Index(MutableMapping[Any, str]):
         """The ids of the rules that relate to an expression (text, JSON or Expression) in a given way, in rule order.
 
         `semantics`  `stabbing_subscription`, `stabbing_event`, `symmetric`, `containment`, `enclosure`, `exact`: as in
-                     the BE-Tree's paper; `implies`, `implied_by`: what the rules imply, and what implies them
+                     the BE-Tree paper; `implies`, `implied_by`: rules that imply the expression, or follow from it
 
         >>> index = Index()
         >>> index["young"] = "age between 20 and 25"
@@ -402,7 +432,7 @@ class Index(MutableMapping[Any, str]):
         if not self._checked:
             with self._unchanged():
                 self._check()
-        with self._lock.reading():
+        with self._reading():
             query = query_of(expression, semantics, self._encoder.schema, self._encoder.timezone)
             return self._table.id_list(found_rows(self._matcher, query))
 
@@ -417,7 +447,7 @@ class Index(MutableMapping[Any, str]):
 
     def stats(self) -> dict[str, Any]:
         """Counts, bytes and the work done so far, as plain data."""
-        with self._lock.reading():
+        with self._reading():
             return stats_of(self._table, self._encoder, self._matcher)
 
     def nodes(self) -> list[NodeView]:
@@ -432,10 +462,10 @@ class Index(MutableMapping[Any, str]):
         attribute: str | None = None,
         event: Mapping[str, Any] | None = None,
     ) -> str:
-        """What the engine looks like: the tree of `atree` or `betree` for Mermaid or `dot`, a triangle of `hem` as SVG.
+        """A picture of the tree of `atree` or `betree` (as `mermaid`, `dot` or `svg`), or of a triangle of `hem` (SVG).
 
-        A tree of more than `limit` nodes is an error: nobody could read it. A triangle is that of one `attribute`, by
-        default the one that most rules constrain, with what an `event` excludes; more points than `limit` are shades.
+        A tree of more than `limit` nodes is an error, because nobody could read it. A triangle shows one `attribute`,
+        by default the one that most rules constrain, and what an `event` excludes; more points than `limit` are shades.
         """
         engine = getattr(self._matcher, "engine", None)
         if self.engine != TRIANGLES and not isinstance(engine, BETree):
@@ -460,16 +490,16 @@ class Index(MutableMapping[Any, str]):
     # ------------------------------------------------------------- snapshots
 
     def save(self, path: Any) -> int:
-        """Save the index as a new version at `path`; returns its number. Readers see all of it or none.
+        """Save the index as a new version at `path`; returns its number. Readers see it completely or not at all.
 
         What the current version already has is not written again.
         """
-        with self._unchanged():
+        with self._unchanged(), little_work(self._is_little()):
             return save_index(self, path)
 
     @property
     def version(self) -> int | None:
-        """The version that this index was opened from or last saved as, whatever was changed since; None if neither."""
+        """The version that this index was opened from, or last saved as; None if neither."""
         origin = self._origin
         return origin.version if origin else None
 
@@ -493,12 +523,13 @@ class Index(MutableMapping[Any, str]):
         options = {**self._options, "spaces": self._encoder.vocabulary.spaces.name}
         made = Index(engine, options=options, dnf_limit=self._dnf_limit)
         made._rehearses = True
+        made._size_up()
         return made
 
     @contextlib.contextmanager
-    def _matching(self) -> Iterator[None]:
+    def _matching(self, little: bool) -> Iterator[None]:
         """The turn of a reader that matches."""
-        with self._lock.reading():
+        with self._lock.reading(), little_work(little):
             yield
         self._reconsider_if_due()
 
@@ -511,28 +542,30 @@ class Index(MutableMapping[Any, str]):
         elif self._writer.acquire(blocking=False):
             try:
                 self._check()
-                with self._storing():
+                with self._storing(), little_work(self._is_little()):
                     if self._matcher.reconsider_due:
                         self._matcher.reconsider()
             finally:
                 self._writer.release()
 
     @contextlib.contextmanager
-    def _changing(self) -> Iterator[None]:
-        """The turn of one writer, in which it takes the lock when it is ready to change something."""
+    def _changing(self, rules: float = 1) -> Iterator[None]:
+        """The turn of one writer of so many rules, in which it takes the lock when it is ready to change something."""
         if self._read_only:
             raise MatchwoodError("this index was opened with read_only=True; open it without to change it in memory")
-        get_ready(self, rehearse_changes)
+        little = self._is_little(rules)
+        get_ready(self, rehearse_changes, little)
         if self._lock.is_reading():
             # Waiting for another writer, which waits for this reader, would take for ever.
             raise MatchwoodError("an index cannot be changed by the events that it is matching: finish matching first")
-        with self._writer:
+        with self._writer, little_work(little):
             self._lock.refuse_if_poisoned()
             self._check()
             yield
             self._unsaved = True
             if self._matcher.merge_due:
                 self._lay_out_anew()
+            self._size_up()
         if isinstance(self._matcher, AutoMatcher) and self._matcher.choice_due:
             begin_choice(self, self._matcher)
 

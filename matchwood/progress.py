@@ -78,7 +78,7 @@ class Progress:
         parts = [
             self._count(),
             f"{self.rejected:,} rejected" if self.rejected else "",
-            f"{rate:,.0f} a second" if rate >= 1 else "",
+            f"{rate:,.0f} per second" if rate >= 1 else "",
             f"{self.seconds:.0f} s",
             self._left(),
         ]

@@ -17,8 +17,8 @@ from matchwood.commands.cli import parser
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-SPARK_PAGES = {DOCS / "spark.md", DOCS / "first-spark.md", DOCS / "spark-executors.md"}
-"""Pages that need an extra; they run with the tests of that extra, which share its session."""
+SPARK_PAGES = {DOCS / name for name in ("spark.md", "first-spark.md", "spark-executors.md", "lakehouse.md")}
+"""Pages that need an extra, or servers; they run with the tests of these, which share a session."""
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if page not in SPARK_PAGES)]
 NEEDED = {"service.md": "fastapi"}
 """Packages that the examples of a page import beside Matchwood."""

@@ -184,7 +184,7 @@ def test_drawing() -> None:
         "   └─ ? score > 0.5                   score is null  ◄",
         "TRUE, decided by ◄",
     ]
-    assert str(explained("true")) == "✓ true\nTRUE, whatever the event"
+    assert str(explained("true")) == "✓ true\nTRUE for every event"
     assert str(explained("`odd name` = 'x'")) == "? `odd name` = 'x'  `odd name` is null  ◄\nNULL, decided by ◄"
 
 

@@ -14,6 +14,8 @@ sys.path[:0] = [str(HOME), str(Path(__file__).parent)]
 import pages  # noqa: E402
 from mkdocs.structure.files import File  # noqa: E402
 
+from matchwood.bench import page_with_charts  # noqa: E402
+
 ROOT_PAGES = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md", "security.md": "SECURITY.md"}
 """Files of the repository's root that are pages of the site."""
 GENERATED = {"reference/commands.md": pages.commands, "reference/options.md": pages.engine_options}
@@ -46,6 +48,7 @@ def _moved(file: Any, name: str, place: str) -> None:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Turn what reads well in a checkout into what reads well on the site."""
     here = posixpath.dirname(page.file.src_uri)
+    markdown = page_with_charts(markdown, HOME / "docs" / "figures")
     markdown = _FILE_BLOCK.sub(r'```\1 title="\2"', markdown)
     markdown = _CODE_LINK.sub(lambda found: _link(f"{found[1]}.md", here, files), markdown)
     return _FILE_LINK.sub(lambda found: f"[{_title(posixpath.join(here, found[2]), files)}]({found[2]}", markdown)

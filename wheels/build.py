@@ -45,12 +45,12 @@ _PROOF = f"""
 import time
 started = time.perf_counter()
 import matchwood
-from matchwood.core import compilations
-with compilations() as compiled:
+from matchwood.core import compilations, interpretations
+with compilations() as compiled, interpretations() as interpreted:
     exec({_FIRST!r})
 seconds, cpu = time.perf_counter() - started, time.process_time()
 assert "site-packages" in matchwood.__file__, matchwood.__file__
-assert not compiled, f"compiled: {{compiled}}"
+assert not compiled and not interpreted, f"compiled: {{compiled}}, interpreted: {{interpreted}}"
 print(f"import, first rule and first match: {{seconds:.2f}} s, {{cpu:.2f}} s of processor, nothing compiled")
 """
 
@@ -100,7 +100,7 @@ def _precompile(source: Path, kept: Path, level: str, arguments: argparse.Namesp
     command = [sys.executable, "-c", _LIFE, str(listed)]
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     environment |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
-    environment |= {"MATCHWOOD_CACHE_DIR": str(kept), "MATCHWOOD_PRECOMPILED": "0"}
+    environment |= {"MATCHWOOD_CACHE_DIR": str(kept), "MATCHWOOD_PRECOMPILED": "0", "MATCHWOOD_INTERPRET": "0"}
     # Only what this process itself loads is told: so the second time it does everything.
     for step, processes in (("compiling", arguments.processes), ("loading", 1)):
         print(f"{step} for {level}", flush=True)

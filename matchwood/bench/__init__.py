@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matchwood.bench.frame.measure import WrongAnswer
     from matchwood.bench.registry import EXPERIMENTS, SCALES, experiment, merged
     from matchwood.bench.report.charts import bar_chart
+    from matchwood.bench.report.docs_charts import page_with_charts
     from matchwood.bench.report.docs_tables import page_with_figures, write_pages
     from matchwood.bench.report.figures import FIGURES, PAPERS
     from matchwood.bench.report.page import read_result, write_report, write_result
@@ -25,6 +26,7 @@ __all__ = [
     "experiment",
     "filled_columns",
     "merged",
+    "page_with_charts",
     "page_with_figures",
     "read_result",
     "text_table",

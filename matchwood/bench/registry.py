@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from matchwood.bench.frame.machine import machine
 from matchwood.bench.frame.parts import TIME_BOXES, ExperimentPart, chosen, run_parts
+from matchwood.core import always_compiled
 from matchwood.errors import InvalidArgument
 
 SCALES = ("quick", "full", "paper")
@@ -70,9 +71,10 @@ class Experiment(NamedTuple):
         Each cell has `box_s` seconds, or what is usual at that scale.
         """
         parts, box = chosen(self.parts(scale), only), TIME_BOXES[scale] if box_s is None else box_s
-        if hasattr(self._module(), "parts"):
-            self._module().warm_up()
-        rows = self.summed(run_parts(self.name, parts, box))
+        with always_compiled():
+            if hasattr(self._module(), "parts"):
+                self._module().warm_up()
+            rows = self.summed(run_parts(self.name, parts, box))
         taken = datetime.now(UTC).isoformat(timespec="seconds")
         about = {"taken": taken, "only": only, "time_box_s": box, "machine": machine()}
         return {"experiment": self.name, "scale": scale, "rows": rows, "runs": [about]}
@@ -118,7 +120,7 @@ _ALL = (
     Experiment(
         "parse",
         "matchwood.bench.own.parse",
-        "Rules read a second, next to parser libraries",
+        "Rules parsed per second, compared with parser libraries",
         value="rules_per_second",
         label=("parser",),
     ),
@@ -132,14 +134,21 @@ _ALL = (
     Experiment(
         "build",
         "matchwood.bench.own.building",
-        "Rules a second from text to an index that is ready to match",
+        "Rules per second, from text to an index that is ready to match",
         value="rules_per_s",
         label=("workload", "rules"),
     ),
     Experiment(
         "update",
-        "matchwood.bench.own.updating",
-        "The longest that an event waits while rules are replaced",
+        "matchwood.bench.spark.updating",
+        "What an update costs on disk and on an object store",
+        value="update_s",
+        label=("workload", "place", "changed"),
+    ),
+    Experiment(
+        "locks",
+        "matchwood.bench.own.locks",
+        "The longest wait of an event while rules are replaced",
         value="beside_longest_ms",
         label=("workload", "rules"),
     ),
@@ -175,7 +184,7 @@ _ALL = (
     Experiment(
         "atree",
         "matchwood.bench.papers.atree.experiment",
-        "The A-Tree on arbitrary expressions, and what each of its ideas is worth",
+        "The A-Tree on arbitrary expressions, and the value of each idea",
         value="us_per_event",
         label=("workload", "engine"),
     ),
@@ -189,7 +198,7 @@ _ALL = (
     Experiment(
         "hem",
         "matchwood.bench.papers.hem.experiment",
-        "The HEM paper's experiments: intervals on all attributes, next to REIN, TAMA and H-TREE",
+        "The HEM paper's experiments, compared with REIN, TAMA and H-TREE",
         value="us_per_event",
         label=("workload", "engine"),
     ),
@@ -203,7 +212,7 @@ _ALL = (
     Experiment(
         "auto",
         "matchwood.bench.auto.experiment",
-        "Every engine on every workload, and what choosing one by itself costs",
+        "Every engine on every workload, and how well auto chooses",
         value="us_per_event",
         label=("workload", "engine"),
     ),
@@ -218,14 +227,14 @@ _ALL = (
     Experiment(
         "start",
         "matchwood.bench.own.starting",
-        "What a new process takes until it is of use",
+        "How long a new process takes until its first answer",
         value="wall_s",
         label=("workload", "engine"),
     ),
     Experiment(
         "compile",
         "matchwood.bench.own.compiling",
-        "What each kernel costs to compile",
+        "How long each kernel takes to compile",
         value="compile_s",
         label=("engine", "workload"),
     ),
@@ -239,21 +248,21 @@ _ALL = (
     Experiment(
         "peers",
         "matchwood.bench.peers.experiment",
-        "Next to what users might pick instead: rule engines, DuckDB, Polars, Spark SQL",
+        "Compared with rule engines, DuckDB, Polars and Spark SQL",
         value="us_per_event_all",
         label=("engine",),
     ),
     Experiment(
         "spark",
         "matchwood.bench.spark.experiment",
-        "Matching on Spark, next to its parts and to Spark SQL",
+        "Matching on Spark, compared with its parts and with Spark SQL",
         value="us_per_event",
         label=("engine", "workload", "rules", "events", "partitions"),
     ),
     Experiment(
         "generate",
         "matchwood.bench.own.generating",
-        "How fast each generator makes rules, and the same ones on Spark",
+        "How fast each generator makes rules, here and on Spark",
         value="rules_per_s",
         label=("engine", "workload", "rules"),
     ),

@@ -47,7 +47,7 @@ class EngineChoice:
     def __init__(self, engine: str, model: Model, allowed: Sequence[str]) -> None:
         self._model, self._allowed = model, tuple(allowed)
         self.engine, self.source = engine, "default"
-        self.why = f"{engine} is what every index begins with"
+        self.why = f"{engine} is what every index starts with"
         self.changes = self.trials = 0
         self.trial_seconds = 0.0
         self.features: Features | None = None
@@ -75,13 +75,13 @@ class EngineChoice:
     def take_by_rules(self, name: str) -> None:
         """Another engine is at work, because of what is known of the rules."""
         us, before = self.predicted[name], self.predicted[self.engine]
-        self.why = f"{name} should take {us:.3g} µs an event, {us / before:.2f} of what {self.engine} would"
+        self.why = f"{name} should take {us:.3g} µs per event, {us / before:.2f} of what {self.engine} would"
         self._take(name, "rules")
 
     def keep_by_rules(self) -> None:
         """The present engine should be the best, or nearly."""
         if self.source != "trial":
-            self.why = f"no other engine should take clearly less than {self.engine}'s {self._own():.3g} µs an event"
+            self.why = f"no other engine should take clearly less than {self.engine}'s {self._own():.3g} µs per event"
             self.source = "rules"
 
     def _own(self) -> float:
@@ -110,7 +110,7 @@ class EngineChoice:
         self.measured = {before: trial.now.us(), **{name: found.us() for name, found in trial.measured.items()}}
         self._correct(trial)
         if now is None or now.ratio(trial.now) > BETTER:
-            self.why = f"{before} took {trial.now.us():.3g} µs an event in a trial, and {_others(trial.measured)}"
+            self.why = f"{before} took {trial.now.us():.3g} µs per event in a trial, and {_others(trial.measured)}"
             self.source = "trial"
             return False
         return True
@@ -118,8 +118,8 @@ class EngineChoice:
     def take_by_trial(self, trial: Trial, name: str) -> None:
         """Another engine, or the same one laid out by what events are like, is at work."""
         found, ratio = trial.measured[name].us(), trial.measured[name].ratio(trial.now)
-        how = f"{name}, laid out anew," if name == self.engine else name
-        self.why = f"{how} took {found:.3g} µs an event in a trial, {ratio:.2f} of what {self.engine} took before"
+        how = f"{name}, rebuilt," if name == self.engine else name
+        self.why = f"{how} took {found:.3g} µs per event in a trial, {ratio:.2f} of what {self.engine} took before"
         self._take(name, "trial")
 
     def _take(self, name: str, source: str) -> None:
@@ -164,7 +164,7 @@ class EngineChoice:
         self.features = Features(**_floats(saved["features"])) if saved["features"] else None
         self._corrections = _floats(saved["corrections"])
         if self.engine not in self._allowed:
-            raise ValueError(f"{self.engine!r} is no engine that can be chosen")
+            raise ValueError(f"{self.engine!r} is not an engine that can be chosen")
 
 
 def _floats(saved: Mapping[str, Any]) -> dict[str, float]:

@@ -7,6 +7,7 @@ one is held meanwhile: neither when a second thread begins to use an index, nor 
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -18,6 +19,7 @@ import pyarrow as pa
 from matchwood.choosing.auto import AutoMatcher
 from matchwood.choosing.features import features_of
 from matchwood.choosing.trial import Trial
+from matchwood.core import BESIDE
 from matchwood.errors import MatchwoodError
 from matchwood.matching import LEAST_COMPILED, SampleShares
 
@@ -47,12 +49,17 @@ def once(key: tuple[str, ...], rehearse: Callable[[], None]) -> None:
             _done.add(key)
 
 
-def get_ready(index: Index, rehearse: Callable[[Any], None]) -> None:
-    """Have what a call needs compiled or loaded before it takes a lock, if several threads use the index."""
+def get_ready(index: Index, rehearse: Callable[[Any], None], beside: bool | None = None) -> None:
+    """Have what a call needs compiled or loaded before it takes a lock, if several threads use the index.
+
+    `beside`  do not wait for it: what is not there yet is interpreted; by default, if the index is small
+    """
     if index._only_user is None:
         index._only_user = threading.get_ident()
-    if index._only_user == threading.get_ident() and not index._rehearsed:
-        return
+    if not index._shared:
+        if index._only_user == threading.get_ident():
+            return
+        index._shared = True
     if isinstance(index._matcher, AutoMatcher):
         index._matcher.shared = True
     if rehearse in index._rehearsed or index._read_only or index._rehearses or index._lock.is_reading():
@@ -60,7 +67,11 @@ def get_ready(index: Index, rehearse: Callable[[Any], None]) -> None:
     engine, spaces = index._matcher.setting, index._encoder.vocabulary.spaces.name
     if engine != "oracle":
         key = (rehearse.__name__, engine, repr(sorted(index._options.items())), spaces)
-        once(key, lambda: rehearse(index._rehearsal(engine)))
+        rehearsed = functools.partial(once, key, lambda: rehearse(index._rehearsal(engine)))
+        if key not in _done and (index._little_turn is not None if beside is None else beside):
+            BESIDE.ask(key, rehearsed)
+            return
+        rehearsed()
     index._rehearsed |= {rehearse}
 
 

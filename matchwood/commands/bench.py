@@ -48,11 +48,11 @@ _MAIN = (
 def add_arguments(commands: Any) -> None:
     bench = commands.add_parser("bench", help=HELP["bench"])
     actions = bench.add_subparsers(title="actions", metavar="action", required=True)
-    actions.add_parser("list", help="the experiments").set_defaults(run=run_list)
+    actions.add_parser("list", help="list the experiments").set_defaults(run=run_list)
     run = actions.add_parser("run", help="run one experiment, or all")
     run.add_argument("name", choices=[*EXPERIMENTS, ALL], metavar="NAME", help=f"an experiment of the list, or {ALL}")
     _run_arguments(run)
-    report = actions.add_parser("report", help="one HTML page of all results")
+    report = actions.add_parser("report", help="write one HTML page with all results")
     report.add_argument("-o", "--output", type=Path, default=RESULTS / "report.html", metavar="FILE")
     report.set_defaults(run=run_report)
     pages = actions.add_parser("pages", help="rewrite the tables of figures on documentation pages")
@@ -69,21 +69,20 @@ def add_arguments(commands: Any) -> None:
 def _run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", choices=SCALES, default="quick", help="how large (default: quick)")
     parser.add_argument(
-        "--json", type=Path, metavar="FILE", help=f"where the figures go (default: {RESULTS}/NAME.json)"
+        "--json", type=Path, metavar="FILE", help=f"where to write the figures (default: {RESULTS}/NAME.json)"
     )
-    parser.add_argument("--only", metavar="TEXT", help="just the workloads whose names contain TEXT")
-    parser.add_argument("--time-box", type=count, metavar="SECONDS", help="the most that a cell may take")
+    parser.add_argument("--only", metavar="TEXT", help="only the workloads whose names contain TEXT")
+    parser.add_argument(
+        "--time-box", type=count, metavar="SECONDS", help="the time limit for one engine on one workload"
+    )
     parser.set_defaults(run=run_experiments)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
     print(text_table([{"experiment": name, "shows": known.title} for name, known in EXPERIMENTS.items()]))
-    sections = [
-        {"experiment": name, "section": section, "reproduces": f"{PAPERS[name]}, {figure}"}
-        for name in EXPERIMENTS
-        for section, figure in FIGURES.get(name, {}).items()
-    ]
-    print(f"\n{text_table(sections)}")
+    for name, sections in FIGURES.items():
+        figures = [{"section": section, "figures and tables": figure} for section, figure in sections.items()]
+        print(f"\n{name} reproduces these parts of {PAPERS[name]}:\n{text_table(figures)}")
     return 0
 
 

@@ -24,9 +24,7 @@ def add_arguments(commands: Any) -> None:
     check.add_argument(
         "--lint", action="store_true", help="also look for rules that are never or always true, or repeated"
     )
-    check.add_argument(
-        "--findings", type=output_file, metavar="FILE", help="lint, and write all that was found to this file"
-    )
+    check.add_argument("--findings", type=output_file, metavar="FILE", help="lint, and write all findings to this file")
     check.set_defaults(run=run)
 
 

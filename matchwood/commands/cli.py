@@ -29,7 +29,7 @@ class _ArgumentParser(argparse.ArgumentParser):
         super().__init__(**{"allow_abbrev": False, **settings})
 
     def error(self, message: str) -> NoReturn:
-        self.exit(WRONG_CALL, f"{self.prog}: {message} ({self.prog} --help tells more)\n")
+        self.exit(WRONG_CALL, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 class _Version(argparse.Action):
@@ -43,7 +43,7 @@ class _Version(argparse.Action):
 def parser(only: str | None = None) -> argparse.ArgumentParser:
     """All commands with their options; or the options of `only` one, and the others by name."""
     whole = _ArgumentParser(
-        prog="matchwood", description="For every event, all the Boolean expressions that are true of it."
+        prog="matchwood", description="Find, for every event, all the Boolean expressions that are true for it."
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = whole.add_subparsers(title="commands", metavar="command", required=True)

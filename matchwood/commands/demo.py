@@ -19,7 +19,7 @@ def add_arguments(commands: Any) -> None:
     demo = commands.add_parser("demo", help=HELP["demo"])
     demo.add_argument("--rules", type=count, metavar="N", help="how many rules (default: 100,000; embedded 50,000)")
     demo.add_argument("--events", type=count, metavar="N", help="how many events (default: 200,000; embedded 100,000)")
-    demo.add_argument("--embedded", action="store_true", help="in this process alone, without Spark")
+    demo.add_argument("--embedded", action="store_true", help="run in this process, without Spark")
     demo.add_argument("--master", metavar="URL", help="Spark's master (default: all cores of this machine)")
     demo.add_argument(
         "-o",
@@ -27,7 +27,7 @@ def add_arguments(commands: Any) -> None:
         type=Path,
         default=Path("demo-output"),
         metavar="DIRECTORY",
-        help="where results go (default: demo-output)",
+        help="where to write the results (default: demo-output)",
     )
     demo.set_defaults(run=run)
 

@@ -26,10 +26,10 @@ SHOWN = 5
 def add_arguments(commands: Any) -> None:
     diff = commands.add_parser("diff", help=HELP["diff"])
     diff.add_argument("old", help="the rules before: a file, a folder of files, a saved index, or INDEX@VERSION")
-    diff.add_argument("new", help="the rules after, likewise")
+    diff.add_argument("new", help="the rules after, in the same forms")
     add_reading_arguments(diff)
-    diff.add_argument("--events", type=table_file, metavar="FILE", help="events of the past, matched with both")
-    diff.add_argument("--key", metavar="COLUMN", help="tells events by this column instead of their positions")
+    diff.add_argument("--events", type=table_file, metavar="FILE", help="past events, matched with both")
+    diff.add_argument("--key", metavar="COLUMN", help="identify events by this column instead of their positions")
     diff.add_argument("--list-separator", metavar="TEXT", help="what separates the elements of a list in CSV")
     diff.add_argument(
         "--on-error",
@@ -37,9 +37,9 @@ def add_arguments(commands: Any) -> None:
         default="raise",
         help="a value that does not fit ends the command (default), or counts as missing",
     )
-    diff.add_argument("--samples", type=count, default=3, metavar="N", help="events a rule that are shown (default: 3)")
+    diff.add_argument("--samples", type=count, default=3, metavar="N", help="events to show for each rule (default: 3)")
     diff.add_argument("--html", type=Path, metavar="FILE", help="also write a page")
-    diff.add_argument("-o", "--output", type=output_file, metavar="FILE", help="also write a table, a row a rule")
+    diff.add_argument("-o", "--output", type=output_file, metavar="FILE", help="also write a table, one row per rule")
     diff.add_argument(
         "--fail-if",
         choices=FAIL_IF,
@@ -97,10 +97,10 @@ def _tell_rejected(rules: RuleSet) -> None:
 def _write(arguments: argparse.Namespace, difference: Difference) -> None:
     if arguments.html:
         write_text(arguments.html, page_text(difference))
-        print(f"all of it in {arguments.html}")
+        print(f"full report in {arguments.html}")
     if arguments.output:
         write_table(arguments.output, difference.table())
-        print(f"a table in {arguments.output}")
+        print(f"table in {arguments.output}")
 
 
 def _fails(condition: str, difference: Difference) -> bool:

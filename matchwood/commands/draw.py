@@ -1,4 +1,4 @@
-"""`matchwood draw`: the A-Tree or BE-Tree of a few rules, for Graphviz or Mermaid, or a triangle of HEM, as SVG."""
+"""`matchwood draw`: the A-Tree or BE-Tree of a few rules, as SVG or for Mermaid or Graphviz, or a triangle of HEM."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ def add_arguments(commands: Any) -> None:
     add_source_arguments(draw)
     draw.add_argument("--engine", choices=_FORMATS, default=ATree.name, help=f"what to draw (default: {ATree.name})")
     every = list(dict.fromkeys(form for forms in _FORMATS.values() for form in forms))
-    draw.add_argument("--format", choices=every, help=f"for what (default: {every[0]}; of {HEM.name} {FORMAT})")
+    told = f"output format (default: by the ending of FILE, else {every[0]}; {FORMAT} for {HEM.name})"
+    draw.add_argument("--format", choices=every, help=told)
     draw.add_argument(
-        "--max-cap", type=count, metavar="N", help=f"of {BETree.name}: rules in a leaf at most (default: {LEAF_RULES})"
+        "--max-cap", type=count, metavar="N", help=f"for {BETree.name}: most rules in a leaf (default: {LEAF_RULES})"
     )
     draw.add_argument(
-        "--attribute", metavar="NAME", help=f"of {HEM.name}: whose triangle (default: the most constrained)"
+        "--attribute", metavar="NAME", help=f"for {HEM.name}: whose triangle (default: the most constrained)"
     )
-    draw.add_argument("--event", metavar="JSON", help=f"of {HEM.name}: an event that excludes rules, as JSON or @FILE")
-    draw.add_argument("-o", "--output", type=Path, metavar="FILE", help="where it goes (default: standard output)")
+    draw.add_argument("--event", metavar="JSON", help=f"for {HEM.name}: an event that excludes rules, as JSON or @FILE")
+    draw.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write (default: standard output)")
     draw.add_argument(
         "--limit",
         type=count,
         default=MOST_NODES,
         metavar="N",
-        help=f"nodes, or points, at most (default: {MOST_NODES})",
+        help=f"most nodes, or points (default: {MOST_NODES})",
     )
     draw.set_defaults(run=run)
 
@@ -55,13 +56,19 @@ def run(arguments: argparse.Namespace) -> int:
     options = {"max_cap": arguments.max_cap or LEAF_RULES} if arguments.engine == BETree.name else None
     index, report = load_rules(arguments, arguments.engine, "error", options)
     _require_all(arguments.rules, report)
-    picture = index.draw(arguments.format, arguments.limit, arguments.attribute, event)
+    picture = index.draw(_format(arguments), arguments.limit, arguments.attribute, event)
     if output is None:
         print(picture, end="")
     else:
         write_text(output, picture)
         print(f"{output}: {counted(len(index), 'rule')}")
     return 0
+
+
+def _format(arguments: argparse.Namespace) -> str | None:
+    """The format that was asked for: by name, or by the ending of the file."""
+    ending = "" if arguments.output is None else arguments.output.suffix.removeprefix(".")
+    return arguments.format or (ending if ending in _FORMATS[arguments.engine] else None)
 
 
 def _check_options(arguments: argparse.Namespace) -> None:
@@ -80,6 +87,6 @@ def _require_all(rules: Path, report: Report) -> None:
         first = report.rejected.slice(0, 1).to_pylist()[0]
         reason = first["error"].removeprefix(f"rule {first['id']!r}: ").split("\n")[0]
         raise InvalidArgument(
-            f"{rules}: no picture, as {counted(report.rejected.num_rows, 'rule')} cannot be used (matchwood check "
+            f"{rules}: no picture, because {counted(report.rejected.num_rows, 'rule')} cannot be used (matchwood check "
             f"lists them); the first is {first['id']}: {reason}"
         )

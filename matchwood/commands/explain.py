@@ -20,8 +20,8 @@ def add_arguments(commands: Any) -> None:
     explain = commands.add_parser("explain", help=HELP["explain"])
     explain.add_argument("index", help="a saved index")
     explain.add_argument("rule", help="the rule's id")
-    explain.add_argument("event", help="the event as JSON, or @FILE with JSON in it")
-    explain.add_argument("--json", action="store_true", help="as data instead of a drawing")
+    explain.add_argument("event", help="the event as JSON, or @FILE for a file that contains it")
+    explain.add_argument("--json", action="store_true", help="print data instead of a drawing")
     explain.set_defaults(run=run)
 
 

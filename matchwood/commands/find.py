@@ -14,9 +14,12 @@ from matchwood.sharding import open_index
 def add_arguments(commands: Any) -> None:
     find = commands.add_parser("find", help=HELP["find"])
     find.add_argument("index", help="a saved index")
-    find.add_argument("expression", help="the expression, as a rule would be written")
+    find.add_argument("expression", help="the expression, written like a rule")
     find.add_argument(
-        "--semantics", choices=SEMANTICS, default=SEMANTICS[0], help=f"what the rules must be to it ({SEMANTICS[0]})"
+        "--semantics",
+        choices=SEMANTICS,
+        default=SEMANTICS[0],
+        help=f"the relation of the rules to the expression (default: {SEMANTICS[0]})",
     )
     find.add_argument("--json", action="store_true", help="each rule as a line of JSON, with its id and expression")
     find.set_defaults(run=run)

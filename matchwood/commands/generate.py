@@ -20,13 +20,15 @@ from matchwood.workloads import GENERATORS, blocks_of, generate, rules_block, ru
 def add_arguments(commands: Any) -> None:
     command = commands.add_parser("generate", help=HELP["generate"])
     command.add_argument("workload", choices=GENERATORS, metavar="WORKLOAD", help=", ".join(GENERATORS))
-    command.add_argument("output", type=Path, metavar="RULES", help="where the rules go; on Spark a directory")
+    command.add_argument(
+        "output", type=Path, metavar="RULES", help="where to write the rules; with --spark, a directory"
+    )
     command.add_argument("--rules", type=count, metavar="N", help="how many rules")
     command.add_argument("--events", type=count, metavar="N", help="how many events")
-    command.add_argument("--events-file", type=output_file, metavar="FILE", help="where the events go")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="another seed, other rules (default: 0)")
+    command.add_argument("--events-file", type=output_file, metavar="FILE", help="where to write the events")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="another seed gives other rules (default: 0)")
     command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the generator")
-    command.add_argument("--spark", action="store_true", help="rules are made by Spark's executors, as Parquet")
+    command.add_argument("--spark", action="store_true", help="make the rules with Spark's executors, as Parquet")
     command.add_argument("--master", metavar="URL", help="Spark's master (default: all cores of this machine)")
     command.set_defaults(run=run)
 
@@ -34,7 +36,7 @@ def add_arguments(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     settings = _settings(arguments)
     if arguments.spark and arguments.events_file:
-        raise WrongCall("on Spark only rules are made; events come from a call without --spark, with the same settings")
+        raise WrongCall("--spark makes only rules: make the events without --spark, with the same settings")
     if arguments.master and not arguments.spark:
         raise WrongCall("--master goes with --spark")
     if not arguments.spark:

@@ -43,7 +43,7 @@ def add_arguments(commands: Any) -> None:
     match.add_argument(
         "--weights",
         metavar="JSON",
-        help="with --top, what events weigh by attribute: '{\"age\": 0.5}' (default: 1)",
+        help="with --top, the weights of events by attribute: '{\"age\": 0.5}' (default: 1)",
     )
     match.add_argument(
         "--weight",
@@ -56,7 +56,7 @@ def add_arguments(commands: Any) -> None:
         "--missing",
         choices=("null", "error"),
         default="null",
-        help="an attribute that an event lacks is NULL (default), or an error",
+        help="an attribute that an event does not have is NULL (default), or an error",
     )
     match.add_argument(
         "--on-error",
@@ -72,7 +72,7 @@ def add_arguments(commands: Any) -> None:
         type=thread_count,
         default=1,
         metavar="N",
-        help="how many threads match (default: 1); `all` for one a core",
+        help="number of threads (default: 1), or `all` for one per core",
     )
     match.set_defaults(run=run)
 
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.key in _COLUMNS[arguments.top is not None]:
         raise WrongCall(
-            f"--key {arguments.key}: the hits have a column of that name already; rename the events' column"
+            f"--key {arguments.key}: the hits already have a column of that name; rename the events' column"
         )
     if arguments.weights is not None:
         if arguments.top is None:
@@ -183,4 +183,4 @@ def _tell_misfits(misfits: dict[str, int]) -> None:
 def _warn(absences: list[str]) -> None:
     if absences:
         more = f" and {len(absences) - SHOWN:,} more" if len(absences) > SHOWN else ""
-        print(f"note: rules name what no event has: {', '.join(absences[:SHOWN])}{more}", file=sys.stderr)
+        print(f"note: rules name attributes that no event has: {', '.join(absences[:SHOWN])}{more}", file=sys.stderr)

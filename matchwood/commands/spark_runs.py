@@ -68,7 +68,7 @@ def format_of(text: str, given: str | None) -> str | None:
 def _check_output(text: str, given: str | None) -> None:
     """A name alone would become a table of the current database, where somebody who meant a file never looks."""
     if format_of(text, given) is None and "." not in text:
-        raise WrongCall(f"{text!r} may be a path or a table: write ./{text} for a path, default.{text} for a table")
+        raise WrongCall(f"{text!r} could be a path or a table: write ./{text} for a path, default.{text} for a table")
 
 
 def read(spark: Any, text: str, given: str | None) -> Any:
@@ -96,17 +96,23 @@ def write(frame: Any, text: str, given: str | None, mode: str) -> int:
     return int(seen.get["rows"])
 
 
+_COLUMNS = ("id", "expression", "weight", "weights", "on_error", "max_rejected")
+
+
 def _rule_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("id", "expression", "weight", "weights", "on_error", "on_duplicate", "order", "max_rejected")
-    return {name: getattr(arguments, name) for name in names}
+    return {name: getattr(arguments, name) for name in (*_COLUMNS, "on_duplicate", "order")}
+
+
+def _building(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What was said of the index to build."""
+    return {name: value for name in ("engine", "schema", "shards") if (value := getattr(arguments, name)) is not None}
 
 
 def build(spark: Any, arguments: argparse.Namespace) -> int:
     from matchwood import spark as mws
 
     rules = read(spark, arguments.rules, arguments.format)
-    more = {"engine": arguments.engine, "schema": arguments.schema, "shards": arguments.shards or "auto"}
-    more["allow_empty"] = arguments.allow_empty
+    more = {**_building(arguments), "allow_empty": arguments.allow_empty}
     with Progress(f"building {arguments.index}"):
         report = mws.build(rules, arguments.index, **_rule_options(arguments), **more)
     return _told(spark, arguments.index, report)
@@ -119,6 +125,30 @@ def update(spark: Any, arguments: argparse.Namespace) -> int:
     with Progress(f"updating {arguments.index}"):
         report = mws.update(changes, arguments.index, **_rule_options(arguments))
     return _told(spark, arguments.index, report)
+
+
+def follow(spark: Any, arguments: argparse.Namespace) -> int:
+    """Print a line for each version that is published; the exit status is 1 if rules were rejected."""
+    from matchwood import spark as mws
+
+    options = {name: getattr(arguments, name) for name in _COLUMNS}
+    trigger = {"processingTime": arguments.every} if arguments.every else None
+    with Progress(f"following {arguments.table}"):
+        followed = mws.follow(
+            spark, arguments.table, arguments.index, **options, **_building(arguments), trigger=trigger,
+            reset=arguments.reset,
+        )  # fmt: skip
+    told = 0
+    while True:
+        is_over = followed.awaitTermination(1)
+        for step in followed.steps[told:]:
+            print(f"{arguments.index}: {step}", flush=True)
+        told = len(followed.steps)
+        if is_over:
+            break
+    if not told:
+        print(f"{arguments.index}: {followed}")
+    return 1 if followed.rejected else 0
 
 
 def _told(spark: Any, index: str, report: Any) -> int:
@@ -188,4 +218,4 @@ def backtest(spark: Any, arguments: argparse.Namespace) -> int:
     return 0
 
 
-STEPS = {"build": build, "update": update, "match": match, "verify": verify, "backtest": backtest}
+STEPS = {"build": build, "update": update, "follow": follow, "match": match, "verify": verify, "backtest": backtest}

@@ -16,7 +16,7 @@ from matchwood.storage import current_version
 def add_arguments(commands: Any) -> None:
     stats = commands.add_parser("stats", help=HELP["stats"])
     stats.add_argument("index", help="a saved index")
-    stats.add_argument("--json", action="store_true", help="as data instead of a table")
+    stats.add_argument("--json", action="store_true", help="print data instead of a table")
     stats.add_argument(
         "--audit",
         action="store_true",

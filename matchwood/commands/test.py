@@ -1,4 +1,4 @@
-"""`matchwood test`: whether rules do what cases expect of them."""
+"""`matchwood test`: test whether rules do what cases expect."""
 
 from __future__ import annotations
 
@@ -32,20 +32,18 @@ def add_arguments(commands: Any) -> None:
         "cases",
         type=Path,
         nargs="?",
-        help="a file of cases, or a folder of such files; without it, only whether all rules can be used",
+        help="a file of cases, or a folder of such files; without it, only check that all rules can be used",
     )
     add_reading_arguments(test)
-    test.add_argument("--junit", type=Path, metavar="FILE", help="also write the outcome as JUnit's XML")
+    test.add_argument("--junit", type=Path, metavar="FILE", help="also write the results as JUnit XML")
     test.add_argument("--engine", choices=engine_choices(), default="auto", help="how to match (default: auto)")
     test.add_argument(
         "--missing",
         choices=("null", "error"),
         default="null",
-        help="an attribute that an event lacks is NULL (default), or an error of the case",
+        help="an attribute that an event does not have is NULL (default), or an error of the case",
     )
-    test.add_argument(
-        "--require-cases", action="store_true", help="a rule that no case expects to match is a failure too"
-    )
+    test.add_argument("--require-cases", action="store_true", help="also fail if no case expects a rule to match")
     test.set_defaults(run=run)
 
 
@@ -114,7 +112,9 @@ def _notes(rules: RuleSet, outcomes: list[CaseOutcome]) -> list[str]:
             if name not in known:
                 first.setdefault(name, outcome.case)
     near = {name: near_misses(str(name), sorted(known)) for name in first}
-    return [f"{first[name]}: no rule names {name!r}, but {meant[0]!r}" for name, meant in near.items() if meant][:SHOWN]
+    return [
+        f"{first[name]}: no rule names {name!r}; did you mean {meant[0]!r}?" for name, meant in near.items() if meant
+    ][:SHOWN]
 
 
 def _summary(rules: RuleSet, outcomes: list[CaseOutcome]) -> str:

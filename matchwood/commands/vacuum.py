@@ -14,12 +14,14 @@ from matchwood.errors import counted
 def add_arguments(commands: Any) -> None:
     swept = commands.add_parser("vacuum", help=HELP["vacuum"])
     swept.add_argument("index", help="a saved index")
-    swept.add_argument("--keep", type=count, default=3, metavar="N", help="how many of the newest stay (default: 3)")
+    swept.add_argument(
+        "--keep", type=count, default=3, metavar="N", help="how many of the newest versions to keep (default: 3)"
+    )
     swept.add_argument(
         "--grace",
         default="1 day",
         metavar="TIME",
-        help="versions stay that were replaced less long ago, like '12 hours' (default: 1 day)",
+        help="also keep versions replaced less than this time ago, like '12 hours' (default: 1 day)",
     )
     swept.set_defaults(run=run)
 

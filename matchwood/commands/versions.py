@@ -15,7 +15,7 @@ from matchwood.errors import counted
 def add_arguments(commands: Any) -> None:
     listed = commands.add_parser("versions", help=HELP["versions"])
     listed.add_argument("index", help="a saved index")
-    listed.add_argument("--json", action="store_true", help="as data instead of a table")
+    listed.add_argument("--json", action="store_true", help="print data instead of a table")
     listed.set_defaults(run=run)
 
 
@@ -39,4 +39,5 @@ def _lines(infos: list[storage.VersionInfo]) -> Iterator[str]:
             continue
         parts = f"{counted(info.parts, 'part')} of {info.bytes / 2**20:,.1f} MiB"
         restored = f", equal to version {info.restored_from}" if info.restored_from else ""
-        yield f"{info.version:>6}  {mark:7}  {info.created:%Y-%m-%d %H:%M:%S} UTC  {parts}{restored}"
+        follows = f", {info.follows['table']} version {info.follows['version']}" if info.follows else ""
+        yield f"{info.version:>6}  {mark:7}  {info.created:%Y-%m-%d %H:%M:%S} UTC  {parts}{restored}{follows}"

@@ -19,7 +19,7 @@ from matchwood.choosing import (
     rule,
 )
 from matchwood.commands.names import HELP
-from matchwood.core import cache_directory, compilations
+from matchwood.core import always_compiled, cache_directory, compilations
 from matchwood.engines import engine_names
 from matchwood.errors import counted
 from matchwood.insight import SEMANTICS
@@ -40,13 +40,19 @@ def add_arguments(commands: Any) -> None:
     warmup = commands.add_parser("warmup", help=HELP["warmup"])
     every = [AUTO, *engine_names()]
     warmup.add_argument("--engines", nargs="+", choices=every, default=every, metavar="ENGINE", help="default: all")
-    warmup.add_argument("--processes", type=_count, default=1, metavar="N", help="how many compile at a time (1)")
+    warmup.add_argument(
+        "--processes",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="how many processes compile at the same time (default: 1)",
+    )
     warmup.set_defaults(run=run)
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 1 on (got {text!r})")
+        raise argparse.ArgumentTypeError(f"must be a number of at least 1 (got {text!r})")
     return int(text)
 
 
@@ -74,7 +80,7 @@ def shares_of(engines: list[str], processes: int) -> list[Share]:
 
 def warm_up(share: Share) -> int:
     """How many kernels had to be compiled."""
-    with compilations() as compiled:
+    with always_compiled(), compilations() as compiled:
         for engine in share.engines:
             for step in steps_of(engine):
                 step()

@@ -9,24 +9,40 @@ from matchwood.core.lazy import exports
 if TYPE_CHECKING:
     from matchwood.core.arrays import Growable, grouped, places_in, pooled, pooled_copy
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
+    from matchwood.core.compiling import BESIDE
     from matchwood.core.fields import Column, Field, Number, Part, Table
     from matchwood.core.interning import IntegerNumbers, SpanNumbers
+    from matchwood.core.interpreting import (
+        INTERPRET,
+        MOST_EVENTS,
+        MOST_RULES,
+        LittleTurn,
+        always_compiled,
+        count_of,
+        little_work,
+        may_interpret,
+    )
     from matchwood.core.lanes import LANES
     from matchwood.core.locks import ReadersWriterLock
-    from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory, compilations, loading
+    from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory, compilations, interpretations, loading
     from matchwood.core.notice import tell_of_compiling
     from matchwood.core.parallel import in_parallel
     from matchwood.core.pinned import Pinned
     from matchwood.core.state import State, arrays_of, headers_of, restore_rooms
 
 __all__ = [
+    "BESIDE",
     "CACHE",
+    "INTERPRET",
     "LANES",
+    "MOST_EVENTS",
+    "MOST_RULES",
     "PRECOMPILED",
     "Column",
     "Field",
     "Growable",
     "IntegerNumbers",
+    "LittleTurn",
     "Number",
     "Part",
     "Pinned",
@@ -34,13 +50,18 @@ __all__ = [
     "SpanNumbers",
     "State",
     "Table",
+    "always_compiled",
     "arrays_of",
     "cache_directory",
     "compilations",
+    "count_of",
     "grouped",
     "headers_of",
     "in_parallel",
+    "interpretations",
+    "little_work",
     "loading",
+    "may_interpret",
     "places_in",
     "pooled",
     "pooled_copy",

@@ -1,43 +1,39 @@
-"""Bits of 64-bit words by the processor's own instructions: compiled Python has no words for them.
-
-Without compilation (NUMBA_DISABLE_JIT=1) the same functions are plain Python.
-"""
+"""Bits of 64-bit words by the processor's own instructions: compiled Python has no words for them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import config, types
-from numba.extending import intrinsic
+from numba import types
 
-if config.DISABLE_JIT:
+from matchwood.core.intrinsics import instruction
 
-    def lowest_bit(word: Any) -> Any:
-        """The number of the lowest bit that is set, from 0; of 0 it is 64."""
-        held = int(word)
-        return np.int64((held & -held).bit_length() - 1 if held else 64)
 
-    def bit_count(word: Any) -> Any:
-        """How many bits are set."""
-        return np.int64(int(word).bit_count())
+def _plain_lowest_bit(word: Any) -> Any:
+    held = int(word)
+    return np.int64((held & -held).bit_length() - 1 if held else 64)
 
-else:
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def lowest_bit(typing: Any, word: Any) -> Any:
-        """The number of the lowest bit that is set, from 0; of 0 it is 64."""
+@instruction(_plain_lowest_bit)
+def lowest_bit(typing: Any, word: Any) -> Any:
+    """The number of the lowest bit that is set, from 0; of 0 it is 64."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
 
-        return types.int64(types.uint64), generate
+    return types.int64(types.uint64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def bit_count(typing: Any, word: Any) -> Any:
-        """How many bits are set."""
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.ctpop(arguments[0])
+def _plain_bit_count(word: Any) -> Any:
+    return np.int64(int(word).bit_count())
 
-        return types.int64(types.uint64), generate
+
+@instruction(_plain_bit_count)
+def bit_count(typing: Any, word: Any) -> Any:
+    """How many bits are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate

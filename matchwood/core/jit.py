@@ -2,6 +2,7 @@
 
 Numba compiles a kernel when it is first called with arguments of some types. What it makes is kept (`machine_code.py`),
 so that this happens once a machine; a wheel brings the machine code of most kernels along, so that it need not at all.
+Whoever has little work need not wait for it (`interpreting.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any, TypeVar
 import numba
 from numba import types
 
+# Machine code does not depend on who waits for it: so this import is written in a way that `sources_of` passes over.
+from matchwood.core import interpreting
 from matchwood.core.machine_code import KeptCode
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -42,6 +45,7 @@ def _compiled(function: Function, options: dict[str, bool]) -> Function:
     if not hasattr(made, "get_call_template"):
         return made  # type: ignore[no-any-return]
     made._cache = KeptCode(function)
+    made._compile_for_args = interpreting.first_call(made)
     made.within = _dispatcher(function, {"no_cpython_wrapper": True, **options})
     made.within._cache = KeptCode(function, "within")
     made.get_call_template = _for_types(made.within.get_call_template)

@@ -1,7 +1,6 @@
 """One test of many numbers at once: a vector instruction whose answer is a word of bits.
 
-A loop over the same numbers would have to write its answers somewhere; here they stay in one register. Without
-compilation (NUMBA_DISABLE_JIT=1) the same function is plain Python.
+A loop over the same numbers would have to write its answers somewhere; here they stay in one register.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic
+from numba import types
+
+from matchwood.core.intrinsics import instruction
 
 LANES = 32
 """Numbers of 16 bits that are tested together."""
@@ -43,6 +43,6 @@ def _plain(codes: Any, at: Any, low: Any, count: Any) -> Any:
     return np.uint64(sum(1 << lane for lane in range(LANES) if steps[lane] < int(count)))
 
 
-lanes_within: Any = _plain if config.DISABLE_JIT else intrinsic(_lanes_within)
+lanes_within: Any = instruction(_plain)(_lanes_within)
 """lanes_within(codes, at, low, count): for each of the LANES numbers from `at` on a bit, whether it is one of the
 `count` from `low` on, counted in 16 bits. The array must have them all: nobody checks."""

@@ -43,10 +43,14 @@ CACHE, PRECOMPILED = "MATCHWOOD_CACHE_DIR", "MATCHWOOD_PRECOMPILED"
 
 
 class Loaded(NamedTuple):
-    """A kernel that was called with new types: the file that its code came from, None if it has to be compiled."""
+    """A kernel that was called with new types: the file that its code came from, None if it has to be compiled.
+
+    `interpreted`  it is not compiled now, but beside: until then Python runs it
+    """
 
     kernel: str
     path: Path | None
+    interpreted: bool = False
 
 
 _listeners: list[Callable[[Loaded], None]] = []
@@ -65,9 +69,22 @@ def loading(tell: Callable[[Loaded], None]) -> Iterator[None]:
 @contextlib.contextmanager
 def compilations() -> Iterator[list[str]]:
     """The names of the kernels that have to be compiled meanwhile."""
-    found: list[str] = []
-    with loading(lambda kernel: found.append(kernel.kernel) if kernel.path is None else None):
-        yield found
+    with _heard(lambda found: found.path is None and not found.interpreted) as names:
+        yield names
+
+
+@contextlib.contextmanager
+def interpretations() -> Iterator[list[str]]:
+    """The names of the kernels that Python runs meanwhile, since they are not compiled yet."""
+    with _heard(lambda found: found.interpreted) as names:
+        yield names
+
+
+@contextlib.contextmanager
+def _heard(counts: Callable[[Loaded], bool]) -> Iterator[list[str]]:
+    names: list[str] = []
+    with loading(lambda found: names.append(found.kernel) if counts(found) else None):
+        yield names
 
 
 class KeptCode(NullCache):  # type: ignore[misc]
@@ -86,10 +103,14 @@ class KeptCode(NullCache):  # type: ignore[misc]
         for path in self._places(signature, target_of(context.codegen())):
             found = _rebuilt(path, context)
             if found is not None:
-                _tell(Loaded(self.name, path))
+                tell(Loaded(self.name, path))
                 return found
-        _tell(Loaded(self.name, None))
+        tell(Loaded(self.name, None))
         return None
+
+    def is_kept(self, signature: Any, context: Any) -> bool:
+        """Whether there is code for these types."""
+        return any(path.exists() for path in self._places(signature, target_of(context.codegen())))
 
     def save_overload(self, signature: Any, made: Any) -> None:
         directory = directory_of(self._file)
@@ -117,7 +138,8 @@ class KeptCode(NullCache):  # type: ignore[misc]
         return f"{self.name.rpartition('.')[2]}-{_digest([key.encode()])}.nbc"
 
 
-def _tell(found: Loaded) -> None:
+def tell(found: Loaded) -> None:
+    """Let all who listen know."""
     for tell in tuple(_listeners):
         tell(found)
 

@@ -15,8 +15,8 @@ PATIENCE = 1.0
 """Seconds of compiling before the line is shown; most of it is over sooner where machine code was kept."""
 
 LINE = (
-    "matchwood: compiling kernels for their first use; that takes half a minute or so for an engine, once a machine "
-    "(`matchwood warmup` does it ahead)\n"
+    "matchwood: compiling kernels for their first use; this takes about half a minute per engine, once per machine "
+    "(`matchwood warmup` does it in advance). Small indexes answer meanwhile\n"
 )
 
 
@@ -33,7 +33,7 @@ class CompileNotice:
 
     def hear(self, kernel: Loaded) -> None:
         """A kernel was loaded, or is about to be compiled."""
-        if kernel.path is not None or self._shown:
+        if kernel.path is not None or kernel.interpreted or self._shown:
             return
         with self._lock:
             now = self._clock()

@@ -13,10 +13,11 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from numba import config, types
-from numba.extending import intrinsic
+from numba import types
 from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
+
+from matchwood.core.intrinsics import instruction
 
 
 class Pinned:
@@ -35,10 +36,11 @@ class Pinned:
 
 def _array_at(writes: bool) -> Any:
     """The function from a table, a place in it and a type to the array that stands there."""
-    if config.DISABLE_JIT:
-        return lambda table, place, kind: _plain_array(int(table[2 * place]), int(table[2 * place + 1]), kind, writes)
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    def plain(table: Any, place: Any, kind: Any) -> NDArray[Any]:
+        return _plain_array(int(table[2 * place]), int(table[2 * place + 1]), kind, writes)
+
+    @instruction(plain)
     def array_at(_typing: Any, table: Any, _place: Any, kind: Any) -> Any:
         found = types.Array(kind.dtype, 1, "C", readonly=not writes)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
+
+from matchwood.core.intrinsics import instruction
 
 
 def _fetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -29,6 +29,6 @@ def _ignore(array: Any, index: Any) -> None:
     """Without compilation there is nothing to ask for."""
 
 
-prefetch: Any = _ignore if numba.config.DISABLE_JIT else intrinsic(_prefetch)
+prefetch: Any = instruction(_ignore)(_prefetch)
 """prefetch(array, index): array[index] of a one-dimensional array is going to be read. Any index will do, also one that
 the array does not have: nothing is read."""

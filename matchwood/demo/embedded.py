@@ -39,7 +39,7 @@ def run(rules: int, events: int, output: Path) -> None:
     per_view = np.bincount(hits["event"].to_numpy(), minlength=views.num_rows)
     bars = [(name, float(count)) for name, count in reach]
     write_page(output / "demo.html", facts, sections_of(per_view, by_age(per_view, views["age"]), bars))
-    print(f"\n6. A picture to look at: {output / 'demo.html'}")
+    print(f"\n6. Charts of the results: {output / 'demo.html'}")
 
 
 def _build(chosen: list[tuple[str, str]], path: Path) -> Index:
@@ -59,7 +59,7 @@ def _build(chosen: list[tuple[str, str]], path: Path) -> Index:
 
 
 def _match(index: Index, views: pa.Table, path: Path) -> tuple[pa.Table, float]:
-    index.match_many(views.slice(0, 10))  # kernels compile on first use, once a machine
+    index.match_many(views.slice(0, 10))  # kernels compile on first use, once per machine
     found = []
     with Progress("matching", "page views", views.num_rows) as progress:
         for first in range(0, views.num_rows, _VIEWS_AT_ONCE):
@@ -71,7 +71,7 @@ def _match(index: Index, views: pa.Table, path: Path) -> tuple[pa.Table, float]:
     pa_parquet.write_table(hits, path)
     print(
         f"\n3. {count:,} page views matched in {seconds:.1f} s, {1e6 * seconds / count:,.0f} µs each: "
-        f"{hits.num_rows:,} hits ({hits.num_rows / count:.1f} a view), written to {path}."
+        f"{hits.num_rows:,} hits ({hits.num_rows / count:.1f} per view), written to {path}."
     )
     return hits, seconds
 
@@ -81,7 +81,7 @@ def _check(rules: dict[str, str], views: pa.Table, hits: pa.Table) -> None:
     alone = checked.us_per_pair * len(rules) / 1e6
     print(
         f"   Checked {checked.pairs:,} pairs, {checked.hits:,} of them hits, one by one in plain Python: all agree. "
-        f"At {checked.us_per_pair:.0f} µs a pair, a view would take {alone:.1f} s that way."
+        f"At {checked.us_per_pair:.0f} µs per pair, a view would take {alone:.1f} s that way."
     )
 
 
@@ -99,8 +99,8 @@ def _reach(hits: pa.Table, most: int = 8) -> list[tuple[str, int]]:
 def _explain(index: Index, views: pa.Table, campaign: str) -> None:
     rows = views.slice(0, 50).to_pylist()
     event = next((row for row in rows if campaign not in index.match(row)), rows[0])
-    verdict = "among" if campaign in index.match(event) else "not among"
-    print(f"\n5. Why page view {event['view']} is {verdict} those of {campaign}:\n")
+    verdict = "matches" if campaign in index.match(event) else "does not match"
+    print(f"\n5. Why {campaign} {verdict} page view {event['view']}:\n")
     print(_indented(str(index.explain(event, campaign))))
 
 

@@ -50,7 +50,7 @@ def run(rules: int, events: int, output: Path, master: str | None = None) -> Non
     sections = [*_sections(matched, reach), _why_section(reasons), _rate_section(rates)]
     facts = f"{rules:,} campaigns, {events:,} page views, {matched.hits:,} hits in {matched.seconds:.1f} s on Spark"
     write_page(output / "demo.html", facts, sections)
-    print(f"\n8. A picture to look at: {output / 'demo.html'}")
+    print(f"\n8. Charts of the results: {output / 'demo.html'}")
 
 
 def _data(spark: SparkSession, rules: int, events: int, output: Path) -> tuple[DataFrame, DataFrame]:
@@ -84,7 +84,7 @@ def _match(views: DataFrame, path: Path, place: Path) -> Matched:
 
     from matchwood import spark as mws
 
-    with Progress("getting ready: workers compile on first use, once a machine"):
+    with Progress("getting ready: workers compile on first use, once per machine"):
         mws.match(views.limit(100), str(path), output="count", keep=[]).agg(sf.sum("rule_count")).collect()
     with Progress("matching") as progress:
         hits = mws.match(views, str(path), output="array", keep=["view", "age"])
@@ -93,7 +93,7 @@ def _match(views: DataFrame, path: Path, place: Path) -> Matched:
     found, count = frame.agg(sf.sum(sf.size("rules")), sf.count("*")).first()
     seconds = progress.seconds
     print(f"\n3. {count:,} page views matched in {seconds:.1f} s, {1e6 * seconds / count:,.0f} µs each: {found:,} hits")
-    print(f"   ({found / count:.1f} a view), written to {place}.")
+    print(f"   ({found / count:.1f} per view), written to {place}.")
     return Matched(frame, int(found), seconds)
 
 
@@ -122,10 +122,10 @@ def _reach(matched: Matched, most: int = 8) -> list[tuple[str, int]]:
 def _why_not(views: DataFrame, path: Path, campaign: str) -> list[dict[str, Any]]:
     from matchwood import spark as mws
 
-    with Progress("asking why not"):
+    with Progress("counting the reasons"):
         rows = [row.asDict() for row in mws.why_not(views, str(path), rules=[campaign]).collect()]
-    print(f"\n6. Why all other page views are not among those of {campaign}: how often each condition is the only")
-    print("   reason, because it is false or NULL, and how often one of several:\n")
+    print(f"\n6. Why {campaign} does not match the other page views: how often each condition is the only")
+    print("   reason, because it is false or NULL, and how often it is one of several:\n")
     shown = ("predicate", "alone_false", "alone_null", "among_several")
     print(_indented(text_table([{name: row[name] for name in shown} for row in rows])))
     return rows
@@ -174,11 +174,11 @@ def _sections(matched: Matched, reach: list[tuple[str, int]]) -> list[tuple[str,
 def _why_section(reasons: list[dict[str, Any]]) -> tuple[str, str]:
     kinds = {"alone_false": "alone, false", "alone_null": "alone, NULL", "among_several": "with others"}
     bars = [(f"{row['predicate']:.28} ({told})", float(row[kind])) for row in reasons for kind, told in kinds.items()]
-    return f"Why page views are not among those of {reasons[0]['rule']}", bar_chart(bars, "page views")
+    return f"Why {reasons[0]['rule']} does not match the other page views", bar_chart(bars, "page views")
 
 
 def _rate_section(rates: Bars) -> tuple[str, str]:
-    return "Pairs of a campaign and a page view, decided in a second", bar_chart(rates, "pairs a second", log=True)
+    return "Pairs of a campaign and a page view, decided per second", bar_chart(rates, "pairs per second", log=True)
 
 
 def _indented(text: str) -> str:

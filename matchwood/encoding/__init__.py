@@ -58,9 +58,8 @@ if TYPE_CHECKING:
         checked_on_error,
     )
     from matchwood.encoding.rules.binding import Binder
-    from matchwood.encoding.rules.compiled_rules import CompiledRules, CountedUse, RuleReader
+    from matchwood.encoding.rules.compiled_rules import CompiledRules, CountedUse, RuleReader, UsesOfRules
     from matchwood.encoding.rules.flattening import Flat, LeafRows, flatten
-    from matchwood.encoding.rules.known_predicates import KnownPredicates
     from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
     from matchwood.encoding.rules.predicate_book import PredicateBook
     from matchwood.encoding.schema.declared import Declared, read_schema
@@ -120,7 +119,6 @@ __all__ = [
     "EventSettings",
     "EventStatistics",
     "Flat",
-    "KnownPredicates",
     "LeafRows",
     "MisfitCounter",
     "Node",
@@ -133,6 +131,7 @@ __all__ = [
     "Strictness",
     "Strings",
     "Use",
+    "UsesOfRules",
     "Values",
     "Zone",
     "always_fits",

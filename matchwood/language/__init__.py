@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matchwood.language.parser import is_json, parse, parse_text, read_whole
     from matchwood.language.pointing import in_predicate, in_source
     from matchwood.language.predicates import CANONICAL
-    from matchwood.language.simple import NAME, SharedPredicates, read_simple
+    from matchwood.language.simple import NAME, read_simple
     from matchwood.language.tree import (
         COMPARISONS,
         LIST_OPERATORS,
@@ -66,7 +66,6 @@ __all__ = [
     "Or",
     "Predicate",
     "RuleTrees",
-    "SharedPredicates",
     "Truth",
     "Xnor",
     "Xor",

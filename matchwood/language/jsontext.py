@@ -153,7 +153,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         seen: set[str] = set()
         repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _Unreadable(f"the key {repeated!r} stands twice in one object", None, json.dumps(repeated))
+        raise _Unreadable(f"the key {repeated!r} occurs twice in one object", None, json.dumps(repeated))
     return value
 
 

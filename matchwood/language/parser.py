@@ -16,7 +16,7 @@ from matchwood.language.lexer import Cursor, Token, error_at, place_of, read_tok
 from matchwood.language.limits import MAX_DEPTH, MAX_TEXT
 from matchwood.language.names import has_surrogate
 from matchwood.language.predicates import read_predicate
-from matchwood.language.simple import CONNECTIVE, PREFIX, SIMPLE, ReadSimple, SharedPredicates, read_simple
+from matchwood.language.simple import CONNECTIVE, PREFIX, SIMPLE, read_simple
 from matchwood.language.tree import TESTS, And, Expression, Not, Or, Predicate, Truth, Xnor, Xor, make_operator
 
 _CHAINS = {"xor": Xor, "xnor": Xnor}
@@ -42,10 +42,8 @@ def is_json(text: str) -> bool:
     return text[:1] == "{" or (text[:1].isspace() and text.lstrip()[:1] == "{")
 
 
-def parse_text(
-    text: str, *, limit: int = MAX_TEXT, simple: bool = True, shared: SharedPredicates | None = None
-) -> Expression:
-    """The expression that a text says; `shared` predicates are those that were read before.
+def parse_text(text: str, *, limit: int = MAX_TEXT, simple: bool = True) -> Expression:
+    """The expression that a text says.
 
     The common ones are read in one step, or, unless `simple`, token by token as all others are.
     """
@@ -53,7 +51,7 @@ def parse_text(
         raise LimitExceeded(f"the text has {len(text):,} characters; the limit is {limit:,}")
     if not text.isascii() and has_surrogate(text):
         _refuse_surrogate(text)
-    root = _RuleParser(text).run(None if not simple else read_simple if shared is None else shared.read)
+    root = _RuleParser(text).run(simple)
     if len(text) > MAX_DEPTH:
         _check_depth(root)
     return root
@@ -154,11 +152,11 @@ class _RuleParser:
         self.group = _OpenGroup(opening=-1, base=0)
         self.groups: list[_OpenGroup] = []
 
-    def run(self, simple: ReadSimple | None) -> Expression:
+    def run(self, simple: bool) -> Expression:
         """Whole predicates while there are simple ones, otherwise one token at a time."""
         while True:
-            if simple is not None:
-                self._simple_predicates(simple)
+            if simple:
+                self._simple_predicates()
             if self.position == len(self.text) and self.node is not None and not self.groups:
                 return self.group.close(self.node)
             token = read_token(self.text, self.position)
@@ -167,7 +165,7 @@ class _RuleParser:
             else:
                 self._after_operand(token)
 
-    def _simple_predicates(self, read: ReadSimple) -> None:
+    def _simple_predicates(self) -> None:
         """As many simple predicates as follow each other: the loop in which rules spend their time."""
         text, node, position, match = self.text, self.node, self.position, SIMPLE.match
         group, groups = self.group, self.groups
@@ -176,7 +174,7 @@ class _RuleParser:
             # A connective stands before this predicate exactly when an operand stands before that.
             if (word is None) is not (node is None):
                 break
-            predicate = read(found)
+            predicate = read_simple(found)
             if predicate is None:
                 break
             if node is not None:

@@ -9,13 +9,11 @@ faster to read. Every repetition is possessive and the prefix is short, so faile
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 from matchwood.language.names import known_names, unquoted_name
 from matchwood.language.numbers import read_decimal
-from matchwood.language.operators import PATTERNS
 from matchwood.language.predicates import CANONICAL
 from matchwood.language.tree import Predicate, make_predicate
 
@@ -53,10 +51,6 @@ _PHRASES = {
 }
 
 
-ReadSimple: TypeAlias = Callable[[re.Match[str]], Predicate | None]
-"""What makes a predicate of a match of SIMPLE; None leaves the match to the grammar."""
-
-
 def read_simple(found: re.Match[str]) -> Predicate | None:
     """The predicate in a match of SIMPLE; None if its name is a keyword."""
     name = found[NAME]
@@ -65,37 +59,6 @@ def read_simple(found: re.Match[str]) -> Predicate | None:
         return None
     op, value = read_test(found)
     return make_predicate(attr, op, value, None, found.start(NAME))
-
-
-class SharedPredicates:
-    """Predicates by their text: those that were read before are the same node, without a position.
-
-    Patterns are never shared, since their errors tell positions.
-
-    >>> from matchwood.language import parse_text
-    >>> shared = SharedPredicates()
-    >>> parse_text("a = 1 and b", shared=shared).operands[1] is parse_text("b", shared=shared), len(shared)
-    (True, 2)
-    """
-
-    def __init__(self) -> None:
-        self._by_text: dict[str, Predicate] = {}
-
-    def __len__(self) -> int:
-        return len(self._by_text)
-
-    def read(self, found: re.Match[str]) -> Predicate | None:
-        """What `read_simple` says, in a node that may have been there before."""
-        text = found.string[found.start(NAME) : found.end()]
-        known = self._by_text.get(text)
-        return self._kept(text, read_simple(found)) if known is None else known
-
-    def _kept(self, text: str, predicate: Predicate | None) -> Predicate | None:
-        if predicate is None or predicate.op in PATTERNS:
-            return predicate
-        node = make_predicate(predicate.attr, predicate.op, predicate.value, None, None)
-        self._by_text[text] = node
-        return node
 
 
 def read_test(found: re.Match[str]) -> tuple[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.groups import Group, Incoming
 from matchwood.matching.loading.live_rules import OldUses, check_links, insert_rules, remove_rules, replace_rules
-from matchwood.matching.loading.preparation import Normal, PreparedRule
+from matchwood.matching.loading.preparation import Normal
 from matchwood.matching.one_event import OneEventMatching
 from matchwood.matching.parts import MatcherPart, parts_of
 from matchwood.matching.request import Dead, Request
@@ -93,13 +93,13 @@ class EngineMatcher:
         rows = insert_rules(self.table, self.encoder.schema, batch)
         self._store(Incoming(rows, batch.prepared, batch.places, batch.compiled))
 
-    def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
+    def replace(self, rows: NDArray[np.int32], batch: Batch, old: OldUses = None) -> None:
         self.generation += 1
         self.score_programs.forget(rows)
-        replace_rules(self.table, self.encoder.schema, rows, prepared, old)
+        replace_rules(self.table, self.encoder.schema, rows, batch, old)
         # The old conjunctions go first: the new ones may use an attribute with another type.
         self._drop(self.table.unlink_many(rows))
-        self._store(Incoming(rows, prepared, np.arange(len(prepared))))
+        self._store(Incoming(rows, batch.prepared, batch.places, batch.compiled))
         self._compact_if_wasteful()
 
     def remove(self, rows: NDArray[np.int32]) -> None:

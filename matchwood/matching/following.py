@@ -63,7 +63,7 @@ def reload_index(index: Index, verify: str, discard: bool) -> bool:
     if index._unsaved and not discard:
         raise MatchwoodError(
             f"this index has changes that are not saved, and {origin.path} has another version by now: save them "
-            "first, or call reload(discard=True) to give them up"
+            "first, or call reload(discard=True) to discard them"
         )
     other = open_version(origin.path, None, index._read_only, verify)
     with index._lock.writing():
@@ -78,3 +78,4 @@ def _become(index: Index, other: Index) -> None:
     if not isinstance(index, type(other)):
         index.__class__ = type(other)
     index._watch_types()
+    index._size_up()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ from matchwood.logic import Bind
 from matchwood.matching.ledger.ledger import Ledger
 from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.live_rules import OldUses
-from matchwood.matching.loading.preparation import Normal, PreparedRule
+from matchwood.matching.loading.preparation import Normal
 from matchwood.matching.request import Dead, Request
 from matchwood.ranking import RuleWeights
 from matchwood.rules import RuleRows
@@ -82,10 +82,10 @@ class Matcher(Protocol):
     def take_held_back(self) -> None:
         """Lay out all rules, those that waited included."""
 
-    def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
-        """Give the rules of distinct rows other texts; their ids and places stay.
+    def replace(self, rows: NDArray[np.int32], batch: Batch, old: OldUses = None) -> None:
+        """Give the rules of distinct rows the texts of a batch; their ids and places stay.
 
-        `old`  what the rules as they were ask of their attributes, where that is known
+        `old`  what the rules as they were ask of their attributes, and how many do, where that is known
         """
 
     def remove(self, rows: NDArray[np.int32]) -> None:

@@ -59,9 +59,9 @@ class OracleMatcher:
     def take_held_back(self) -> None:
         """Nothing waits here."""
 
-    def replace(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule], old: OldUses = None) -> None:
-        replace_rules(self.table, self.encoder.schema, rows, prepared, old)
-        self._plant(rows, prepared)
+    def replace(self, rows: NDArray[np.int32], batch: Batch, old: OldUses = None) -> None:
+        replace_rules(self.table, self.encoder.schema, rows, batch, old)
+        self._plant(rows, batch.prepared)
 
     def _plant(self, rows: NDArray[np.int32], prepared: Sequence[PreparedRule]) -> None:
         for row, rule in zip(rows.tolist(), prepared, strict=True):

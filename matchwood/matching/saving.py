@@ -87,7 +87,7 @@ def rule_table(snapshot: storage.Snapshot, name: str) -> RuleTable:
 def half_done(error: BaseException, from_snapshot: bool) -> MatchwoodError:
     """The error for all who come after a change that failed in the middle; an opened index may be damaged."""
     kind = CorruptSnapshot if from_snapshot and isinstance(error, _DAMAGE) else MatchwoodError
-    return kind(f"a change of this index failed half-way ({error!r}): open it again from a snapshot, or build it anew")
+    return kind(f"a change of this index failed half-way ({error!r}): open it again from a snapshot, or build it again")
 
 
 def _fill(

@@ -34,7 +34,7 @@ def checked_threads(threads: Any) -> int:
     if threads is None:
         return min(usable_cores(), MOST_THREADS)
     if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= MOST_THREADS:
-        wanted = f"an integer from 1 to {MOST_THREADS:,}, or None for one thread a core"
+        wanted = f"an integer from 1 to {MOST_THREADS:,}, or None for one thread per core"
         raise InvalidArgument(f"threads must be {wanted} (got {threads!r:.80})")
     return int(threads)
 

@@ -142,7 +142,7 @@ def _as_maps(given: Any) -> pa.MapArray:
         return pa.array([_pairs(position, each) for position, each in enumerate(given)], _MAP)
     if isinstance(given, pa.MapArray):
         return _converted(given, _MAP)
-    wanted = "a mapping from attributes to numbers, or a list of such or an Arrow array of them, one an event"
+    wanted = "a mapping from attributes to numbers, or a list or Arrow array of such mappings, one per event"
     raise InvalidArgument(f"weights must be {wanted} (got {given!r:.80}, {kind_in_words(given)})")
 
 

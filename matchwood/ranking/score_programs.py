@@ -48,7 +48,7 @@ AT_ONCE = 4096
 """Rules whose trees are in memory at a time."""
 
 FEWEST_DEAD = 1024
-"""Programs of rules that are gone are kept until there are so many, and more than of rules that live."""
+"""Programs of removed rules are kept until there are so many, and more than of rules that live."""
 
 
 class ScorePrograms:
@@ -279,7 +279,7 @@ class ScorePrograms:
         return EventChunk(self._encoder, given, Pace(self._encoder), QUIET).encode().events
 
     def _agree(self) -> None:
-        """Read values as the index does: programs of rules that are gone may ask for other types."""
+        """Read values as the index does: programs of removed rules may ask for other types."""
         version = self._index_encoder.version, self._encoder.version
         with self._agreeing:
             if self._agreed != version:

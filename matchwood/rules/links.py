@@ -190,6 +190,8 @@ def _followed(
     sources: NDArray[np.int32], heads: NDArray[np.int32], nodes: NDArray[np.int32], stride: int, value: int, step: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     counts = np.empty(len(sources), np.int64)
+    if not len(sources):
+        return counts, np.empty(0, np.int32)  # a new index calls no kernel
     total = kernels.follow(sources, heads, nodes, stride, value, step, counts, _NOWHERE)
     out = np.empty(total, np.int32)
     kernels.follow(sources, heads, nodes, stride, value, step, counts, out)

@@ -90,6 +90,10 @@ class ShardedIndex(Index):
         if self._is_gathered:
             super()._watch_types()
 
+    def _size_up(self) -> None:
+        if self._is_gathered:
+            super()._size_up()
+
     # ---------------------------------------------------------------- reading
 
     @_by_shards

@@ -13,6 +13,7 @@ from matchwood.spark.build.build import build
 from matchwood.spark.build.rejects import rejects
 from matchwood.spark.build.update import update
 from matchwood.spark.executors import check_executors
+from matchwood.spark.follow.follow import follow
 from matchwood.spark.insight.backtest import backtest
 from matchwood.spark.insight.diff import diff
 from matchwood.spark.insight.explain import explain
@@ -23,6 +24,7 @@ from matchwood.spark.match.report import report
 from matchwood.spark.session import session
 from matchwood.spark.sql.functions import register
 from matchwood.spark.stream.match_stream import match_stream
+from matchwood.spark.stream.merging import merge_hits
 from matchwood.storage import drop_stream, rollback, streams, vacuum, versions
 
 __all__ = [
@@ -33,8 +35,10 @@ __all__ = [
     "diff",
     "drop_stream",
     "explain",
+    "follow",
     "match",
     "match_stream",
+    "merge_hits",
     "plan",
     "plot",
     "register",

@@ -40,8 +40,8 @@ def check_executors(spark: SparkSession, tasks: int = 16) -> dict[str, dict[str,
         (host, told), others = wrong[0], len(wrong) - 1
         where = f"{host} and {others} more hosts" if others else host
         raise MatchwoodError(
-            f"the executors do not run what the driver does: {told} on {where} (docs/spark-executors.md tells how to "
-            "get it there)"
+            f"the executors do not run what the driver does: {told} on {where} (docs/spark-executors.md shows how to "
+            "install it there)"
         )
     return found
 

@@ -40,7 +40,7 @@ def overlap(hits: DataFrame, key: str, n: int = 30, least: float = 0.05) -> Any:
     """A graph of the `n` rules with most hits: lines join those that are true of the same events.
 
     `key`    the column of the hits that tells events apart
-    `least`  the share of events in common (those of both among those of either) from which there is a line
+    `least`  the share of common events (those of both among those of either) from which there is a line
     """
     _check(hits, key, "hits")
     best, total = _best(hits, n)

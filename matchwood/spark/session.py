@@ -110,7 +110,7 @@ def _refuse_other_settings(running: SparkSession, wanted: dict[str, str]) -> Non
     other = [name for name, value in wanted.items() if name != "spark.remote" and running.conf.get(name, None) != value]
     if other:
         raise InvalidArgument(
-            f"a Spark session exists already, with another {', '.join(sorted(other))}: stop it first "
+            f"a Spark session already exists, with another {', '.join(sorted(other))}: stop it first "
             "(spark.stop()), or ask for none"
         )
 

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from matchwood.storage.naming import CURRENT
     from matchwood.storage.part import SavedPart, described_bytes
     from matchwood.storage.query_record import version_of_query
-    from matchwood.storage.snapshot import Snapshot, load, seal_of
+    from matchwood.storage.snapshot import Snapshot, header_of, load, seal_of
     from matchwood.storage.staging import Overtaken, Staging, begin, save
     from matchwood.storage.stream_record import StreamInfo, drop_stream, pinned_version, streams
     from matchwood.storage.uris import AZURE, GOOGLE, S3
-    from matchwood.storage.version_log import VersionInfo, rollback, vacuum, versions
+    from matchwood.storage.version_log import FOLLOWS, VersionInfo, duration_of, rollback, vacuum, versions
 
 __all__ = [
     "AZURE",
     "CURRENT",
+    "FOLLOWS",
     "GOOGLE",
     "S3",
     "Location",
@@ -42,6 +43,8 @@ __all__ = [
     "current_version",
     "described_bytes",
     "drop_stream",
+    "duration_of",
+    "header_of",
     "lent_directory",
     "load",
     "location_of",

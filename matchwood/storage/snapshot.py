@@ -110,6 +110,12 @@ def load(path: Path, version: int | None = None, verify: str = "auto") -> Snapsh
     return Snapshot(manifest.manifest.version, manifest.manifest.header, parts, sizes, manifest.seal)
 
 
+def header_of(path: Path) -> tuple[int, Mapping[str, Any]]:
+    """The current version's number and header, from two small reads."""
+    manifest = open_manifest(location_of(path), None).manifest
+    return manifest.version, manifest.header
+
+
 def seal_of(path: Path, version: int) -> str:
     """The checksum of a version's manifest."""
     return open_manifest(location_of(path), version).seal

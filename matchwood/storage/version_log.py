@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from matchwood.core import in_parallel
 from matchwood.errors import CorruptSnapshot, InvalidArgument, SnapshotNotFound
@@ -23,14 +23,20 @@ from matchwood.storage.snapshot import VERIFY_LIMIT, check_contents, check_sizes
 from matchwood.storage.staging import begin
 from matchwood.storage.stream_record import recorded_versions
 
-_GRACE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(second|minute|hour|day|week)s?\s*", re.IGNORECASE | re.ASCII)
+_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(second|minute|hour|day|week)s?\s*", re.IGNORECASE | re.ASCII)
 _UNFINISHED = datetime.timedelta(hours=1)
 _OF_JOBS = datetime.timedelta(days=1)
+
+FOLLOWS = "follows"
+"""What a header calls the state of a table that its version stands for, if it follows one."""
 
 
 @dataclass(frozen=True)
 class VersionInfo:
-    """A version as `versions` lists it; one whose manifest cannot be read only has a `problem`."""
+    """A version as `versions` lists it; one whose manifest cannot be read only has a `problem`.
+
+    `follows`  the table that the index follows and the table's version that this one stands for, if it does
+    """
 
     version: int
     current: bool
@@ -39,6 +45,7 @@ class VersionInfo:
     bytes: int = 0
     restored_from: int | None = None
     problem: str | None = None
+    follows: Mapping[str, Any] | None = None
 
 
 def versions(path: Path) -> list[VersionInfo]:
@@ -81,7 +88,15 @@ def _current_or_none(place: Location) -> int | None:
 def _info(number: int, found: Found, current: bool) -> VersionInfo:
     if isinstance(found, CorruptSnapshot):
         return VersionInfo(number, current, problem=str(found))
-    return VersionInfo(number, current, found.created, len(found.parts), found.bytes, found.restored_from)
+    return VersionInfo(
+        number,
+        current,
+        found.created,
+        len(found.parts),
+        found.bytes,
+        found.restored_from,
+        follows=found.header.get(FOLLOWS),
+    )
 
 
 def rollback(path: Path, version: int) -> int:
@@ -110,7 +125,7 @@ def vacuum(
     """
     if isinstance(keep, bool) or not isinstance(keep, int) or keep < 1:
         raise InvalidArgument(f"keep must be a whole number of at least 1 (got {keep!r})")
-    place, patience = location_of(path), _duration(grace)
+    place, patience = location_of(path), duration_of("grace", grace)
     with explained(f"vacuum {place}"):
         infos = versions(place)
         newest = {info.version for info in [info for info in infos if info.problem is None][-keep:]}
@@ -202,14 +217,15 @@ def _files_of(place: Location, directory: str) -> list[str]:
         return []
 
 
-def _duration(grace: str | datetime.timedelta) -> datetime.timedelta:
-    """
-    >>> _duration("12 hours")
+def duration_of(what: str, given: str | datetime.timedelta) -> datetime.timedelta:
+    """A duration that somebody gave, in words or as it is.
+
+    >>> duration_of("grace", "12 hours")
     datetime.timedelta(seconds=43200)
     """
-    if isinstance(grace, datetime.timedelta) and grace >= datetime.timedelta(0):
-        return grace
-    found = _GRACE.fullmatch(grace) if isinstance(grace, str) else None
+    if isinstance(given, datetime.timedelta) and given >= datetime.timedelta(0):
+        return given
+    found = _DURATION.fullmatch(given) if isinstance(given, str) else None
     if found is None:
-        raise InvalidArgument(f"grace must be like '1 day', '12 hours', '30 minutes', or a timedelta (got {grace!r})")
+        raise InvalidArgument(f"{what} must be like '1 day', '12 hours', '30 minutes', or a timedelta (got {given!r})")
     return datetime.timedelta(**{f"{found[2].lower()}s": float(found[1])})

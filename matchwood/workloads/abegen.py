@@ -95,7 +95,7 @@ def _root_shares(settings: AbeSettings) -> tuple[float, ...]:
     share = (settings.matching - present) / (rates[towards] - present) if rates[towards] != present else 2.0
     if not 0 <= share <= 1:
         raise InvalidArgument(
-            f"matching={settings.matching} is out of reach: from {min(ends):.2g} to {max(ends):.2g} is "
+            f"matching={settings.matching} is out of reach: it can be from {min(ends):.2g} to {max(ends):.2g} "
             "(other children, depth, dimensions, cardinality or event_size change that)"
         )
     mixed = (1 - share) * usual

@@ -93,7 +93,7 @@ def _kept(settings: GramSettings) -> float:
     always = true / (true + false)
     least, most = float(always[false == 0].sum() / len(always)), float(always.mean())
     if not least <= settings.matching <= most:
-        raise InvalidArgument(f"matching={settings.matching} is out of reach: from {least:.2g} to {most:.2g} is")
+        raise InvalidArgument(f"matching={settings.matching} is out of reach: it can be from {least:.2g} to {most:.2g}")
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -129,7 +129,7 @@ def _exponent(settings: LogSettings) -> float:
     low, high = _EXPONENTS
     least, most = _matching(settings, low), _matching(settings, high)
     if not least <= wanted <= most:
-        raise InvalidArgument(f"matching={wanted} is out of reach: from {least:.2g} to {most:.2g} is")
+        raise InvalidArgument(f"matching={wanted} is out of reach: it can be from {least:.2g} to {most:.2g}")
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if _matching(settings, middle) < wanted else (low, middle)

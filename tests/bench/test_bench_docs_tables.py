@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from matchwood.bench import page_with_figures, read_result, write_result
+from matchwood.bench import page_with_charts, page_with_figures, read_result, write_result
 from matchwood.commands.cli import main
 from matchwood.errors import InvalidArgument
 
@@ -130,3 +132,25 @@ def test_the_command_writes_pages(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["bench", "pages", str(page), "--results", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"{page}\n1 of 1 pages changed\n"
     assert "75.9" in page.read_text(encoding="utf-8")
+
+
+def test_a_table_that_asks_for_it_has_a_chart(tmp_path: Path) -> None:
+    page = _page(
+        tmp_path, "rows: workload\nacross: engine\nshow: us_per_event as µs\nplot: us_per_event as µs per event"
+    )
+    assert "<svg" not in page
+    drawn = page_with_charts(page, tmp_path)
+    figure = re.search(r'<figure class="bars">(<svg.*</svg>)<figcaption>(.*)</figcaption></figure>', drawn)
+    assert figure is not None
+    texts = [text.text for text in ElementTree.fromstring(figure[1]).findall(".//{*}text")]
+    assert texts == ["uniform", "scan", "75.9", "betree, as published", "72.2", "zipf", "scan", "99.4", "µs per event"]
+    assert figure[2] == "<code>matchwood bench run betree --scale quick</code>"
+    assert drawn.replace(figure[0], "").split() == page.split()
+
+
+def test_an_axis_on_which_bars_would_vanish_is_logarithmic_and_says_so(tmp_path: Path) -> None:
+    rows = [{"engine": "a", "us_per_event": 1.0}, {"engine": "b", "us_per_event": 400.0}]
+    result = {"experiment": "betree", "scale": "quick", "rows": rows, "runs": []}
+    (tmp_path / "betree.json").write_text(json.dumps(result), encoding="utf-8")
+    asked = "rows: engine\nshow: us_per_event\nplot: us_per_event as µs"
+    assert "µs (logarithmic)</text>" in page_with_charts(PAGE.format(asked=asked), tmp_path)

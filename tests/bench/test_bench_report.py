@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from matchwood.bench.report.axes import axis
 from matchwood.bench.report.charts import Bar, bar_chart
 from matchwood.bench.report.lines import Point, line_chart
 from matchwood.bench.report.sections import section_html, sections_of
-from matchwood.bench.report.tables import filled_columns, text_table, transposed
+from matchwood.bench.report.tables import filled_columns, terminal_width, text_table, transposed
 from matchwood.commands.cli import main
 
 ROWS = [{"engine": "scan", "us_per_event": 100.0, "note": None}, {"engine": "<b>", "us_per_event": 1.5, "more": 7}]
@@ -58,10 +59,25 @@ def test_columns_without_values_are_left_out() -> None:
 def test_tables_fit_into_a_terminal() -> None:
     times = {"encode_us": 1.5, "match_us": 2.5, "us_per_event": 4.0}
     rows = [{"engine": f"engine {n}", **times, **{f"figure {k}": 10.0**k for k in range(30)}} for n in range(20)]
-    for table in (text_table(rows), transposed(rows)):
-        assert max(map(len, table.splitlines())) <= 120
+    for table, width in ((text_table(rows), 120), (transposed(rows), 120), (text_table(rows, 80), 80)):
+        assert max(map(len, table.splitlines())) <= width
         assert all(name in table for name in (*times, "figure 29", "engine 19"))
     assert text_table(rows[:2]).split("\n\n")[1].split()[:2] == ["engine", "figure"]
+
+
+def test_a_text_that_is_longer_than_the_line_is_cut() -> None:
+    rows = [{"engine": "e" * 200, "why": "w" * 300, "rules": 5}]
+    for table in (text_table(rows, 80), transposed(rows, 80)):
+        assert max(map(len, table.splitlines())) <= 80
+        assert "…" in table
+
+
+def test_tables_are_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert terminal_width() == 120
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    for columns, width in (("40", 80), ("100", 100), ("300", 120)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert terminal_width() == width
 
 
 def test_a_sweep_tells_encoding_from_matching() -> None:
@@ -73,7 +89,7 @@ def test_a_sweep_tells_encoding_from_matching() -> None:
     page = section_html(EXPERIMENTS["hem"], sections_of(rows)[0])
     assert page.count("<table") == 3
     assert "µs to find an event&#x27;s spaces" in page
-    assert "µs an event, its spaces known" in page
+    assert "µs per event, its spaces known" in page
 
 
 def test_a_chart_escapes_its_labels_and_orders_lengths() -> None:
@@ -101,7 +117,7 @@ def test_lines_rise_with_what_they_show() -> None:
         "scan": [Point(1, 10), Point(10, 100), Point(100, 1_000)],
         "hem": [Point(1, 1), Point(100, 2, timeout=True, paper=20.0)],
     }
-    chart = line_chart(series, "rules", "µs an event")
+    chart = line_chart(series, "rules", "µs per event")
     ElementTree.fromstring(chart)
     scan, hem = (
         [tuple(map(float, pair.split(","))) for pair in points.split()]
@@ -112,7 +128,7 @@ def test_lines_rise_with_what_they_show() -> None:
     assert scan[1][0] - scan[0][0] == pytest.approx(scan[2][0] - scan[1][0], abs=0.2), "decades are equally long"
     assert hem[0][1] > scan[0][1]
     assert "rules (logarithmic)" in chart
-    assert "µs an event (logarithmic)" in chart
+    assert "µs per event (logarithmic)" in chart
     assert "the paper's number" in html.unescape(chart)
     assert "timeout" in chart
     assert line_chart({}, "x", "y") == ""

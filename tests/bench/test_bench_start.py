@@ -24,15 +24,16 @@ def test_a_process_that_fails_is_a_wrong_answer() -> None:
 
 
 def test_compiling_what_should_have_been_kept_is_a_wrong_answer() -> None:
-    with pytest.raises(WrongAnswer, match="first match: 3 kernels were compiled"):
-        starting._row(starting.TASKS[2], "kept", FreshRun(1.0, 1.0, "[3, 1000, {}]"), 0)
+    with pytest.raises(WrongAnswer, match="first match: kept, and yet 3 kernels compiled and 0 interpreted"):
+        starting._row(starting.TASKS[2], "kept", FreshRun(1.0, 1.0, "[3, 0, 1000, {}]"), 0)
 
 
 def test_what_a_process_tells_of_itself_is_in_its_row() -> None:
     row = starting._row(
-        starting.TASKS[5], "nothing kept", FreshRun(2.0, 1.5, '[3, null, {"longest_match_ms": 7.5}]'), 9
+        starting.TASKS[5], "nothing kept", FreshRun(2.0, 1.5, '[3, 2, null, {"longest_match_ms": 7.5}]'), 9
     )
-    assert (row["compiled"], row["peak_bytes"], row["kept_bytes"], row["longest_match_ms"]) == (3, None, 9, 7.5)
+    assert (row["compiled"], row["interpreted"], row["longest_match_ms"]) == (3, 2, 7.5)
+    assert (row["peak_bytes"], row["kept_bytes"]) == (None, 9)
 
 
 def test_a_reader_is_timed_while_a_writer_begins() -> None:

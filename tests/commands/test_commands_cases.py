@@ -54,7 +54,7 @@ def test_a_failure_tells_rule_event_and_reason(rules: Path, run: Any) -> None:
     assert done.out == (
         "FAILED cases/bad.yaml, case 1 (Norway)\n"
         '  event: {"age": 20, "country": "NO"}\n'
-        "  adults (rules/base.yaml) should match, and does not\n"
+        "  adults (rules/base.yaml) should match, but does not\n"
         "    ✗ and\n"
         "    ├─ ✓ age >= 18                age = 20\n"
         "    └─ ✗ country in ('US', 'CA')  country = 'NO'  ◄\n"
@@ -70,7 +70,7 @@ def test_a_rule_that_matches_and_should_not(rules: Path, run: Any) -> None:
     )
     done = run("test", "rules", "cases/bad.jsonl")
     assert done.status == 1
-    assert done.out.count("minors (rules/base.yaml) should not match, and does\n    ✓ age < 18  age = 1  ◄\n") == 2
+    assert done.out.count("minors (rules/base.yaml) should not match, but does\n    ✓ age < 18  age = 1  ◄\n") == 2
     assert "0 passed, 2 failed" in done.out
 
 
@@ -132,7 +132,7 @@ def test_junit(rules: Path, run: Any) -> None:
     }
     failed, wrong = root[2]
     assert (failed.get("name"), failed.get("classname")) == ("case 1: odd � <name>", "cases/b.jsonl")
-    assert failed.find("failure").get("message") == "minors (rules/base.yaml) should match, and does not"  # type: ignore[union-attr]
+    assert failed.find("failure").get("message") == "minors (rules/base.yaml) should match, but does not"  # type: ignore[union-attr]
     assert 'event: {"age": 20}' in str(failed.find("failure").text)  # type: ignore[union-attr]
     assert wrong.find("error").get("message") == "there is no rule 'nobody'"  # type: ignore[union-attr]
 
@@ -154,7 +154,7 @@ def test_nearly_the_name_of_an_attribute(rules: Path, run: Any) -> None:
     Path("cases/slip.yaml").write_text("- {event: {age: 20, contry: US, page: 1}, exclude: [adults]}\n")
     done = run("test", "rules", "cases", "--missing", "null")
     assert done.status == 0
-    assert "note: cases/slip.yaml, case 1: no rule names 'contry', but 'country'\n" in done.out
+    assert "note: cases/slip.yaml, case 1: no rule names 'contry'; did you mean 'country'?\n" in done.out
     done = run("test", "rules", "cases", "--missing", "error")
     assert done.status == 1
     assert "ERROR cases/slip.yaml, case 1: " in done.out
@@ -211,7 +211,7 @@ def test_wrong_calls(rules: Path, run: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a: 1\na: 2\n", "bad.yaml, line 1: not readable as YAML (the key 'a' stands twice)"),
+        ("a: 1\na: 2\n", "bad.yaml, line 1: not readable as YAML (the key 'a' occurs twice)"),
         ("- [\n", "not readable as YAML"),
         ("age\n", "bad.yaml: must be a list of objects (got a str)"),
         ("- 5\n", "bad.yaml, entry 1: must be an object (got an int)"),

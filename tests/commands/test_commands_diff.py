@@ -140,7 +140,7 @@ class _Texts(HTMLParser):
 def test_the_page(sides: Path, run: Any) -> None:
     Path("new.yaml").write_text(NEW + "\"<script>\": country = '<b>'\n")
     done = run("diff", "old.yaml", "new.yaml", "--events", "events.csv", "--key", "who", "--html", "diff.html")
-    assert done.out.endswith("all of it in diff.html\n")
+    assert done.out.endswith("full report in diff.html\n")
     page = _Texts()
     page.feed(Path("diff.html").read_text())
     assert page.open == []

@@ -22,12 +22,20 @@ def test_draw_writes_a_file_for_graphviz(folder: Path, run: Any) -> None:
     assert Path("tree.dot").read_text() == run("draw", "rules.csv", "--format", "dot").out
 
 
+def test_the_ending_of_the_file_says_the_format(folder: Path, run: Any) -> None:
+    for engine in ("atree", "betree"):
+        assert run("draw", "rules.csv", "--engine", engine, "-o", "tree.svg").status == 0
+        drawn = Path("tree.svg").read_text()
+        assert drawn == run("draw", "rules.csv", "--engine", engine, "--format", "svg").out
+        assert drawn.startswith("<svg")
+
+
 def test_a_rejected_rule_leaves_no_picture(folder: Path, run: Any) -> None:
     Path("bad.csv").write_text("id,expression\nok,age > 5\nodd,age => 5\n")
     done = run("draw", "bad.csv", "-o", "tree.mmd")
     assert (done.status, done.out) == (1, "")
     assert done.err == (
-        "matchwood: bad.csv: no picture, as 1 rule cannot be used (matchwood check lists them); "
+        "matchwood: bad.csv: no picture, because 1 rule cannot be used (matchwood check lists them); "
         "the first is odd: line 1, column 5: found '=>', expected an operator (write >=)\n"
     )
     assert sorted(path.name for path in folder.iterdir() if "tree" in path.name or "rejects" in path.name) == []
@@ -36,7 +44,7 @@ def test_a_rejected_rule_leaves_no_picture(folder: Path, run: Any) -> None:
 def test_too_many_nodes(folder: Path, run: Any) -> None:
     done = run("draw", "rules.csv", "--limit", "3")
     assert done.status == 1
-    assert "nodes, a picture at most 3" in done.err
+    assert "nodes, but a picture can have at most 3" in done.err
     assert run("draw", "rules.csv", "--limit", "0").status == 2
 
 
@@ -60,7 +68,7 @@ def test_options_of_the_other_engine_are_refused(folder: Path, run: Any) -> None
 
 
 def test_wrong_calls(folder: Path, run: Any) -> None:
-    assert run("draw", "rules.csv", "--format", "svg").status == 2
+    assert run("draw", "rules.csv", "--format", "png").status == 2
     done = run("draw", "rules.csv", "-o", "./rules.csv")
     assert (done.status, done.err) == (2, "matchwood: --output rules.csv would replace the rules\n")
     assert run("draw", "nothing.csv").status == 1

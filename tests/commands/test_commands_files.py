@@ -51,7 +51,7 @@ def test_rejects_beside_a_compressed_file(run: Run, here: Path) -> None:
         ("cut.jsonl.gz", gzip.compress(b'{"age": 1}\n' * 50_000)[:-20], "not a readable JSON lines file"),
         ("plain.jsonl.gz", b'{"age": 1}\n', "not a readable JSON lines file"),
         ("plain.csv.gz", b"age\n1\n", "plain.csv.gz"),
-        ("events.parquet.gz", b"", "Parquet files are compressed by themselves"),
+        ("events.parquet.gz", b"", "Parquet files are already compressed"),
         (
             "events.txt.gz",
             b"",
@@ -72,7 +72,7 @@ def test_an_expression_with_commas_is_quoted(run: Run, here: Path) -> None:
     (here / "rules.csv").write_text("id,expression\na,age in (3, 20)\n")
     done = run("build", "rules.csv", "index")
     assert done.status == 1
-    assert 'a cell with commas in it, such as an expression, stands in double quotes: 7,"x in (1, 2)"' in done.err
+    assert 'put a cell that contains commas, such as an expression, in double quotes: 7,"x in (1, 2)"' in done.err
 
 
 def test_findings_in_a_file(run: Run, here: Path) -> None:

@@ -118,7 +118,9 @@ def test_columns_that_no_event_has_are_noted(built: Path, run: Any, name: str, t
     Path(name).write_text(text)
     done = run("match", "rules.matchwood", name)
     assert done.status == 0
-    assert "note: rules name what no event has: 'country' (but 'contry'), 'plan', 'seen', 'tags'\n" in done.err
+    assert (
+        "note: rules name attributes that no event has: 'country' (but 'contry'), 'plan', 'seen', 'tags'\n" in done.err
+    )
 
 
 def test_nested_events_need_no_note(folder: Path, run: Any) -> None:

@@ -104,7 +104,7 @@ def test_the_rejects_of_an_earlier_run_do_not_stay(folder: Path, run: Any) -> No
 
 def test_duplicates_replace_when_asked(folder: Path, run: Any) -> None:
     _write("twice.csv", "id,expression\na,age > 5\nb,age > 6\na,age > 7\n")
-    assert "a rule with the id 'a' exists already" in run("build", "twice.csv", "index").out
+    assert "a rule with the id 'a' already exists" in run("build", "twice.csv", "index").out
     done = run("build", "twice.csv", "index", "--on-duplicate", "replace")
     assert (done.status, dict(mw.open("index"))) == (0, {"a": "age > 7", "b": "age > 6"})
 

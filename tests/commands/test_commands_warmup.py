@@ -55,4 +55,4 @@ def test_several_processes_do_between_them_what_one_would(engines: list[str]) ->
 @pytest.mark.parametrize("count", ["0", "-1", "two"])
 def test_a_number_of_processes_that_is_none_is_refused(count: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warmup", "--processes", count]) == 2
-    assert f"must be a number from 1 on (got '{count}')" in capsys.readouterr().err
+    assert f"must be a number of at least 1 (got '{count}')" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 compiling_script.py ENGINE [TRIED ...]     trials try these engines, one after the other
 compiling_script.py auto load TAKEN        the writer loads many rules, and they ask for this engine
+
+A kernel that is interpreted is neither loaded nor compiled by whoever calls it.
 """
 
 from __future__ import annotations
@@ -28,8 +30,12 @@ def rule(number: int) -> str:
 def main(engine: str, tried: list[str]) -> None:
     index, stop = mw.Index(engine), threading.Event()
     counts, within, outside, engines = {"match": 0, "change": 0}, [], [], []
+    interpreted: list[str] = []
 
     def hear(found: Loaded) -> None:
+        if found.interpreted:
+            interpreted.append(found.kernel)
+            return
         me = threading.get_ident()
         held = me in index._lock._readers or index._lock._writer == me or index._writer._is_owned()  # type: ignore[attr-defined]
         (within if held else outside).append(found.kernel)
@@ -71,7 +77,7 @@ def main(engine: str, tried: list[str]) -> None:
         stop.set()
         for thread in threads:
             thread.join()
-    found = {"within": within, "outside": len(outside), "engines": engines}
+    found = {"within": within, "outside": len(outside), "interpreted": len(interpreted), "engines": engines}
     print(json.dumps({**found, "matches": counts["match"], "changes": counts["change"]}))
 
 

@@ -338,7 +338,7 @@ def test_a_damaged_choice_is_refused(tmp_path: Path) -> None:
     index, _ = two(random.Random(18), 20)
     matcher_of(index).choice.engine = "oracle"
     index.save(tmp_path / "index")
-    with pytest.raises(CorruptSnapshot, match="'oracle' is no engine that can be chosen"):
+    with pytest.raises(CorruptSnapshot, match="'oracle' is not an engine that can be chosen"):
         mw.open(tmp_path / "index")
 
 

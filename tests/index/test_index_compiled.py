@@ -13,8 +13,7 @@ import pytest
 
 from matchwood import Index
 from matchwood.errors import InvalidArgument
-from matchwood.language import parse
-from matchwood.matching.loading import batches, preparation, sources
+from matchwood.matching.loading import batches, sources
 from matchwood.matching.loading import load as bulk
 from matchwood.matching.loading.report import Report
 from tests import cases, pools
@@ -113,20 +112,9 @@ def refused(report: Report) -> list[dict[str, Any]]:
     ]
 
 
-class Unremembered:
-    """Stands for the memory of predicates, and has none."""
-
-    def __init__(self, encoder: Any) -> None:
-        self.bind = encoder.bind
-
-    def read(self, given: str) -> tuple[Any, None]:
-        return parse(given), None
-
-
 def in_turn(monkeypatch: pytest.MonkeyPatch, index: Index, given: Any, **options: Any) -> Report:
     with monkeypatch.context() as patch:
         patch.setattr(bulk, "LEAST_COMPILED", 10**9)
-        patch.setattr(preparation, "KnownPredicates", Unremembered)
         return index.insert_many(given, max_rejected=1.0, **options)
 
 
@@ -209,6 +197,41 @@ def test_chunks_of_any_rules(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
         assert refused(report) == refused(expected)
         assert_same(together, alone)
         given = given[300:900]
+
+
+@pytest.mark.parametrize("engine", ["scan", "pstbloom", "betree", "auto"])
+def test_rules_are_replaced_as_columns(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of them new, a few that kernels do not take, and old ones that these do not take either."""
+    texts = one_typed(2_000)
+    before = [(number, "`a` = 1" if number % 40 == 0 else texts[number]) for number in range(600)]
+    after = [
+        (number, "`b` >= 2" if number % 50 == 0 else texts[1_000 + number], {"weight": 2.0})
+        for number in range(300, 900)
+    ]
+    alone, together = Index(engine), Index(engine)
+    in_turn(monkeypatch, alone, before)
+    together.insert_many(before, max_rejected=1.0)
+    taken = counted(monkeypatch)
+    expected = in_turn(monkeypatch, alone, after, on_duplicate="replace")
+    report = together.insert_many(after, max_rejected=1.0, on_duplicate="replace")
+    assert (report.inserted, report.replaced) == (expected.inserted, expected.replaced) == (300, 300)
+    assert sum(taken) > 500
+    assert_same(together, alone)
+    assert together._encoder.schema.counts() == alone._encoder.schema.counts()
+
+
+def test_a_type_that_only_replaced_rules_had_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules in columns are against those that they replace: all are taken in turn, and each is judged in its place."""
+    before = [(number, "a = 1" if number < 200 else "b = 1") for number in range(400)]
+    after = [(number, "a = 'x'" if number < 200 else "b = 2") for number in range(400)]
+    alone, together = Index("scan"), Index("scan")
+    for index in (alone, together):
+        index.insert_many(before)
+    expected = in_turn(monkeypatch, alone, after, on_duplicate="replace")
+    report = together.insert_many(after, on_duplicate="replace", max_rejected=1.0)
+    assert str(report) == str(expected)
+    assert refused(report) == refused(expected)
+    assert_same(together, alone)
 
 
 def mixed_texts() -> list[str]:

@@ -61,6 +61,31 @@ def test_figure_4_for_graphviz() -> None:
         assert line in lines
 
 
+def test_figure_4_as_svg() -> None:
+    """Every node is a box with its text, every link a line; rows are named, and so are the styles of lines."""
+    root = ElementTree.fromstring(atree_drawing(FIGURE_4, "svg"))
+    texts = [text.text for text in root.findall(".//{*}text")]
+    assert {f"Level {level}" for level in (1, 2, 3)} < set(texts)
+    assert "to the access child of an and" in texts
+    assert sum(text.startswith(f"{node.number}: ") for node in FIGURE_4 for text in texts if text) == len(FIGURE_4)
+    links = sum(len(node.children) for node in FIGURE_4)
+    assert len(root.findall(".//{*}line")) == links + 3  # and one for each style of them
+
+
+def test_a_be_tree_as_svg() -> None:
+    index = mw.Index("betree", options={"max_cap": 2})
+    index.insert_many((f"r<{n}>", f"age between {10 * n} and {10 * n + 5} and city = 'c{n % 2}'") for n in range(6))
+    root = ElementTree.fromstring(index.draw("svg"))
+    texts = {text.text for text in root.findall(".//{*}text")}
+    assert {"root", "age"} <= texts
+    assert "to a bucket in the hash table" in texts or "to a half of a bucket" in texts
+
+
+def test_a_triangle_has_axes_with_names() -> None:
+    texts = {text.text for text in ElementTree.fromstring(triangle_index().draw()).findall(".//{*}text")}
+    assert {"middle of a rule's interval, among the constants of age", "half of its length", "0.5", "1"} <= texts
+
+
 def test_the_papers_names_of_nodes() -> None:
     types = {node.number: node_type(node) for node in [*FIGURE_4, leaf(14, "x = 1", rules=(7,))]}
     assert (types[1], types[9], types[12], types[14]) == ("l", "i", "r", "r")
@@ -101,7 +126,7 @@ def test_long_labels_are_cut() -> None:
 
 def test_the_limit() -> None:
     nodes = [leaf(number, "x = 1") for number in range(201)]
-    with pytest.raises(mw.LimitExceeded, match="the tree has 201 nodes, a picture at most 200"):
+    with pytest.raises(mw.LimitExceeded, match="the tree has 201 nodes, but a picture can have at most 200"):
         atree_drawing(nodes, "dot")
     assert atree_drawing(nodes, "dot", 201).count("label=") == 202
 
@@ -109,7 +134,7 @@ def test_the_limit() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("svg",), "format must be one of mermaid, dot"),
+        (("png",), "format must be one of mermaid, dot, svg"),
         (("dot", 0), "limit must be"),
         (("dot", True), "limit must be"),
         (("dot", "9"), "limit must be"),
@@ -184,7 +209,7 @@ def test_a_triangle_has_a_point_for_every_rule() -> None:
 def test_an_event_cuts_the_triangle() -> None:
     index = triangle_index()
     root = ElementTree.fromstring(drawn := index.draw(event={"age": 75}))
-    told = re.search(r"age = 75: (\d+) points excluded, (\d+) looked at, (\d+) kept", drawn)
+    told = re.search(r"age = 75: (\d+) points excluded, (\d+) checked, (\d+) kept", drawn)
     assert told is not None
     excluded, looked_at, kept = map(int, told.groups())
     hits = len(index.match({"age": 75}))

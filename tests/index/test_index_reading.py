@@ -233,5 +233,5 @@ def test_the_error_names_the_operators() -> None:
         index_of("items.sku = 'x'").match({"items": [{"sku": "x"}]})
     assert str(caught.value) == (
         "event 0: 'items.sku' must be a field of a struct; lists are tested by 'one of', 'all of', 'none of': "
-        "give the field as a list of its own (got a list of structs under 'items')"
+        "pass the field as a separate list (got a list of structs under 'items')"
     )

@@ -236,4 +236,4 @@ def test_a_line_tells_what_was_rejected_and_how_long_the_rest_takes() -> None:
     progress = Progress("inserting", "rules", 1_000)
     progress._started -= 10
     progress.follow(LoadProgress(500, 3, 1_000, 10.0))
-    assert str(progress) == "inserting: 500 of 1,000 rules (50%), 3 rejected, 50 a second, 10 s, 10 s left"
+    assert str(progress) == "inserting: 500 of 1,000 rules (50%), 3 rejected, 50 per second, 10 s, 10 s left"

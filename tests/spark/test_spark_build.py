@@ -80,7 +80,7 @@ def test_rules_that_contradict_each_other(spark: Any, path: str, shards: int) ->
 @pytest.mark.parametrize("shards", [1, 3])
 def test_duplicate_ids_fail_and_are_listed(spark: Any, path: str, shards: int) -> None:
     rules = [*sound_rules(30), (7, "vip"), (7, "age = 1"), (9, "vip")]
-    with pytest.raises(InvalidArgument, match=r"nothing was published: ids come more than once .*: (7, 9|9, 7)"):
+    with pytest.raises(InvalidArgument, match=r"nothing was published: ids occur more than once .*: (7, 9|9, 7)"):
         mws.build(frame(spark, rules), path, shards=shards)
     with pytest.raises(OSError, match="not a snapshot"):
         mw.open(path)

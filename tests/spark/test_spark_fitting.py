@@ -39,8 +39,8 @@ def test_a_column_that_never_fits_is_told_before_the_job(
         mws.match(events, path)
     assert str(caught.value) == (
         "the events' columns: 'age' must be number (got a column of string, none of whose values can fit "
-        "(so have 'geo.zip')): write events.withColumn('age', F.col('age').cast('double')), or build the index with "
-        "coerce={'age': 'double'}; on_error='null' takes its values for NULL"
+        "(the same for 'geo.zip')): write events.withColumn('age', F.col('age').cast('double')), or build the index "
+        "with coerce={'age': 'double'}; on_error='null' treats its values as NULL"
     )
     with caplog.at_level(logging.WARNING, "matchwood.spark"):
         hits = mws.match(events, path, output="array", on_error="null")

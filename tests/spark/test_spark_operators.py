@@ -116,7 +116,7 @@ def test_jobs_are_described(spark: Any, tmp_path: Path, monkeypatch: pytest.Monk
     after = spark.sparkContext.getLocalProperty("spark.job.description")
     spark.sparkContext.setJobDescription(None)
     assert told[:2] == [f"matchwood: building {path}", f"matchwood: updating {path}"]
-    assert told[2] == f"matchwood: building all shards of {path}, version 2, anew"
+    assert told[2] == f"matchwood: rebuilding all shards of {path}, version 2"
     assert after == "mine"
 
 

@@ -75,3 +75,22 @@ def test_a_location_works_as_a_path_does(spark: Any, one_server: S3Server) -> No
     events = spark.createDataFrame([(1,), (2,)], "a long")
     assert [row.rule for row in mws.match(events, place).collect()] == ["r"]
     assert mws.plan(events, place).version == 1
+    made = mws.register(spark, path=place, name="located")
+    assert spark.sql("SELECT located_array(struct(1 AS a)) AS rules").collect()[0].rules == ["r"]
+    assert made.columns == ["a"]
+
+
+def test_questions_take_the_sessions_credentials(spark: Any, one_server: S3Server) -> None:
+    from matchwood import spark as mws
+
+    path = f"s3a://{BUCKET}/spark/asked"
+    rules = spark.createDataFrame([("r", "a = 1")], "id string, expression string")
+    mws.build(rules, path)
+    events = spark.createDataFrame([(1, 1), (2, 2)], "event_id long, a long")
+    hits = mws.match(events, path)
+    assert mws.verify(events, rules, hits, path=path).count() == 0
+    verdicts = {row.key: row.verdict for row in mws.explain(events, path, rules=["r"], key="event_id").collect()}
+    assert verdicts == {1: True, 2: False}
+    assert mws.why_not(events, path, rules=["r"]).collect()[0].alone_false == 1
+    mws.register(spark, path=path, name="asked")
+    assert spark.sql("SELECT asked_array(struct(1 AS a)) AS rules").collect()[0].rules == ["r"]

@@ -81,12 +81,12 @@ def test_as_many_rules_match_as_asked_for(name: str, small_blocks: None) -> None
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("abegen", {"matching": 0.5}, "matching=0.5 is out of reach: from .* to .* is .other children"),
+        ("abegen", {"matching": 0.5}, "matching=0.5 is out of reach: it can be from .* to .* .other children"),
         ("abegen", {"matching": 0.01, "depth": 1}, "matching needs rules of depth 2 or more"),
-        ("query_logs", {"matching": 0.9}, "matching=0.9 is out of reach: from"),
+        ("query_logs", {"matching": 0.9}, "matching=0.9 is out of reach: it can be from"),
         ("query_logs", {"matching": 0.01, "exponent": 0.2}, "exponent=0.2 makes .* match .give exponent or matching"),
         ("query_logs", {"exponent": 3}, "exponent must be from 0.0 to 1.5"),
-        ("qgrams", {"matching": 0.9}, "matching=0.9 is out of reach: from"),
+        ("qgrams", {"matching": 0.9}, "matching=0.9 is out of reach: it can be from"),
         ("qgrams", {"matching": 2}, "matching must be between 0 and 1"),
         ("hem", {"matching": 1}, "matching must be between 0 and 1"),
         ("hem", {"matching": 0.1, "width": 0.5}, "match with probability 0.125, not 0.1 .give width or matching"),

@@ -26,7 +26,7 @@ TURNS = 4
 
 
 class Fared(NamedTuple):
-    """Of one cell: the engine by rules and the last one, µs an event in all, and the seconds beside matching."""
+    """Of one cell: the engine by rules and the last one, µs per event in all, and the seconds beside matching."""
 
     by_rules: str
     last: str

@@ -1,4 +1,8 @@
-"""What a new process takes until it is of use: with machine code that came along, with none, and with what was kept."""
+"""How long a new process takes until its first answer: with machine code of a wheel, with none, and with kept code.
+
+With none it is shown twice: as it is, with little work interpreted while kernels are compiled beside, and with every
+kernel compiled before it is called.
+"""
 
 from __future__ import annotations
 
@@ -14,26 +18,26 @@ import matchwood
 from matchwood.bench.frame.fresh import FreshRun, fresh_run
 from matchwood.bench.frame.measure import WrongAnswer
 from matchwood.bench.frame.parts import ExperimentPart
-from matchwood.core import CACHE, PRECOMPILED
+from matchwood.core import CACHE, INTERPRET, PRECOMPILED
 
 SAVED_RULES = 100_000
 
 _PLAIN = """
 {body}
-compiled = None
+compiled = interpreted = None
 """
 _COUNTED = """
-from matchwood.core import compilations
-with compilations() as compiled:
+from matchwood.core import compilations, interpretations
+with compilations() as compiled, interpretations() as interpreted:
 {body}
-compiled = len(compiled)
+compiled, interpreted = len(compiled), len(interpreted)
 """
 _TOLD = """
 import json, pathlib
 status = pathlib.Path("/proc/self/status")
 lines = status.read_text().splitlines() if status.exists() else []
 peak = [1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
-print(json.dumps([compiled, *(peak or [None]), globals().get("told", {})]))
+print(json.dumps([compiled, interpreted, *(peak or [None]), globals().get("told", {})]))
 """
 """What a process says of itself: whoever starts it is told more, since its own memory counts until the other begins."""
 
@@ -111,8 +115,14 @@ TASKS = (
 )
 """A Spark task is what its Python worker does; the JVM's part is the same with and without machine code."""
 
-STATES = ("precompiled", "nothing kept", "kept")
-"""Machine code that came with the wheel, and an empty cache; an empty cache alone; the cache that this has filled."""
+STATES = {
+    "precompiled": ("unused", {}),
+    "nothing kept": ("interpreted", {PRECOMPILED: "0", INTERPRET: "1"}),
+    "nothing kept, all compiled": ("kept", {PRECOMPILED: "0", INTERPRET: "0"}),
+    "kept": ("kept", {PRECOMPILED: "0", INTERPRET: "1"}),
+}
+"""Where code is kept in each state, and what else the process is told. The wheel's code is used with an empty cache;
+what is kept in the end is what the state before has compiled."""
 
 
 def parts(scale: str) -> list[ExperimentPart]:
@@ -147,12 +157,10 @@ def _measured(task: StartTask, saved: str, directory: Path) -> Iterator[dict[str
         yield _row(task, "any", fresh_run(arguments, {}), 0)
         return
     with tempfile.TemporaryDirectory(dir=directory) as kept:
-        for state in STATES:
-            if state == "precompiled" and not has_precompiled():
-                continue
-            where = f"{kept}/unused" if state == "precompiled" else f"{kept}/kept"
-            found = fresh_run(arguments, {CACHE: where} | ({} if state == "precompiled" else {PRECOMPILED: "0"}))
-            yield _row(task, state, found, _bytes_in(where))
+        for state, (place, told) in STATES.items():
+            if state != "precompiled" or has_precompiled():
+                found = fresh_run(arguments, {CACHE: f"{kept}/{place}", **told})
+                yield _row(task, state, found, _bytes_in(f"{kept}/{place}"))
 
 
 def has_precompiled() -> bool:
@@ -162,9 +170,9 @@ def has_precompiled() -> bool:
 
 
 def _row(task: StartTask, state: str, found: FreshRun, kept: int) -> dict[str, Any]:
-    compiled, peak, told = json.loads(found.said)
-    if state == "kept" and compiled:
-        raise WrongAnswer(f"{task.name}: {compiled} kernels were compiled although all should have been kept")
+    compiled, interpreted, peak, told = json.loads(found.said)
+    if state in ("precompiled", "kept") and (compiled or interpreted):
+        raise WrongAnswer(f"{task.name}: {state}, and yet {compiled} kernels compiled and {interpreted} interpreted")
     return {
         "workload": task.name,
         "engine": state,
@@ -172,6 +180,7 @@ def _row(task: StartTask, state: str, found: FreshRun, kept: int) -> dict[str, A
         "wall_s": round(found.wall_s, 3),
         "cpu_s": round(found.cpu_s, 3),
         "compiled": compiled,
+        "interpreted": interpreted,
         "peak_bytes": peak,
         "kept_bytes": kept,
         **told,

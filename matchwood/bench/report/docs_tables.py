@@ -1,4 +1,4 @@
-"""Tables of figures on pages: each says which rows of which result it shows, and a command writes it anew.
+"""Tables of figures on pages: each says which rows of which result it shows, and a command writes it.
 
 A page has the description of a table in a comment, and what `matchwood bench pages` makes of it below::
 
@@ -20,10 +20,11 @@ A page has the description of a table in a comment, and what `matchwood bench pa
 | `show` | the figures |
 | `call` | another name for a value of a field, as in `call: betree = betree, large leaves` |
 | `bold` | `least`: in each line the least of the first figure is bold |
+| `plot` | a figure that the site also draws as bars (`docs_charts.py`) |
 
 A figure is a field, or one divided by a field or a number, as in `bytes_index / rules`; `%` behind it makes a share a
-percentage; with `as` it has a title. All lines but `across` and `bold` may come several times. So no figure is copied
-by hand, and all tables of an experiment show one run of it.
+percentage; with `as` it has a title. All lines but `across`, `bold` and `plot` may come several times. So no figure is
+copied by hand, and all tables of an experiment show one run of it.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ from matchwood.bench.report.page import read_result
 from matchwood.bench.report.tables import shown
 from matchwood.errors import InvalidArgument
 
-_BLOCK = re.compile(
+BLOCK = re.compile(
     r"(<!-- figures (?P<name>\w+)\n(?P<lines>.*?)-->\n)(?P<table>.*?)(<!-- end of figures -->)", re.DOTALL
 )
-_KEYS = ("where", "rows", "with", "across", "show", "call", "bold")
+_KEYS = ("where", "rows", "with", "across", "show", "call", "bold", "plot")
 _EMPTY = ""
 
 
@@ -87,6 +88,7 @@ class TableOfFigures:
     show: tuple[Figure, ...]
     names: dict[str, str]
     bold: bool
+    plot: Figure | None
 
     @classmethod
     def read(cls, experiment: str, lines: str) -> TableOfFigures:
@@ -101,28 +103,30 @@ class TableOfFigures:
         left, once, show = (_figures(asked[key]) for key in ("rows", "with", "show"))
         where = tuple((field, _values(values)) for field, values in map(_parted, asked["where"]))
         names = dict(map(_parted, asked["call"]))
-        return cls(experiment, where, left, once, "".join(asked["across"]), show, names, bool(asked["bold"]))
+        plot = _figures(asked["plot"])[0] if asked["plot"] else None
+        return cls(experiment, where, left, once, "".join(asked["across"]), show, names, bool(asked["bold"]), plot)
 
     def markdown(self, result: dict[str, Any]) -> str:
         """The table, and below it the command and the day."""
-        rows = self._chosen(result["rows"])
+        rows = self.chosen(result["rows"])
         if not rows:
             raise InvalidArgument(f"figures {self.experiment}: no row of the result is asked for; look at its `where`")
         lines = self._across(rows) if self.across else self._flat(rows)
         return "\n".join([*map(_line, (lines[0], ["---"] * len(lines[0]), *lines[1:])), "", _origin(result), ""])
 
-    def _chosen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    def chosen(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """The rows for which all conditions hold, in the order in which the first one names values, then the second."""
         places = [[_place(row, *condition) for condition in self.where] for row in rows]
         order = sorted((place, number) for number, place in enumerate(places) if None not in place)
         return [rows[number] for _, number in order]
 
-    def _called(self, figure: Figure, row: dict[str, Any]) -> str:
+    def called(self, figure: Figure, row: dict[str, Any]) -> str:
+        """A value of a row as the table shows it."""
         return self.names.get(str(row.get(figure.field)), figure.of(row))
 
     def _flat(self, rows: Sequence[dict[str, Any]]) -> list[list[str]]:
         figures = (*self.left, *self.once, *self.show)
-        lines = [[self._called(figure, row) for figure in figures] for row in rows]
+        lines = [[self.called(figure, row) for figure in figures] for row in rows]
         return [[figure.title for figure in figures], *lines]
 
     def _across(self, rows: Sequence[dict[str, Any]]) -> list[list[str]]:
@@ -130,7 +134,7 @@ class TableOfFigures:
         columns = list(dict.fromkeys(str(row.get(self.across)) for row in rows))
         found: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
         for row in rows:
-            line = found.setdefault(tuple(self._called(figure, row) for figure in self.left), {})
+            line = found.setdefault(tuple(self.called(figure, row) for figure in self.left), {})
             if line.setdefault(str(row.get(self.across)), row) is not row:
                 where = ", ".join([*(figure.of(row) for figure in self.left), str(row.get(self.across))])
                 raise InvalidArgument(f"figures {self.experiment}: two rows of the result for {where}; narrow `where`")
@@ -182,22 +186,27 @@ def _line(cells: Sequence[str]) -> str:
 def _origin(result: dict[str, Any]) -> str:
     days = sorted({run["taken"][:10] for run in result.get("runs", ())})
     taken = f", {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "") if days else ""
-    return f"`matchwood bench run {result['experiment']} --scale {result['scale']}`{taken}."
+    return f"`{command_of(result)}`{taken}."
+
+
+def command_of(result: dict[str, Any]) -> str:
+    """The command that takes such a result."""
+    return f"matchwood bench run {result['experiment']} --scale {result['scale']}"
 
 
 def page_with_figures(page: str, results: Path) -> str:
     """The text of a page, with each of its tables as the results have it."""
-    kept = {name: read_result(results / f"{name}.json") for name in {block["name"] for block in _BLOCK.finditer(page)}}
+    kept = {name: read_result(results / f"{name}.json") for name in {block["name"] for block in BLOCK.finditer(page)}}
 
     def written(block: re.Match[str]) -> str:
         table = TableOfFigures.read(block["name"], block["lines"])
         return f"{block[1]}\n{table.markdown(kept[block['name']])}\n{block[5]}"
 
-    return _BLOCK.sub(written, page)
+    return BLOCK.sub(written, page)
 
 
 def write_pages(pages: Sequence[Path], results: Path) -> list[Path]:
-    """Write the tables of all pages anew; returns the pages that have changed."""
+    """Write the tables of all pages again; returns the pages that have changed."""
     changed = []
     for path in pages:
         page = path.read_text(encoding="utf-8")

@@ -16,15 +16,15 @@ from matchwood.bench.report.tables import shown
 Row = dict[str, Any]
 
 _UNITS = {
-    "us_per_event": "µs an event",
-    "us_per_event_all": "µs an event, with all rules",
+    "us_per_event": "µs per event",
+    "us_per_event_all": "µs per event, with all rules",
     "build_s": "seconds to build",
     "bytes_index": "bytes of the index",
     "bytes": "bytes to match and to change",
-    "match_us": "µs an event, its spaces known",
+    "match_us": "µs per event, its spaces known",
     "encode_us": "µs to find an event's spaces",
-    "us_per_insert": "µs an insertion",
-    "us_per_delete": "µs a deletion",
+    "us_per_insert": "µs per insertion",
+    "us_per_delete": "µs per deletion",
 }
 _TIMES = ("encode_us", "match_us")
 """What the time of an event consists of, where that is measured."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,14 +11,22 @@ HIDDEN = ("also", "series")
 """Fields for the report alone."""
 
 
-WIDTH = 120
-"""Characters in a line of a terminal, at most."""
+NARROWEST, WIDEST = 80, 120
+"""Characters in a line that tables are made for."""
 
 
-def text_table(rows: Sequence[dict[str, Any]]) -> str:
+def terminal_width() -> int:
+    """Characters in a line of the terminal, within what tables are made for; the most of these in a file or a pipe."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return WIDEST
+    return min(max(shutil.get_terminal_size().columns, NARROWEST), WIDEST)
+
+
+def text_table(rows: Sequence[dict[str, Any]], width: int | None = None) -> str:
     """Columns in the order of the rows, numbers to the right; columns without any value are left out.
 
-    Columns that a terminal is too narrow for follow below, each time after the first one.
+    No line is longer than the `width`, by default that of the terminal: columns that do not fit follow below, each
+    time after the first one, and a text that is longer than that is cut.
 
     >>> print(text_table([{"engine": "scan", "rules": 1000, "bytes": None}, {"engine": "counting", "rules": 20}]))
     engine    rules
@@ -27,12 +37,29 @@ def text_table(rows: Sequence[dict[str, Any]]) -> str:
     names = filled_columns(rows)
     if not names:
         return "(no rows)"
-    cells = [[shown(row.get(name)) for name in names] for row in rows]
-    widths = [max(len(name), *(len(line[column]) for line in cells)) for column, name in enumerate(names)]
+    room = width or terminal_width()
+    columns = _fitting([[shown(row.get(name)) for row in rows] for name in names], room)
+    widths = [max(len(name), *map(len, column)) for name, column in zip(names, columns, strict=True)]
     numeric = [all(isinstance(row.get(name), int | float | None) for row in rows) for name in names]
-    lines = [_aligned(line, widths, numeric) for line in (names, ["-" * width for width in widths], *cells)]
-    blocks = [(0, *block) for block in _blocks(widths[1:], WIDTH - widths[0], first=1)] or [(0,)]
+    cells = (names, ["-" * width for width in widths], *zip(*columns, strict=True))
+    lines = [_aligned(line, widths, numeric) for line in cells]
+    blocks = [(0, *block) for block in _blocks(widths[1:], room - widths[0], first=1)] or [(0,)]
     return "\n\n".join("\n".join(_joined([line[column] for column in block]) for line in lines) for block in blocks)
+
+
+def _fitting(columns: Sequence[Sequence[str]], room: int) -> list[list[str]]:
+    """Cells cut so that the first column and any other fit into a line together.
+
+    >>> _fitting([["a", "long name"], ["x", "a text that is too long"]], 14)
+    [['a', 'long n…'], ['x', 'a te…']]
+    """
+    first = [_cut(cell, room // 2) for cell in columns[0]]
+    left = room - max(map(len, first), default=0) - 2
+    return [first, *([_cut(cell, left) for cell in column] for column in columns[1:])]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _joined(cells: Sequence[str]) -> str:
@@ -65,18 +92,18 @@ def filled_columns(rows: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def transposed(rows: Sequence[dict[str, Any]]) -> str:
-    """One row as a column, for rows with more figures than a terminal is wide; as many beside each other as fit."""
-    names = filled_columns(rows)
-    width = max(map(len, names), default=0)
-    columns = [[shown(row.get(name)) for name in names] for row in rows]
+def transposed(rows: Sequence[dict[str, Any]], width: int | None = None) -> str:
+    """Each row as a column, for rows with more figures than a terminal is wide; side by side where they fit."""
+    names, room = filled_columns(rows), width or terminal_width()
+    head = max(map(len, names), default=0)
+    columns = [[_cut(shown(row.get(name)), room - head - 2) for name in names] for row in rows]
     widths = [max(map(len, column), default=0) for column in columns]
     return "\n\n".join(
         "\n".join(
-            _joined([name.ljust(width), *(columns[row][line].rjust(widths[row]) for row in block)])
+            _joined([name.ljust(head), *(columns[row][line].rjust(widths[row]) for row in block)])
             for line, name in enumerate(names)
         )
-        for block in _blocks(widths, WIDTH - width)
+        for block in _blocks(widths, room - head)
     )
 
 

@@ -59,8 +59,8 @@ class Judge:
         true = set(found)
         lacking = [rule for rule in (include if match is None else match) if rule not in true]
         wrong = exclude if match is None else [rule for rule in found if rule not in set(match)]
-        failures = self._told(case, lacking, "should match, and does not")
-        return failures + self._told(case, [rule for rule in wrong if rule in true], "should not match, and does")
+        failures = self._told(case, lacking, "should match, but does not")
+        return failures + self._told(case, [rule for rule in wrong if rule in true], "should not match, but does")
 
     def _known(self, expected: Expected) -> Expected:
         match, include, exclude = (None if ids is None else [self._id(each) for each in ids] for ids in expected)

@@ -68,7 +68,7 @@ class Difference(NamedTuple):
         event = sample.new if is_new else sample.old
         other, read = (self.hits.old, sample.old) if is_new else (self.hits.new, sample.new)
         if change.rule not in other:
-            return Reason(sample.key, "there was no such rule" if is_new else "the rule is gone", event)
+            return Reason(sample.key, "there was no such rule" if is_new else "the rule was removed", event)
         return Reason(sample.key, reason_text(other.explain(read, change.rule), "was" if is_new else "is"), event)
 
     def table(self) -> pa.Table:
@@ -92,4 +92,4 @@ def reason_text(explanation: Explanation, tense: str = "is") -> str:
         if line.fails:
             verdict = "unknown" if line.verdict is None else str(line.verdict).lower()
             told.append(f"{line.text} {tense} {verdict} ({line.value_text()})")
-    return "; ".join(told) or "whatever the event"
+    return "; ".join(told) or "for every event"

@@ -19,10 +19,10 @@ ADDED, REMOVED, CHANGED, RETYPED, REWORDED, REWEIGHTED = (
 )
 KINDS = {
     ADDED: "new rules",
-    REMOVED: "rules that are gone",
+    REMOVED: "removed rules",
     CHANGED: "rules with another expression",
-    RETYPED: "the same expression, which reads events otherwise: other rules or settings changed types",
-    REWORDED: "the same expression, written otherwise",
+    RETYPED: "the same expression with other types, because other rules or settings changed",
+    REWORDED: "the same expression, written differently",
     REWEIGHTED: "the same expression with other weights",
 }
 MATCHED = (ADDED, REMOVED, CHANGED, RETYPED)
@@ -57,7 +57,7 @@ def _check_ids(old: Index, new: Index) -> None:
     if old.id_kind and new.id_kind and old.id_kind is not new.id_kind:
         words = [_ID_KINDS[index.id_kind] for index in (old, new) if index.id_kind]
         told = f"the ids of the old rules are {words[0]}, those of the new ones {words[1]}"
-        raise InvalidArgument(f"{told}: say --id-type string, or save both alike")
+        raise InvalidArgument(f"{told}: use --id-type string, or save both with the same kind of ids")
 
 
 _ID_KINDS: dict[type[int] | type[str], str] = {int: "integers", str: "text"}

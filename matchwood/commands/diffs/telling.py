@@ -21,7 +21,7 @@ def told(difference: Difference) -> str:
     for change in changes[:SHOWN]:
         lines += ["", *_told(difference, change)]
     if len(changes) > SHOWN:
-        lines += ["", f"and {counted(len(changes) - SHOWN, 'more rule')} that differ (--html or --output has all)"]
+        lines += ["", f"and {counted(len(changes) - SHOWN, 'more rule')} that differ (--html or --output shows all)"]
     return "\n".join(lines)
 
 

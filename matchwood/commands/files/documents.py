@@ -90,7 +90,7 @@ def _yaml() -> tuple[Any, Any]:
             keys = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
             twice = next((key for number, key in enumerate(keys) if key in keys[:number]), None)
             if twice is not None:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} stands twice", node.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} occurs twice", node.start_mark)
             return super().construct_mapping(node, deep)
 
     for tag, form, first in _PLAIN:

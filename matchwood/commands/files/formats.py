@@ -32,10 +32,10 @@ def format_of(path: Path) -> str:
     """
     known = _ENDINGS.get(plain_path(path).suffix.lower())
     if known is None:
-        told = f"the ending does not tell the format (it must be one of {', '.join(_ENDINGS)}; text also with .gz)"
+        told = f"the ending does not show the format (it must be one of {', '.join(_ENDINGS)}; text also with .gz)"
         raise InvalidArgument(f"{path}: {told}")
     if known == PARQUET and is_compressed(path):
-        raise InvalidArgument(f"{path}: Parquet files are compressed by themselves, and have no .gz")
+        raise InvalidArgument(f"{path}: Parquet files are already compressed: leave out .gz")
     return known
 
 

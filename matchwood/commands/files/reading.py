@@ -84,7 +84,7 @@ def _advice(path: Path, error: Exception) -> str:
     if format_of(path) != CSV or _TOO_MANY_CELLS.search(str(error)) is None:
         return ""
     what = "tabs" if delimiter_of(path) == "\t" else "commas"
-    return f'; a cell with {what} in it, such as an expression, stands in double quotes: 7,"x in (1, 2)"'
+    return f'; put a cell that contains {what}, such as an expression, in double quotes: 7,"x in (1, 2)"'
 
 
 _TOO_MANY_CELLS = re.compile(r"Expected \d+ columns, got \d+")

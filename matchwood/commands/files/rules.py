@@ -35,13 +35,15 @@ def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
         "--rejects",
         type=output_file,
         metavar="FILE",
-        help="where rejected rules go (default: beside RULES, .rejects.csv)",
+        help="where to write rejected rules (default: beside RULES, .rejects.csv)",
     )
 
 
 def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "rules", type=rules_source, help="CSV, TSV, JSON lines, YAML (or .gz of these) or Parquet, or a folder of such"
+        "rules",
+        type=rules_source,
+        help="CSV, TSV, JSON lines, YAML (or .gz of these) or Parquet, or a folder of such files",
     )
     add_reading_arguments(parser)
 
@@ -53,7 +55,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         "--id-type",
         choices=("auto", "int", "string"),
         default="auto",
-        help="what ids are (default: as in the file; in CSV integers if all of them are)",
+        help="the type of ids (default: as in the file; in CSV, integers if all of them are)",
     )
     parser.add_argument(
         "--expression", default="expression", metavar="COLUMN", help="the column of rules (default: expression)"
@@ -64,7 +66,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         "--timezone",
         type=timezone_name,
         default="UTC",
-        help="where dates begin and naive timestamps are read (default: UTC)",
+        help="the time zone of dates, and of timestamps without a zone (default: UTC)",
     )
 
 

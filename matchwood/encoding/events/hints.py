@@ -31,7 +31,7 @@ def hint_for(name: str, kind: str, got: str) -> str | None:
         return _for_strings(name, given)
     if kind == "timestamp" and given in ("int", "float") and not found[3]:
         counts = " or ".join(repr(f"timestamp[{unit}]") for unit in list(UNITS)[:2])
-        return f"convert it; if it counts from 1970 on, read it with coerce={{{name!r}: {counts}}} on the index"
+        return f"convert it; if it counts from 1970, read it with coerce={{{name!r}: {counts}}} on the index"
     return _for_others(name, kind, shown, given)
 
 
@@ -41,7 +41,7 @@ def _for_text(name: str, kind: str, shown: str) -> str | None:
     if kind in ("bool", *_NUMBERS) and looks_so.fullmatch(shown):
         return f"convert it, or read such text with coerce={{{name!r}: {wanted!r}}} on the index"
     if kind == "timestamp" and _NUMERIC.fullmatch(shown):
-        return f"if it counts from 1970 on, read it with coerce={{{name!r}: 'timestamp[s]'}} on the index"
+        return f"if it counts from 1970, read it with coerce={{{name!r}: 'timestamp[s]'}} on the index"
     return None
 
 
@@ -49,7 +49,7 @@ def _for_strings(name: str, given: str) -> str | None:
     if given in _MOMENTS:
         return "rules compare it with text: write date '2026-01-31' or timestamp '2026-01-31 12:00:00' in them"
     if given in ("int", "bool"):
-        return f"write rules without quotes round the constant, or read it as text with coerce={{{name!r}: 'string'}}"
+        return f"write rules without quotes around the constant, or read it as text with coerce={{{name!r}: 'string'}}"
     return None
 
 

@@ -18,7 +18,7 @@ from matchwood.encoding.events.unwrapping import ValueReading
 from matchwood.language import join_path
 
 GIVEN_ONCE = "given only once"
-IN_LISTS = "a field of a struct; lists are tested by 'one of', 'all of', 'none of': give the field as a list of its own"
+IN_LISTS = "a field of a struct; lists are tested by 'one of', 'all of', 'none of': pass the field as a separate list"
 """What is said of a path that leads into a list of structs."""
 
 

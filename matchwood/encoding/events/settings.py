@@ -101,7 +101,7 @@ def coercion(name: str, how: Any) -> Coercion:
         units = ", ".join(f"timestamp[{unit}]" for unit in UNITS)
         raise InvalidArgument(
             f"coerce: {name!r} cannot be converted to {how!r:.80}: give a type such as int, double, bool, string or "
-            f"date, or a timestamp with the unit of what it counts from 1970 on: {units}"
+            f"date, or a timestamp with the unit of what it counts from 1970: {units}"
         )
     return Coercion(kind)
 

@@ -19,7 +19,7 @@ from matchwood.encoding.rules._column_kernels import ANY_KIND, KIND_BITS, number
 from matchwood.encoding.rules.flattening import Flat, running
 from matchwood.encoding.rules.predicate_book import USE_KINDS, PredicateBook
 from matchwood.encoding.schema.inferred import Schema, Use
-from matchwood.language import read_trees
+from matchwood.language import RuleTrees, read_trees
 from matchwood.logic import ANY_RULE, LARGEST_LIMIT, ExpandedRules, Form, Leaf, RuleExpander, conjunction_form
 
 MOST_PREDICATES = 1_000_000
@@ -66,17 +66,54 @@ class RuleReader:
         `limit`   the most conjunctions that a rule may have
         `taking`  ANY_RULE, or which shapes are taken: OR_OF_ANDS or AND_ALONE
         """
-        if self.book.count > MOST_PREDICATES:
-            self.forget()
-        trees = read_trees(data, starts, lengths, given)
-        predicates, names = self.book.read(data, trees)
-        wanted = np.diff(trees.node_ends, prepend=0) > 0
-        asked = _AskedUses.of(self.book, trees.predicate_ends, predicates, names, wanted)
+        trees, predicates, asked, wanted = self._understood(data, starts, lengths, given)
         ranks, key_ranks = self.book.cuts.ranks(), self.book.keys.ranks()
         columns = self.book.columns()
         wanted &= 0 < limit <= LARGEST_LIMIT
         expanded = self.expander.expand(trees, predicates, columns, ranks, key_ranks, wanted, limit, taking)
         return CompiledRules(self, expanded, asked, expanded.counts >= 0)
+
+    def uses(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+        given: NDArray[np.bool_],
+    ) -> UsesOfRules:
+        """What the given texts ask of their attributes, and nothing else of them."""
+        _, _, asked, wanted = self._understood(data, starts, lengths, given)
+        return UsesOfRules(asked, wanted)
+
+    def _understood(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+        given: NDArray[np.bool_],
+    ) -> tuple[RuleTrees, NDArray[np.int32], _AskedUses, NDArray[np.bool_]]:
+        """The trees of texts, their predicates, what they ask of attributes, and which of them are sound so far."""
+        if self.book.count > MOST_PREDICATES:
+            self.forget()
+        trees = read_trees(data, starts, lengths, given)
+        predicates, names = self.book.read(data, trees)
+        wanted = np.diff(trees.node_ends, prepend=0) > 0
+        return trees, predicates, _AskedUses.of(self.book, trees.predicate_ends, predicates, names, wanted), wanted
+
+
+class UsesOfRules(NamedTuple):
+    """What rules that were read ask of their attributes; `wanted` says which of them could be read."""
+
+    asked: _AskedUses
+    wanted: NDArray[np.bool_]
+
+    def left_out(self) -> NDArray[np.int64]:
+        """The positions of those that could not."""
+        return np.flatnonzero(~self.wanted)
+
+    def counted(self, start: int, stop: int) -> list[tuple[Use, int]]:
+        """The uses of the rules at some positions, and how many of these have each."""
+        found, counts, _ = self.asked.between(start, stop).tally(self.wanted[start:stop])
+        return [(self.asked.named(use), count) for use, count in zip(found.tolist(), counts.tolist(), strict=True)]
 
 
 class _AskedUses(NamedTuple):
@@ -100,6 +137,12 @@ class _AskedUses(NamedTuple):
         uses, use_ends = np.empty(len(predicates), np.int64), np.empty(len(ends), np.int64)
         count = resolve_uses(ends, names.astype(np.int64), book.kinds(predicates), wanted, slots, uses, use_ends)
         return cls(book.attributes, uses[:count], use_ends)
+
+    def between(self, start: int, stop: int) -> _AskedUses:
+        """Those of the rules at some positions."""
+        first = int(self.ends[start - 1]) if start else 0
+        ends = self.ends[start:stop] - first
+        return _AskedUses(self.attributes, self.uses[first : first + (int(ends[-1]) if len(ends) else 0)], ends)
 
     def tally(self, wanted: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The uses of wanted rules as they are met, how many have each, and the first that does."""
@@ -167,6 +210,10 @@ class CompiledRules:
         wanted = np.zeros(len(self.wanted), np.bool_)
         wanted[start:stop] = self.wanted[start:stop]
         return CompiledRules(self._reader, self._expanded, self._asked, wanted)
+
+    def only(self, chosen: NDArray[np.bool_]) -> CompiledRules:
+        """Those at the chosen positions."""
+        return CompiledRules(self._reader, self._expanded, self._asked, self.wanted & chosen)
 
     def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The leaves of each conjunction: how many, and their numbers."""

@@ -117,10 +117,6 @@ class Schema:
         """Whether the attribute's kind no longer depends on which rule comes first."""
         return attribute in self._kinds or attribute in self.settled
 
-    def has_all(self, uses: Iterable[Use]) -> bool:
-        """Whether live rules have all these uses already: then no other live rule can be against them."""
-        return all(map(self._counts.__contains__, uses))
-
     def add(self, uses: Iterable[Use], rule_id: Any = None) -> None:
         """Count the uses of a rule that is live from now on."""
         counts = self._counts
@@ -154,6 +150,12 @@ class Schema:
             if self._kinds.get(use[0]) == use[1]:
                 del self._kinds[use[0]]
                 self.version += 1
+
+    def remove_all(self, uses: Iterable[tuple[Use, int]]) -> None:
+        """Count uses of rules that are no longer live so many times each."""
+        for use, count in uses:
+            self._counts[use] -= count - 1
+            self.remove((use,))
 
     def copy(self) -> Schema:
         """The same types to try changes on: what is added to or removed from the copy changes nothing here."""

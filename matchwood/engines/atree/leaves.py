@@ -105,7 +105,7 @@ class LeafLists(State):
     def invariants(self) -> None:
         owners, _, chain = self.nulls
         require(len(chain) % 2 == 0, "'chain' is cut off")
-        require(len(np.unique(owners)) == len(owners), "an attribute stands twice among those with a chain")
+        require(len(np.unique(owners)) == len(owners), "an attribute occurs twice among those with a chain")
         require_range(chain[::2], 0, self.given["nodes"], "chain")
         require((chain[1::2] >= _NOBODY).all(), "'chain' leads nowhere")
         require((chain[1::2] < np.arange(len(chain) // 2)).all(), "'chain' leads round in circles")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
+from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import block_end
 from matchwood.engines.pst._block_kernels import (
     BLOCK_SIZE,
@@ -27,7 +28,7 @@ from matchwood.engines.pst._block_kernels import (
 )
 from matchwood.engines.pst._candidate_kernels import NewCandidates
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
-from matchwood.engines.shared._residual_kernels import MASK_STEPS, is_access, step_bits, step_shift, steps_between
+from matchwood.engines.shared._residual_kernels import LINE, MASK_STEPS, is_access, step_bits, step_shift, steps_between
 
 MOST_ATTRIBUTES = 2**16
 MOST_ENTRIES = 2**COUNT_BITS - 1
@@ -37,6 +38,9 @@ MOST_PIECES = 8
 """Intervals that a packed unit's constraint may have; more are looked for, and not tried in turn."""
 
 NOT_IN_BLOCKS = -1
+
+DRAFT_START = MARK_WIDTH + BLOCK_TEST_WIDTH
+"""Integers of a draft before its entries."""
 
 LAST_RANK = 2**16 - 1
 _ROUND = 2**RANK_SHIFT - 1
@@ -52,6 +56,25 @@ class BlockPlan(NamedTuple):
     needed: NDArray[np.int32]
     single: NDArray[np.int32]
     masked: NDArray[np.int32]
+
+
+class SortedPostings(NamedTuple):
+    """Postings in the order of their lists.
+
+    `most_copies`  in more lists than this no unit is packed
+    `counts`, `words`  how many of each list go into blocks, and what their entries take
+    `ends`         where those of each list end, in `places`
+    `places`       the units of these
+    `left_sizes`, `left_lists`  the postings of each unit that go into none
+    """
+
+    most_copies: int
+    counts: NDArray[np.int64]
+    words: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    places: NDArray[np.int32]
+    left_sizes: NDArray[np.int64]
+    left_lists: NDArray[np.int32]
 
 
 @kernel
@@ -102,6 +125,12 @@ def _count_entries(records: Any, intervals: Any, at: int) -> Any:
         single, masked = single + (stop == first + 1), masked + (stop > first + 1)
         first = stop
     return single, masked
+
+
+@kernel
+def _has_one_entry(records: Any, intervals: Any, at: int) -> Any:
+    """Whether the constraint of a record, which fits blocks, has one entry only, and a single one."""
+    return records[at] & SEVERAL == 0 or records[at + 1] + 1 == records[at + 2]
 
 
 @kernel
@@ -198,16 +227,20 @@ def write_candidate(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Write a unit's entries, the most selective constraints with one entry first; returns how many those are."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    first, alone = offsets[unit], 0
-    for several in range(2):
-        for place in range(rank, rank + offsets[unit + 1] - first):
-            at = WIDTH * (first + order[place])
-            if not _is_left(records, access, wanted * unit, wanted, first, test, order[place]):
-                continue
-            singles, masks = _count_entries(records, intervals, at)
-            if (singles != 1 or masks != 0) == (several == 1):
-                single, masked = write_entries(records, intervals, at, owner, blocks, single, masked)
-                alone += several == 0
+    first, alone, later = offsets[unit], 0, False
+    for place in range(rank, rank + offsets[unit + 1] - first):
+        at = WIDTH * (first + order[place])
+        if _is_left(records, access, wanted * unit, wanted, first, test, order[place]):
+            if _has_one_entry(records, intervals, at):
+                single, _ = write_entries(records, intervals, at, owner, blocks, single, masked)
+                alone += 1
+            else:
+                later = True
+    for place in range(rank, rank + (offsets[unit + 1] - first if later else 0)):
+        at = WIDTH * (first + order[place])
+        left = _is_left(records, access, wanted * unit, wanted, first, test, order[place])
+        if left and not _has_one_entry(records, intervals, at):
+            single, masked = write_entries(records, intervals, at, owner, blocks, single, masked)
     return alone, single, masked
 
 
@@ -231,41 +264,109 @@ def write_mark(
 
 
 @kernel
-def write_blocks(
-    conjunctions: Any, new: NewCandidates, wanted: int, plan: BlockPlan, places: Any, counts: Any, blocks: Any
-) -> None:
-    """Write the blocks of all lists one behind the other; `places` has counts[l] units of each list l."""
-    units, access, tests, starts, order = (
-        new.units,
-        new.access,
-        new.tests,
-        new.selectivity.starts,
-        new.selectivity.order,
-    )
-    needed, single, masked, posting, at = plan.needed, plan.single, plan.masked, 0, 0
+def sort_postings(sizes: Any, lists: Any, plan: BlockPlan, least: int, sorted_postings: SortedPostings) -> int:
+    """Put the postings that go into blocks in the order of their lists, which are long enough for that.
+
+    Unit i is in sizes[i] lists, one after the other in `lists`. Returns how many are left over.
+    """
+    most, single, masked = sorted_postings.most_copies, plan.single, plan.masked
+    counts, words, ends = sorted_postings.counts, sorted_postings.words, sorted_postings.ends
+    posting = 0
+    for place in range(len(sizes)):
+        if plan.needed[place] != NOT_IN_BLOCKS and sizes[place] <= most:
+            for found in lists[posting : posting + sizes[place]]:
+                counts[found] += 1
+        posting += sizes[place]
+    end = 0
+    for found in range(len(counts)):
+        counts[found] = counts[found] if counts[found] >= least else 0
+        ends[found] = end
+        end += counts[found]
+    posting, left = 0, 0
+    for place in range(len(sizes)):
+        fits, kept = plan.needed[place] != NOT_IN_BLOCKS and sizes[place] <= most, left
+        for found in lists[posting : posting + sizes[place]]:
+            if fits and counts[found] > 0:
+                sorted_postings.places[ends[found]] = place
+                ends[found] += 1
+                words[found] += SINGLE_WIDTH * single[place] + MASK_WIDTH * masked[place]
+            else:
+                sorted_postings.left_lists[left] = found
+                left += 1
+        posting += sizes[place]
+        sorted_postings.left_sizes[place] = left - kept
+    return left
+
+
+@kernel
+def write_drafts(conjunctions: Any, new: NewCandidates, wanted: int, plan: BlockPlan, starts: Any, drafts: Any) -> None:
+    """Write what each unit has in every one of its blocks, if there is room for it between starts[i] and the next.
+
+    That is its mark without distances, its first test, and its entries, with zero for its number in the block.
+    """
+    units, access, tests, ranks, order = new.units, new.access, new.tests, new.selectivity.starts, new.selectivity.order
+    for place in range(len(units)):
+        at = starts[place]
+        if starts[place + 1] == at:
+            continue
+        unit, test, left, singles, masks = (
+            units[place],
+            tests[place],
+            plan.needed[place],
+            plan.single[place],
+            plan.masked[place],
+        )
+        first = at + DRAFT_START
+        alone, _, _ = write_candidate(
+            conjunctions, unit, order, ranks[place], access, wanted, test, 0, drafts, first,
+            first + SINGLE_WIDTH * singles,
+        )  # fmt: skip
+        write_mark(unit, 0, 0, singles, 0, masks, left, alone, drafts, at)
+        write_block_test(conjunctions, unit, access, wanted, test, left, drafts, at + MARK_WIDTH)
+
+
+@kernel
+def _copy_entries(drafts: Any, at: int, end: int, width: int, owner: int, blocks: Any, to: int) -> int:
+    """Copy entries, each with the number of its candidate; returns where the next ones go."""
+    above = np.int32(owner << 16)
+    while at < end:
+        blocks[to], blocks[to + 1] = drafts[at], drafts[at + 1] | above
+        if width == MASK_WIDTH:
+            blocks[to + 2], blocks[to + 3] = drafts[at + 2], drafts[at + 3]
+        at, to = at + width, to + width
+    return to
+
+
+@kernel
+def write_blocks(starts: Any, drafts: Any, plan: BlockPlan, places: Any, counts: Any, blocks: Any) -> None:
+    """Write the blocks of all lists one behind the other; `places` has counts[l] units of each list l.
+
+    Units of a list lie anywhere, so each is asked for when its block is begun, and is one stretch of memory.
+    """
+    single, masked, posting, at = plan.single, plan.masked, 0, 0
     for found in range(len(counts)):
         left = counts[found]
         while left > 0:
             count, singles, masks = min(left, BLOCK_SIZE), 0, 0
             for place in places[posting : posting + count]:
+                prefetch(drafts, starts[place])
+                prefetch(drafts, starts[place] + LINE)
                 singles, masks = singles + single[place], masks + masked[place]
             blocks[at], blocks[at + 1], blocks[at + 2] = count, singles, masks
             first_test = at + BLOCK_START
             mark = first_test + BLOCK_TEST_WIDTH * count
-            single_end = mark + MARK_WIDTH * count
-            mask_end = single_end + SINGLE_WIDTH * singles
-            at = mask_end + MASK_WIDTH * masks
+            single_at = mark + MARK_WIDTH * count
+            mask_at = single_at + SINGLE_WIDTH * singles
+            at = mask_at + MASK_WIDTH * masks
             for owner in range(count):
-                place, single_at, mask_at = places[posting + owner], single_end, mask_end
-                unit, test = units[place], tests[place]
-                alone, single_end, mask_end = write_candidate(
-                    conjunctions, unit, order, starts[place], access, wanted, test, owner, blocks,
-                    single_at, mask_at,
-                )  # fmt: skip
-                write_block_test(conjunctions, unit, access, wanted, test, needed[place], blocks, first_test)
-                write_mark(
-                    unit, mark, single_at, single[place], mask_at, masked[place], needed[place], alone, blocks, mark
-                )
+                draft, end = starts[places[posting + owner]], starts[places[posting + owner] + 1]
+                middle = draft + DRAFT_START + SINGLE_WIDTH * single[places[posting + owner]]
+                blocks[mark] = drafts[draft]
+                blocks[mark + 1] = drafts[draft + 1] | np.int32(single_at - mark)
+                blocks[mark + 2] = drafts[draft + 2] | np.int32(mask_at - mark)
+                blocks[first_test], blocks[first_test + 1] = drafts[draft + 3], drafts[draft + 4]
+                single_at = _copy_entries(drafts, draft + DRAFT_START, middle, SINGLE_WIDTH, owner, blocks, single_at)
+                mask_at = _copy_entries(drafts, middle, end, MASK_WIDTH, owner, blocks, mask_at)
                 first_test, mark = first_test + BLOCK_TEST_WIDTH, mark + MARK_WIDTH
             posting, left = posting + count, left - count
 

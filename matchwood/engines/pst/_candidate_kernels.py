@@ -84,8 +84,10 @@ def _chosen_test(
 
 
 @kernel
-def plan_shapes(conjunctions: Any, units: Any, selectivity: Any, access: Any, wanted: int, shapes: Any) -> None:
-    """The shape that each unit's residual will have."""
+def plan_tests(
+    conjunctions: Any, units: Any, selectivity: Any, access: Any, wanted: int, tests: Any, shapes: Any
+) -> None:
+    """Choose each unit's first test, and tell the shape that its residual will have then."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
         unit = units[place]
@@ -99,28 +101,26 @@ def plan_shapes(conjunctions: Any, units: Any, selectivity: Any, access: Any, wa
             if not decided and not is_access(access, wanted * unit, wanted, position):
                 kind = kind_of(records, intervals, at)
                 single, masked, others = single + (kind == SINGLE), masked + (kind == MASKED), others + (kind == OTHER)
+        tests[place] = test
         shapes[place] = min(others, 1) | single << 1 | masked << (1 + SINGLE_BITS)
 
 
 @kernel
-def plan_candidates(
-    conjunctions: Any, units: Any, selectivity: Any, access: Any, wanted: int, tests: Any, words: Any
-) -> None:
-    """Choose each unit's first test, and tell how much room its residual takes at most."""
+def residual_room(conjunctions: Any, new: NewCandidates, wanted: int, sizes: Any) -> int:
+    """How much room the residuals of units take at most that go into sizes[i] lists each."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    starts, costs = selectivity.starts, selectivity.costs
-    for place in range(len(units)):
-        unit = units[place]
-        count = offsets[unit + 1] - offsets[unit]
-        tests[place] = _chosen_test(
-            records, intervals, offsets[unit], costs, starts[place], count, access, wanted * unit, wanted
-        )
-        words[place] = RESIDUAL_START
-        for position in range(count):
+    total = 0
+    for place in range(len(sizes)):
+        if sizes[place] == 0:
+            continue
+        unit, words = new.units[place], RESIDUAL_START
+        for position in range(offsets[unit + 1] - offsets[unit]):
             at = WIDTH * (offsets[unit] + position)
-            decided = position == tests[place] and records[at] & SEVERAL == 0
-            if not decided and not is_access(access, wanted * unit, wanted, position):
-                words[place] += residual_words(records, intervals, at)
+            decided = position == new.tests[place] and records[at] & SEVERAL == 0
+            if not decided and not is_access(new.access, wanted * unit, wanted, position):
+                words += residual_words(records, intervals, at)
+        total += words if sizes[place] > MOST_COPIES else words * sizes[place]
+    return total
 
 
 @kernel

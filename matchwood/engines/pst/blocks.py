@@ -19,11 +19,14 @@ from matchwood.engines.pst._block_kernels import (
     SINGLE_WIDTH,
 )
 from matchwood.engines.pst._block_write_kernels import (
-    NOT_IN_BLOCKS,
+    DRAFT_START,
     BlockPlan,
+    SortedPostings,
     list_block_units,
     plan_blocks,
+    sort_postings,
     write_blocks,
+    write_drafts,
 )
 from matchwood.engines.pst._candidate_kernels import MOST_COPIES, NewCandidates
 from matchwood.engines.shared.store import Conjunctions
@@ -58,23 +61,36 @@ def block_layout(
     Unit i is in sizes[i] of the lists, which number `count`. One in many lists shares one residual among them, and
     is not packed.
     """
-    units = new.units
-    needed, single, masked = plan = BlockPlan._make(np.empty(len(units), dtype=np.int32) for _ in range(3))
+    plan = BlockPlan._make(np.empty(len(new.units), dtype=np.int32) for _ in range(3))
     plan_blocks(conjunctions, new, wanted, plan)
-    places = np.repeat(np.arange(len(units), dtype=np.int32), sizes)
-    chosen = ((needed != NOT_IN_BLOCKS) & (sizes <= MOST_COPIES))[places]
-    chosen &= (np.bincount(lists[chosen], minlength=count) >= least)[lists]
-    order = np.flatnonzero(chosen)
-    order = order[np.argsort(lists[order], kind="stable")]
-    gains = np.bincount(lists[order], minlength=count)
-    entries = np.bincount(lists[order], (SINGLE_WIDTH * single + MASK_WIDTH * masked)[places[order]], minlength=count)
-    starts = np.zeros(count + 1, dtype=np.int64)
-    words = BLOCK_START * -(-gains // BLOCK_SIZE) + (BLOCK_TEST_WIDTH + MARK_WIDTH) * gains + entries.astype(np.int64)
+    postings = _sorted_postings(plan, sizes, lists, count, least)
+    gains, starts = postings.counts, np.zeros(count + 1, dtype=np.int64)
+    words = BLOCK_START * -(-gains // BLOCK_SIZE) + (BLOCK_TEST_WIDTH + MARK_WIDTH) * gains + postings.words
     np.cumsum(words, out=starts[1:])
     blocks = np.empty(starts[-1], dtype=np.int32)
-    write_blocks(conjunctions, new, wanted, plan, places[order], gains, blocks)
-    left = np.bincount(places[~chosen], minlength=len(units))
-    return BlockLayout(blocks, starts, gains, left, lists[~chosen])
+    draft_starts = _draft_starts(plan, sizes, postings)
+    drafts = np.empty(draft_starts[-1], dtype=np.int32)
+    write_drafts(conjunctions, new, wanted, plan, draft_starts, drafts)
+    write_blocks(draft_starts, drafts, plan, postings.places, gains, blocks)
+    return BlockLayout(blocks, starts, gains, postings.left_sizes, postings.left_lists)
+
+
+def _sorted_postings(
+    plan: BlockPlan, sizes: NDArray[np.int64], lists: NDArray[np.int32], count: int, least: int
+) -> SortedPostings:
+    counts, words, ends = (np.zeros(count, dtype=np.int64) for _ in range(3))
+    places, left_lists = np.empty(len(lists), dtype=np.int32), np.empty(len(lists), dtype=np.int32)
+    found = SortedPostings(MOST_COPIES, counts, words, ends, places, np.empty_like(sizes), left_lists)
+    left = sort_postings(sizes, lists, plan, least, found)
+    return found._replace(places=places[: len(lists) - left], left_lists=left_lists[:left].copy())
+
+
+def _draft_starts(plan: BlockPlan, sizes: NDArray[np.int64], postings: SortedPostings) -> NDArray[np.int64]:
+    """Where the draft of each unit begins; one that goes into no block has none."""
+    words = DRAFT_START + SINGLE_WIDTH * plan.single.astype(np.int64) + MASK_WIDTH * plan.masked
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(np.where(postings.left_sizes < sizes, words, 0), out=starts[1:])
+    return starts
 
 
 def units_in_blocks(

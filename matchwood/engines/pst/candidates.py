@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from matchwood.core import Column, Growable, State, Table, require, require_offsets, require_range
 from matchwood.engines.pst._block_write_kernels import check_blocks
 from matchwood.engines.pst._candidate_kernels import (
-    MOST_COPIES,
     TEST_WIDTH,
     GrowingLists,
     NewCandidates,
     check_candidates,
     fill_candidates,
     place_first_tests,
-    plan_candidates,
+    plan_tests,
+    residual_room,
 )
 from matchwood.engines.pst._space_list_kernels import (
     COMBINED,
@@ -193,15 +193,24 @@ class Candidates(State):
         units: NDArray[np.int32],
         selectivity: SelectivityOrder,
         access: Growable,
+        tests: NDArray[np.int32],
     ) -> None:
-        """Append units to the lists of their access predicates; those beyond what a unit uses are struck out."""
+        """Append units to the lists of their access predicates; those beyond what a unit uses are struck out.
+
+        `tests` are the constraints that they are tested for first, as long as nothing is struck out.
+        """
         self.levels.resize(max(attributes, self.levels.count))
         if self._wanted == 1:
             sizes, lists = self._spaces(conjunctions, units, access.view(), 1)
             count_gains(lists, self._added.writable())
         else:
             sizes, lists = self._combinations(conjunctions, units, access)
-        self._append(conjunctions, units, selectivity, access.view(), sizes, lists)
+        if self.side_by_side:
+            if self._wanted > 1:
+                tests, _ = planned_tests(conjunctions, units, selectivity, access.view(), self._wanted)
+            self._append(conjunctions, NewCandidates(units, selectivity, access.view(), tests), sizes, lists)
+        else:
+            self._append_units(units, sizes, lists)
 
     def _spaces(
         self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
@@ -283,20 +292,9 @@ class Candidates(State):
                 column.resize(count)
 
     def _append(
-        self,
-        conjunctions: Conjunctions,
-        units: NDArray[np.int32],
-        selectivity: SelectivityOrder,
-        access: NDArray[np.uint16],
-        sizes: NDArray[np.int64],
-        lists: NDArray[np.int32],
+        self, conjunctions: Conjunctions, new: NewCandidates, sizes: NDArray[np.int64], lists: NDArray[np.int32]
     ) -> None:
-        if not self.side_by_side:
-            self._append_units(units, sizes, lists)
-            return
-        total, tests, words = len(lists), np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)
-        plan_candidates(conjunctions, units, selectivity, access, self._wanted, tests, words)
-        new = NewCandidates(units, selectivity, access, tests)
+        total = len(lists)
         if self._least and not self._total:
             layout = block_layout(conjunctions, new, self._wanted, sizes, lists, self.lists, self._least)
             _refuse_words(len(layout.blocks))
@@ -307,7 +305,7 @@ class Candidates(State):
         first_tests, touched = self._placed(sizes, lists)
         grown = GrowingLists(self.starts.view(), self.counts.view(), self._added.writable())
         residuals = self.residuals
-        end, needed = len(residuals), int((words * np.where(sizes > MOST_COPIES, 1, sizes)).sum())
+        end, needed = len(residuals), int(residual_room(conjunctions, new, self._wanted, sizes))
         _refuse_words(end + needed)
         residuals.resize(end + needed)
         end = fill_candidates(
@@ -369,6 +367,19 @@ class Candidates(State):
         parts = (others >> np.uint64(32)) & np.uint64(2**31 - 1)
         require_range(parts, 0, max(1, self.lists), "keys")
         require_range(others & np.uint64(2**32 - 1), 0, max(1, self.lists), "keys")
+
+
+def planned_tests(
+    conjunctions: Conjunctions,
+    units: NDArray[np.int32],
+    selectivity: SelectivityOrder,
+    access: NDArray[np.uint16],
+    wanted: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The constraint that each unit is tested for first, and the shape of what is left then."""
+    tests, shapes = np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)
+    plan_tests(conjunctions, units, selectivity, access, wanted, tests, shapes)
+    return read_only(tests, np.int32), shapes
 
 
 def space_counts_of(

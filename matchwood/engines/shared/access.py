@@ -32,7 +32,7 @@ _CHUNK = 2**16
 
 
 class SelectivityOrder(NamedTuple):
-    """The constraints of some units, those of the i-th at starts[i] : starts[i + 1].
+    """The constraints of some units, those of the i-th from starts[i] on.
 
     `costs`  the share of events that each is expected to let through; infinite if it accepts NULL
     `order`  positions within the unit, the most selective constraint first
@@ -70,21 +70,8 @@ def selectivity_order(
 
 
 def taken(selectivity: SelectivityOrder, places: NDArray[np.int64]) -> SelectivityOrder:
-    """The order of some of its units, in another order."""
-    starts = np.zeros(len(places) + 1, dtype=np.int64)
-    np.cumsum(np.diff(selectivity.starts)[places], out=starts[1:])
-    chosen = _each(selectivity.starts[places], starts)
-    return SelectivityOrder(
-        read_only(starts, np.int64),
-        read_only(selectivity.costs[chosen], np.float32),
-        read_only(selectivity.order[chosen], np.int32),
-    )
-
-
-def _each(begins: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """begins[i], begins[i] + 1, … for every i, as many as lie between starts[i] and starts[i + 1]."""
-    places: NDArray[np.int64] = np.repeat(begins - starts[:-1], np.diff(starts)) + np.arange(starts[-1])
-    return places
+    """The order of some of its units, in another order; the constraints themselves stay where they are."""
+    return selectivity._replace(starts=read_only(selectivity.starts[places], np.int64))
 
 
 def _observe(

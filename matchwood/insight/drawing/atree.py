@@ -1,6 +1,6 @@
-"""Pictures of an A-Tree, as text that Graphviz or Mermaid turns into a drawing.
+"""Pictures of an A-Tree: text that Graphviz or Mermaid turns into a drawing, or SVG.
 
-Leaves are at the bottom and rules at the top, one row a level. An `and` is only looked at when its *access child* is
+Leaves are at the bottom and rules at the top, one row per level. An `and` is only looked at when its *access child* is
 true: that link is thick, and those to its other children, which it asks on demand, are dotted.
 """
 
@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matchwood.errors import InvalidArgument, LimitExceeded
+from matchwood.insight.drawing.graph import Box, Link, graph_svg
 
 if TYPE_CHECKING:
     from matchwood.engines import NodeView
 
-FORMATS = ("mermaid", "dot")
+FORMATS = ("mermaid", "dot", "svg")
 MOST_NODES = 200
 """Nodes that a picture has at most unless asked for more: beyond that nobody can read it."""
 
@@ -31,7 +32,11 @@ def atree_drawing(nodes: Sequence[NodeView], form: str, limit: int = MOST_NODES)
     check_format(form)
     check_limit(limit)
     if len(nodes) > limit:
-        raise LimitExceeded(f"the tree has {len(nodes):,} nodes, a picture at most {limit:,} (raise the limit)")
+        raise LimitExceeded(
+            f"the tree has {len(nodes):,} nodes, but a picture can have at most {limit:,} (raise the limit)"
+        )
+    if form == "svg":
+        return _svg(nodes)
     draw = {"mermaid": _mermaid, "dot": _dot}[form]
     return "\n".join(draw(_levels(nodes))) + "\n"
 
@@ -60,12 +65,16 @@ def node_type(node: NodeView) -> str:
 
 
 def _label(node: NodeView, escape: Callable[[str], str], newline: str) -> str:
+    return newline.join(map(escape, _lines(node)))
+
+
+def _lines(node: NodeView) -> Lines:
     """Number, predicate or operator, how many use it where several do, and the rules that it is."""
     shared = f" ×{node.uses}" if node.uses > 1 else ""
     lines = [f"{node.number}: {shortened(node.constraint if node.kind in _LEAVES else node.kind)}{shared}"]
     if node.rules:
         lines.append(f"= {rule_names(node.rules)}")
-    return newline.join(map(escape, lines))
+    return lines
 
 
 def rule_names(rules: Sequence[Any]) -> str:
@@ -156,3 +165,26 @@ def dot_text(text: str) -> str:
     say \"a\\b\" &amp;lt;
     """
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+
+
+# ---------------------------------------------------------------------- SVG
+
+_SVG_SHAPES = {"l": "plain", "i": "round", "r": "double"}
+_SVG_LINKS = {"plain": "plain", "access": "thick", "on demand": "dotted"}
+_SVG_STYLES = {
+    "plain": "to a child of an or",
+    "thick": "to the access child of an and",
+    "dotted": "to its other children, which are checked on demand",
+}
+
+
+def _svg(nodes: Sequence[NodeView]) -> str:
+    """The same as SVG: the highest level is the first row."""
+    highest = max((node.level for node in nodes), default=0)
+    boxes = [
+        Box(str(node.number), highest - node.level, tuple(_lines(node)), _SVG_SHAPES[node_type(node)])
+        for node in sorted(nodes, key=lambda node: node.number)
+    ]
+    links = [Link(str(node.number), str(child), style) for node in nodes for child, style in _links(node, _SVG_LINKS)]
+    rows = {highest - level: f"Level {level}" for level in _levels(nodes)}
+    return graph_svg(boxes, links, rows, _SVG_STYLES)

@@ -1,4 +1,4 @@
-"""Pictures of a BE-Tree, as text that Graphviz or Mermaid turns into a drawing.
+"""Pictures of a BE-Tree: text that Graphviz or Mermaid turns into a drawing, or SVG.
 
 The root is at the top. A p-node is a rounded box with its attribute; a c-node a box with its bucket and, below it,
 the rules in its leaf. A bucket is named by its place among those of its size, since labels do not tell their values:
@@ -8,7 +8,7 @@ halves dotted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +17,17 @@ from matchwood.encoding import TOP_LABEL, Encoder, leaf_name
 from matchwood.engines import BETree, Bucket, buckets
 from matchwood.errors import LimitExceeded
 from matchwood.insight.drawing.atree import check_format, check_limit, dot_text, mermaid_text, rule_names, shortened
+from matchwood.insight.drawing.graph import Box, Link, graph_svg
 from matchwood.logic import Leaf
 from matchwood.rules import RuleTable
 
 _LINKS = {"plain": ("-->", ""), "hashed": ("==>", " [style=bold]"), "half": ("-.->", " [style=dashed]")}
+_SVG_LINKS = {"plain": "plain", "hashed": "thick", "half": "dotted"}
+_SVG_STYLES = {
+    "plain": "to a partition, or to all values of its attribute",
+    "thick": "to a bucket in the hash table",
+    "dotted": "to a half of a bucket",
+}
 
 
 class _Node(NamedTuple):
@@ -36,12 +43,16 @@ class _Link(NamedTuple):
 
 
 def betree_drawing(engine: BETree, table: RuleTable, encoder: Encoder, form: str, limit: int) -> str:
-    """The tree as `mermaid` or `dot`; empty Z is left out."""
+    """The tree in one of the `FORMATS` of A-Trees; empty Z is left out."""
     check_format(form)
     check_limit(limit)
     nodes, links = _picture(engine, table, encoder)
     if len(nodes) > limit:
-        raise LimitExceeded(f"the tree has {len(nodes):,} nodes, a picture at most {limit:,} (raise the limit)")
+        raise LimitExceeded(
+            f"the tree has {len(nodes):,} nodes, but a picture can have at most {limit:,} (raise the limit)"
+        )
+    if form == "svg":
+        return _svg(nodes, links)
     lines = _mermaid(nodes, links) if form == "mermaid" else _dot(nodes, links)
     return "\n".join(lines) + "\n"
 
@@ -99,3 +110,20 @@ def _dot(nodes: Sequence[_Node], links: Sequence[_Link]) -> list[str]:
         shape, text = "ellipse" if node.partition else "box", "\\n".join(map(dot_text, node.lines))
         lines.append(f'  {node.name} [shape={shape}, label="{text}"];')
     return [*lines, *(f"  {link.above} -> {link.below}{_LINKS[link.style][1]};" for link in links), "}"]
+
+
+def _svg(nodes: Sequence[_Node], links: Sequence[_Link]) -> str:
+    """The root in the first row, every other node below the one that leads to it."""
+    above = {link.below: link.above for link in links}
+    boxes = [
+        Box(node.name, _depth(node.name, above), node.lines, "round" if node.partition else "plain") for node in nodes
+    ]
+    drawn = [Link(link.above, link.below, _SVG_LINKS[link.style]) for link in links]
+    return graph_svg(boxes, drawn, {}, _SVG_STYLES)
+
+
+def _depth(name: str, above: Mapping[str, str]) -> int:
+    depth = 0
+    while name in above:
+        name, depth = above[name], depth + 1
+    return depth

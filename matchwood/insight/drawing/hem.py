@@ -1,8 +1,8 @@
-"""A picture of one of HEM's triangles, from real data: every rule a point, and what an event makes of them.
+"""A picture of one of HEM's triangles, from real data: every rule is a point, and an event excludes some of them.
 
 The x-axis has the middle of each rule's interval, the y-axis half its length, both in labels, which are ordered like
 the values of the attribute. Squares of the grid that hold points are shaded; an event draws its two lines, and its
-squares are those that are excluded, kept, or looked at point by point.
+squares are excluded, kept, or checked point by point.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from matchwood.engines import (
 )
 from matchwood.errors import InvalidArgument
 from matchwood.insight.drawing.atree import check_limit
+from matchwood.insight.drawing.graph import svg_text
 from matchwood.matching import EngineMatcher, Matcher
 from matchwood.rules import RuleTable
 
 ENGINE = HEM.name
 FORMAT = "svg"
 
-_LEFT, _TOP, _SIDE = 30, 30, 600
+_LEFT, _TOP, _SIDE, _AXIS = 60, 30, 600, 62
 _COLOURS = {EXCLUDED: "#c0504d", EDGE: "#e0a030", KEPT: "#4f9d54", None: "#3b7dd8"}
 _MOST_RULES = 5
 
@@ -64,8 +65,8 @@ def triangle_picture(
     if event is not None and label is None:
         raise InvalidArgument(f"the event has no value for {name!r}, whose triangle is drawn")
     view = engine.triangle(number)
-    caption = name if event is None else f"{name} = {event[name]!r:.40}" if name in event else name
-    return _svg(view, label, caption, _titles(table, view, limit))
+    value = f" = {event[name]!r:.40}" if event is not None and name in event else ""
+    return _svg(view, label, name, value, _titles(table, view, limit))
 
 
 def _widest(encoder: Encoder, engine: HEM) -> str:
@@ -95,20 +96,17 @@ def _titles(table: RuleTable, view: TriangleView, limit: int) -> list[str]:
     return titles
 
 
-def _svg(view: TriangleView, label: int | None, caption: str, titles: list[str]) -> str:
+def _svg(view: TriangleView, label: int | None, name: str, value: str, titles: list[str]) -> str:
     intervals = [Interval(low, high, True, False) for low, high in view.bounds.tolist()]
     counts: dict[Square, int] = {}
     for interval in intervals:
         square = square_of(interval, TOP_LABEL, view.tau)
         counts[square] = counts.get(square, 0) + 1
     column = None if label is None else column_of(label, TOP_LABEL, view.tau)
-    parts = [*_squares(counts, view.tau, column), *_sides(), *_lines(label)]
+    parts = [*_axes(name), *_squares(counts, view.tau, column), *_sides(), *_lines(label)]
     parts += [_dot(interval, title) for interval, title in zip(intervals, titles, strict=False)]
-    parts.append(_text(_LEFT, 20, f"{caption}: {_told(counts, column, len(intervals))}", "start"))
-    width, height = _SIDE + 2 * _LEFT, _TOP + _SIDE // 2 + 30
-    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    body = "\n".join(f"  {part}" for part in parts)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">\n{body}\n</svg>\n'
+    parts.append(_text(_LEFT, 20, f"{name}{value}: {_told(counts, column, len(intervals))}", "start"))
+    return svg_text(_SIDE + 2 * _LEFT, _TOP + _SIDE // 2 + _AXIS, [*parts, *_legend(label)])
 
 
 def _told(counts: Mapping[Square, int], column: int | None, points: int) -> str:
@@ -117,7 +115,7 @@ def _told(counts: Mapping[Square, int], column: int | None, points: int) -> str:
     sums = dict.fromkeys((EXCLUDED, EDGE, KEPT), 0)
     for square, count in counts.items():
         sums[verdict(square, column)] += count
-    return f"{sums[EXCLUDED]:,} points excluded, {sums[EDGE]:,} looked at, {sums[KEPT]:,} kept"
+    return f"{sums[EXCLUDED]:,} points excluded, {sums[EDGE]:,} checked, {sums[KEPT]:,} kept"
 
 
 def _squares(counts: Mapping[Square, int], tau: int, column: int | None) -> Iterable[str]:
@@ -141,6 +139,28 @@ def _sides() -> Iterable[str]:
     yield _text(_LEFT + _SIDE * 0.78, _TOP + _SIDE * 0.25, "L2", "start")
 
 
+def _axes(name: str) -> Iterable[str]:
+    """The two axes with their names; places are shares of the range of labels."""
+    base, top = _TOP + _SIDE / 2, float(_TOP)
+    yield f'<path d="M{_LEFT} {top:.0f}V{base:.0f}H{_LEFT + _SIDE}" fill="none" stroke="#888"/>'
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        yield _text(_LEFT + share * _SIDE, base + 32, f"{share:g}")
+        if share <= 0.5:
+            yield _text(_LEFT - 6, base - share * _SIDE + 4, f"{share:g}", "end")
+    yield _text(_LEFT + _SIDE / 2, base + 50, f"middle of a rule's interval, among the constants of {name:.40}")
+    turned = f'transform="rotate(-90 16 {(top + base) / 2:.0f})"'
+    yield _text(16, (top + base) / 2, "half of its length", more=turned)
+
+
+def _legend(label: int | None) -> Iterable[str]:
+    """What the colours of squares mean, if an event gives them a meaning."""
+    words = {EXCLUDED: "excluded", EDGE: "checked one by one", KEPT: "kept"}
+    for number, (kind, word) in enumerate(words.items() if label is not None else ()):
+        yield _text(
+            _LEFT + _SIDE, _TOP + 12 + 16 * number, f"\N{BLACK SQUARE} {word}", "end", f'fill="{_COLOURS[kind]}"'
+        )
+
+
 def _lines(label: int | None) -> Iterable[str]:
     """The lines of a value, from its place on the x-axis to the sides, and the names of what lies between."""
     if label is None:
@@ -161,6 +181,6 @@ def _dot(interval: Interval, title: str) -> str:
     return f'<circle cx="{cx}" cy="{cy}" r="2.5" fill="#222"><title>{html.escape(title)}</title></circle>'
 
 
-def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
+def _text(x: float, y: float, text: str, anchor: str = "middle", more: str = "") -> str:
     shown = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(shown)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{" " * bool(more)}{more}>{html.escape(shown)}</text>'

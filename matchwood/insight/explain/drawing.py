@@ -118,7 +118,7 @@ def _with_value(left: str, line: Line, width: int) -> str:
 
 def _conclusion(verdict: bool | None, decided_by: list[str]) -> str:
     if not decided_by:
-        return f"{NAMES[verdict]}, whatever the event"
+        return f"{NAMES[verdict]} for every event"
     return f"{NAMES[verdict]}, decided by ◄"
 
 

@@ -39,7 +39,7 @@ def _is_found(matcher: OracleMatcher, row: int, tree: Expression, query: Query) 
     try:
         return oracle_find.is_found(query.semantics, [*map(_row, rule)], [*map(_row, query.rows)])
     except LimitExceeded as error:
-        raise LimitExceeded(f"rule {rule_id!r} cannot be held against the query: {error}") from None
+        raise LimitExceeded(f"rule {rule_id!r} cannot be compared with the query: {error}") from None
 
 
 def _row(conjunction: Conjunction) -> oracle_find.Row:

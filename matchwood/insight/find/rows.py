@@ -52,7 +52,7 @@ def decided(rule_id: object, normal: list[Conjunction] | Form, query: Query) -> 
 
 
 def _too_hard(rule_id: object, error: LimitExceeded) -> LimitExceeded:
-    return LimitExceeded(f"rule {rule_id!r} cannot be held against the query: {error}")
+    return LimitExceeded(f"rule {rule_id!r} cannot be compared with the query: {error}")
 
 
 class _Search:

@@ -133,6 +133,6 @@ def _is_null(leaf: Leaf) -> bool:
 
 def _undecided() -> LimitExceeded:
     return LimitExceeded(
-        f"it has more than {FIND_LIMIT:,} conjunctions, and the first ones do not tell; these semantics ask about each "
-        "of them, 'stabbing_subscription', 'implies' and 'implied_by' do not"
+        f"it has more than {FIND_LIMIT:,} conjunctions, and the first ones do not decide; these semantics need all of "
+        "them, while 'stabbing_subscription', 'implies' and 'implied_by' do not"
     )

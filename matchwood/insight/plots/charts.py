@@ -29,7 +29,7 @@ def why_not(counts: list[dict[str, Any]]) -> Any:
     bars = alt.Chart(alt.Data(values=reason_rows(counts))).mark_bar()
     told = list(REASONS.values())
     chart = bars.encode(
-        x=alt.X("events:Q", title="events of which the rule is not true"),
+        x=alt.X("events:Q", title="events for which the rule is not true"),
         y=alt.Y("predicate:N", title=None, sort=None, axis=alt.Axis(labelLimit=300)),
         color=alt.Color("reason:N", title=None, scale=alt.Scale(domain=told, range=list(_COLOURS)), sort=told),
         order=alt.Order("order:Q"),
@@ -46,7 +46,7 @@ def hits_per_event(rows: list[dict[str, Any]]) -> Any:
     alt = altair()
     chart = alt.Chart(alt.Data(values=rows)).mark_bar(color=_BLUE)
     return chart.encode(
-        x=alt.X("hits:O", sort=None, title="rules that are true of an event", axis=alt.Axis(labelAngle=0)),
+        x=alt.X("hits:O", sort=None, title="rules that are true for an event", axis=alt.Axis(labelAngle=0)),
         y=alt.Y("events:Q", title="events"),
         tooltip=["hits:O", "events:Q"],
     ).properties(width=WIDTH, height=220)
@@ -59,7 +59,7 @@ def hits_per_rule(rows: list[dict[str, Any]], total: int, known: int | None = No
     title = f"{len(rows):,} of {total:,} rules with hits" if len(rows) < total else f"all {total:,} rules with hits"
     title += "" if known is None else f"; {known - total:,} without"
     return chart.encode(
-        x=alt.X("hits:Q", title="events that a rule is true of"),
+        x=alt.X("hits:Q", title="events for which a rule is true"),
         y=alt.Y("rule:N", sort=None, title=None),
         tooltip=["rule:N", "hits:Q"],
     ).properties(width=WIDTH, title=title)
@@ -76,7 +76,7 @@ def overlap(found: Overlap) -> Any:
         y=y,
         x2="x2:Q",
         y2="y2:Q",
-        size=alt.Size("jaccard:Q", title="share of events in common", scale=alt.Scale(domain=[0, 1], range=[0.5, 8])),
+        size=alt.Size("jaccard:Q", title="share of common events", scale=alt.Scale(domain=[0, 1], range=[0.5, 8])),
         tooltip=["rule:N", "other:N", "shared:Q", alt.Tooltip("jaccard:Q", format=".1%")],
     )
     rules = alt.Chart(alt.Data(values=found.rules))
@@ -92,13 +92,18 @@ def overlap(found: Overlap) -> Any:
 
 
 def regret(rows: list[dict[str, Any]]) -> Any:
-    """How much longer each engine takes than the fastest; the one at work has another colour."""
+    """How much longer each engine takes than the fastest, and its time; the engine in use has another colour."""
     alt = altair()
-    chart = alt.Chart(alt.Data(values=rows)).mark_bar()
+    chart = alt.Chart(alt.Data(values=rows))
     colours = alt.Scale(domain=[True, False], range=[_ORANGE, _BLUE])
-    return chart.encode(
-        x=alt.X("regret:Q", title="time a batch, the fastest engine's being 1"),
-        y=alt.Y("engine:N", sort=None, title=None),
-        color=alt.Color("chosen:N", title="at work", scale=colours),
-        tooltip=["engine:N", alt.Tooltip("microseconds:Q", format=",.1f", title="µs an event"), "regret:Q"],
-    ).properties(width=WIDTH)
+    legend = alt.Legend(labelExpr="datum.value ? 'in use' : 'other engines'", orient="bottom")
+    x = alt.X("regret:Q", title="time to match the events (fastest engine = 1)")
+    y = alt.Y("engine:N", sort=None, title=None)
+    bars = chart.mark_bar().encode(
+        x=x,
+        y=y,
+        color=alt.Color("chosen:N", title=None, scale=colours, legend=legend),
+        tooltip=["engine:N", alt.Tooltip("microseconds:Q", format=",.1f", title="µs per event"), "regret:Q"],
+    )
+    told = chart.transform_calculate(told="format(datum.microseconds, ',.3~r') + ' µs per event'")
+    return alt.layer(bars, told.mark_text(align="left", dx=4).encode(x=x, y=y, text="told:N")).properties(width=WIDTH)

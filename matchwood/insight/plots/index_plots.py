@@ -62,7 +62,7 @@ class IndexPlots:
     def overlap(self, events: Any, n: int = 30, least: float = 0.05) -> Any:
         """A graph of the `n` rules with most hits: lines join those that are true of the same events.
 
-        `least`  the share of events in common (those of both among those of either) from which there is a line
+        `least`  the share of common events (those of both among those of either) from which there is a line
         """
         return charts.overlap(overlap_of(self._index.match_many(events), n, least))
 

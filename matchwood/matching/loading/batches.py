@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -70,35 +70,6 @@ class Batch(NamedTuple):
             list(prepared.values()),
             PlacedRules(among, compiled),
         )
-
-
-class ChunkColumns(NamedTuple):
-    """New rules of a chunk: those in columns, and beside them the others that were taken, by their positions."""
-
-    chunk: RuleChunk
-    prepared: dict[int, PreparedRule]
-    compiled: CompiledRules
-
-    @property
-    def total(self) -> int:
-        """How many rules they are."""
-        return len(self.prepared) + len(self.compiled)
-
-    def batches(self, size: int) -> Iterator[Batch]:
-        """All of them in their order, so many at a time."""
-        if self.total <= size:
-            yield Batch.with_compiled(*self)
-            return
-        held = np.sort(np.fromiter(self.prepared, np.int64, len(self.prepared)))
-        kept = np.sort(np.concatenate((held, self.compiled.positions)))
-        for first in range(0, len(kept), size):
-            start, stop = int(kept[first]), int(kept[min(first + size, len(kept)) - 1]) + 1
-            own = {at: self.prepared[at] for at in held[places_in(held, start) : places_in(held, stop)].tolist()}
-            compiled = self.compiled.between(start, stop)
-            if len(compiled):
-                yield Batch.with_compiled(self.chunk, own, compiled)
-            else:
-                yield Batch.of([self.chunk.id_at(at) for at in own], list(own.values()))
 
 
 def columns(prepared: Sequence[PreparedRule]) -> tuple[list[str], list[float], list[str]]:

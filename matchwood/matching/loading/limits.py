@@ -61,8 +61,8 @@ class RejectLimit(NamedTuple):
         more = f"\n  and {rejected - len(examples):,} more" if rejected > len(examples) else ""
         shown = "".join(f"\n  {example}" for example in examples)
         return LimitExceeded(
-            f"{how}{shown}{more}\nmend them, or raise the limit to have the others {done}: "
-            f"max_rejected={rejected} for so many, max_rejected=1.0 for any"
+            f"{how}{shown}{more}\nfix them, or raise the limit so that the others are {done}: "
+            f"max_rejected={rejected} allows this many, max_rejected=1.0 any number"
         )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -11,13 +14,13 @@ from numpy.typing import NDArray
 from matchwood.encoding import Schema, Use
 from matchwood.engines import UnitTable
 from matchwood.errors import CorruptSnapshot
-from matchwood.matching.loading.batches import Batch, columns
-from matchwood.matching.loading.preparation import PreparedRule, stored_uses
+from matchwood.matching.loading.batches import Batch
+from matchwood.matching.loading.preparation import stored_uses
 from matchwood.rules import RuleTable, UnitKind, UnitsByKind
 
 Rows: TypeAlias = NDArray[np.int32]
-OldUses: TypeAlias = Sequence[list[Use]] | None
-"""What rules that give way to others ask of their attributes; None to read their texts for it."""
+OldUses: TypeAlias = Iterable[tuple[Use, int]] | None
+"""What rules that give way to others ask of their attributes, and how many of them do; None to read their texts."""
 
 
 def insert_rules(table: RuleTable, schema: Schema, batch: Batch) -> Rows:
@@ -27,19 +30,20 @@ def insert_rules(table: RuleTable, schema: Schema, batch: Batch) -> Rows:
     return rows
 
 
-def replace_rules(
-    table: RuleTable, schema: Schema, rows: Rows, prepared: Sequence[PreparedRule], old: OldUses = None
-) -> None:
-    """Give rows other texts, and count the new types for the old."""
+def replace_rules(table: RuleTable, schema: Schema, rows: Rows, batch: Batch, old: OldUses = None) -> None:
+    """Give rows the texts of a batch, and count the new types for the old."""
     if old is None:
-        old = [stored_uses(schema, table.text(row)) for row in rows.tolist()]
-    ids = table.id_list(rows)
+        old = counted_uses(stored_uses(schema, table.text(row)) for row in rows.tolist())
     # The new ones are added first: an attribute that keeps its type then never loses it in between.
-    for rule_id, rule in zip(ids, prepared, strict=True):
-        schema.add(rule.uses, rule_id)
-    for uses in old:
-        forget_types(schema, uses)
-    table.replace_many(rows, *columns(prepared))
+    schema.add_all(batch.uses)
+    with _damage():
+        schema.remove_all(old)
+    table.replace_many(rows, batch.texts, batch.constants, batch.by_attribute or None)
+
+
+def counted_uses(uses: Iterable[list[Use]]) -> list[tuple[Use, int]]:
+    """How many rules have each use, of the uses of each."""
+    return list(Counter(chain.from_iterable(uses)).items())
 
 
 def remove_rules(table: RuleTable, schema: Schema, rows: Rows) -> UnitsByKind:
@@ -51,8 +55,15 @@ def remove_rules(table: RuleTable, schema: Schema, rows: Rows) -> UnitsByKind:
 
 def forget_types(schema: Schema, uses: list[Use]) -> None:
     """Count the uses of a rule down."""
-    try:
+    with _damage():
         schema.remove(uses)
+
+
+@contextlib.contextmanager
+def _damage() -> Iterator[None]:
+    """A use that nobody is known to have is one of a damaged snapshot."""
+    try:
+        yield
     except KeyError as error:
         raise CorruptSnapshot(f"no rule is known to use {error}: the snapshot is damaged") from error
 

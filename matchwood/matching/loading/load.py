@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.encoding import CompiledRules, RuleReader, Settled
 from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, TypeConflict
-from matchwood.matching.loading.batches import ChunkColumns
+from matchwood.logic import ANY_RULE
+from matchwood.matching.loading.chunk_columns import ChunkColumns, OldRules
 from matchwood.matching.loading.chunks import RuleChunk, RuleSource
 from matchwood.matching.loading.filling import Filling
 from matchwood.matching.loading.limits import RejectLimit
@@ -27,13 +29,13 @@ from matchwood.matching.loading.storing import (
     Replacement,
     batches_of,
     is_shared,
+    replacing_of,
     store_at_once,
     store_in_slices,
 )
 from matchwood.matching.loading.telling import Tell, rule_count, telling
 from matchwood.matching.loading.undo import Undo
 from matchwood.matching.loading.votes import votes_of
-from matchwood.rules import Ids
 
 if TYPE_CHECKING:
     from matchwood.index import Index
@@ -184,55 +186,64 @@ class _Load(Rehearsal):
         self._tell(self._read, self._report.rejections)
 
     def _columns(self, chunk: RuleChunk) -> ChunkColumns | None:
-        """A chunk of new rules as columns; None if it has to be taken in turn.
+        """A chunk as columns; None if it has to be taken in turn.
 
         What is not taken so is prepared as if it came first. That makes no difference as long as no rule is against
-        another of the chunk, which shows when they are compared with those in columns in the end.
+        another of the chunk, which shows when they are compared with those in columns in the end. Those in columns are
+        against none of the rules that the chunk replaces either, so it does not matter when these go.
         """
-        compiled = self._compiled(chunk)
-        outcome = None if compiled is None else self._prepared_beside(chunk, compiled)
-        if compiled is None or outcome is None or not compiled.agree_with(self._schema):
+        rows = self._rows_to_replace(chunk)
+        compiled = None if rows is None else self._compiled(chunk)
+        outcome = None if rows is None or compiled is None else self._prepared_beside(chunk, compiled, rows)
+        if rows is None or compiled is None or outcome is None or not compiled.agree_with(self._schema):
             return None
         prepared, rejected = outcome
-        self._report.inserted += len(prepared) + len(compiled)
+        taken = ChunkColumns(chunk, prepared, compiled, rows, None)
+        replaced = taken.replaced_rows
+        self._report.inserted += taken.total - len(replaced)
+        self._report.replaced += len(replaced)
         for rule, error in rejected:
             self._report.reject(rule.id, rule.expression, error)
-        return ChunkColumns(chunk, prepared, compiled)
+        if not len(replaced):
+            return taken
+        index = self._index
+        return taken._replace(old=OldRules(self._reader, index._encoder.schema, index._table, replaced))
 
     def _compiled(self, chunk: RuleChunk) -> CompiledRules | None:
-        """The rules that may be stored as columns; None if there are too few, or ids make the chunk one to be taken in
-        turn."""
-        matcher = self._index._matcher
-        taking = matcher.takes_columns
-        if taking is None or len(chunk) < LEAST_COMPILED or not self._all_new(chunk.ids):
-            return None
-        texts = chunk.texts()
-        read = self._reader.read(*texts.utf8, texts.given, matcher.dnf_limit, taking)
+        """The rules that may be stored as columns; None if there are too few."""
+        matcher, texts = self._index._matcher, chunk.texts()
+        read = self._reader.read(*texts.utf8, texts.given, matcher.dnf_limit, matcher.takes_columns or ANY_RULE)
         compiled = read.undisputed(self._schema)
         return compiled if len(compiled) >= LEAST_COMPILED else None
 
-    def _all_new(self, ids: Ids) -> bool:
-        """Whether these ids may be inserted, none of them names a rule, and none comes twice."""
+    def _rows_to_replace(self, chunk: RuleChunk) -> NDArray[np.int32] | None:
+        """The row of the rule that each would replace, -1 if it is new; None if the chunk has to be taken in turn.
+
+        So it is if there are too few rules, if an id may not be inserted, or if one comes twice.
+        """
+        if self._index._matcher.takes_columns is None or len(chunk) < LEAST_COMPILED:
+            return None
         try:
-            rows, firsts = self._index._table.locate(ids)
+            rows, firsts = self._index._table.locate(chunk.ids)
         except InvalidArgument:
-            return False
-        return bool((rows < 0).all() and (firsts == np.arange(len(rows))).all())
+            return None
+        may = (firsts == np.arange(len(rows))).all() and (self._replaces or (rows < 0).all())
+        return rows if may else None
 
     def _prepared_beside(
-        self, chunk: RuleChunk, compiled: CompiledRules
+        self, chunk: RuleChunk, compiled: CompiledRules, rows: NDArray[np.int32]
     ) -> tuple[dict[int, PreparedRule], list[tuple[RuleSource, MatchwoodError]]] | None:
         """The other rules by position, and those refused; None if types depend on who comes first."""
         prepared: dict[int, PreparedRule] = {}
         rejected: list[tuple[RuleSource, MatchwoodError]] = []
-        others = np.flatnonzero(~compiled.wanted).tolist()
+        others, replaces = np.flatnonzero(~compiled.wanted).tolist(), bool((rows >= 0).any())
         if len(others) > TURN_RULES:
             return None
         for position, rule in zip(others, chunk.sources(others) if others else (), strict=True):
             try:
-                prepared[position] = self._prepared(rule, -1)[1]
+                prepared[position] = self._prepared(rule, int(rows[position]))[1]
             except MatchwoodError as error:
-                if isinstance(error, TypeConflict) and self._is_open(error.what):
+                if isinstance(error, TypeConflict) and (replaces or self._is_open(error.what)):
                     return None
                 rejected.append((rule, error))
         return prepared, rejected
@@ -274,21 +285,21 @@ class _Load(Rehearsal):
 
     def _store(self, taken: ChunkColumns | None, is_last: bool) -> None:
         index, table = self._index, self._index._table
-        if self._replacing:
+        replaced = table.rows_of(list(self._replacing)) if taken is None else taken.replaced_rows
+        if len(replaced):
             self._filling.end()
         elif not is_last:
             self._filling.begin()
-        if self._replacing and not is_last:
-            self._undo.note_replaced(table.rows_of(list(self._replacing)))
-        total = len(self._replacing) + (len(self._fresh) if taken is None else taken.total)
+        if len(replaced) and not is_last:
+            self._undo.note_replaced(replaced)
+        total = len(self._replacing) + len(self._fresh) if taken is None else taken.total
         sliced = self._in_slices and not self._comes_twice and total > SLICE_RULES
         size = SLICE_RULES if sliced else max(1, total)
-        batches = batches_of(self._fresh, size) if taken is None else taken.batches(size)
-        if sliced:
-            stored = store_in_slices(index, self._replacing, batches, size)
+        if taken is None:
+            replacing, batches = replacing_of(index, self._replacing, size), batches_of(self._fresh, size)
         else:
-            stored = store_at_once(index, self._replacing, batches)
-        for batch in stored:
+            replacing, batches = taken.replacing(size), taken.batches(size)
+        for batch in (store_in_slices if sliced else store_at_once)(index, replacing, batches):
             if not is_last:
                 self._undo.note_inserted(batch.ids)
         self._schema.follow(index._encoder.schema)

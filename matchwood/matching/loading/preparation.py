@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from matchwood.encoding import Encoder, KnownPredicates, Schema, Use
+from matchwood.encoding import Encoder, Schema, Use
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, ParseError, kind_in_words
 from matchwood.language import Attribute, Expression, has_surrogate, in_source, parse
 from matchwood.logic import Bind, Clauses, Conjunction, Form
@@ -31,7 +31,6 @@ class Preparation:
     `normal`  what a rule becomes: the matcher's own
     `schema`  the types that rules are held against: the encoder's own, or a copy that knows of rules to come
     `given`   bounds that no weight may be above
-    `many`    whether predicates are remembered from rule to rule; a single rule is read and bound as a whole
     """
 
     def __init__(
@@ -40,23 +39,19 @@ class Preparation:
         normal: Callable[[Expression, Bind], Normal],
         schema: Schema | None = None,
         weight_caps: RuleWeights | None = None,
-        many: bool = True,
     ) -> None:
         self.schema = encoder.schema if schema is None else schema
         self._encoder, self._normal, self._weight_caps = encoder, normal, weight_caps
-        self._known = KnownPredicates(encoder) if many else None
 
     def prepare(
         self, rule_id: Any, source: Any, options: Mapping[str, Any] | None = None, replaced: Iterable[Use] = ()
     ) -> PreparedRule:
         """A rule that agrees with all others; `replaced` are the uses of the rule that gives way to it."""
         weights = checked_weights(options)
-        expression, uses = self._read(source)
-        text = _as_text(source, expression)
-        if uses is None or not self.schema.has_all(uses):
-            uses = self.schema.check(expression, rule_id, replaced)
+        expression = as_expression(source)
+        text, uses = _as_text(source, expression), self.schema.check(expression, rule_id, replaced)
         try:
-            bind = self._known.bind if self._known else self._encoder.bound(expression)
+            bind = self._encoder.bound(expression)
             normal = self._normal(expression, bind)
         except ParseError as error:
             # A pattern is read only now; its errors point at the rule's text where there is one.
@@ -66,9 +61,6 @@ class Preparation:
         if self._weight_caps:
             check_caps(expression, RuleWeights(weights.by_attribute), self._weight_caps, bind)
         return PreparedRule(text, uses, normal, weights, expression)
-
-    def _read(self, source: Any) -> tuple[Expression, list[Use] | None]:
-        return self._known.read(source) if self._known and isinstance(source, str) else (as_expression(source), None)
 
 
 def as_expression(source: Any) -> Expression:

@@ -88,7 +88,7 @@ class Rehearsal:
         if waiting is None and row < 0:
             return None
         if not self._replaces:
-            raise InvalidArgument(f"a rule with the id {rule_id!r} exists already (on_duplicate='replace' replaces it)")
+            raise InvalidArgument(f"a rule with the id {rule_id!r} already exists (on_duplicate='replace' replaces it)")
         return stored_uses(self._schema, self._index._table.text(row)) if waiting is None else waiting
 
     def _find_witness(self, attribute: str, kind: str, passed_over: Collection[Any]) -> Any:

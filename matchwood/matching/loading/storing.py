@@ -6,8 +6,12 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from matchwood.encoding import Use
 from matchwood.matching.loading.batches import Batch
+from matchwood.matching.loading.live_rules import OldUses, counted_uses
 from matchwood.matching.loading.preparation import PreparedRule
 
 if TYPE_CHECKING:
@@ -25,41 +29,40 @@ class Replacement(NamedTuple):
     old: list[Use]
 
 
+class Replacing(NamedTuple):
+    """Rules in the place of those of some rows, and what these ask of their attributes."""
+
+    rows: NDArray[np.int32]
+    batch: Batch
+    old: OldUses
+
+
 def is_shared(index: Index) -> bool:
     """Whether another thread than this one has used the index."""
-    return bool(index._rehearsed) or index._only_user not in (None, threading.get_ident())
+    return index._shared or index._only_user not in (None, threading.get_ident())
 
 
-def store_at_once(index: Index, replacing: Mapping[Any, Replacement], batches: Iterable[Batch]) -> Iterator[Batch]:
+def store_at_once(index: Index, replacing: Iterable[Replacing], batches: Iterable[Batch]) -> Iterator[Batch]:
     """Replace and insert at one stroke: whoever matches sees all of it, or nothing."""
-    rows, all_new, made = index._table.rows_of(list(replacing)), list(replacing.values()), list(batches)
+    replaced, made = list(replacing), list(batches)
     with index._storing():
-        if all_new:
-            index._matcher.replace(rows, [each.rule for each in all_new], [each.old for each in all_new])
+        for each in replaced:
+            index._matcher.replace(*each)
         for batch in made:
             index._matcher.insert(batch)
     return iter(made)
 
 
-def store_in_slices(
-    index: Index, replacing: Mapping[Any, Replacement], batches: Iterable[Batch], size: int
-) -> Iterator[Batch]:
-    """Replace and insert, so many at a time."""
-    _replace_in_slices(index, replacing, size)
-    yield from _insert_batches(index, batches)
+def store_in_slices(index: Index, replacing: Iterable[Replacing], batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Replace and insert one after the other, each made when its turn comes and before the lock is taken.
 
-
-def _replace_in_slices(index: Index, replacing: Mapping[Any, Replacement], size: int) -> None:
-    """Replace rules in their order, so many at a time.
-
-    Each was checked against the rules before it as they are and those behind it as they were, so that types agree
-    whenever a slice ends.
+    Rules replace others in their order. Each was checked against the rules before it as they are and those behind it as
+    they were, so that types agree whenever a slice ends.
     """
-    rows, all_new = index._table.rows_of(list(replacing)), list(replacing.values())
-    for part in _parts(len(all_new), size):
-        prepared, old = [each.rule for each in all_new[part]], [each.old for each in all_new[part]]
+    for each in replacing:
         with index._storing():
-            index._matcher.replace(rows[part], prepared, old)
+            index._matcher.replace(*each)
+    yield from _insert_batches(index, batches)
 
 
 def _insert_batches(index: Index, batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -68,6 +71,15 @@ def _insert_batches(index: Index, batches: Iterable[Batch]) -> Iterator[Batch]:
         with index._storing():
             index._matcher.insert(batch)
         yield batch
+
+
+def replacing_of(index: Index, replacing: Mapping[Any, Replacement], size: int) -> Iterator[Replacing]:
+    """Rules that were prepared one by one, by id, in the place of those that have their ids; so many at a time."""
+    ids, every = list(replacing), list(replacing.values())
+    rows = index._table.rows_of(ids)
+    for part in _parts(len(ids), size):
+        batch = Batch.of(ids[part], [each.rule for each in every[part]])
+        yield Replacing(rows[part], batch, counted_uses(each.old for each in every[part]))
 
 
 def batches_of(prepared: Mapping[Any, PreparedRule], size: int) -> Iterator[Batch]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.matching.loading.batches import Batch
 from matchwood.matching.loading.live_rules import forget_types
 from matchwood.matching.loading.preparation import Preparation, stored_uses
 from matchwood.rules import Ids
@@ -73,4 +74,5 @@ class Undo:
         preparation = Preparation(index._encoder, index._matcher.normal, schema, index._matcher.weight_caps)
         prepared = [preparation.prepare(before.id, before.text, before.options or None) for before in old]
         with index._storing():
-            index._matcher.replace(np.array([before.row for before in old], np.int32), prepared)
+            rows = np.array([before.row for before in old], np.int32)
+            index._matcher.replace(rows, Batch.of([before.id for before in old], prepared))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from matchwood.encoding import Encoder, KnownPredicates, Schema, Settled, Use, as_in
+from matchwood.encoding import Encoder, Schema, Settled, Use, as_in
 from matchwood.errors import MatchwoodError
 from matchwood.matching.loading.chunks import RuleChunk, RuleSource
 from matchwood.matching.loading.preparation import as_expression
@@ -42,7 +42,7 @@ class Votes:
     """
 
     def __init__(self, encoder: Encoder, known: Schema | None = None) -> None:
-        self._known, self._read = known or encoder.schema, KnownPredicates(encoder).read
+        self._known = known or encoder.schema
         self.alone = Schema(strict=self._known.strict)
         """Holds rules against the declared types and nothing else."""
         self.alone.declared = self._known.declared
@@ -60,8 +60,7 @@ class Votes:
     def uses(self, rule_id: Any, source: Any) -> list[Use]:
         """What a rule compares its attributes with; nothing if it cannot be taken."""
         try:
-            expression = self._read(source)[0] if isinstance(source, str) else as_expression(source)
-            uses = [use for use in self.alone.check(expression, rule_id) if use[1] != "any"]
+            uses = [use for use in self.alone.check(as_expression(source), rule_id) if use[1] != "any"]
         except MatchwoodError:
             return []
         return uses if all(map(self._known.allows, uses)) else []

@@ -39,7 +39,7 @@ from matchwood.spark.locations import location_for
 from matchwood.spark.match.unfit import warn_of_unfit
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 ON_ERROR, ON_DUPLICATE = ("quarantine", "fail"), ("error", "last")
 MOST_SHARDS = 50_000
@@ -93,17 +93,26 @@ def build(
     check_choices(on_error, on_duplicate, order)
     plain = checked_rules(rules, RuleColumns(id, expression, weight, weights, order))
     limit, allow_empty = RejectLimit.of(max_rejected), checked_flag("allow_empty", allow_empty)
-    reading = EventSettings.of(nan, coerce)
-    settings = _settings(rules, engine, options, schema, reading)
-    settings = replace(settings, settled=_undeclared(types_of_events(events), settings.declared))
-    warn_of_unfit(events, settings.declared.types, reading)
+    settings = build_settings(rules.sparkSession, engine, options, schema, nan, coerce, events)
     given, place = checked_shards(shards), location_for(plain.sparkSession, path)
-    with described(rules.sparkSession, f"building {place}") as line, read_once(plain, given == 1 and line is None):
-        totals = totals_of(plain) if given is None or line is not None else None
-        count = given or _fitting(shards_for(totals, plain.sparkSession) if totals else 1)
-        job = Job(plain, settings, count, on_duplicate == "last", on_error, limit, allow_empty, line, totals)
+    job = Job(plain, settings, 1, on_duplicate == "last", on_error, limit, allow_empty)
+    return published(job, place, given, started)
+
+
+def published(
+    job: Job, place: storage.Location, shards: int | None, started: float, after: int | None = None
+) -> BuildReport:
+    """Publish what a job builds, in so many shards, or in as many as its rules need.
+
+    `after`  the version that must still be current, see `Staging.publish`
+    """
+    rules, spark = job.rules, job.rules.sparkSession
+    with described(spark, f"building {place}") as line, read_once(rules, shards == 1 and line is None):
+        totals = totals_of(rules) if shards is None or line is not None else None
+        count = shards or _fitting(shards_for(totals, spark) if totals else 1)
+        job = replace(job, shards=count, line=line, totals=totals)
         with begin_version(place, count) as staging:
-            version, told = job.publish(staging)
+            version, told = job.publish(staging, after=after)
     return job.report(version, told, time.monotonic() - started)
 
 
@@ -141,16 +150,23 @@ def _fitting(shards: int) -> int:
     return shards
 
 
-def _settings(
-    rules: DataFrame, engine: str, options: Mapping[str, Any] | None, schema: Any, reading: EventSettings
+def build_settings(
+    spark: SparkSession,
+    engine: str = "auto",
+    options: Mapping[str, Any] | None = None,
+    schema: Any = None,
+    nan: str | None = None,
+    coerce: Mapping[str, str] | None = None,
+    events: Any = None,
 ) -> BuildSettings:
     """The settings, tried on an index of the driver's own, so that a slip costs no job."""
-    zone = rules.sparkSession.conf.get("spark.sql.session.timeZone")
+    zone, reading = spark.conf.get("spark.sql.session.timeZone"), EventSettings.of(nan, coerce)
     declared = reading.declare(read_schema(schema))
     named = checked_text("engine", engine), checked_options(options)
     settings = BuildSettings(*named, declared, str(zone), **reading._asdict())
     settings.index()
-    return settings
+    warn_of_unfit(events, declared.types, reading)
+    return replace(settings, settled=_undeclared(types_of_events(events), declared))
 
 
 def _undeclared(settled: dict[str, Settled], declared: Declared) -> dict[str, Settled]:
@@ -162,7 +178,8 @@ def _undeclared(settled: dict[str, Settled], declared: Declared) -> dict[str, Se
 class Job:
     """One build under way: `rules` are plain ones, see `rule_columns`.
 
-    `line`    that shows how far it is, if somebody watches; `totals` is what there is to be read, if that is known
+    `line`     that shows how far it is, if somebody watches; `totals` is what there is to be read, if that is known
+    `follows`  the state of a table that the version stands for, if it follows one
     """
 
     rules: DataFrame
@@ -174,6 +191,7 @@ class Job:
     allow_empty: bool = False
     line: Progress | None = None
     totals: RuleTotals | None = None
+    follows: Mapping[str, Any] | None = None
 
     def publish(
         self, staging: storage.Staging, after: int | None = None, more: Iterable[dict[str, Any]] = ()
@@ -193,7 +211,8 @@ class Job:
         self._judge(told)
         told = told or [_empty(task)]
         descriptions = [described for each in told for described in (each.description, *each.rejects)]
-        return staging.publish([*descriptions, *more], self._header(told), after=after), told
+        header = followed(self._header(told), self.follows)
+        return staging.publish([*descriptions, *more], header, after=after), told
 
     def _judge(self, told: list[Told]) -> None:
         """Refuse to publish what was not asked for: rejected rules, too many of them, or a version without any rule."""
@@ -232,6 +251,11 @@ class Job:
         )
 
 
+def followed(header: Mapping[str, Any], follows: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A version's header, with the state of the table that it stands for, if it follows one."""
+    return dict(header) if follows is None else {**header, storage.FOLLOWS: dict(follows)}
+
+
 def _disagree(told: list[Told]) -> bool:
     """Whether rules may contradict each other on a type, within a shard or between two."""
     kinds: dict[str, str] = {}
@@ -244,7 +268,7 @@ def refuse_duplicates(twice: int, ids: list[Any], keeps_last: bool) -> None:
     if twice:
         listed = ", ".join(map(repr, ids[:SHOWN])) + (", …" if twice > len(ids[:SHOWN]) else "")
         why = "with the same order, so none is the last" if keeps_last else "(on_duplicate='last' takes one by order=)"
-        raise InvalidArgument(f"nothing was published: ids come more than once {why}: {listed}")
+        raise InvalidArgument(f"nothing was published: ids occur more than once {why}: {listed}")
 
 
 def refuse_beyond(limit: RejectLimit, rejected: int, total: int, examples: list[str]) -> None:

@@ -34,7 +34,8 @@ def compact(spark: SparkSession, place: storage.Location, version: int) -> int |
     settings = settings_of(base.snapshot, base.layout.bases[0])
     rules = live_rules(spark, place, version, base.layout.shards, base.layout.id_type)
     count = max(len(base.layout.bases), shards_for(totals_of(rules), spark))
-    job = Job(rules, settings, count, on_error="fail", allow_empty=True)
+    follows = base.snapshot.header.get(storage.FOLLOWS)
+    job = Job(rules, settings, count, on_error="fail", allow_empty=True, follows=follows)
     try:
         with begin_version(place, count) as staging:
             more = base.snapshot.link_parts(reject_parts(base.snapshot), staging)

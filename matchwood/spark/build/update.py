@@ -6,17 +6,18 @@ import dataclasses
 import json
 import logging
 import time
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from matchwood import storage
 from matchwood.errors import InvalidArgument, MatchwoodError
-from matchwood.matching import RejectLimit
+from matchwood.matching import USUAL, RejectLimit
 from matchwood.progress import Progress
 from matchwood.sharding import ShardSet, open_shards, read_layout
-from matchwood.spark.build.build import check_choices, refusal, refuse_beyond, refuse_duplicates
+from matchwood.spark.build.build import check_choices, followed, refusal, refuse_beyond, refuse_duplicates
 from matchwood.spark.build.compaction import compact, is_due
 from matchwood.spark.build.delta_task import Delta, DeltaTask
 from matchwood.spark.build.notes import counting_rules
@@ -57,27 +58,104 @@ def update(
     check_choices(on_error, on_duplicate, order)
     plain = checked_rules(changes, RuleColumns(id, expression, weight, weights, order))
     place, limit = location_for(plain.sparkSession, path), RejectLimit.of(max_rejected)
+    job = UpdateJob(plain, place, on_error, order is not None, limit)
     with described(plain.sparkSession, f"updating {place}") as line:
-        version, delta = _published(plain, place, on_error, order is not None, limit, line)
-    compacted, problem = _compacted(plain.sparkSession, place, version, delta)
-    report = _report(place, compacted or version, delta, compacted is not None, time.monotonic() - started)
-    return dataclasses.replace(report, problem=problem)
+        version, delta = _published(dataclasses.replace(job, line=line))
+    return job.finished(version, delta, started)
 
 
-def _published(
-    changes: DataFrame,
-    place: storage.Location,
-    on_error: str,
-    keeps_last: bool,
-    limit: RejectLimit,
-    line: Progress | None,
-) -> tuple[int, Delta | None]:
+def _published(job: UpdateJob) -> tuple[int, Delta | None]:
     for _ in range(TRIES):
         try:
-            return _applied(changes, place, on_error, keeps_last, limit, line)
+            return job.publish()
         except storage.Overtaken:
             continue
-    raise MatchwoodError(f"{place}: {TRIES} other writers were faster, so nothing was published; try again")
+    raise MatchwoodError(f"{job.place}: {TRIES} other writers were faster, so nothing was published; try again")
+
+
+class Advance(NamedTuple):
+    """An update that leads an index from one state of the table that it follows to another."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class UpdateJob:
+    """One update under way: `changes` are plain ones, see `rule_columns`.
+
+    `advance`  for an index that follows a table; the states are recorded with the versions
+    `line`     that shows how far it is, if somebody watches
+    """
+
+    changes: DataFrame
+    place: storage.Location
+    on_error: str = "quarantine"
+    keeps_last: bool = False
+    limit: RejectLimit = USUAL
+    advance: Advance | None = None
+    line: Progress | None = None
+
+    def publish(self) -> tuple[int, Delta | None]:
+        """Publish a version with the changes; Overtaken if another was published meanwhile.
+
+        Without any change the version is the current one, or a new one that records how far the table is.
+        """
+        base = open_shards(self.place)
+        self._check(base)
+        with storage.begin(self.place) as staging:
+            delta = self.made(staging, base)
+            if delta is None:
+                return self._unchanged(base, staging), None
+            self._judge(delta)
+            staying = [name for name in delta.layout.shards if name in base.layout.shards]
+            descriptions = [*base.snapshot.link_parts(staying, staging), *delta.descriptions]
+            header = followed(delta.layout.header(base.settings), self._follows(base))
+            return staging.publish(descriptions, header, after=base.version), delta
+
+    def made(self, staging: storage.Staging, base: ShardSet) -> Delta | None:
+        """What the changes come to, made by one task; None if there are none."""
+        settings = settings_of(base.snapshot, base.layout.bases[0])
+        is_watched = self.line is not None
+        task = DeltaTask(staging, base.version, settings, id_type(self.changes), self.keeps_last, is_watched)
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return task(batches)
+
+        with counting_rules(self.line, staging, None):
+            rows = in_shards(self.changes, 1).mapInArrow(run, TOLD).collect()
+        return read_delta(rows[0].told, staging) if rows else None
+
+    def _check(self, base: ShardSet) -> None:
+        ids, follows = id_type(self.changes), base.snapshot.header.get(storage.FOLLOWS)
+        if self.advance is not None and follows != self.advance.before:
+            raise storage.Overtaken(f"version {base.version} of {self.place} stands for another state of the table")
+        if len(base) and ids != base.layout.id_type:
+            raise InvalidArgument(f"the ids of the changes are {ids}, those of {self.place} {base.layout.id_type}")
+
+    def _judge(self, delta: Delta) -> None:
+        refuse_duplicates(delta.twice, delta.ids, self.keeps_last)
+        if self.on_error == "fail" and delta.rejected:
+            raise MatchwoodError(refusal(delta.rejected, delta.examples))
+        refuse_beyond(self.limit, delta.rejected, delta.changes, delta.examples)
+
+    def _follows(self, base: ShardSet) -> Mapping[str, Any] | None:
+        """Changes that come from elsewhere leave the index where it is in the table that it follows."""
+        return self.advance.after if self.advance else base.snapshot.header.get(storage.FOLLOWS)
+
+    def _unchanged(self, base: ShardSet, staging: storage.Staging) -> int:
+        if self.advance is None:
+            staging.abort()
+            return base.version
+        header = followed(base.snapshot.header, self.advance.after)
+        return staging.publish(base.snapshot.link_parts(base.snapshot.parts, staging), header, after=base.version)
+
+    def finished(self, version: int, delta: Delta | None, started: float) -> UpdateReport:
+        """What became of a version that was published, once all shards are built anew if that is due."""
+        compacted, problem = _compacted(self.changes.sparkSession, self.place, version, delta)
+        seconds = time.monotonic() - started
+        report = _report(self.place, compacted or version, delta, compacted is not None, seconds)
+        return dataclasses.replace(report, problem=problem)
 
 
 def _compacted(
@@ -87,57 +165,25 @@ def _compacted(
     if delta is None or not is_due(delta):
         return None, None
     try:
-        with described(spark, f"building all shards of {place}, version {version}, anew"):
+        with described(spark, f"rebuilding all shards of {place}, version {version}"):
             return compact(spark, place, version), None
     except Exception as error:  # whatever Spark, the workers and the file system may raise
-        told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        told = first_line(error)
         _log.warning(
-            "%s: version %d has all changes, but its shards could not be built anew, which the next update tries "
+            "%s: version %d has all changes, but its shards could not be rebuilt; the next update will try "
             "again: %s", place, version, told,
         )  # fmt: skip
         return None, told
 
 
-def _applied(
-    changes: DataFrame,
-    place: storage.Location,
-    on_error: str,
-    keeps_last: bool,
-    limit: RejectLimit,
-    line: Progress | None,
-) -> tuple[int, Delta | None]:
-    """Publish a version with the changes; without any, the version is the current one."""
-    base = open_shards(place)
-    if len(base) and id_type(changes) != base.layout.id_type:
-        raise InvalidArgument(f"the ids of the changes are {id_type(changes)}, those of {place} {base.layout.id_type}")
-    with storage.begin(place) as staging:
-        delta = _run(changes, staging, base, keeps_last, line)
-        if delta is None:
-            staging.abort()
-            return base.version, None
-        refuse_duplicates(delta.twice, delta.ids, keeps_last)
-        if on_error == "fail" and delta.rejected:
-            raise MatchwoodError(refusal(delta.rejected, delta.examples))
-        refuse_beyond(limit, delta.rejected, delta.changes, delta.examples)
-        staying = [name for name in delta.layout.shards if name in base.layout.shards]
-        descriptions = [*base.snapshot.link_parts(staying, staging), *delta.descriptions]
-        return staging.publish(descriptions, delta.layout.header(base.settings), after=base.version), delta
+def first_line(error: Exception) -> str:
+    """An error's kind and the first line of what it says."""
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
-def _run(
-    changes: DataFrame, staging: storage.Staging, base: ShardSet, keeps_last: bool, line: Progress | None
-) -> Delta | None:
-    settings = settings_of(base.snapshot, base.layout.bases[0])
-    task = DeltaTask(staging, base.version, settings, id_type(changes), keeps_last, line is not None)
-
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return task(batches)
-
-    with counting_rules(line, staging, None):
-        rows = in_shards(changes, 1).mapInArrow(run, TOLD).collect()
-    if not rows:
-        return None
-    told = json.loads(rows[0].told)
+def read_delta(text: str, staging: storage.Staging) -> Delta:
+    """What a task tells of the delta that it made."""
+    told = json.loads(text)
     return Delta(**{**told, "layout": read_layout(told["layout"], str(staging.place))})
 
 

@@ -63,11 +63,11 @@ def backtest(
     `id`, `expression`  the columns of the changes
     `event`, `on_error`, `missing`  as in `match`
     `version`     the version that would be changed; the current one unless given
-    `samples`     how many events are named of those that a rule gains or loses
+    `samples`     how many of the events that a rule gains or loses are named
 
-    `before` and `after` count the events that a rule is true of, as it is and as it would be; `gained` and `lost` those
-    for which that differs. Only rules that change are matched, and nothing is published: they lie beside the index
-    while this runs. A change that would be rejected leaves its rule as it is, and is told in a warning.
+    `before` and `after` count the events for which a rule is true now, and after the changes; `gained` and `lost`
+    count the events for which that differs. Only rules that change are matched, and nothing is published: they lie
+    beside the index while this runs. A change that would be rejected leaves its rule as it is, and a warning says so.
     `.report(html_path)` on the result writes a page with the counts, the texts and, for the sample, the reasons.
     """
     checked_frame(events, "events")
@@ -95,7 +95,7 @@ def _collected(changes: DataFrame, columns: RuleColumns, base: ShardSet) -> dict
         raise LimitExceeded(f"more than {MOST_CHANGES:,} changes: update a copy of the index, and use diff")
     twice = [rule for rule, count in Counter(row["id"] for row in rows).items() if count > 1]
     if twice:
-        raise InvalidArgument(f"ids come more than once among the changes: {', '.join(map(repr, twice[:20]))}")
+        raise InvalidArgument(f"ids occur more than once among the changes: {', '.join(map(repr, twice[:20]))}")
     return {row["id"]: row["expression"] for row in rows}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +10,21 @@ import pyarrow as pa
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type
 
+from matchwood import storage
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.insight import Explanation, explain_expression
 from matchwood.language import Predicate, parse
 from matchwood.semantics import ReadEvent, evaluate_predicate
 from matchwood.spark.frames import checked_frame
 from matchwood.spark.insight.rule_texts import RuleTexts, rule_texts
+from matchwood.spark.locations import location_for
 from matchwood.spark.match.event_columns import by_position, column_named, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def explain(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any], key: str) -> DataFrame:
+def explain(events: DataFrame, path: storage.Path, rules: Sequence[Any], key: str) -> DataFrame:
     """DataFrame(key, rule, verdict, decided_by array<string>): every event with every one of these rules.
 
     `rules`  ids; each pair is judged on its own, so give few, and few events
@@ -35,7 +36,7 @@ def explain(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any
     checked_frame(events, "events")
     if key not in events.columns:
         raise InvalidArgument(f"the events have no column {key!r} (they have {', '.join(events.columns)})")
-    asked = rule_texts(path, rules)
+    asked = rule_texts(location_for(events.sparkSession, path), rules)
     names = columns_of(events.schema, asked.attributes)
     columns = [column_named(events, name) for name in names]
     kept = by_position(events).select(column_named(events, key).alias("key"), *columns)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from matchwood import storage
 from matchwood.encoding import EventSettings
 from matchwood.errors import InvalidArgument
 from matchwood.language import Predicate, parse, postorder
@@ -30,7 +30,7 @@ class RuleTexts(NamedTuple):
         return {node.attr for tree in trees for node in postorder(tree) if isinstance(node, Predicate)}
 
 
-def rule_texts(path: str | os.PathLike[str], rules: Sequence[Any]) -> RuleTexts:
+def rule_texts(path: storage.Path, rules: Sequence[Any]) -> RuleTexts:
     """The rules with these ids in the current version; UnknownRule if one is not there."""
     if isinstance(rules, str) or not isinstance(rules, Sequence) or not rules:
         raise InvalidArgument(f"rules must be a list of ids (got {rules!r:.80})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +12,7 @@ from matchwood.errors import InvalidArgument, ParseError
 from matchwood.language import Expression, Predicate, parse, postorder
 from matchwood.spark.frames import checked_frame
 from matchwood.spark.jobs import described
+from matchwood.spark.locations import location_for
 from matchwood.spark.match.event_columns import attribute_columns, by_position, column_named
 from matchwood.spark.match.opened import current, open_version
 from matchwood.spark.sql.reading import IndexReading
@@ -35,7 +35,7 @@ def verify(
     key: str = "event_id",
     rules_sample: int = 100,
     events_sample: int = 1000,
-    path: str | os.PathLike[str] | None = None,
+    path: storage.Path | None = None,
     version: int | None = None,
 ) -> DataFrame:
     """The pairs on which `hits` and Spark SQL disagree: DataFrame(key, rule, ours, theirs), empty when all is well.
@@ -62,7 +62,9 @@ def verify(
     seen = _pairs(hits, key).join(sf.broadcast(sampled.select("key")), "key", "left_semi")
     with described(events.sparkSession, f"sampling {rules_sample:,} rules to verify"):
         chosen = _sampled_rules(rules, seen, rules_sample)
-    columns = _ColumnsRead(events.schema, None if path is None else _reading(path, version))
+    columns = _ColumnsRead(
+        events.schema, None if path is None else _reading(location_for(events.sparkSession, path), version)
+    )
     theirs = _verdicts(sampled, columns, chosen, rules.schema["id"].dataType)
     ours = seen.where(sf.col("rule").isin(list(chosen))).distinct().withColumn("ours", sf.lit(True))
     both = theirs.join(ours, ["key", "rule"], "left")
@@ -77,8 +79,7 @@ class _ColumnsRead(NamedTuple):
     reading: IndexReading | None
 
 
-def _reading(path: str | os.PathLike[str], version: int | None) -> IndexReading:
-    place = str(storage.location_of(path))
+def _reading(place: storage.Location, version: int | None) -> IndexReading:
     index = open_version(place, current(place, version), room=0)
     return IndexReading(index.asked(True), index.event_settings)
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +11,19 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type
 
+from matchwood import storage
 from matchwood.index import Index
 from matchwood.insight import BLAME_COUNTS, BlameCounts, reading_settings
 from matchwood.spark.frames import checked_frame
 from matchwood.spark.insight.rule_texts import RuleTexts, rule_texts
+from matchwood.spark.locations import location_for
 from matchwood.spark.match.event_columns import by_position, column_named, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def why_not(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any]) -> DataFrame:
+def why_not(events: DataFrame, path: storage.Path, rules: Sequence[Any]) -> DataFrame:
     """DataFrame(rule, predicate, alone_false, alone_null, among_several, events): what keeps rules from matching.
 
     A predicate is a *reason* in an event of which the rule is not TRUE, if it stands in the way of that: below an AND,
@@ -37,7 +38,7 @@ def why_not(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any
     The predicates of a rule stand in the order of its text. A value that does not fit its attribute counts as missing.
     """
     checked_frame(events, "events")
-    asked = rule_texts(path, rules)
+    asked = rule_texts(location_for(events.sparkSession, path), rules)
     names = columns_of(events.schema, asked.attributes)
     columns = [column_named(events, name) for name in names] or [sf.lit(None).cast("boolean")]
     names = names or [""]

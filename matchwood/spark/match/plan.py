@@ -113,6 +113,11 @@ def _arguments(schema: st.StructType, index: OpenedIndex, options: MatchOptions)
         return "map", Arguments([value], (), [])
     if isinstance(kind, st.StringType):
         return "json", Arguments([value], (), [])
+    if isinstance(kind, st.BinaryType):
+        cast = f"events.withColumn({options.event!r}, F.col({options.event!r}).cast('string'))"
+        raise InvalidArgument(
+            f"event: {options.event!r} is binary; if it holds JSON in UTF-8, as Kafka's values do, write {cast}"
+        )
     raise InvalidArgument(
         f"event: {options.event!r} must be a struct, a map with text for keys, or JSON text (got {kind.simpleString()})"
     )
@@ -168,4 +173,4 @@ def _tell_missing(missing: dict[str, list[str]], how: str) -> None:
     if how == "error":
         names = ", ".join(missing)
         raise EventError(names, where="the events' columns", got=listed, expected="given, because rules name it")
-    _log.warning("rules name attributes that no column of the events has, so that they are NULL: %s", listed)
+    _log.warning("rules name attributes that no column of the events has, so they are NULL: %s", listed)

@@ -20,7 +20,7 @@ def report(metrics: Any, name: str | None = None) -> str:
 
     >>> text = report({"events": 1000, "hits": 50, "candidates": 75, "misfits": 0, "engine": "kindex",
     ...                "seconds.encode": 0.5, "seconds.match": 1.0, "seconds.emit": 0.25})
-    1,000 events, 50 hits (0.05 an event), 75 candidates (1.5 a hit), engine kindex
+    1,000 events, 50 hits (0.05 per event), 75 candidates (1.5 per hit), engine kindex
     1.8 s in all workers: encode 0.5, match 1.0, emit 0.2
     every value fits
     """
@@ -58,8 +58,8 @@ def _found(metrics: Any, name: str | None) -> Mapping[str, Any]:
 
 def _work(found: Mapping[str, Any]) -> str:
     events, hits, candidates = (int(found[name]) for name in ("events", "hits", "candidates"))
-    each = f"{hits / max(events, 1):.2f} an event"
-    looked = f"{candidates:,} candidates ({candidates / max(hits, 1):.1f} a hit)"
+    each = f"{hits / max(events, 1):.2f} per event"
+    looked = f"{candidates:,} candidates ({candidates / max(hits, 1):.1f} per hit)"
     return f"{events:,} events, {hits:,} hits ({each}), {looked}, engine {found['engine'] or 'unknown'}"
 
 

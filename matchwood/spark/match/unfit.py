@@ -31,11 +31,13 @@ def tell_unfit(unfit: Sequence[Unfit], on_error: str, event: str | None) -> None
     told = [told_unfit(each, event) for each in unfit[:_LISTED]]
     more = f"; and {len(unfit) - _LISTED:,} more" if len(unfit) > _LISTED else ""
     if on_error != "raise":
-        _log.warning("columns of the events never fit, so that their attributes are NULL: %s", "; ".join(told) + more)
+        _log.warning("columns of the events can never fit, so their attributes are NULL: %s", "; ".join(told) + more)
         return
     first = unfit[0]
-    others = f" (so have {', '.join(repr(each.name) for each in unfit[1:_LISTED])}{more})" if len(unfit) > 1 else ""
-    null = "on_error='null' takes its values for NULL"
+    others = (
+        f" (the same for {', '.join(repr(each.name) for each in unfit[1:_LISTED])}{more})" if len(unfit) > 1 else ""
+    )
+    null = "on_error='null' treats its values as NULL"
     raise EventError(
         first.name,
         where="the events' columns",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import uuid
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +13,7 @@ from pyspark.sql import functions as sf
 from matchwood import storage
 from matchwood.encoding import key_trie
 from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.spark.locations import location_for
 from matchwood.spark.match.opened import OpenedIndex, current, open_version
 from matchwood.spark.match.options import MatchOptions
 from matchwood.spark.sql.replies import array_type, hits, lists, row_type
@@ -40,7 +40,7 @@ class Registered(NamedTuple):
 
 def register(
     spark: SparkSession,
-    path: str | os.PathLike[str] | None = None,
+    path: storage.Path | None = None,
     name: str | None = None,
     on_error: str = "raise",
     missing: str = "null",
@@ -81,7 +81,7 @@ def register(
         return _register_any(spark, options)
     if not name.isidentifier():
         raise InvalidArgument(f"name must be an identifier, as it becomes the name of functions (got {name!r:.80})")
-    return _register_one(spark, str(storage.location_of(path)), name, options)
+    return _register_one(spark, location_for(spark, path), name, options)
 
 
 def _register_any(spark: SparkSession, options: MatchOptions) -> Registered:
@@ -118,7 +118,7 @@ def _table_of_any(made: str, options: MatchOptions) -> type:
     return TableOfAny
 
 
-def _register_one(spark: SparkSession, path: str, name: str, options: MatchOptions) -> Registered:
+def _register_one(spark: SparkSession, path: storage.Location, name: str, options: MatchOptions) -> Registered:
     version = current(path, options.version)
     index = open_version(path, version)
     array, table = _array_of_one(path, version, options), _table_of_one(path, version, options)
@@ -127,7 +127,7 @@ def _register_one(spark: SparkSession, path: str, name: str, options: MatchOptio
     return Registered(f"{name}_array", name, sorted(key_trie(sorted(index.asked(options.top is not None)))))
 
 
-def _array_of_one(path: str, version: int, options: MatchOptions) -> Callable[..., Any]:
+def _array_of_one(path: storage.Location, version: int, options: MatchOptions) -> Callable[..., Any]:
     def matchwood_array(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         index = open_version(path, version)
         for events in batches:
@@ -136,7 +136,7 @@ def _array_of_one(path: str, version: int, options: MatchOptions) -> Callable[..
     return matchwood_array
 
 
-def _table_of_one(path: str, version: int, options: MatchOptions) -> type:
+def _table_of_one(path: storage.Location, version: int, options: MatchOptions) -> type:
     class TableOfOne:
         """The table function for one version of an index."""
 

@@ -1,7 +1,7 @@
 """What stands in memory at an address: how kernels read the buffers of many Arrow columns in one call.
 
 Addresses need not be multiples of anything. Nobody checks them: whoever passes one has made sure that the memory is
-there, and keeps it alive. Without compilation (NUMBA_DISABLE_JIT=1) the same functions are plain Python.
+there, and keeps it alive.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic
+from numba import types
+
+from matchwood.core.intrinsics import instruction
 
 
 def _load(kind: Any, plain: Any, numpy_type: Any) -> Any:
     """The function from an address to the value of one type that stands there."""
-    if config.DISABLE_JIT:
-        return lambda address: numpy_type(plain.from_address(int(address)).value)
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    def plain_load(address: Any) -> Any:
+        return numpy_type(plain.from_address(int(address)).value)
+
+    @instruction(plain_load)
     def load(typing: Any, address: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             pointer = builder.inttoptr(arguments[0], context.get_value_type(kind).as_pointer())
@@ -39,32 +41,30 @@ int64_at = _load(types.int64, ctypes.c_int64, np.int64)
 float32_at = _load(types.float32, ctypes.c_float, np.float32)
 float64_at = _load(types.float64, ctypes.c_double, np.float64)
 
-if config.DISABLE_JIT:
 
-    def bits_of(value: Any) -> Any:
-        """The bits of a double."""
-        return np.int64(struct.unpack("<q", struct.pack("<d", value))[0])
+def _plain_bits_of(value: Any) -> Any:
+    return np.int64(struct.unpack("<q", struct.pack("<d", value))[0])
 
-    def double_of(bits: Any) -> Any:
-        """The double that has these bits."""
-        return np.float64(struct.unpack("<d", struct.pack("<q", int(bits)))[0])
 
-else:
+@instruction(_plain_bits_of)
+def bits_of(typing: Any, value: Any) -> Any:
+    """The bits of a double."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def bits_of(typing: Any, value: Any) -> Any:
-        """The bits of a double."""
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.bitcast(arguments[0], ir.IntType(64))
+    return types.int64(types.float64), generate
 
-        return types.int64(types.float64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def double_of(typing: Any, bits: Any) -> Any:
-        """The double that has these bits."""
+def _plain_double_of(bits: Any) -> Any:
+    return np.float64(struct.unpack("<d", struct.pack("<q", int(bits)))[0])
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.bitcast(arguments[0], ir.DoubleType())
 
-        return types.float64(types.int64), generate
+@instruction(_plain_double_of)
+def double_of(typing: Any, bits: Any) -> Any:
+    """The double that has these bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate

@@ -84,9 +84,9 @@ class StrokeClock:
 
 
 def run(scale: str) -> dict[str, Any]:
-    with Progress("bench update", "steps", 4) as progress:
+    with Progress("bench locks", "steps", 4) as progress:
         row = measure(RULES[scale], SECONDS[scale], progress)
-    return {"experiment": "update", "scale": scale, "rows": [row]}
+    return {"experiment": "locks", "scale": scale, "rows": [row]}
 
 
 def measure(count: int, alone_s: float, progress: Progress) -> Row:

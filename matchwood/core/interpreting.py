@@ -1,0 +1,149 @@
+"""Kernels that are interpreted until they are compiled, so that small indexes answer at once.
+
+A kernel is a Python function, and Numba compiles it when it is first called with arguments of some types. For little
+work that takes far longer than the call: half a minute for the kernels of an engine, where Python itself takes
+milliseconds. So whoever has little to do says so (`little_work`); a kernel that neither is loaded nor was kept is then
+run by Python, and compiled in a thread beside. Numba calls machine code as soon as it is there. Both are the same
+function over the same arrays: there is nothing to hand over, and nothing else to be right.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterator, Sized
+from typing import Any
+
+import numpy as np
+from numba import config
+from numba.core.typing.typeof import Purpose, typeof
+
+from matchwood.core.compiling import BESIDE
+from matchwood.core.machine_code import Loaded, tell
+
+INTERPRET = "MATCHWOOD_INTERPRET"
+"""Environment variable: 0 has every kernel compiled before it is called."""
+
+MOST_RULES, MOST_EVENTS = 1_000, 100
+"""Little work: Python takes up to 1.3 ms to insert a rule, and 5 ms to match an event with so many rules."""
+
+
+class _Here(threading.local):
+    """What one thread does: in how many turns with little work it is, and in how many interpreted kernels."""
+
+    little = 0
+    within = 0
+
+
+_here = _Here()
+_waiting_for_code = 0
+"""How many have asked for compiled code alone (`always_compiled`)."""
+
+
+@functools.cache
+def _is_wanted() -> bool:
+    return os.environ.get(INTERPRET) != "0" and not config.DISABLE_JIT
+
+
+def may_interpret() -> bool:
+    """Whether kernels are interpreted in this process at all."""
+    return _is_wanted() and not _waiting_for_code
+
+
+def count_of(things: Any) -> float:
+    """How many they are; of a stream nobody knows."""
+    return len(things) if isinstance(things, Sized) else float("inf")
+
+
+@contextlib.contextmanager
+def little_work(little: bool) -> Iterator[None]:
+    """Say whether what this thread does now is little work."""
+    before, _here.little = _here.little, int(little)
+    try:
+        yield
+    finally:
+        _here.little = before
+
+
+class LittleTurn:
+    """A turn in which there is little work; as cheap as can be, since every event goes through it."""
+
+    __slots__ = ("_turn",)
+
+    def __init__(self, turn: Any) -> None:
+        self._turn = turn
+
+    def __enter__(self) -> None:
+        self._turn.__enter__()
+        _here.little += 1
+
+    def __exit__(self, *raised: Any) -> None:
+        _here.little -= 1
+        self._turn.__exit__(*raised)
+
+
+@contextlib.contextmanager
+def always_compiled() -> Iterator[None]:
+    """Have every kernel compiled before it is called, by all threads: to warm up, and to measure."""
+    global _waiting_for_code
+    _waiting_for_code += 1
+    try:
+        yield
+    finally:
+        _waiting_for_code -= 1
+
+
+def first_call(kernel: Any) -> Callable[..., Any]:
+    """What Numba asks for what to call, when a kernel is called with arguments of types that it is not loaded for."""
+    load_or_compile = kernel._compile_for_args
+
+    def found(*arguments: Any) -> Callable[..., Any]:
+        python = _python_for(kernel, arguments)
+        if python is not None:
+            return python
+        with BESIDE.compiling():
+            return load_or_compile(*arguments)  # type: ignore[no-any-return]
+
+    return found
+
+
+def _python_for(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """The function that runs a kernel in Python; None if it is to be loaded or compiled first."""
+    if _here.within:
+        return kernel.py_func  # type: ignore[no-any-return]
+    if not _here.little or not may_interpret():
+        return None
+    signature = tuple(typeof(each, Purpose.argument) for each in arguments)
+    # To load takes milliseconds, unless the thread beside compiles something: whoever loads waits for it.
+    if not BESIDE.is_busy and kernel._cache.is_kept(signature, kernel.targetctx):
+        return None
+    if not BESIDE.ask((kernel, signature), functools.partial(_compile, kernel, signature)):
+        return None
+    tell(Loaded(kernel._cache.name, None, interpreted=True))
+    return functools.partial(_interpreted, kernel.py_func)
+
+
+def _compile(kernel: Any, signature: tuple[Any, ...]) -> None:
+    with BESIDE.compiling():
+        kernel.compile(signature)
+
+
+def _interpreted(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a kernel returns: machine code wraps around without a word, and hands Python's own numbers over."""
+    _here.within += 1
+    try:
+        with np.errstate(all="ignore"):
+            return _plain(function(*arguments))
+    finally:
+        _here.within -= 1
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, tuple):
+        return value
+    parts = map(_plain, value)
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
