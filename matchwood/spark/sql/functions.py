@@ -57,8 +57,8 @@ def register(
         SELECT * FROM match_rules(TABLE(t), 'path', 'key')                 -- (key string, rule string)
 
     A query uses one version, the one that is current when its first task begins, or the one that the
-    last argument gives: `match_rules_array('path', struct(age), 7)`. With `path` and a `name`, such as campaigns, for one index in its
-    current version, or in `version`, with ids of their real type:
+    last argument gives: `match_rules_array('path', struct(age), 7)`. With `path` and a `name`, such as campaigns,
+    for one index in its current version, or in `version`, with ids of their real type:
 
         SELECT campaigns_array(struct(age, country)) FROM t                -- array<bigint> or array<string>
         SELECT * FROM campaigns(TABLE(t), 'key')                           -- (key string, rule bigint or string)
