@@ -28,9 +28,9 @@ HEAD = """# The walk
 
 This page follows a rule, one event and many events through the code, file by file, in the order in which each file is
 first entered. A tracer in the tests writes it (`python -m tests.walk`), and a test fails when it is no longer true.
-*Changes of room* counts how often a call leads from one package ("room") to another. All rooms use `core/`: arrays that
-grow, locks, declared state. The last column does not count calls into it. Compiled kernels do not appear: they are beside
-the files that call them.
+*Changes of room* counts how often a call leads from one package ("room") to another. All rooms use `core/`: arrays
+that grow, locks, declared state. The last column does not count calls into it. Compiled kernels do not appear: they
+are beside the files that call them.
 """
 
 
