@@ -24,6 +24,7 @@ _FILE_BLOCK = re.compile(r"^```(\w+) ([\w.-]+)$", re.MULTILINE)
 _CODE_LINK = re.compile(r"(?<!\[)`docs/([\w-]+)\.md`(?!\])")
 _FILE_LINK = re.compile(r"\[([\w-]+)\.md\]\(([\w./-]+\.md)")
 _ROOT_LINK = re.compile(r"\]\(docs/")
+_TABLE_CODE = re.compile(r"(?<=[|`(, ])`[^`\n]*\\\|[^`\n]*`")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -50,6 +51,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     here = posixpath.dirname(page.file.src_uri)
     markdown = page_with_charts(markdown, HOME / "docs" / "figures")
     markdown = _FILE_BLOCK.sub(r'```\1 title="\2"', markdown)
+    markdown = _TABLE_CODE.sub(lambda code: code[0].replace("\\|", "|"), markdown)
     markdown = _CODE_LINK.sub(lambda found: _link(f"{found[1]}.md", here, files), markdown)
     return _FILE_LINK.sub(lambda found: f"[{_title(posixpath.join(here, found[2]), files)}]({found[2]}", markdown)
 
