@@ -7,6 +7,7 @@ Everything uses the DataFrame API alone, so it also runs through Spark Connect.
 
 from __future__ import annotations
 
+import matchwood.spark.supported  # noqa: F401 - before all that needs a Spark of this kind
 from matchwood.spark import plot
 from matchwood.spark.build.build import build
 from matchwood.spark.build.rejects import rejects
@@ -52,9 +53,3 @@ __all__ = [
     "versions",
     "why_not",
 ]
-
-
-try:
-    import pyspark  # noqa: F401
-except ImportError as error:
-    raise ImportError("matchwood.spark needs PySpark: pip install 'matchwood[spark]'") from error

@@ -11,6 +11,7 @@ import pyarrow as pa
 import matchwood
 from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.spark.jobs import described
+from matchwood.spark.supported import check_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,6 +29,7 @@ def check_executors(spark: SparkSession, tasks: int = 16) -> dict[str, dict[str,
     """
     if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
         raise InvalidArgument(f"tasks must be a whole number of at least 1 (got {tasks!r:.80})")
+    check_server(spark)
     with described(spark, "what is installed on the executors"):
         rows = spark.range(0, tasks, numPartitions=tasks).mapInArrow(_asking(PACKAGES), _COLUMNS).distinct().collect()
     found: dict[str, dict[str, str | None]] = {}

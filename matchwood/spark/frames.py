@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from matchwood.errors import InvalidArgument, kind_in_words
+from matchwood.spark.supported import check_server
 
 _READERS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
 
@@ -13,6 +14,7 @@ _READERS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
 def checked_frame(frame: Any, what: str) -> None:
     """InvalidArgument unless this is a DataFrame of Spark, classic or Connect; `what` is the argument's name."""
     if hasattr(frame, "sparkSession") and hasattr(frame, "schema"):
+        check_server(frame.sparkSession)
         return
     raise InvalidArgument(f"{what} must be a Spark DataFrame (got {_shown(frame)}): write {_instead(frame, what)}")
 

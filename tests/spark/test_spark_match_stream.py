@@ -14,7 +14,8 @@ from pyspark.sql import functions as sf
 from matchwood import InvalidArgument, storage
 from matchwood.errors import CorruptSnapshot, MatchwoodError
 from matchwood.spark.match.match import match
-from matchwood.spark.stream.match_stream import match_stream, query_of
+from matchwood.spark.stream.match_stream import match_stream
+from matchwood.spark.stream.query import query_of
 from matchwood.storage import drop_stream, location_of, pinned_version, streams, vacuum, version_of_query
 from matchwood.storage.stream_record import KEPT, file_name, recorded_versions
 

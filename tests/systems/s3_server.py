@@ -65,7 +65,7 @@ class S3Server:
         self._program = built()
         self.folder, self._log = folder, folder / "access.log"
         (folder / "buckets" / BUCKET).mkdir(parents=True)
-        self.port, self._told = _free_port(), 0
+        self.port, self._told = free_port(), 0
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -138,7 +138,8 @@ class S3Server:
         raise NotAvailable("no S3 server: it did not answer within a minute")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

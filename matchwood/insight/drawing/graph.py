@@ -52,8 +52,9 @@ def graph_svg(boxes: Sequence[Box], links: Sequence[Link], rows: Mapping[int, st
     width = max((place.left + place.width for place in places.values()), default=_NAMES) + _EDGE
     bottom = max((place.top + place.height for place in places.values()), default=0.0) + _EDGE
     width, height = max(width, _NAMES + 300), bottom + _LINE * len(used) + _EDGE
-    parts = [part for link in links for part in _drawn_link(places[link.above], places[link.below], link)]
+    parts = [_drawn_link(places[link.above], places[link.below], link.style) for link in links]
     parts += [part for box in boxes for part in _drawn_box(box, places[box.name])]
+    parts += [_link_text(places[link.above], places[link.below], link.text) for link in links if link.text]
     tops = {box.row: places[box.name] for box in boxes}
     parts += [_text(_EDGE / 2, tops[row].top + 20, name, "start", "#666") for row, name in rows.items() if row in tops]
     return svg_text(width, height, [*parts, *_legend(used, styles, bottom)])
@@ -109,16 +110,24 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
     return sum(values) / len(values) if values else otherwise
 
 
-def _drawn_link(above: _Place, below: _Place, link: Link) -> Iterable[str]:
-    if above.top == below.top:
-        left, right = sorted((above, below))
-        start, end = (left.left + left.width, left.top + left.height / 2), (right.left, left.top + left.height / 2)
-    else:
-        start, end = (above.middle, above.top + above.height), (below.middle, below.top)
-    ends = f'x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}"'
-    yield f'<line {ends} stroke="#555"{_STROKES[link.style]}/>'
-    if link.text:
-        yield _text((start[0] + end[0]) / 2 + 8, (start[1] + end[1]) / 2 + 4, link.text, "start", "#666")
+def _drawn_link(above: _Place, below: _Place, style: str) -> str:
+    (x1, y1), (x2, y2) = _ends(above, below)
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#555"{_STROKES[style]}/>'
+
+
+def _link_text(above: _Place, below: _Place, text: str) -> str:
+    """Beside the upper part of a link, where other boxes do not hide it."""
+    (x1, y1), (x2, y2) = _ends(above, below)
+    share = min(0.5, _ROWS / 2 / max(y2 - y1, 1.0))
+    return _text(x1 + share * (x2 - x1) + 8, y1 + share * (y2 - y1) + 4, text, "start", "#666")
+
+
+def _ends(above: _Place, below: _Place) -> tuple[tuple[float, float], tuple[float, float]]:
+    """From the bottom of a box to the top of another, or to the side of one in the same row."""
+    if above.top != below.top:
+        return (above.middle, above.top + above.height), (below.middle, below.top)
+    left, right = sorted((above, below))
+    return (left.left + left.width, left.top + left.height / 2), (right.left, left.top + left.height / 2)
 
 
 def _drawn_box(box: Box, place: _Place) -> Iterable[str]:

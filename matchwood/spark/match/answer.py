@@ -105,7 +105,7 @@ def kept_columns(events: DataFrame, options: MatchOptions) -> dict[int, str]:
     if options.keep is not None:
         positions = [position_of(names, name, "keep") for name in options.keep]
     kept = {position: names[position] for position in positions}
-    _refuse_clash(list(kept.values()), options.added, _folds_case(events))
+    refuse_clash(events, list(kept.values()), options.added)
     return kept
 
 
@@ -113,7 +113,9 @@ def _folds_case(events: DataFrame) -> bool:
     return bool(events.sparkSession.conf.get("spark.sql.caseSensitive", "false") != "true")
 
 
-def _refuse_clash(kept: list[str], added: list[str], folds: bool) -> None:
+def refuse_clash(events: DataFrame, kept: list[str], added: list[str]) -> None:
+    """InvalidArgument if a column that is added has the name of one that is kept."""
+    folds = _folds_case(events)
     spelled = {(name.lower() if folds else name): name for name in kept}
     clashes = [spelled[folded] for name in added if (folded := name.lower() if folds else name) in spelled]
     if clashes:

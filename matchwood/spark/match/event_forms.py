@@ -81,7 +81,7 @@ def read_json(texts: pa.Array) -> Read:
     """JSON objects, one a row; NULL is an event without attributes, and so is what is no object."""
     events: list[dict[str, Any]] = []
     errors: list[tuple[int, EventError]] = []
-    for row, text in enumerate(texts.to_pylist()):
+    for row, text in enumerate(_texts(texts)):
         event, problem = _json_object(text)
         events.append(event)
         if problem is not None:
@@ -90,12 +90,21 @@ def read_json(texts: pa.Array) -> Read:
     return Read(events, errors)
 
 
-def _json_object(text: str | None) -> tuple[dict[str, Any], str | None]:
+def _texts(texts: pa.Array) -> list[Any]:
+    """The texts; bytes if one of them is not UTF-8, which Spark does not check when it casts bytes to text."""
+    try:
+        return list(texts.to_pylist())
+    except UnicodeDecodeError:
+        return list(texts.cast(pa.binary()).to_pylist())
+
+
+def _json_object(text: str | bytes | None) -> tuple[dict[str, Any], str | None]:
     """The object, and what is wrong with the text."""
     if text is None:
         return {}, None
     try:
-        event = json.loads(text, parse_float=fraction_of)
+        told = text.decode() if isinstance(text, bytes) else text
+        event = json.loads(told, parse_float=fraction_of)
     except (ValueError, RecursionError) as error:
         return {}, f" ({error})"
     return (event, None) if isinstance(event, dict) else ({}, "")

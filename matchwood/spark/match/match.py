@@ -86,13 +86,18 @@ def matched(events: DataFrame, path: storage.Path, options: MatchOptions) -> Dat
     kept = kept_columns(events, options)
     if events.isStreaming:
         _record(plan)
-    _log.info("matching %s by version %d, strategy %s: %s", path, plan.version, plan.strategy, plan.estimate)
-    if plan.strategy == "partitioned":
-        answered = partitioned_answers(events, plan, list(kept), options)
-    else:
-        answer = answer_of(plan.task, plan.id_type)(*plan.arguments)
-        answered = answered_by(by_position(events), answer, options.output)
+    answered = answers_beside(events, plan, list(kept), options)
     return shaped(observed(answered, plan.may_misfit, options), kept, options)
+
+
+def answers_beside(events: DataFrame, plan: MatchPlan, kept: list[int], options: MatchOptions) -> DataFrame:
+    """The events' columns, at least the kept ones, called by position, and beside them what the index answers."""
+    how = (plan.task.path, plan.version, plan.strategy, plan.estimate)
+    _log.info("matching %s by version %d, strategy %s: %s", *how)
+    if plan.strategy == "partitioned":
+        return partitioned_answers(events, plan, kept, options)
+    answer = answer_of(plan.task, plan.id_type)(*plan.arguments)
+    return answered_by(by_position(events), answer, options.output)
 
 
 def _record(plan: MatchPlan) -> None:

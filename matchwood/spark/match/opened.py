@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import Any
 
 from matchwood import storage
@@ -60,14 +61,15 @@ class OpenedIndex:
 
     def kept(self) -> list[Shard]:
         """The shards that are open, for those who ask what they did."""
-        return list(self._set.opened.values()) if self._held is None else [self._held[1]]
+        held = [] if self._held is None or self._set.keeps(self._held[1]) else [self._held[1]]
+        return [*self._set.opened.values(), *held]
 
     def _told(self, events: Any, strictness: Strictness) -> list[tuple[int, str]]:
         chunks = self._set.asking().chunks_of(events, strictness)
         return [error for chunk in chunks for error in chunk.encode().errors]
 
     def _only(self, number: int) -> Shard:
-        """A shard, while no other is held."""
+        """A shard. It stays open while there is room, and without room until another one is asked for."""
         held = self._held
         if held is None or held[0] != number:
             held = self._held = (number, self._set.shard(self.shards[number]))
@@ -82,20 +84,38 @@ def _with_errors(pieces: Iterator[Answered], told: list[tuple[int, str]]) -> Ite
         first += count
 
 
-_open: OrderedDict[tuple[str, int, int | None], OpenedIndex] = OrderedDict()
+_open: OrderedDict[tuple[str, int, int | None], Future[OpenedIndex]] = OrderedDict()
 _lock = threading.Lock()
 
 
 def open_version(path: storage.Path, version: int, room: int | None = None) -> OpenedIndex:
-    """A version, opened once in this process; `room` is that for shards that stay open, see `open_shards`."""
+    """A version, opened once in this process; `room` is that for shards that stay open, see `open_shards`.
+
+    Whoever comes first opens it; those who want the same one wait, and nobody else does.
+    """
     key = (str(path), version, room)
     with _lock:
-        if key not in _open:
-            _open[key] = OpenedIndex(path, version, room)
+        opening = _open.get(key)
+        is_first = opening is None
+        if opening is None:
+            opening = _open[key] = Future()
         _open.move_to_end(key)
         while len(_open) > KEPT:
             _open.popitem(last=False)
-        return _open[key]
+    if is_first:
+        _fill(opening, key, path)
+    return opening.result()
+
+
+def _fill(opening: Future[OpenedIndex], key: tuple[str, int, int | None], path: storage.Path) -> None:
+    """Open it for all who wait; what fails is tried anew by whoever comes next."""
+    try:
+        opening.set_result(OpenedIndex(path, *key[1:]))
+    except BaseException as error:
+        with _lock:
+            if _open.get(key) is opening:
+                del _open[key]
+        opening.set_exception(error)
 
 
 def current(path: storage.Path, version: int | None) -> int:

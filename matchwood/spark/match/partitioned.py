@@ -1,8 +1,9 @@
 """Shards on different workers, for indexes larger than a machine: events go to every shard, hits come back by key.
 
 One shuffle brings a copy of each event's named columns to each shard's tasks, another brings the hits together. What
-else is to be kept of an event travels with the first copy alone. Spark decides where tasks run: a DataFrame has no say
-in that, so a shard has few tasks, and each of them opens it once.
+else is to be kept of an event travels with the first copy alone. A shard always has the same partitions, by number, and
+as few as keep the cores busy. Spark decides where they run, of which a DataFrame has no say: so workers keep the shards
+that they met open, as far as there is room, and a host maps each of its shards once for all of its workers.
 """
 
 from __future__ import annotations

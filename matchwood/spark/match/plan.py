@@ -113,6 +113,11 @@ def _arguments(schema: st.StructType, index: OpenedIndex, options: MatchOptions)
         return "map", Arguments([value], (), [])
     if isinstance(kind, st.StringType):
         return "json", Arguments([value], (), [])
+    if isinstance(kind, st.BinaryType):
+        cast = f"events.withColumn({options.event!r}, F.col({options.event!r}).cast('string'))"
+        raise InvalidArgument(
+            f"event: {options.event!r} is binary; if it holds JSON in UTF-8, as Kafka's values do, write {cast}"
+        )
     raise InvalidArgument(
         f"event: {options.event!r} must be a struct, a map with text for keys, or JSON text (got {kind.simpleString()})"
     )

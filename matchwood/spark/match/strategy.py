@@ -42,7 +42,7 @@ def chosen(events: DataFrame, index: OpenedIndex, options: MatchOptions) -> Stra
     if strategy == "partitioned":
         _check_partitioned(events, options, estimate)
     # Of the half that stays free, one shard after the other takes a part while it has its turn.
-    return StrategyChoice(strategy, estimate, {"broadcast": None, "sharded": room // 2}.get(strategy, 0))
+    return StrategyChoice(strategy, estimate, None if strategy == "broadcast" else room // 2)
 
 
 def _by_size(fits: bool, shards: int, can_regroup: bool) -> str:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
+import datetime
 import os
 import uuid
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matchwood import storage
-from matchwood.errors import InvalidArgument, MatchwoodError
+from matchwood.errors import InvalidArgument
 from matchwood.spark.frames import checked_frame
 from matchwood.spark.locations import location_for
 from matchwood.spark.match.match import matched
 from matchwood.spark.match.options import MatchOptions
+from matchwood.spark.stream.query import checkpoint_of, name_for, query_of, started
+from matchwood.spark.stream.seen import Seen
+from matchwood.spark.stream.set_aside import parted
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming import StreamingQuery
 
 Writer = Callable[["DataFrame", int, int], Any]
 
-OWN_OPTIONS = ("checkpointLocation", "queryName", "trigger")
-_CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
+OWN_OPTIONS = ("checkpointLocation", "queryName", "trigger", "poison", "time", "within", "distinct")
 
 
 def match_stream(
@@ -35,6 +36,10 @@ def match_stream(
     checkpointLocation: str | os.PathLike[str] | None = None,  # noqa: N803
     queryName: str | None = None,  # noqa: N803
     trigger: Mapping[str, Any] | None = None,
+    poison: Writer | None = None,
+    time: str | None = None,
+    within: str | datetime.timedelta | None = None,
+    distinct: str | Sequence[str] = (),
     **options: Any,
 ) -> StreamingQuery:
     """Match each micro-batch of a stream, and hand the hits to `writer(hits, batch_id, version)`.
@@ -47,25 +52,70 @@ def match_stream(
     `queryName`           the name of the query and of its records
     `trigger`             arguments of Spark's trigger, such as {"availableNow": True}; by default, as soon as possible
 
-    These have Spark's own names. All other options are those of `match`; `version=` keeps all batches at one version.
+    These have Spark's own names. One event that cannot be used need not stop the others:
+
+    `poison`    a function like the writer, for the events of a batch that are set aside, if there are any: all their
+                columns, `problem` (`unreadable`, `late` or `repeated`) and `reason`. It must replace what it wrote for
+                a batch before, too. With on_error="raise" an event in which something does not fit has no hits then,
+                and the stream goes on; with `null` and `report` it is matched by the rest, and set aside as well
+    `time`      the column with an event's time: one that lies more than `within` before the latest time of earlier
+                batches is late, or has none; it is set aside
+    `within`    how long that is, as "10 minutes"
+    `distinct`  columns whose values name an event: one that comes again before it would be late is set aside
+
+    All other options are those of `match`; `version=` keeps all batches at one version.
     """
     _check(events, writer)
     settings = MatchOptions.from_names(options, OWN_OPTIONS)
     place = location_for(events.sparkSession, path)
-    checkpoint = _checkpoint(events, checkpointLocation, queryName)
-    name = queryName or _name_for(checkpoint)
-    stream = events.writeStream.foreachBatch(_each_batch(place, writer, settings, name, checkpoint))
-    if queryName is not None:
-        stream = stream.queryName(queryName)
-    if checkpointLocation is not None:
-        stream = stream.option("checkpointLocation", os.fspath(checkpointLocation))
-    if trigger is not None:
-        stream = stream.trigger(**trigger)
-    return stream.start()
+    checkpoint = checkpoint_of(events, checkpointLocation, queryName)
+    aside = _aside(events, checkpoint, poison, (time, within, distinct))
+    name = queryName or name_for(checkpoint)
+    each = _each_batch(place, _BatchOutputs(writer, *aside), settings, name, checkpoint)
+    return started(events, each, checkpointLocation, queryName, trigger)
+
+
+class _BatchOutputs(NamedTuple):
+    """What becomes of a batch: the hits, and what is set aside."""
+
+    hits: Writer
+    aside: Writer | None
+    seen: Seen | None
+
+    def __call__(self, batch: DataFrame, batch_id: int, path: storage.Location, settings: MatchOptions) -> None:
+        version = settings.version or 0
+        if self.aside is None:
+            self.hits(matched(batch, path, settings), batch_id, version)
+            return
+        with parted(batch, batch_id, path, settings, self.seen) as found:
+            self.hits(found.hits, batch_id, version)
+            if not found.aside.isEmpty():
+                self.aside(found.aside, batch_id, version)
+
+
+def _aside(
+    events: DataFrame, checkpoint: str | None, poison: Writer | None, how: tuple[Any, Any, Any]
+) -> tuple[Writer | None, Seen | None]:
+    """Where events go that are set aside, and how late and repeated ones are told."""
+    if poison is not None and not callable(poison):
+        raise InvalidArgument(f"poison must be a function of rows, batch_id and version (got {poison!r:.80})")
+    time, within, distinct = how
+    if time is None and within is None and not distinct:
+        return poison, None
+    if time is None or within is None:
+        raise InvalidArgument("late and repeated events are told by time= (a column) and within= (as '10 minutes')")
+    if poison is None:
+        raise InvalidArgument("time= and distinct= set events aside: give poison= as well, which takes them")
+    if checkpoint is None:
+        raise InvalidArgument("time= and distinct= remember what came before: give a checkpointLocation= for it")
+    names = (distinct,) if isinstance(distinct, str) else tuple(distinct)
+    seen = Seen(checkpoint, time, storage.duration_of("within", within), names)
+    seen.check(events)
+    return poison, seen
 
 
 def _each_batch(
-    path: storage.Location, writer: Writer, settings: MatchOptions, name: str, checkpoint: str | None
+    path: storage.Location, write: _BatchOutputs, settings: MatchOptions, name: str, checkpoint: str | None
 ) -> Callable[[DataFrame, int], None]:
     """What Spark calls for a micro-batch; through Spark Connect it is pickled and runs beside the server."""
     known = [uuid.uuid4().hex] if checkpoint is None else []
@@ -75,26 +125,9 @@ def _each_batch(
             known.append(query_of(batch.sparkSession, checkpoint))
         query = known[0]
         version = storage.pinned_version(path, name, query, batch_id, settings.version)
-        writer(matched(batch, path, dataclasses.replace(settings, version=version)), batch_id, version)
+        write(batch, batch_id, path, dataclasses.replace(settings, version=version))
 
     return match_batch
-
-
-def query_of(spark: SparkSession, checkpoint: str) -> str:
-    """The identity of the query that a checkpoint belongs to, which a new checkpoint at the same place does not share.
-
-    Spark has just written it there; where Arrow cannot read the place, Spark can.
-    """
-    try:
-        told = storage.location_of(checkpoint).read("metadata", 65_536).decode()
-    except (OSError, ValueError, MatchwoodError):
-        told = spark.read.text(f"{checkpoint.rstrip('/')}/metadata", wholetext=True).collect()[0][0]
-    try:
-        return str(json.loads(told)["id"])
-    except (ValueError, LookupError, TypeError) as error:
-        raise MatchwoodError(
-            f"{checkpoint}/metadata does not tell which query the checkpoint is of ({error})"
-        ) from error
 
 
 def _check(events: DataFrame, writer: Writer) -> None:
@@ -103,18 +136,3 @@ def _check(events: DataFrame, writer: Writer) -> None:
     checked_frame(events, "events")
     if not events.isStreaming:
         raise InvalidArgument("match_stream takes a streaming DataFrame; match takes tables as well")
-
-
-def _checkpoint(events: DataFrame, given: str | os.PathLike[str] | None, query_name: str | None) -> str | None:
-    """Where Spark will keep the checkpoint; None for a temporary place, which no restart finds again."""
-    if given is not None:
-        return os.fspath(given)
-    root = events.sparkSession.conf.get(_CHECKPOINTS, None)
-    return f"{root.rstrip('/')}/{query_name}" if root and query_name else None
-
-
-def _name_for(checkpoint: str | None) -> str:
-    """A name for a query that has none: the same after a restart."""
-    if checkpoint is None:
-        return "unnamed"
-    return "checkpoint-" + hashlib.blake2b(checkpoint.encode(), digest_size=8).hexdigest()
