@@ -65,7 +65,8 @@ soak: $(VENV)/.ready
 	@MATCHWOOD_SOAK=1 $(BIN)/python -m pytest
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/numba-boundscheck $(BIN)/python -m pytest $(KERNEL_TESTS)
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/engines tests/rules
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -W ignore::RuntimeWarning $(INTERPRETED_TESTS)
+	@MATCHWOOD_INTERPRET=always $(BIN)/python -m pytest $(INTERPRETED_TESTS)
+	@MATCHWOOD_INTERPRET=always $(BIN)/python -m tests.fuzz --cases 100000
 
 # Compiles every kernel for every level of processors: some minutes for each.
 wheel: $(VENV)/.ready

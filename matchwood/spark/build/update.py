@@ -51,8 +51,8 @@ def update(
     """Insert, replace and delete rules of the index at `path`, and publish the result as a new version.
 
     A row whose expression is NULL deletes the rule with that id; any other inserts or replaces. A replacement that
-    is rejected leaves the old rule. The other arguments are those of `build`. Of several updates at once each is
-    applied: one that finds another published first begins again from there.
+    is rejected leaves the old rule. The other arguments are those of `build`. If several updates run at once, all are
+    applied: if another one was published first, this one starts again from there.
     """
     started = time.monotonic()
     check_choices(on_error, on_duplicate, order)

@@ -46,11 +46,11 @@ def match_stream(
 
     Each batch uses the version that is current when it begins. The version is recorded beside the index before the
     writer is called, and a batch that is processed again after a restart uses the recorded one. So a writer that
-    replaces what it wrote for a `batch_id` before writes every hit exactly once.
+    replaces what it wrote before for the same `batch_id` writes every hit exactly once.
 
-    `checkpointLocation`  where Spark keeps the stream's progress; a restart with the same one goes on
-    `queryName`           the query's name, and that of its records
-    `trigger`             arguments of Spark's trigger, such as {"availableNow": True}; as soon as possible otherwise
+    `checkpointLocation`  where Spark keeps the stream's progress; a restart with the same one continues
+    `queryName`           the name of the query and of its records
+    `trigger`             arguments of Spark's trigger, such as {"availableNow": True}; by default, as soon as possible
 
     These have Spark's own names. One event that cannot be used need not stop the others:
 
