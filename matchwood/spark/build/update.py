@@ -6,9 +6,9 @@ import dataclasses
 import json
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _log = logging.getLogger("matchwood.spark")
+
+T = TypeVar("T")
 
 TRIES = 20
 """How often an update begins again because another one was published first."""
@@ -60,21 +62,22 @@ def update(
     place, limit = location_for(plain.sparkSession, path), RejectLimit.of(max_rejected)
     job = UpdateJob(plain, place, on_error, order is not None, limit)
     with described(plain.sparkSession, f"updating {place}") as line:
-        version, delta = _published(dataclasses.replace(job, line=line))
+        version, delta = until_first(place, dataclasses.replace(job, line=line).publish)
     return job.finished(version, delta, started)
 
 
-def _published(job: UpdateJob) -> tuple[int, Delta | None]:
+def until_first(place: storage.Location, publish: Callable[[], T]) -> T:
+    """What a publication returns that no other writer overtakes."""
     for _ in range(TRIES):
         try:
-            return job.publish()
+            return publish()
         except storage.Overtaken:
             continue
-    raise MatchwoodError(f"{job.place}: {TRIES} other writers were faster, so nothing was published; try again")
+    raise MatchwoodError(f"{place}: {TRIES} other writers were faster, so nothing was published; try again")
 
 
 class Advance(NamedTuple):
-    """An update that leads an index from one state of the table that it follows to another."""
+    """An update that leads an index from one state of the table or stream that it follows to another; {} is none."""
 
     before: Mapping[str, Any]
     after: Mapping[str, Any]
@@ -128,7 +131,7 @@ class UpdateJob:
 
     def _check(self, base: ShardSet) -> None:
         ids, follows = id_type(self.changes), base.snapshot.header.get(storage.FOLLOWS)
-        if self.advance is not None and follows != self.advance.before:
+        if self.advance is not None and (follows or {}) != self.advance.before:
             raise storage.Overtaken(f"version {base.version} of {self.place} stands for another state of the table")
         if len(base) and ids != base.layout.id_type:
             raise InvalidArgument(f"the ids of the changes are {ids}, those of {self.place} {base.layout.id_type}")

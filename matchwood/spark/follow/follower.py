@@ -81,7 +81,8 @@ class Follower:
             version, header = storage.header_of(self.place)
         except SnapshotNotFound:
             return None, None
-        return version, header.get(storage.FOLLOWS)
+        known = header.get(storage.FOLLOWS)
+        return version, known if known is not None and "identity" in known else None  # else it is that of a stream
 
     def _record(self, state: TableState) -> Record:
         """What a version says of the table: which one it is, the version that it stands for, and the columns."""
