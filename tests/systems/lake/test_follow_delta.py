@@ -130,7 +130,7 @@ def test_a_reset_is_a_new_version(lake: Any, table: str, tmp_path: Path, rules_o
     lake.sql(f"DROP TABLE {table}")
     make_table(lake, table)
     (step,) = mws.follow(lake, table, path).steps
-    assert (step.how, step.reason, step.rules) == ("build", "the table was made anew", 3)
+    assert (step.how, step.reason, step.rules) == ("build", "the table was created again", 3)
     (step,) = mws.follow(lake, table, path, reset=True).steps
     assert (step.how, step.reason) == ("build", "reset=True")
     assert mw.open(path).engine == "counting"
@@ -178,7 +178,7 @@ def test_what_others_publish(lake: Any, table: str, tmp_path: Path, rules_of: Ru
     assert mws.follow(lake, table, path).inserted == 1
     assert rules_of(path) == _rows(lake, table)
     mws.build(more, path)
-    with pytest.raises(InvalidArgument, match=r"follows no table: reset=True builds it anew"):
+    with pytest.raises(InvalidArgument, match=r"follows no table: reset=True builds it again"):
         mws.follow(lake, table, path)
 
 
