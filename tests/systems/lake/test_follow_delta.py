@@ -151,7 +151,7 @@ def test_columns_that_went(lake: Any, table: str, tmp_path: Path, rules_of: Rule
         mws.follow(lake, table, path)
     assert _followed(path) == [1]
     (step,) = mws.follow(lake, table, path, expression="condition").steps
-    assert (step.how, step.reason) == ("build", "other columns are asked for")
+    assert (step.how, step.reason) == ("build", "other columns were named")
     lake.sql(f"ALTER TABLE {table} SET TBLPROPERTIES (delta.enableChangeDataFeed = false)")
     numbers = lake.createDataFrame([(1, "x = 1")], "id long, condition string")
     numbers.write.format("delta").mode("overwrite").option("overwriteSchema", "true").saveAsTable(table)
