@@ -12,6 +12,7 @@ from match_support import index_of
 
 import matchwood as mw
 from matchwood import InvalidArgument, storage
+from matchwood import spark as mws
 from matchwood.errors import SnapshotNotFound
 from matchwood.spark.build.update import UpdateJob
 from matchwood.spark.stream.update_stream import update_stream
@@ -55,13 +56,11 @@ def test_a_batch_is_applied_once(spark: Any, path: str, tmp_path: Path, monkeypa
         follow(spark, tmp_path, path)
     monkeypatch.undo()
     assert batches_of(path) == [None, 0]
-    from matchwood import spark as mws
-
+    assert [row["id"] for row in mws.rejects(spark, path).collect()] == ["bad"]
     mws.update(spark.createDataFrame([("r1", "a = 7")], "id string, expression string"), path)
     follow(spark, tmp_path, path)
     assert batches_of(path) == [None, 0, 0]
     assert (rules_at(path)["r1"], "r2" in rules_at(path), len(rules_at(path))) == ("a = 7", False, 98)
-    assert [row["id"] for row in mws.rejects(spark, path).collect()] == ["bad"]
     send(tmp_path / "in", ("r1", "a = 8"))
     follow(spark, tmp_path, path)
     assert (rules_at(path)["r1"], batches_of(path)) == ("a = 8", [None, 0, 0, 1])

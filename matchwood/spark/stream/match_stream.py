@@ -13,10 +13,11 @@ from matchwood import storage
 from matchwood.errors import InvalidArgument
 from matchwood.spark.frames import checked_frame
 from matchwood.spark.locations import location_for
+from matchwood.spark.match.answer import refuse_clash
 from matchwood.spark.match.match import matched
 from matchwood.spark.match.options import MatchOptions
 from matchwood.spark.stream.query import checkpoint_of, name_for, query_of, started
-from matchwood.spark.stream.seen import Seen
+from matchwood.spark.stream.seen import PROBLEM, REASON, Seen
 from matchwood.spark.stream.set_aside import parted
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def match_stream(
     settings = MatchOptions.from_names(options, OWN_OPTIONS)
     place = location_for(events.sparkSession, path)
     checkpoint = checkpoint_of(events, checkpointLocation, queryName)
+    if poison is not None:
+        refuse_clash(events, events.columns, [settings.prefix + PROBLEM, settings.prefix + REASON])
     aside = _aside(events, checkpoint, poison, (time, within, distinct))
     name = queryName or name_for(checkpoint)
     each = _each_batch(place, _BatchOutputs(writer, *aside), settings, name, checkpoint)
