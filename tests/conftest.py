@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 
+import numba
+import pytest
 from hypothesis import HealthCheck, settings
 
 SOAK = os.environ.get("MATCHWOOD_SOAK") == "1"
@@ -25,3 +27,10 @@ os.environ.setdefault("MATCHWOOD_INTERPRET", "0")
 
 # Deep trees and thousands of tests make many objects: looking for cycles as often as usual took a fifth of the time.
 gc.set_threshold(50_000, 20, 10)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Kernels let integers wrap around; without compilation NumPy warns of it."""
+    if numba.config.DISABLE_JIT:
+        for item in items:
+            item.add_marker(pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"))

@@ -14,7 +14,7 @@ import matchwood as mw
 from matchwood.choosing import rehearse_reading
 from matchwood.encoding import EncodedEvents
 from matchwood.engines import Workspace
-from matchwood.engines.pst import _group_kernels
+from matchwood.engines.pst import _block_kernels, _known_list_kernels, groups
 from matchwood.engines.pst import engine as pst
 
 NAMES = [f"x{number}" for number in range(8)]
@@ -26,10 +26,9 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.fixture(autouse=True)
-def small_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lists of a few candidates are turned round as well."""
-    monkeypatch.setattr(pst, "FEWEST", 2)
-    monkeypatch.setattr(pst, "SMALLEST_LIST", 1)
+def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of two events are tried with both at once."""
+    monkeypatch.setattr(groups, "FEWEST", 2)
 
 
 def predicate(rng: random.Random, name: str) -> str:
@@ -113,11 +112,14 @@ def test_groups_answer_as_the_oracle_does(engine: str, options: dict[str, Any]) 
     assert index.match_many(events).equals(oracle.match_many(events))
 
 
-@pytest.mark.parametrize("limit", ["SELECTED", "KEPT"])
+LITTLE_ROOM = {"SELECTED": 3, "KEPT": 40, "PASSED": 9, "SEGMENTS": 3, "KNOWN_LISTS": 33, "KNOWN_LABELS": 2}
+
+
+@pytest.mark.parametrize("limit", LITTLE_ROOM)
 def test_what_a_group_has_no_room_for_goes_the_way_of_single_events(
     limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pst, limit, 3 if limit == "SELECTED" else 40)
+    monkeypatch.setattr(groups, limit, LITTLE_ROOM[limit])
     rng = random.Random(limit)
     index = mw.Index("pstbloom", options={"packed": 1})
     index.insert_many(rules(rng, 300))
@@ -133,10 +135,28 @@ def test_the_last_rank_is_no_null() -> None:
     events = encoded(index, pa.table({"x0": [0, 1, 2, 0] * 10, "x1": pa.array([5, None, 70, 59] * 10, pa.int64())}))
     labels = events.labels.copy()
     labels[events.labels == events.labels.max()] = 2**31 - 2
-    assert 2**31 - 2 >> _group_kernels.RANK_SHIFT == _group_kernels.NULL_RANK
+    assert 2**31 - 2 >> _block_kernels.RANK_SHIFT == _known_list_kernels.NULL_RANK
     changed = EncodedEvents(events.offsets, events.attributes, labels)
     engine = index._matcher.engine
     assert matched(engine, changed, Workspace()) == one_by_one(engine, changed)
+
+
+def test_many_constraints_of_several_pieces_are_counted() -> None:
+    """More than seven of them do not fit the words that count the first ones."""
+    rng, names = random.Random("pieces"), [f"y{number}" for number in range(12)]
+    index, given = mw.Index("pstbloom"), {}
+    for number in range(120):
+        chosen = rng.sample(names, rng.randrange(6, 13))
+        parts = (f"{name} in ({', '.join(map(str, rng.sample(range(24), 14)))})" for name in chosen)
+        given[number] = f"flag = {number % 2} and " + " and ".join(parts)
+    index.insert_many(given)
+    columns = {name: pa.array([rng.randrange(24) for _ in range(40)] * 3, pa.int64()) for name in names}
+    events = pa.table({"flag": pa.array([0, 1] * 60, pa.int64()), **columns})
+    codes = encoded(index, events)
+    assert matched(index._matcher.engine, codes, Workspace()) == one_by_one(index._matcher.engine, codes)
+    oracle = mw.Index("oracle")
+    oracle.insert_many(given)
+    assert index.match_many(events).equals(oracle.match_many(events))
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")

@@ -3,13 +3,14 @@
 An event alone pays for the cache misses and the wrong guesses of each list that it selects. In a group of some hundred
 events the lists that matter are selected again and again, so the group is turned round:
 
-- the lists of all events are found, and the events under each list counted;
-- for each list that several events select, the ranks of up to LANES of them are laid out by attribute, 16 bits each,
-  and each candidate in its blocks is tested against all of them at once: the answer is a word with a bit an event;
-- these words are kept, and the hits counted; once it is known where those of each event begin, they are written there.
+- the lists of all events are found, and events that are alike brought together (`_known_list_kernels`);
+- the ranks of up to TILE neighbours are laid out, and each list that several of them select is tried with all of those
+  at once (`_lane_kernels`);
+- what holds is kept as words, and the hits counted; once it is known where those of each event begin, they are written
+  there, in the order of the events.
 
-What else an event selects (lists of few events, short lists, units without lists) is looked at as for one event. Hits
-and work are the same. Rank 2**16 - 1 stands for NULL here; an event that has it as a rank is looked at alone.
+What else an event selects (lists of few events, candidates that are in no block, units without lists) is looked at as
+for one event. Hits and work are the same.
 
 VLDB 2018, ours, in the place of the verification of Algorithms 5 and 7; events are brought together as A-PCM does
 (ICDE 2014).
@@ -22,21 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.bits import lowest_bit
+from matchwood.core.bits import bit_count, lowest_bit
 from matchwood.core.jit import bare_kernel, kernel
-from matchwood.core.lanes import LANES, lanes_within
-from matchwood.engines.pst._block_kernels import (
-    BLOCK_START,
-    BLOCK_TEST_WIDTH,
-    COUNT_BITS,
-    MARK_WIDTH,
-    MASK_FAR,
-    MASK_WIDTH,
-    RANK_SHIFT,
-    SINGLE_FAR,
-    SINGLE_WIDTH,
-    end_of_block,
-)
+from matchwood.core.lanes import LANES
+from matchwood.core.prefetch import prefetch
+from matchwood.engines.pst._block_kernels import BLOCK_TEST_WIDTH, MARK_WIDTH
+from matchwood.engines.pst._known_list_kernels import KnownLists, SelectedLists, forget, put_in_order, select_lists
+from matchwood.engines.pst._lane_kernels import TILE, LaneWords, lay_out, try_blocks
 from matchwood.engines.pst._match_kernels import (
     ListedUnits,
     ListScratch,
@@ -44,298 +37,234 @@ from matchwood.engines.pst._match_kernels import (
     examine_blocks,
     examine_tests,
     fetch_lists,
-    select_combinations,
-    select_spaces,
     verify_always,
 )
-from matchwood.engines.shared._residual_kernels import LIVE
+from matchwood.engines.shared._residual_kernels import LINE
 from matchwood.engines.shared._verification_kernels import clear, scatter
 
-FEWEST, SMALLEST_LIST = 6, 48
-"""Events under a list, and candidates in its blocks, for which it is worth while to lay events out: that takes as long
-as some forty first tests of one event."""
+FEWEST = 3
+"""Events of a tile under a list for which it is tried with all of them at once."""
 
 SMALLEST_GROUP, FIRST_GROUP, LARGEST_GROUP = 8, 64, 4_096
 """Events of a group: at least, while nothing is known of their hits, and at most. Others have as many as should fill
 the output, by the hits of the group before; if those are too few, events go alone, and the next call tries again."""
 
-SELECTED = 2**17
+SELECTED = 2**18
 """Lists that the events of a group may select together."""
 
 KEPT = 2**18
 """Candidates that hold of an event in a group's lists."""
 
-NULL_RANK = 2**16 - 1
-PLANES = 16
-"""Bits of a count of a list's candidates; a list has fewer than 2**16, or is not turned round."""
+PASSED = 2**14
+"""Candidates of lists under the same events that pass their first test."""
 
+SEGMENTS = 2**14
+"""Stretches of kept candidates that were tried with the same events."""
+
+SEGMENT_WIDTH = 4
+_CANDIDATE = BLOCK_TEST_WIDTH + MARK_WIDTH
+_AHEAD, _MOST_FETCHED = 2, 64
+_ALL_LANES = np.uint64(2**LANES - 1)
 _ONE = np.uint64(1)
 
 
-class GroupScratch(NamedTuple):
-    """What a group writes to, for one thread.
+class TileWords(NamedTuple):
+    """The events of a tile under each list.
 
-    `selected`, `ends`   the lists of each event, and where they end
-    `alone`     by event: whether no list looks at it in a group
-    `under`     by list: how many events select it, 0 between two groups, and for lists that are not turned round
-    `touched`, `begins`  the lists that any event selects, and where the events under each end in `members`
-    `members`   the events under the lists that are turned round
-    `ranks`     LANES for each attribute, NULL_RANK between two lists
-    `kept_units`, `kept_lanes`  candidates, and the lanes of which they hold
-    `segments`  three numbers for the events of a list that are tested together: the first of `members`, how many, and
-                the end in `kept_units`
-    `hits`, `passed`, `looked`, `cursors`  by event: hits in such lists, candidates that passed their first test there,
-                all candidates there, and where its next hit goes
-    `planes`    counts of all lanes, a word for each bit
-    `limits`    the fewest events under a list, its fewest candidates, and how many events the next call begins with: 0
-                if nobody knows, -1 if the last call had none in groups
+    `under`    by list: a bit for each event of the tile that selects it; 0 between two tiles
+    `touched`  the lists of which there are some
+    `left`     by event of the group: how many of its lists remain for itself
     """
 
-    selected: NDArray[np.int32]
-    ends: NDArray[np.int64]
-    alone: NDArray[np.uint8]
-    under: NDArray[np.int32]
+    under: NDArray[np.uint64]
     touched: NDArray[np.int32]
-    begins: NDArray[np.int32]
-    members: NDArray[np.int32]
-    ranks: NDArray[np.uint16]
-    kept_units: NDArray[np.int32]
-    kept_lanes: NDArray[np.uint64]
+    left: NDArray[np.int64]
+
+
+class KeptSegments(NamedTuple):
+    """Stretches of kept candidates.
+
+    `segments`  four each: where its lanes begin in the order of events, which of them, the end of what is kept, and the
+                end of `lane_hits`
+    `lane_hits` how many hits each lane of each segment has
+    `used`      how many segments, kept candidates, passed first tests and lane hits there are, and candidates looked at
+    """
+
     segments: NDArray[np.int64]
+    lane_hits: NDArray[np.int32]
+    used: NDArray[np.int64]
+
+
+class GroupCounts(NamedTuple):
+    """What is known of each event of a group: hits so far, first tests passed, candidates, and where its hits go."""
+
     hits: NDArray[np.int64]
     passed: NDArray[np.int64]
     looked: NDArray[np.int64]
     cursors: NDArray[np.int64]
-    planes: NDArray[np.uint64]
+
+
+class GroupScratch(NamedTuple):
+    """What groups of events write to, for one thread.
+
+    `limits`  FEWEST, and the number of events that should fill an output: 0 if none is known, -1 if too few
+    """
+
+    known: KnownLists
+    selected: SelectedLists
+    tile: TileWords
+    words: LaneWords
+    kept: KeptSegments
+    counts: GroupCounts
     limits: NDArray[np.int64]
 
 
-@kernel
-def _select(lists: Any, search: ListSearch, events: Any, first: int, most: int, scratch: Any, group: Any) -> Any:
-    """Find the lists of up to `most` events; returns how many events, and how many lists were touched."""
-    selected, ends, under, touched, found = group.selected, group.ends, group.under, group.touched, scratch.found
-    block_starts, used, seen, count = lists.block_starts, 0, 0, 0
-    ends[0] = 0
-    while count < most:
-        event = first + count
-        total = select_spaces(lists, events, event, scratch)
-        if search.depth > 1:
-            total = select_combinations(lists, scratch, total, search.depth)
-        if used + total > len(selected):
-            break
-        alone = False
-        for pair in range(events.offsets[event], events.offsets[event + 1]):
-            alone |= events.labels[pair] >> RANK_SHIFT == NULL_RANK
-        group.alone[count] = alone
-        for place in range(total):
-            listed = found[place]
-            selected[used + place] = listed
-            if not alone and block_starts[listed] < block_starts[listed + 1]:
+@bare_kernel
+def _gather(selected: SelectedLists, begin: int, stop: int, lists: Any, tile: TileWords) -> int:
+    """Note which events of a tile are under each list with blocks; returns how many such lists there are."""
+    under, touched, block_starts, seen = tile.under, tile.touched, lists.block_starts, 0
+    for place in range(begin, stop):
+        event, bit = selected.order[place], _ONE << np.uint64(place - begin)
+        for at in range(selected.ends[event], selected.ends[event + 1]):
+            listed = selected.lists[at]
+            if block_starts[listed] < block_starts[listed + 1]:
                 if under[listed] == 0:
                     touched[seen] = listed
                     seen += 1
-                under[listed] += 1
-        used += total
-        count += 1
-        ends[count] = used
-        group.hits[count - 1], group.passed[count - 1], group.looked[count - 1] = 0, 0, 0
-    return count, seen
+                under[listed] |= bit
+    return seen
 
 
 @bare_kernel
-def _gather(count: int, seen: int, group: Any) -> None:
-    """Put the events under each list side by side, and pass over the lists of few."""
-    selected, ends, alone, under = group.selected, group.ends, group.alone, group.under
-    begins, members, used = group.begins, group.members, 0
-    for place in range(seen):
-        listed = group.touched[place]
-        if under[listed] < group.limits[0]:
-            under[listed] = 0
-        begins[listed] = used
-        used += under[listed]
-    for event in range(count):
-        if alone[event] != 0:
-            continue
-        for place in range(ends[event], ends[event + 1]):
-            listed = selected[place]
-            if under[listed] > 0:
-                members[begins[listed]] = event
-                begins[listed] += 1
-
-
-@bare_kernel
-def _lay_out(events: Any, first: int, members: Any, start: int, lanes: int, ranks: Any, taken: bool) -> None:
-    """Put the ranks of some events side by side by attribute, or take them away again."""
-    attributes = len(ranks) // LANES
-    for lane in range(lanes):
-        event = first + members[start + lane]
-        for pair in range(events.offsets[event], events.offsets[event + 1]):
-            if events.attributes[pair] < attributes:
-                rank = NULL_RANK if taken else events.labels[pair] >> RANK_SHIFT
-                ranks[LANES * np.int64(events.attributes[pair]) + lane] = rank
-
-
-@bare_kernel
-def _held(blocks: Any, entry: Any, ranks: Any) -> Any:
-    """The lanes of which a single entry, or a first test, holds: of NULL, the last rank, none does."""
-    at = np.uint64(entry)
-    test, width = np.uint32(blocks[at]), np.uint64(np.uint32(blocks[at + _ONE]) & np.uint32(0xFFFF))
-    low = np.uint64(test >> np.uint32(16))
-    count = width if low + width == np.uint64(NULL_RANK) else width + _ONE
-    return lanes_within(ranks, np.int64(LANES) * np.int64(test & np.uint32(0xFFFF)), low, count)
-
-
-@bare_kernel
-def _mask_held(blocks: Any, entry: Any, ranks: Any, lanes: Any) -> Any:
-    """Those of the lanes of which a masked entry holds, one by one."""
-    test, shift = np.uint32(blocks[entry]), np.uint32(blocks[entry + 1]) & np.uint32(31)
-    start, low = np.int64(LANES) * np.int64(test & np.uint32(0xFFFF)), np.int64(test >> np.uint32(16))
-    held = np.uint64(0)
+def _tally(group: GroupScratch, place: int, lanes: Any, first_kept: int) -> None:
+    """Add what was found with some lanes to the events of these, and remember the hits of each."""
+    order, used, words, counts = group.selected.order, group.kept.used, group.words, group.counts
+    passed_words, lane_words, lane_hits = words.passed, words.lanes, group.kept.lane_hits
     while lanes != 0:
-        lane = lowest_bit(lanes)
-        rank = np.int64(ranks[start + lane])
-        step = np.int64(64) if rank < low or rank == NULL_RANK else (rank - low) >> np.int64(shift)
-        if step < 64:
-            bits = np.uint32(blocks[entry + 2 + (step >> 5)])
-            held |= np.uint64((bits >> np.uint32(step & 31)) & np.uint32(1)) << np.uint64(lane)
+        bit = np.uint32(lowest_bit(lanes))
+        passed, hits = np.uint32(0), np.uint32(0)
+        for at in range(used[2]):
+            passed += (passed_words[at] >> bit) & np.uint32(1)
+        for at in range(first_kept, used[1]):
+            hits += (lane_words[at] >> bit) & np.uint32(1)
+        event = order[place + np.int64(bit)]
+        counts.passed[event] += np.int64(passed)
+        counts.hits[event] += np.int64(hits)
+        counts.looked[event] += used[4]
+        lane_hits[used[3]] = hits
+        used[3] += 1
         lanes &= lanes - _ONE
-    return held
 
 
 @bare_kernel
-def _add(planes: Any, first: int, lanes: Any) -> None:
-    """Count one more for each of the lanes."""
-    plane = first
-    while lanes != 0:
-        carried = planes[plane] & lanes
-        planes[plane] ^= lanes
-        lanes = carried
-        plane += 1
+def _close(group: GroupScratch, place: int, lanes: Any) -> None:
+    """End the segment of some lanes, if it has candidates."""
+    used, segments = group.kept.used, group.kept.segments
+    if used[4] == 0:
+        return
+    first_kept = segments[SEGMENT_WIDTH * used[0] - 2] if used[0] > 0 else 0
+    _tally(group, place, lanes, first_kept)
+    at = SEGMENT_WIDTH * used[0]
+    segments[at], segments[at + 1], segments[at + 2], segments[at + 3] = place, np.int64(lanes), used[1], used[3]
+    used[0] += 1
+    used[2], used[4] = 0, 0
 
 
 @bare_kernel
-def _counted(planes: Any, first: int, size: int, lane: int) -> Any:
-    """What was counted for a lane, which is at most `size`."""
-    total, plane = np.int64(0), 0
-    while size >> plane != 0:
-        total |= np.int64((planes[first + plane] >> np.uint64(lane)) & _ONE) << np.int64(plane)
-        plane += 1
-    return total
+def _has_room(group: GroupScratch, most: int) -> bool:
+    """Whether a list of at most so many candidates can be tried, and be a segment of its own."""
+    used, kept = group.kept.used, group.kept
+    room = SEGMENT_WIDTH * (used[0] + 2) <= len(kept.segments) and used[1] + most <= len(group.words.units)
+    return room and used[3] + 2 * LANES <= len(kept.lane_hits) and most <= len(group.words.passed)
 
 
 @bare_kernel
-def _several_held(blocks: Any, mark: Any, entry: Any, ranks: Any, lanes: Any, planes: Any) -> Any:
-    """Those of the lanes of which the constraints with several entries hold: of each constraint at most one entry does,
-    so it is enough to count."""
-    single, masked = np.uint32(blocks[mark + 1]), np.uint32(blocks[mark + 2])
-    low, wanted = np.uint32((1 << COUNT_BITS) - 1), np.int64(single >> np.uint32(SINGLE_FAR + COUNT_BITS))
-    for plane in range(2 * PLANES, 3 * PLANES):
-        planes[plane] = np.uint64(0)
-    begin = mark + np.int64(single & np.uint32((1 << SINGLE_FAR) - 1))
-    for at in range(entry, begin + SINGLE_WIDTH * np.int64((single >> np.uint32(SINGLE_FAR)) & low), SINGLE_WIDTH):
-        _add(planes, 2 * PLANES, lanes & _held(blocks, at, ranks))
-    begin = mark + np.int64(masked & np.uint32((1 << MASK_FAR) - 1))
-    for at in range(begin, begin + MASK_WIDTH * np.int64((masked >> np.uint32(MASK_FAR)) & low), MASK_WIDTH):
-        _add(planes, 2 * PLANES, _mask_held(blocks, at, ranks, lanes))
-    for plane in range(PLANES):
-        counted = planes[2 * PLANES + plane]
-        lanes &= counted if (wanted >> plane) & 1 != 0 else ~counted
-    return lanes
+def _fetch(lists: Any, touched: Any, number: int, seen: int, under: Any) -> None:
+    """Ask for the blocks of a list that is going to be tried with several events."""
+    if number < seen and bit_count(under[touched[number]]) > 2:
+        start, stop = lists.block_starts[touched[number]], lists.block_starts[touched[number] + 1]
+        for at in range(start, min(stop, start + _MOST_FETCHED * LINE), LINE):
+            prefetch(lists.blocks, at)
 
 
 @bare_kernel
-def _examine_list(
-    blocks: Any, start: Any, stop: Any, lanes: Any, states: Any, stale: bool, group: GroupScratch, kept: Any
-) -> Any:
-    """Keep the candidates in a list's blocks that hold of some lanes; returns the end of what is kept."""
-    ranks, planes, kept_units, kept_lanes = group.ranks, group.planes, group.kept_units, group.kept_lanes
-    while start < stop:
-        count, test = np.int64(blocks[start]), start + BLOCK_START
-        mark = test + BLOCK_TEST_WIDTH * count
-        for _ in range(count):
-            held = lanes & _held(blocks, test, ranks)
-            _add(planes, 0, held)
-            if held != 0:
-                single, masked = np.uint32(blocks[mark + 1]), np.uint32(blocks[mark + 2])
-                entry = mark + np.int64(single & np.uint32((1 << SINGLE_FAR) - 1))
-                alone = entry + SINGLE_WIDTH * np.int64(masked >> np.uint32(MASK_FAR + COUNT_BITS))
-                while entry < alone and held != 0:
-                    held &= _held(blocks, entry, ranks)
-                    entry += SINGLE_WIDTH
-                if held != 0 and single >> np.uint32(SINGLE_FAR + COUNT_BITS) != 0:
-                    held = _several_held(blocks, mark, entry, ranks, held, planes)
-                unit = blocks[mark]
-                if held != 0 and (not stale or states[unit] == LIVE):
-                    _add(planes, PLANES, held)
-                    kept_units[kept], kept_lanes[kept] = unit, held
-                    kept += 1
-            test += BLOCK_TEST_WIDTH
-            mark += MARK_WIDTH
-        start = end_of_block(blocks, start)
-    return kept
+def _try_lists(lists: Any, states: Any, stale: bool, place: int, seen: int, group: GroupScratch) -> None:
+    """Try the lists of a tile with their events; those that were tried with an event stay under the list."""
+    under, touched, used, block_starts = group.tile.under, group.tile.touched, group.kept.used, lists.block_starts
+    open_lane, open_lanes = 0, np.uint64(0)
+    for number in range(seen):
+        listed = touched[number]
+        _fetch(lists, touched, number + _AHEAD, seen, under)
+        most = (block_starts[listed + 1] - block_starts[listed]) // _CANDIDATE
+        left, tried = under[listed], np.uint64(0)
+        while left != 0:
+            lane = min(lowest_bit(left), TILE - LANES)
+            lanes = (left >> np.uint64(lane)) & _ALL_LANES
+            left &= ~(lanes << np.uint64(lane))
+            if bit_count(lanes) < group.limits[0] or not _has_room(group, most):
+                continue
+            if lane != open_lane or lanes != open_lanes or used[2] + most > len(group.words.passed):
+                _close(group, place + open_lane, open_lanes)
+                open_lane, open_lanes = lane, lanes
+            size, used[2], used[1] = try_blocks(
+                lists, listed, states, stale, lane, lanes, group.words, used[2], used[1]
+            )
+            used[4] += size
+            tried |= lanes << np.uint64(lane)
+        under[listed] = tried
+    _close(group, place + open_lane, open_lanes)
 
 
 @bare_kernel
-def _tally(group: GroupScratch, start: int, lanes: int, size: int) -> None:
-    """Add what was counted in a list to the events of its lanes."""
-    planes, members = group.planes, group.members
-    for lane in range(lanes):
-        event = members[start + lane]
-        group.passed[event] += _counted(planes, 0, size, lane)
-        group.hits[event] += _counted(planes, PLANES, size, lane)
-        group.looked[event] += size
-    for plane in range(2 * PLANES):
-        planes[plane] = np.uint64(0)
+def _leave(selected: SelectedLists, begin: int, stop: int, counts: Any, tile: TileWords) -> None:
+    """Keep the lists that an event must look at itself; of those that were tried with it, only other candidates are
+    left, and they are complemented."""
+    under, chosen = tile.under, selected.lists
+    for place in range(begin, stop):
+        event, lane = selected.order[place], np.uint64(place - begin)
+        first = end = selected.ends[event]
+        for at in range(first, selected.ends[event + 1]):
+            listed = chosen[at]
+            tried = (under[listed] >> lane) & _ONE != 0
+            chosen[end] = ~listed if tried else listed
+            end += not tried or counts[listed] > 0
+        tile.left[event] = end - first
 
 
 @bare_kernel
-def _examine_group(lists: Any, listed: Any, stale: bool, events: Any, first: int, seen: int, group: Any) -> int:
-    """Walk the lists of several events; returns how many segments there are. Lists without room go to single events."""
-    blocks, block_starts, under, segments = lists.blocks, lists.block_starts, group.under, group.segments
-    kept, used = 0, 0
-    for place in range(seen):
-        found = group.touched[place]
-        size, at, stop = 0, block_starts[found], block_starts[found + 1]
-        while at < stop:
-            size += blocks[at]
-            at = end_of_block(blocks, at)
-        turns = (under[found] + LANES - 1) // LANES
-        room = kept + turns * size <= len(group.kept_units) and 3 * (used + turns) <= len(segments)
-        if not room or size < group.limits[1] or size >= 2**PLANES:
-            under[found] = 0
-        start = group.begins[found] - under[found]
-        for turn in range(turns if under[found] > 0 else 0):
-            begin = start + LANES * turn
-            lanes = min(LANES, group.begins[found] - begin)
-            _lay_out(events, first, group.members, begin, lanes, group.ranks, False)
-            word = (_ONE << np.uint64(lanes)) - _ONE
-            kept = _examine_list(blocks, block_starts[found], stop, word, listed.states, stale, group, kept)
-            _lay_out(events, first, group.members, begin, lanes, group.ranks, True)
-            _tally(group, begin, lanes, size)
-            segments[3 * used], segments[3 * used + 1], segments[3 * used + 2] = begin, lanes, kept
-            used += 1
-    return used
+def _try_tiles(lists: Any, listed: Any, stale: bool, events: Any, first: int, count: int, group: GroupScratch) -> None:
+    """Try the lists of all events that stand in order, tile by tile."""
+    selected, tile, words, ordered = group.selected, group.tile, group.words, put_in_order(group.selected, count)
+    for event in range(count):
+        group.counts.hits[event], group.counts.passed[event], group.counts.looked[event] = 0, 0, 0
+        tile.left[event] = selected.ends[event + 1] - selected.ends[event]
+    group.kept.used[:] = 0
+    for begin in range(0, ordered, TILE):
+        stop = min(ordered, begin + TILE)
+        seen = _gather(selected, begin, stop, lists, tile)
+        lay_out(events, first, selected.order, begin, stop, words.ranks, False)
+        _try_lists(lists, listed.states, stale, begin, seen, group)
+        lay_out(events, first, selected.order, begin, stop, words.ranks, True)
+        _leave(selected, begin, stop, lists.counts, tile)
+        for number in range(seen):
+            tile.under[tile.touched[number]] = np.uint64(0)
 
 
 @bare_kernel
-def _write(group: GroupScratch, count: int, covered: int, units: Any) -> None:
-    """Write what was kept where the hits of each event go, of the events that are covered."""
-    members, cursors, segments = group.members, group.cursors, group.segments
-    kept_units, kept_lanes, kept = group.kept_units, group.kept_lanes, 0
-    for segment in range(count):
-        begin, lanes = segments[3 * segment], segments[3 * segment + 1]
-        wanted = np.uint64(0)
-        for lane in range(lanes):
-            wanted |= np.uint64(members[begin + lane] < covered) << np.uint64(lane)
-        while kept < segments[3 * segment + 2]:
-            unit, held = kept_units[kept], kept_lanes[kept] & wanted
-            while held != 0:
-                event = np.uint64(members[begin + lowest_bit(held)])
-                at = cursors[event]
-                units[np.uint64(at)] = unit
-                cursors[event] = at + 1
-                held &= held - _ONE
-            kept += 1
+def _own_lists(lists: Any, group: GroupScratch, number: int, found: Any) -> Any:
+    """The lists whose blocks an event tries itself, and the end of those whose other candidates it looks at."""
+    chosen, start, total = group.selected.lists, group.selected.ends[number], 0
+    end = start
+    for at in range(start, start + group.tile.left[number]):
+        listed = chosen[at]
+        if listed < 0:
+            listed = ~listed
+        else:
+            found[total] = listed
+            total += 1
+        chosen[end] = listed
+        end += lists.counts[listed] > 0
+    return total, end
 
 
 @kernel
@@ -349,32 +278,61 @@ def _finish(
     Returns how many were covered, and the new end.
     """
     begin, first, count, used = place
-    labels, found, states, stale = scratch.labels, scratch.found, listed.states, search.stale
+    labels, found, states, stale, counts = scratch.labels, scratch.found, listed.states, search.stale, group.counts
     units, offsets, work, covered = output.units, output.offsets, output.work, 0
     for number in range(count):
-        if len(units) - used < max(search.live, group.hits[number]):
+        if len(units) - used < max(search.live, counts.hits[number]):
             break
-        event, start, stop, total = first + number, group.ends[number], group.ends[number + 1], 0
-        group.cursors[number] = used
-        used += group.hits[number]
-        for at in range(start, stop):
-            if group.alone[number] != 0 or group.under[group.selected[at]] == 0:
-                found[total] = group.selected[at]
-                total += 1
-        scatter(events, event, labels)
-        fetch_lists(lists, found, total)
-        used = examine_blocks(lists, found, total, states, stale, scratch, used, output)
-        used = examine_tests(
-            lists, conjunctions.intervals, signatures, group.selected, start, stop, states, stale, scratch, used, output
-        )
-        used = verify_always(conjunctions, listed, labels, used, output)
-        clear(events, event, labels)
+        event, start = first + number, group.selected.ends[number]
+        counts.cursors[number] = used
+        used += counts.hits[number]
+        total, end = _own_lists(lists, group, number, found)
+        if total > 0 or end > start or len(listed.always) > 0:
+            scatter(events, event, labels)
+            fetch_lists(lists, found, total)
+            used = examine_blocks(lists, found, total, states, stale, scratch, used, output)
+            used = examine_tests(
+                lists, conjunctions.intervals, signatures, group.selected.lists, start, end, states, stale, scratch,
+                used, output,
+            )  # fmt: skip
+            used = verify_always(conjunctions, listed, labels, used, output)
+            clear(events, event, labels)
         offsets[event - begin + 1] = used
         work[0] += 1
-        work[1] += group.looked[number]
-        work[2] += group.passed[number]
+        work[1] += counts.looked[number]
+        work[2] += counts.passed[number]
         covered += 1
     return covered, used
+
+
+@bare_kernel
+def _write_lane(words: LaneWords, bit: Any, kept: Any, at: Any, end: Any, units: Any) -> None:
+    """Write the kept candidates of a lane to `at` up to `end`: what is no hit is overwritten by the next."""
+    kept_units, kept_lanes = words.units, words.lanes
+    source, target, stop = np.uint64(kept), np.uint64(at), np.uint64(end)
+    while target < stop:
+        units[target] = kept_units[source]
+        target += np.uint64((kept_lanes[source] >> bit) & np.uint32(1))
+        source += _ONE
+
+
+@bare_kernel
+def _write(group: GroupScratch, covered: int, units: Any) -> None:
+    """Write what was kept where the hits of each event go, of the events that are covered."""
+    order, cursors, segments = group.selected.order, group.counts.cursors, group.kept.segments
+    lane_hits, kept, member = group.kept.lane_hits, 0, 0
+    for segment in range(group.kept.used[0]):
+        at = SEGMENT_WIDTH * segment
+        lanes = np.uint64(segments[at + 1])
+        while lanes != 0:
+            bit = lowest_bit(lanes)
+            event, hits = order[segments[at] + bit], lane_hits[member]
+            if event < covered:
+                _write_lane(group.words, np.uint32(bit), kept, cursors[event], cursors[event] + hits, units)
+                cursors[event] += hits
+            member += 1
+            lanes &= lanes - _ONE
+        kept = segments[at + 2]
 
 
 @bare_kernel
@@ -392,20 +350,20 @@ def match_groups(
 
     Returns the next event, which nothing covers yet; that is `first` where groups are not worth while.
     """
-    units, pace, last = output.units, group.limits[2:], len(events.offsets) - 1
+    units, pace, last = output.units, group.limits[1:], len(events.offsets) - 1
     event, used, most = first, 0, pace[0] if pace[0] > 0 else FIRST_GROUP if pace[0] == 0 else SMALLEST_GROUP
     if most < SMALLEST_GROUP:
         pace[0] = -1
         return first
+    forget(group.known)
     while event < last and most > 0:
-        count, seen = _select(lists, search, events, event, min(most, last - event), scratch, group)
-        _gather(count, seen, group)
-        segments = _examine_group(lists, listed, search.stale, events, event, seen, group)
+        count = select_lists(
+            lists, search, events, event, min(most, last - event), scratch, group.known, group.selected
+        )
+        _try_tiles(lists, listed, search.stale, events, event, count, group)
         before, place = used, (first, event, count, used)
         covered, used = _finish(conjunctions, lists, signatures, search, listed, events, place, scratch, group, output)
-        _write(group, segments, covered, units)
-        for place_touched in range(seen):
-            group.under[group.touched[place_touched]] = 0
+        _write(group, covered, units)
         event += covered
         found = max(1, used - before)
         if covered > 0:

@@ -12,28 +12,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import LANES, Column, Number, Part, require
+from matchwood.core import Column, Number, Part, require
 from matchwood.encoding import LEVELS, NULL_LABEL, EncodedEvents
 from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines.base import Hits
 from matchwood.engines.pst._block_kernels import BLOCK_SIZE
-from matchwood.engines.pst._block_write_kernels import MOST_ATTRIBUTES
-from matchwood.engines.pst._group_kernels import (
-    FEWEST,
-    KEPT,
-    LARGEST_GROUP,
-    NULL_RANK,
-    PLANES,
-    SELECTED,
-    SMALLEST_GROUP,
-    SMALLEST_LIST,
-    GroupScratch,
-    match_groups,
-)
+from matchwood.engines.pst._group_kernels import SMALLEST_GROUP, match_groups
 from matchwood.engines.pst._match_kernels import BATCH, ListedUnits, ListScratch, ListSearch, match_lists
 from matchwood.engines.pst._one_event_kernels import match_one
 from matchwood.engines.pst.audit import audit_candidates
 from matchwood.engines.pst.candidates import Candidates, planned_tests
+from matchwood.engines.pst.groups import group_scratch
 from matchwood.engines.pst.signatures import NO_SIGNATURES, SignatureArrays
 from matchwood.engines.shared._access_kernels import UNUSED, choose_access
 from matchwood.engines.shared._residual_kernels import LIVE, STALE
@@ -45,9 +34,6 @@ from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.tombstones import ListEngine
 from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
-
-_BY_EVENT = ("hits", "passed", "looked", "cursors")
-"""What a group counts for each of its events."""
 
 _GROWTH = 4
 """Lists that grew bit by bit are laid out anew, without gaps and in order, when there are so many times more units."""
@@ -196,7 +182,8 @@ class AccessEngine(ListEngine):
             match_lists(*searched, source, first, *written)
             return output.hits()
         scratch, arrays = written
-        done = match_groups(*searched, source, first, scratch, self._group_scratch(workspace), arrays)
+        group = group_scratch(workspace, self._candidates.lists, self.store.attributes, len(source.attributes))
+        done = match_groups(*searched, source, first, scratch, group, arrays)
         if done == first:
             # Its lists are too many for a group: it goes alone, with what comes behind it.
             match_lists(*searched, source, first, *written)
@@ -228,29 +215,6 @@ class AccessEngine(ListEngine):
             workspace.array("pst.found", self._candidates.lists, np.int32, None),
             workspace.array("pst.passing", BATCH, np.int32),
             workspace.array("pst.left", BLOCK_SIZE, np.uint8),
-        )
-
-    def _group_scratch(self, workspace: Workspace) -> GroupScratch:
-        """What groups of events write to beside."""
-        lists, attributes = self._candidates.lists, min(self.store.attributes, MOST_ATTRIBUTES)
-        limits = workspace.array("pst.limits", 3, np.int64)[:3]
-        limits[:2] = FEWEST, SMALLEST_LIST
-        counts = {name: workspace.array(f"pst.{name}", LARGEST_GROUP, np.int64, None) for name in _BY_EVENT}
-        return GroupScratch(
-            workspace.array("pst.selected", SELECTED, np.int32, None),
-            workspace.array("pst.ends", LARGEST_GROUP + 1, np.int64, None),
-            workspace.array("pst.alone", LARGEST_GROUP, np.uint8, None),
-            workspace.array("pst.under", lists, np.int32),
-            workspace.array("pst.touched", lists, np.int32, None),
-            workspace.array("pst.begins", lists, np.int32, None),
-            workspace.array("pst.members", SELECTED, np.int32, None),
-            workspace.array("pst.ranks", LANES * attributes, np.uint16, NULL_RANK),
-            workspace.array("pst.kept_units", KEPT, np.int32, None),
-            workspace.array("pst.kept_lanes", KEPT, np.uint64, None),
-            workspace.array("pst.segments", 3 * LARGEST_GROUP, np.int64, None),
-            planes=workspace.array("pst.planes", 3 * PLANES, np.uint64),
-            limits=limits,
-            **counts,
         )
 
     # ------------------------------------------------------------------ trust

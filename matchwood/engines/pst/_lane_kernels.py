@@ -1,0 +1,175 @@
+"""Kernels that try the candidates in a list's blocks with many events at once: the answer is a word, a bit an event.
+
+The ranks of a *tile* of up to TILE events are laid out by attribute, 16 bits each; LANES of them are tested together.
+Rank 2**16 - 1 stands for NULL, and no event in a tile has it as a rank.
+
+VLDB 2018, ours, in the place of the verification of Algorithms 5 and 7.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matchwood.core.bits import lowest_bit
+from matchwood.core.jit import bare_kernel
+from matchwood.core.lanes import lanes_within
+from matchwood.engines.pst._block_kernels import (
+    BLOCK_START,
+    BLOCK_TEST_WIDTH,
+    COUNT_BITS,
+    MARK_WIDTH,
+    MASK_FAR,
+    MASK_WIDTH,
+    RANK_SHIFT,
+    SINGLE_FAR,
+    SINGLE_WIDTH,
+    end_of_block,
+)
+from matchwood.engines.pst._known_list_kernels import NULL_RANK
+from matchwood.engines.shared._residual_kernels import LIVE
+
+TILE = 64
+"""Events whose ranks are laid out together: a power of two, and a bit of a word each."""
+
+PLANES = 5
+"""Bits of a count of a candidate's entries, beyond the lowest three."""
+
+_ONE, _EVERY = np.uint64(1), np.uint64(2**64 - 1)
+
+
+class LaneWords(NamedTuple):
+    """What candidates are true of.
+
+    `ranks`   by attribute: the ranks of the events of a tile; NULL_RANK between two tiles
+    `passed`  for each candidate that was looked at and passed, the lanes of its first test
+    `units`, `lanes`  the candidates that hold of some lane, and of which
+    `planes`  counts of entries in eights, a bit of each lane's count in each word; 0 between two candidates
+    """
+
+    ranks: NDArray[np.uint16]
+    passed: NDArray[np.uint32]
+    units: NDArray[np.int32]
+    lanes: NDArray[np.uint32]
+    planes: NDArray[np.uint64]
+
+
+@bare_kernel
+def lay_out(events: Any, first: int, order: Any, begin: int, stop: int, ranks: Any, taken: bool) -> None:
+    """Put the ranks of some events side by side by attribute, or take them away again."""
+    attributes = len(ranks) // TILE
+    for lane in range(stop - begin):
+        event = first + order[begin + lane]
+        for pair in range(events.offsets[event], events.offsets[event + 1]):
+            if events.attributes[pair] < attributes:
+                rank = NULL_RANK if taken else events.labels[pair] >> RANK_SHIFT
+                ranks[TILE * np.int64(events.attributes[pair]) + lane] = rank
+
+
+@bare_kernel
+def _held(blocks: Any, entry: Any, ranks: Any, lane: Any) -> Any:
+    """The lanes from `lane` on of which a single entry, or a first test, holds: of NULL, the last rank, none does."""
+    test, width = np.uint32(blocks[entry]), np.uint64(np.uint32(blocks[entry + _ONE]) & np.uint32(0xFFFF))
+    low = np.uint64(test >> np.uint32(16))
+    count = width if low + width == np.uint64(NULL_RANK) else width + _ONE
+    return lanes_within(ranks, np.int64(TILE) * np.int64(test & np.uint32(0xFFFF)) + lane, low, count)
+
+
+@bare_kernel
+def _mask_held(blocks: Any, entry: Any, ranks: Any, lane: Any) -> Any:
+    """The lanes from `lane` on of which a masked entry holds: each stretch of its bits is a range of ranks."""
+    test, shift = np.uint32(blocks[entry]), np.uint64(np.uint32(blocks[entry + _ONE]) & np.uint32(31))
+    start, low = np.int64(TILE) * np.int64(test & np.uint32(0xFFFF)) + lane, np.uint64(test >> np.uint32(16))
+    bits = np.uint64(np.uint32(blocks[entry + np.uint64(2)]))
+    bits |= np.uint64(np.uint32(blocks[entry + np.uint64(3)])) << np.uint64(32)
+    held = np.uint64(0)
+    while bits != 0:
+        first, filled = np.uint64(lowest_bit(bits)), bits | (bits - _ONE)
+        after = np.uint64(lowest_bit(~filled))
+        begin, end = low + (first << shift), min(low + (after << shift), np.uint64(NULL_RANK))
+        if begin < end:
+            held |= lanes_within(ranks, start, begin, end - begin)
+        bits &= filled + _ONE if after < np.uint64(64) else np.uint64(0)
+    return held
+
+
+@bare_kernel
+def _count_more(planes: Any, lanes: Any) -> None:
+    """Count one more for each of the lanes."""
+    plane = 0
+    while lanes != 0 and plane < len(planes):
+        carried = planes[plane] & lanes
+        planes[plane] ^= lanes
+        lanes = carried
+        plane += 1
+
+
+@bare_kernel
+def _several_held(blocks: Any, mark: Any, entry: Any, ranks: Any, lane: Any, planes: Any) -> Any:
+    """The lanes from `lane` on of which the constraints with several entries hold: of each constraint at most one entry
+    does, so it is enough to count; the lowest bits of the counts in three words, the others, which are rare, in planes.
+    """
+    single, masked = np.uint32(blocks[mark + _ONE]), np.uint32(blocks[mark + np.uint64(2)])
+    low, wanted = np.uint32((1 << COUNT_BITS) - 1), np.uint64(single >> np.uint32(SINGLE_FAR + COUNT_BITS))
+    ones = twos = fours = np.uint64(0)
+    begin = mark + np.uint64(single & np.uint32((1 << SINGLE_FAR) - 1))
+    single_end = begin + np.uint64(SINGLE_WIDTH) * np.uint64((single >> np.uint32(SINGLE_FAR)) & low)
+    mask_at = mark + np.uint64(masked & np.uint32((1 << MASK_FAR) - 1))
+    mask_end = mask_at + np.uint64(MASK_WIDTH) * np.uint64((masked >> np.uint32(MASK_FAR)) & low)
+    while entry < single_end or mask_at < mask_end:
+        if entry < single_end:
+            held = _held(blocks, entry, ranks, lane)
+            entry += np.uint64(SINGLE_WIDTH)
+        else:
+            held = _mask_held(blocks, mask_at, ranks, lane)
+            mask_at += np.uint64(MASK_WIDTH)
+        two, four = ones & held, ones & held & twos
+        ones, twos = ones ^ held, twos ^ two
+        if fours & four != 0:
+            _count_more(planes, fours & four)
+        fours ^= four
+    found = (ones if wanted & _ONE != 0 else ones ^ _EVERY) & (twos if wanted & np.uint64(2) != 0 else twos ^ _EVERY)
+    found &= fours if wanted & np.uint64(4) != 0 else fours ^ _EVERY
+    if wanted >= np.uint64(8):
+        for plane in range(len(planes)):
+            found &= planes[plane] if (wanted >> np.uint64(3 + plane)) & _ONE != 0 else planes[plane] ^ _EVERY
+            planes[plane] = np.uint64(0)
+    return found
+
+
+@bare_kernel
+def try_blocks(
+    lists: Any, listed: Any, states: Any, stale: bool, lane: int, lanes: Any, words: LaneWords, tested: Any, kept: Any
+) -> Any:
+    """Try a list's blocks with the lanes from `lane` on; there is room for a word of each candidate.
+
+    Returns how many candidates there are, and the ends of what passed and of what is kept.
+    """
+    blocks, start, stop = lists.blocks, lists.block_starts[listed], lists.block_starts[listed + 1]
+    ranks, planes, size, first = words.ranks, words.planes, np.int64(0), np.int64(lane)
+    passed, kept_units, kept_lanes = words.passed, words.units, words.lanes
+    while start < stop:
+        test, count = np.uint64(start + BLOCK_START), np.int64(blocks[start])
+        mark, size = test + np.uint64(BLOCK_TEST_WIDTH) * np.uint64(count), size + count
+        for _ in range(count):
+            held = lanes & _held(blocks, test, ranks, first)
+            if held != 0:
+                passed[tested] = np.uint32(held)
+                tested += 1
+                single, masked = np.uint32(blocks[mark + _ONE]), np.uint32(blocks[mark + np.uint64(2)])
+                entry = mark + np.uint64(single & np.uint32((1 << SINGLE_FAR) - 1))
+                alone = entry + np.uint64(SINGLE_WIDTH) * np.uint64(masked >> np.uint32(MASK_FAR + COUNT_BITS))
+                while entry < alone and held != 0:
+                    held &= _held(blocks, entry, ranks, first)
+                    entry += np.uint64(SINGLE_WIDTH)
+                if held != 0 and single >> np.uint32(SINGLE_FAR + COUNT_BITS) != 0:
+                    held &= _several_held(blocks, mark, entry, ranks, first, planes)
+                unit = blocks[mark]
+                kept_units[kept], kept_lanes[kept] = unit, np.uint32(held)
+                kept += held != 0 and (not stale or states[unit] == LIVE)
+            test += np.uint64(BLOCK_TEST_WIDTH)
+            mark += np.uint64(MARK_WIDTH)
+        start = end_of_block(blocks, start)
+    return size, tested, kept
