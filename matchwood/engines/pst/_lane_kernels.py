@@ -148,7 +148,7 @@ def try_blocks(
     Returns how many candidates there are, and the ends of what passed and of what is kept.
     """
     blocks, start, stop = lists.blocks, lists.block_starts[listed], lists.block_starts[listed + 1]
-    ranks, planes, size, first = words.ranks, words.planes, 0, np.int64(lane)
+    ranks, planes, size, first = words.ranks, words.planes, np.int64(0), np.int64(lane)
     passed, kept_units, kept_lanes = words.passed, words.units, words.lanes
     while start < stop:
         test, count = np.uint64(start + BLOCK_START), np.int64(blocks[start])
