@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 help:
 	@echo "make demo    the main job on generated rules and events, with results to look at"
 	@echo "make test    lint, types and all tests"
-	@echo "make test-systems   against real systems: an S3 server, Delta and Iceberg, set up and started here"
+	@echo "make test-systems   against real systems: an S3 server, Delta, Iceberg and a Kafka broker, set up and started here"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the site, built strictly into build/site, its links checked"
 	@echo "make bench   the benchmarks at quick scale, with a report"
@@ -49,8 +49,11 @@ docs: $(VENV)/.ready
 test-systems: $(VENV)/.ready
 	@$(BIN)/python -m tests.systems.s3_server
 	@$(BIN)/python -m tests.systems.lake.spark_with_lake
-	@$(BIN)/python -m pytest -rs tests/systems --ignore tests/systems/lake
+	@$(BIN)/python -m tests.systems.kafka_broker
+	@$(BIN)/python -m tests.systems.kafka.spark_with_kafka
+	@$(BIN)/python -m pytest -rs tests/systems --ignore tests/systems/lake --ignore tests/systems/kafka
 	@PYTHONPATH=$(abspath .systems/pyspark-4.1) $(BIN)/python -m pytest -rs tests/systems/lake
+	@PYTHONPATH=$(abspath .systems/pyspark-4.1) $(BIN)/python -m pytest -rs tests/systems/kafka
 
 bench: $(VENV)/.ready
 	@$(BIN)/matchwood bench run all --scale quick
@@ -65,7 +68,8 @@ soak: $(VENV)/.ready
 	@MATCHWOOD_SOAK=1 $(BIN)/python -m pytest
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/numba-boundscheck $(BIN)/python -m pytest $(KERNEL_TESTS)
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/engines tests/rules
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -W ignore::RuntimeWarning $(INTERPRETED_TESTS)
+	@MATCHWOOD_INTERPRET=always $(BIN)/python -m pytest $(INTERPRETED_TESTS)
+	@MATCHWOOD_INTERPRET=always $(BIN)/python -m tests.fuzz --cases 100000
 
 # Compiles every kernel for every level of processors: some minutes for each.
 wheel: $(VENV)/.ready

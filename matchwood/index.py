@@ -14,24 +14,15 @@ import pyarrow as pa
 from matchwood.choosing import (
     AutoMatcher,
     begin_choice,
-    begin_trial,
     get_ready,
     matcher_for,
+    reconsider_if_due,
     rehearse_changes,
     rehearse_loading,
     rehearse_ranking,
     rehearse_reading,
 )
-from matchwood.core import (
-    MOST_EVENTS,
-    MOST_RULES,
-    LittleTurn,
-    ReadersWriterLock,
-    count_of,
-    little_work,
-    may_interpret,
-    tell_of_compiling,
-)
+from matchwood.core import LittleTurn, ReadersWriterLock, count_of, little_work, tell_of_compiling
 from matchwood.encoding import Encoder, EventSettings, Schema, Strictness
 from matchwood.engines import BETree, NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, counted
@@ -78,6 +69,8 @@ from matchwood.matching import (
     checked_threads,
     half_done,
     is_large,
+    is_little,
+    little_turn_of,
     load_rules,
     record_batches,
     reload_index,
@@ -164,16 +157,9 @@ class Index(MutableMapping[Any, str]):
         self._size_up()
 
     def _size_up(self) -> None:
-        """See whether kernels may be interpreted for this index, until they are compiled."""
-        small = may_interpret() and not self._rehearses and len(self._table) <= MOST_RULES
-        self._little_turn = LittleTurn(self._lock.reading()) if small else None
-
-    def _is_little(self, rules: float = 0, events: float = 1) -> bool:
-        """Whether so many more rules, or so many events, are little work."""
-        return self._little_turn is not None and len(self._table) + rules <= MOST_RULES and events <= MOST_EVENTS
+        self._little_turn = little_turn_of(self)
 
     def _reading(self) -> Any:
-        """The turn of a reader who needs little."""
         return self._little_turn or self._lock.reading()
 
     def _watch_types(self) -> None:
@@ -315,7 +301,7 @@ class Index(MutableMapping[Any, str]):
         get_ready(self, rehearse_ranking if request.ranks else rehearse_reading)
         with self._little_turn or self._lock.reading():
             found = request.listed(self._table, self._matcher.rows_of(event, request, strictness))
-        self._reconsider_if_due()
+        reconsider_if_due(self)
         return found
 
     def match_many(
@@ -331,14 +317,14 @@ class Index(MutableMapping[Any, str]):
         return self._answer_many(events, ALL_RULES, Strictness.of(missing, on_error), checked_threads(threads))
 
     def _answer_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
-        little = self._is_little(events=count_of(events))
+        little = is_little(self, events=count_of(events))
         get_ready(self, rehearse_ranking if request.ranks else rehearse_reading, little)
         threads = 1 if little else threads  # others do not know how little it is
         with self._lock.reading(), little_work(little):
             results = ResultFormat.of(self._table, request)
             asked = self._matcher.ask(events, request, strictness, threads)
             found = pa.Table.from_batches(all_batches(results, asked, threads), schema=results.schema)
-        self._reconsider_if_due()
+        reconsider_if_due(self)
         return found if strictness.told is None else with_errors(found, strictness.told)
 
     def match_batches(
@@ -351,7 +337,7 @@ class Index(MutableMapping[Any, str]):
         `on_error` is `raise` or `null`.
         """
         threads, strictness = checked_threads(threads), strictness_of_one(missing, on_error)
-        little = self._is_little(events=count_of(events))
+        little = is_little(self, events=count_of(events))
         get_ready(self, rehearse_reading, little)
         threads = 1 if little else threads
         with self._lock.reading(), little_work(little):
@@ -494,7 +480,7 @@ class Index(MutableMapping[Any, str]):
 
         What the current version already has is not written again.
         """
-        with self._unchanged(), little_work(self._is_little()):
+        with self._unchanged(), little_work(is_little(self)):
             return save_index(self, path)
 
     @property
@@ -531,29 +517,14 @@ class Index(MutableMapping[Any, str]):
         """The turn of a reader that matches."""
         with self._lock.reading(), little_work(little):
             yield
-        self._reconsider_if_due()
-
-    def _reconsider_if_due(self) -> None:
-        """Lay the rules out anew if matching looked at too much; not while somebody changes them: a later call will."""
-        if not self._matcher.reconsider_due or self._read_only or self._rehearses or self._lock.is_reading():
-            return
-        if isinstance(self._matcher, AutoMatcher):
-            begin_trial(self, self._matcher)
-        elif self._writer.acquire(blocking=False):
-            try:
-                self._check()
-                with self._storing(), little_work(self._is_little()):
-                    if self._matcher.reconsider_due:
-                        self._matcher.reconsider()
-            finally:
-                self._writer.release()
+        reconsider_if_due(self)
 
     @contextlib.contextmanager
     def _changing(self, rules: float = 1) -> Iterator[None]:
         """The turn of one writer of so many rules, in which it takes the lock when it is ready to change something."""
         if self._read_only:
             raise MatchwoodError("this index was opened with read_only=True; open it without to change it in memory")
-        little = self._is_little(rules)
+        little = is_little(self, rules)
         get_ready(self, rehearse_changes, little)
         if self._lock.is_reading():
             # Waiting for another writer, which waits for this reader, would take for ever.

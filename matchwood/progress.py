@@ -39,7 +39,7 @@ class Progress:
 
     >>> with Progress("reading rules.csv", "rules", total=200) as progress:
     ...     progress.advance(50)
-    >>> str(progress).split(" a second")[0].rsplit(", ", 1)[0]
+    >>> str(progress).split(" per second")[0].rsplit(", ", 1)[0]
     'reading rules.csv: 50 of 200 rules (25%)'
     """
 

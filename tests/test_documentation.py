@@ -17,7 +17,9 @@ from matchwood.commands.cli import parser
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-SPARK_PAGES = {DOCS / name for name in ("spark.md", "first-spark.md", "spark-executors.md", "lakehouse.md")}
+SPARK_PAGES = {
+    DOCS / name for name in ("spark.md", "first-spark.md", "spark-executors.md", "lakehouse.md", "guides/kafka.md")
+}
 """Pages that need an extra, or servers; they run with the tests of these, which share a session."""
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if page not in SPARK_PAGES)]
 NEEDED = {"service.md": "fastapi"}

@@ -8,14 +8,17 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import matchwood
 from matchwood.core import INTERPRET, LittleTurn, ReadersWriterLock, count_of, little_work
 from matchwood.core.compiling import Beside
-from matchwood.core.interpreting import _here, _plain
+from matchwood.core.interpreting import _here
+from matchwood.core.twins import _numpys, _pythons
+from matchwood.matching import is_little
 
 _KERNELS = """
 import numpy as np
@@ -27,10 +30,14 @@ def inner(value):
     return bit_count(np.uint64(value) * np.uint64(0x9E3779B97F4A7C15))
 
 @kernel
+def mixed(value):
+    return np.uint64(value) * np.uint64(0xBF58476D1CE4E5B9)
+
+@kernel
 def outer(values):
     total = np.int32(0)
     for value in values:
-        total += inner(value)
+        total += inner(value) + np.int64(mixed(value) + mixed(value)) % 7
     return total, values[0] > 0
 
 @kernel
@@ -43,6 +50,7 @@ import numpy as np
 from matchwood.core import BESIDE, compilations, interpretations, little_work
 import own_kernels
 found = []
+own_kernels.mixed(3)  # compiled, it returns a number of Python that would not wrap around in the twin of its caller
 with compilations() as compiled, interpretations() as interpreted, little_work(True):
     for _ in range(2):
         try:
@@ -104,7 +112,7 @@ def test_a_kernel_is_interpreted_until_it_is_compiled_and_returns_the_same(tmp_p
     assert told["found"][0] == told["found"][1]
     assert told["types"] == ["int", "bool"], "as compiled code hands them over"
     assert told["interpreted"] == ["own_kernels.outer"], "those within it are not asked for"
-    assert told["compiled"] == ["own_kernels.outer", "own_kernels.inner"]
+    assert told["compiled"] == ["own_kernels.outer", "own_kernels.inner", "own_kernels.mixed"]
     assert told["loaded"] == 1
     again = _said(_CALLED.replace("KERNEL", "outer"), MATCHWOOD_INTERPRET="1", **kept)
     assert again["found"] == told["found"]
@@ -134,14 +142,14 @@ def test_the_first_answers_of_a_small_index_wait_for_no_compiler_and_are_those_o
 
 def test_only_little_work_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert matchwood.Index()._little_turn is None, "the tests switch it off"
-    monkeypatch.setattr("matchwood.index.may_interpret", lambda: True)
-    monkeypatch.setattr("matchwood.index.MOST_RULES", 3)
+    monkeypatch.setattr("matchwood.matching.little.may_interpret", lambda: True)
+    monkeypatch.setattr("matchwood.matching.little.MOST_RULES", 3)
     index = matchwood.Index()
     assert isinstance(index._little_turn, LittleTurn)
-    assert index._is_little(rules=3, events=100)
-    assert not index._is_little(rules=4)
-    assert not index._is_little(events=101)
-    assert not index._is_little(count_of(iter("ab")))
+    assert is_little(index, rules=3, events=100)
+    assert not is_little(index, rules=4)
+    assert not is_little(index, events=101)
+    assert not is_little(index, count_of(iter("ab")))
     index.insert_many({number: f"n = {number}" for number in range(4)})
     assert index._little_turn is None
     del index[0]
@@ -163,12 +171,19 @@ def test_a_turn_with_little_work_ends_with_it() -> None:
     assert not lock.is_reading()
 
 
-def test_numbers_become_pythons_own_however_deep() -> None:
-    import numpy as np
+class Pair(NamedTuple):
+    first: Any
+    last: Any
 
-    found = _plain((np.int32(3), (np.float64(0.5), "text"), np.arange(2)))
-    assert [type(each) for each in (found[0], found[1][0])] == [int, float]
-    assert isinstance(found[2], np.ndarray)
+
+def test_numbers_are_numpys_within_kernels_and_pythons_own_without_however_deep() -> None:
+    array = np.arange(2)
+    found = _pythons((np.int32(3), Pair(np.float64(0.5), "text"), array))
+    assert found == (3, Pair(0.5, "text"), array)
+    assert [type(each) for each in (found[0], found[1].first)] == [int, float]
+    within = _numpys((-1, Pair(0.5, True), 1 << 63, array))
+    assert [type(each) for each in within] == [np.int64, Pair, np.uint64, np.ndarray]
+    assert [type(each) for each in within[1]] == [np.float64, bool]
 
 
 def test_the_thread_beside_does_each_thing_once_and_lets_others_go_first() -> None:

@@ -127,3 +127,19 @@ def test_the_site_is_built_strictly_and_its_links_lead_somewhere(tmp_path: Path)
     assert "all the rules that are true of it" in front
     assert (tmp_path / "the-index" / "index.html").is_file()
     assert "insert_many" in (tmp_path / "reference" / "python" / "index.html").read_text(encoding="utf-8")
+
+
+def test_flowcharts_are_drawn() -> None:
+    text = """flowchart TD
+    R["root"] -->|"7"| A["leaf 1"]
+    R ==> B(["inner #62; 2"])
+    B -.-> C[["leaf<br/>3"]]
+    A <--> C
+"""
+    drawn = _module("mermaid").drawn(text)
+    texts = re.findall(r"<text[^>]*>(.*?)</text>", drawn)
+    assert sorted(texts) == sorted(["7", "root", "leaf 1", "inner &gt; 2", "leaf", "3"])
+    assert drawn.count("<line") == 4
+    assert "\n\n" not in drawn
+    with pytest.raises(ValueError, match="not known here"):
+        _module("mermaid").drawn('flowchart TD\n  A["x"] ~~~ B["y"]')

@@ -26,11 +26,11 @@ EVENT = {"age": 20, "country": "US", "plan": "gold", "device": "phone"}
 
 HEAD = """# The walk
 
-The way of a rule, of one event and of many through the code, file by file, in the order in which each file is first
-entered. A tracer in the tests writes this page (`python -m tests.walk`), and a test fails when it is no longer true.
-*Changes of room* counts how often a call leads from one room to another. `core/` is the floor that all rooms stand on:
-arrays that grow, locks, declared state. The last column leaves calls into it out, as a reader does. Compiled kernels do
-not show: they stand beside the files that call them.
+This page follows a rule, one event and many events through the code, file by file, in the order in which each file is
+first entered. A tracer in the tests writes it (`python -m tests.walk`), and a test fails when it is no longer true.
+*Changes of room* counts how often a call leads from one package ("room") to another. All rooms use `core/`: arrays
+that grow, locks, declared state. The last column does not count calls into it. Compiled kernels do not appear: they
+are beside the files that call them.
 """
 
 

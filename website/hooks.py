@@ -11,6 +11,7 @@ from typing import Any
 HOME = Path(__file__).parent.parent
 sys.path[:0] = [str(HOME), str(Path(__file__).parent)]
 
+import mermaid  # noqa: E402
 import pages  # noqa: E402
 from mkdocs.structure.files import File  # noqa: E402
 
@@ -20,10 +21,12 @@ ROOT_PAGES = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.m
 """Files of the repository's root that are pages of the site."""
 GENERATED = {"reference/commands.md": pages.commands, "reference/options.md": pages.engine_options}
 
+_MERMAID = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_BLOCK = re.compile(r"^```(\w+) ([\w.-]+)$", re.MULTILINE)
 _CODE_LINK = re.compile(r"(?<!\[)`docs/([\w-]+)\.md`(?!\])")
 _FILE_LINK = re.compile(r"\[([\w-]+)\.md\]\(([\w./-]+\.md)")
 _ROOT_LINK = re.compile(r"\]\(docs/")
+_TABLE_CODE = re.compile(r"(?<=[|`(, ])`[^`\n]*\\\|[^`\n]*`")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -49,7 +52,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Turn what reads well in a checkout into what reads well on the site."""
     here = posixpath.dirname(page.file.src_uri)
     markdown = page_with_charts(markdown, HOME / "docs" / "figures")
+    markdown = _MERMAID.sub(lambda found: mermaid.drawn(found[1]), markdown)
     markdown = _FILE_BLOCK.sub(r'```\1 title="\2"', markdown)
+    markdown = _TABLE_CODE.sub(lambda code: code[0].replace("\\|", "|"), markdown)
     markdown = _CODE_LINK.sub(lambda found: _link(f"{found[1]}.md", here, files), markdown)
     return _FILE_LINK.sub(lambda found: f"[{_title(posixpath.join(here, found[2]), files)}]({found[2]}", markdown)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matchwood.choosing.features import Features, features_of
     from matchwood.choosing.matchers import matcher_for
     from matchwood.choosing.model import Model, fit, shipped, with_margins
+    from matchwood.choosing.reconsidering import reconsider_if_due
     from matchwood.choosing.rehearsal import (
         get_ready,
         once,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
         rule,
     )
     from matchwood.choosing.trial import match_all
-    from matchwood.choosing.trials import begin_choice, begin_trial
+    from matchwood.choosing.trials import begin_choice
 
 __all__ = [
     "LEAST_UNITS",
@@ -31,13 +32,13 @@ __all__ = [
     "Features",
     "Model",
     "begin_choice",
-    "begin_trial",
     "features_of",
     "fit",
     "get_ready",
     "match_all",
     "matcher_for",
     "once",
+    "reconsider_if_due",
     "rehearse_changes",
     "rehearse_loading",
     "rehearse_matching",

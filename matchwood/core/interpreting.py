@@ -16,25 +16,27 @@ import threading
 from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
-import numpy as np
 from numba import config
 from numba.core.typing.typeof import Purpose, typeof
 
 from matchwood.core.compiling import BESIDE
 from matchwood.core.machine_code import Loaded, tell
+from matchwood.core.twins import interpreted
 
 INTERPRET = "MATCHWOOD_INTERPRET"
-"""Environment variable: 0 has every kernel compiled before it is called."""
+"""Environment variable: 0 has every kernel compiled before it is called; ALWAYS none, whatever there is to do."""
+
+ALWAYS = "always"
+"""For tests: every call is interpreted, as the first ones of a small index are."""
 
 MOST_RULES, MOST_EVENTS = 1_000, 100
 """Little work: Python takes up to 1.3 ms to insert a rule, and 5 ms to match an event with so many rules."""
 
 
 class _Here(threading.local):
-    """What one thread does: in how many turns with little work it is, and in how many interpreted kernels."""
+    """In how many turns with little work a thread is."""
 
     little = 0
-    within = 0
 
 
 _here = _Here()
@@ -45,6 +47,11 @@ _waiting_for_code = 0
 @functools.cache
 def _is_wanted() -> bool:
     return os.environ.get(INTERPRET) != "0" and not config.DISABLE_JIT
+
+
+@functools.cache
+def _is_always() -> bool:
+    return os.environ.get(INTERPRET) == ALWAYS
 
 
 def may_interpret() -> bool:
@@ -111,8 +118,8 @@ def first_call(kernel: Any) -> Callable[..., Any]:
 
 def _python_for(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
     """The function that runs a kernel in Python; None if it is to be loaded or compiled first."""
-    if _here.within:
-        return kernel.py_func  # type: ignore[no-any-return]
+    if _is_always():
+        return functools.partial(interpreted, kernel)
     if not _here.little or not may_interpret():
         return None
     signature = tuple(typeof(each, Purpose.argument) for each in arguments)
@@ -122,28 +129,9 @@ def _python_for(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any] |
     if not BESIDE.ask((kernel, signature), functools.partial(_compile, kernel, signature)):
         return None
     tell(Loaded(kernel._cache.name, None, interpreted=True))
-    return functools.partial(_interpreted, kernel.py_func)
+    return functools.partial(interpreted, kernel)
 
 
 def _compile(kernel: Any, signature: tuple[Any, ...]) -> None:
     with BESIDE.compiling():
         kernel.compile(signature)
-
-
-def _interpreted(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a kernel returns: machine code wraps around without a word, and hands Python's own numbers over."""
-    _here.within += 1
-    try:
-        with np.errstate(all="ignore"):
-            return _plain(function(*arguments))
-    finally:
-        _here.within -= 1
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if not isinstance(value, tuple):
-        return value
-    parts = map(_plain, value)
-    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)

@@ -10,7 +10,7 @@ from matchwood.language.tree import Expression, Literal, Predicate, Truth
 
 
 class Attribute:
-    """An attribute to be compared; where an expression is expected it stands for its bare boolean.
+    """An attribute to compare; where an expression is expected, it means that the attribute is true.
 
     >>> print((attr("age") >= 18) & attr("country").isin(["US", "CA"]) | ~attr("vip"))
     age >= 18 and country in ('US', 'CA') or not vip = true

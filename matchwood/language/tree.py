@@ -135,7 +135,7 @@ class Expression:
 
     @staticmethod
     def from_json(value: Mapping[str, Any] | str | bool) -> Expression:
-        """The expression that a JSON value, or a JSON text, says."""
+        """The expression that a JSON value, or a JSON text, describes."""
         from matchwood.language.jsonform import from_json
 
         return from_json(value)

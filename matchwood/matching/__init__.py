@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matchwood.matching.ledger.counters import WorkCounters
     from matchwood.matching.ledger.ledger import Ledger
     from matchwood.matching.ledger.sample import SampleShares, taken
+    from matchwood.matching.little import is_little, little_turn_of
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.chunks import RuleSource
     from matchwood.matching.loading.groups import Group
@@ -115,6 +116,8 @@ __all__ = [
     "index_part",
     "index_settings",
     "is_large",
+    "is_little",
+    "little_turn_of",
     "load_rules",
     "no_index",
     "open_version",

@@ -25,6 +25,7 @@ from matchwood.spark.session import session
 from matchwood.spark.sql.functions import register
 from matchwood.spark.stream.match_stream import match_stream
 from matchwood.spark.stream.merging import merge_hits
+from matchwood.spark.stream.update_stream import update_stream
 from matchwood.storage import drop_stream, rollback, streams, vacuum, versions
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "session",
     "streams",
     "update",
+    "update_stream",
     "vacuum",
     "verify",
     "versions",

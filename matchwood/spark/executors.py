@@ -21,11 +21,11 @@ _COLUMNS = "host string, name string, version string"
 
 
 def check_executors(spark: SparkSession, tasks: int = 16) -> dict[str, dict[str, str | None]]:
-    """The versions of Python and of what Matchwood needs, by host; MatchwoodError where they are not the driver's.
+    """The versions of Python, Matchwood and its libraries on each host; an error if they are not the driver's.
 
-    `tasks`  how many tasks ask; Spark decides where they run, so give several times the number of executors
+    `tasks`  the number of tasks; Spark decides where they run, so give several times the number of executors
 
-    Other versions of NumPy, Numba and PyArrow than the driver's are told, and no error.
+    Other versions of NumPy, Numba and PyArrow than the driver's are reported, but are not an error.
     """
     if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
         raise InvalidArgument(f"tasks must be a whole number of at least 1 (got {tasks!r:.80})")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def why_not(events: DataFrame, path: str | os.PathLike[str], rules: Sequence[Any]) -> Any:
-    """What keeps rules of an index from being true of events; `mws.why_not` has the counts."""
+    """Why rules of an index do not match events; `mws.why_not` has the counts."""
     return insight.why_not([row.asDict() for row in reasons.why_not(events, path, rules).collect()])
 
 
@@ -31,16 +31,16 @@ def hits_per_event(counts: DataFrame) -> Any:
 
 
 def hits_per_rule(hits: DataFrame, n: int = 30) -> Any:
-    """The `n` rules that are true of most events, from `mws.match(…)` with a row for each hit."""
+    """The `n` rules with the most hits, from `mws.match(…)` with one row per hit."""
     best, total = _best(hits, n)
     return insight.hits_per_rule(best, total)
 
 
 def overlap(hits: DataFrame, key: str, n: int = 30, least: float = 0.05) -> Any:
-    """A graph of the `n` rules with most hits: lines join those that are true of the same events.
+    """A graph of the `n` rules with the most hits: lines join rules that match the same events.
 
-    `key`    the column of the hits that tells events apart
-    `least`  the share of common events (those of both among those of either) from which there is a line
+    `key`    the column of the hits that identifies events
+    `least`  the smallest share of common events (those of both among those of either) for a line
     """
     _check(hits, key, "hits")
     best, total = _best(hits, n)

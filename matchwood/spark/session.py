@@ -40,20 +40,20 @@ _LOGS = Path(__file__).with_name("quiet.log4j2.properties")
 def session(**conf: Any) -> SparkSession:
     """The running Spark session, or a new local one.
 
-    Settings are named as Spark names them, with underscores for dots where that is handier; where a name may have
-    underscores of its own, as those of variables do, it is written as Spark has it:
+    Name settings as Spark does; you can write underscores for dots. If a name can contain underscores itself, such as
+    that of an environment variable, write it exactly as Spark does:
 
         session(master="local[4]", spark_driver_memory="8g", **{"spark.sql.session.timeZone": "UTC"})
 
-    `master`, `remote` (Spark Connect) and `app_name` have short names. A session that exists is never replaced: it is
-    returned, if it has the settings that are asked for. Under spark-submit, what was submitted says where to run.
+    `master`, `remote` (Spark Connect) and `app_name` have short names. An existing session is never replaced: you get
+    it if it has the settings that you ask for. Under spark-submit, the submitted settings say where to run.
 
-    Workers share the machine code that this process keeps. New hosts have it ahead of their first task after
+    Workers share the machine code that this process keeps. New hosts have it before their first task if you run
 
         MATCHWOOD_CACHE_DIR=/opt/matchwood matchwood warmup --engines auto
 
-    in an init script, with `spark.executorEnv.MATCHWOOD_CACHE_DIR` set to the same directory; or with a wheel that
-    carries it.
+    in an init script, with `spark.executorEnv.MATCHWOOD_CACHE_DIR` set to the same directory; or if you
+    install a wheel that contains it.
     """
     wanted = {_full_name(name): _as_text(value) for name, value in conf.items()}
     if {"spark.master", "spark.remote"} <= wanted.keys():

@@ -12,10 +12,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from matchwood.errors import InvalidArgument
+from matchwood.errors import InvalidArgument, MatchwoodError
 from matchwood.storage.entries import PartEntry
 
 # Two letters at least, so that a Windows drive is no scheme; one slash is enough, or dbfs:/x would become a directory.
+_HADOOP = ("hdfs:", "viewfs:")
+_HADOOP_NEEDS = (
+    "PyArrow reaches HDFS through Hadoop's own libraries: install Hadoop, set JAVA_HOME and HADOOP_HOME (or "
+    "ARROW_LIBHDFS_DIR, the folder of libhdfs.so), and CLASSPATH to what `hadoop classpath --glob` prints"
+)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
@@ -143,6 +148,10 @@ def _by_arrow(uri: str) -> Location:
     except (pyarrow.ArrowException, ValueError) as error:
         known = "a local path, file://, s3://, gs://, abfss:// or hdfs://"
         raise InvalidArgument(f"cannot use {uri!r}: {error} (try {known})") from error
+    except OSError as error:
+        if not uri.startswith(_HADOOP):
+            raise
+        raise MatchwoodError(f"cannot use {uri!r}: {str(error).splitlines()[0]}; {_HADOOP_NEEDS}") from error
     return (
         LocalLocation(inside) if isinstance(filesystem, fs.LocalFileSystem) else RemoteLocation(filesystem, inside, uri)
     )

@@ -118,10 +118,10 @@ def vacuum(
 ) -> list[int]:
     """Remove old versions; returns their numbers.
 
-    Kept are: the current version, the newest `keep`, those `protected`, those that a stream has recorded for one of its
-    latest batches, those that were replaced by the next one less than `grace` ago, and damaged ones; and files that a
-    version shares which is kept. What unfinished saves left is removed when nothing in it has changed for `grace`, an
-    hour at least. While a save is under way on a remote file system, files wait for the next vacuum.
+    It keeps the current version, the newest `keep` versions, those in `protected`, those that a stream has recorded for
+    one of its latest batches, those that were replaced less than `grace` ago, damaged ones, and all files that a kept
+    version shares. The files of an unfinished save are removed when nothing in them has changed for `grace`, and for at
+    least an hour. While a save runs on a remote file system, files wait for the next vacuum.
     """
     if isinstance(keep, bool) or not isinstance(keep, int) or keep < 1:
         raise InvalidArgument(f"keep must be a whole number of at least 1 (got {keep!r})")

@@ -94,7 +94,7 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("columns: engine", "write one of where, rows, with, across, show, call, bold and a colon"),
+        ("columns: engine", "write one of where, rows, with, across, show, call, bold, plot and a colon"),
         ("rows: engine", "a table has `rows` and `show`"),
         ("rows: engine\nshow: us_per_event\nbold: most", "`bold` can be `least` alone"),
         ("rows: rules\nacross: engine\nshow: us_per_event", "two rows of the result for 100, scan; narrow `where`"),

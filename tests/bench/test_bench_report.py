@@ -177,7 +177,9 @@ def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None
     out = capsys.readouterr().out
     for name, experiment in EXPERIMENTS.items():
         assert re.search(rf"^{name} +{re.escape(experiment.title)}$", out, re.MULTILINE)
-    assert re.search(r"^hem +width +HEM, Sci. China 2016, Fig. 7$", out, re.MULTILINE)
+    reproduced = out[out.index("hem reproduces these parts of HEM, Sci. China 2016:\n") :]
+    assert re.search(r"^width +Fig. 7$", reproduced, re.MULTILINE)
+    assert max(map(len, out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("call", [["run", "core"], ["core"]])

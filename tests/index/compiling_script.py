@@ -14,7 +14,7 @@ import threading
 from typing import Any
 
 import matchwood as mw
-from matchwood.choosing import auto, choice, trials
+from matchwood.choosing import auto, choice, reconsidering, trials
 from matchwood.choosing.choice import EngineChoice, Plan
 from matchwood.core.machine_code import Loaded, loading
 from matchwood.matching import LEAST_COMPILED
@@ -97,8 +97,7 @@ def _obey(tried: list[str], wanted: str | None) -> None:
     EngineChoice.best_by_rules = keep  # type: ignore[method-assign]
     choice.BETTER = float("inf")
     auto.LEAST_UNITS = 1
-    trials.begin_trial = lambda index, matcher: None
-    sys.modules["matchwood.index"].begin_trial = trials.begin_trial  # type: ignore[attr-defined]
+    reconsidering.begin_trial = lambda index, matcher: None
 
 
 if __name__ == "__main__":

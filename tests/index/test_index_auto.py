@@ -325,7 +325,7 @@ def test_an_index_that_is_only_read_is_never_tried(tmp_path: Path, monkeypatch: 
     index.save(tmp_path / "index")
     opened = mw.open(tmp_path / "index", read_only=True)
     began: list[Any] = []
-    monkeypatch.setattr("matchwood.index.begin_trial", lambda *given: began.append(given))
+    monkeypatch.setattr("matchwood.choosing.reconsidering.begin_trial", lambda *given: began.append(given))
     for each in (opened, index):
         each.match_many(events(rng, 100))
         each.match_many(events(rng, 100))

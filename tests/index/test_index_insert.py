@@ -344,7 +344,7 @@ def test_duplicates_within_a_batch_and_across_chunks(chunk: int, engine: str, mo
     report = index.insert_many(rules)
     assert (report.inserted, report.replaced) == (3, 0)
     assert [rule_id for rule_id, _ in rejected(report)] == ["a", "a", "b"]
-    assert "exists already" in rejected(report)[0][1]
+    assert "already exists" in rejected(report)[0][1]
     assert dict(index) == {"a": "x = 1", "b": "x = 1", "c": "x = 1"}
     index = mw.Index(engine=engine)
     report = index.insert_many(rules, on_duplicate="replace")
@@ -352,7 +352,7 @@ def test_duplicates_within_a_batch_and_across_chunks(chunk: int, engine: str, mo
     assert list(index.items()) == [("a", "x = 3"), ("b", "x = 3"), ("c", "x = 1")]
     assert (index.match({"x": 1}), index.match({"x": 2}), index.match({"x": 3})) == (["c"], [], ["a", "b"])
     assert index.audit() == []
-    with pytest.raises(mw.InvalidArgument, match="exists already"):
+    with pytest.raises(mw.InvalidArgument, match="already exists"):
         mw.Index(engine=engine).insert_many(rules, on_error="raise")
 
 

@@ -94,18 +94,10 @@ def test_a_writer_that_is_killed(uri: str, s3: S3Server, step: int, monkeypatch:
     assert number_at(uri) == 1
     storage.save(uri, {"0": part_of(3)}, {})
     assert number_at(uri) == 3
-    monkeypatch.setattr(version_log, "_UNFINISHED", timedelta(0))
-    time.sleep(1.1)  # the store's times are whole seconds
-    storage.vacuum(uri, keep=1, grace="0 seconds")
-    left = [info.version for info in storage.versions(uri)]
-    assert len(left) == 1
-    below = {
-        key.split("/")[2] for key in s3.objects(uri.removeprefix("s3://rules/").removesuffix("/index")) if "/" in key
-    }
-    assert below == {"CURRENT", f"v{left[0]:06d}"}
+    _check_leftovers(uri, s3, monkeypatch)
 
 
-def test_a_server_that_is_killed_meanwhile(uri: str, s3: S3Server) -> None:
+def test_a_server_that_is_killed_meanwhile(uri: str, s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     storage.save(uri, {"0": part_of(1)}, {})
     arrays = {f"a{number}": np.full(200_000, number) for number in range(12)}
     outcome: list[str] = []
@@ -126,6 +118,50 @@ def test_a_server_that_is_killed_meanwhile(uri: str, s3: S3Server) -> None:
     saving.join()
     assert number_at(uri) == (2 if outcome == ["saved"] else 1)
     assert storage.load(uri, verify="full").version == storage.current_version(uri)
+    storage.save(uri, {"0": part_of(3)}, {})
+    _check_leftovers(uri, s3, monkeypatch)
+
+
+def test_a_server_that_is_killed_while_a_host_downloads(
+    uri: str, s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host has the old version or the new one, never a part of one, and fetches the rest when it can."""
+    arrays = {f"a{number}": np.full(100_000, number) for number in range(8)}
+    storage.save(uri, {"0": storage.SavedPart({}, {"number": np.array([1]), **arrays})}, {})
+    real, fetched = obstore.get, list[str]()
+
+    def killing(store: Any, name: str, **how: Any) -> Any:
+        fetched.append(name)
+        if sum(each.endswith(".bin") for each in fetched) == 3:
+            s3.kill()
+        return real(store, name, **how)
+
+    monkeypatch.setattr(obstore, "get", killing)
+    with pytest.raises(OSError, match=r"a\d|number|connect|send"):
+        _sum_at(uri)
+    monkeypatch.setattr(obstore, "get", real)
+    assert not [file for file in (tmp_path / "cache").rglob(".new-*") if file.is_file()]
+    s3.start()
+    assert _sum_at(uri) == 100_000 * sum(range(8)) + 1
+    assert storage.load(uri, verify="full").version == 1
+
+
+def _sum_at(uri: str) -> int:
+    """All numbers of a version, which must be downloaded whole."""
+    return int(sum(array.sum() for array in storage.load(uri).parts["0"].arrays.values()))
+
+
+def _check_leftovers(uri: str, s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a vacuum, nothing is there but the version that counts."""
+    monkeypatch.setattr(version_log, "_UNFINISHED", timedelta(0))
+    time.sleep(1.1)  # the store's times are whole seconds
+    storage.vacuum(uri, keep=1, grace="0 seconds")
+    left = [info.version for info in storage.versions(uri)]
+    assert len(left) == 1
+    below = {
+        key.split("/")[2] for key in s3.objects(uri.removeprefix("s3://rules/").removesuffix("/index")) if "/" in key
+    }
+    assert below == {"CURRENT", f"v{left[0]:06d}"}
 
 
 def test_history(uri: str) -> None:

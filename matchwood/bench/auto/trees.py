@@ -86,7 +86,7 @@ def require_equal(name: str, event: int, found: Rows, wanted: Rows) -> None:
         raise WrongAnswer(f"{name}: event {event} has {len(wanted):,} hits, the engine finds {len(found):,} or others")
 
 
-class Beside:
+class FallBacks:
     """What `auto` has beside its conjunctions: `kindex` over clauses, and an A-Tree."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class EncodedTrees(NamedTuple):
     encode_us: float
     plain: Side
     clauses: Side
-    beside: Beside
+    beside: FallBacks
     whole: list[tuple[Rows, EncodedForms]]
     expected: list[Rows]
 
@@ -124,7 +124,7 @@ def encoded_trees(workload: Workload) -> EncodedTrees:
     assert workload.trees is not None
     add_cuts(encoder, workload, workload.trees.predicates)
     encode_us, events = timed_events(encoder, workload)
-    found = EncodedTrees(encoder, events, encode_us, Side(False), Side(True), Beside(), [], [])
+    found = EncodedTrees(encoder, events, encode_us, Side(False), Side(True), FallBacks(), [], [])
     texts = workload.rules_table()["expression"]
     with Progress("reading", "rules", len(texts)) as progress:
         for first in range(0, len(texts), TURN_RULES):
@@ -157,7 +157,7 @@ def _take(trees: EncodedTrees, first: int, texts: Sequence[str]) -> None:
         raise WrongAnswer("labels changed while rules were encoded")
 
 
-def _add_beside(encoder: Encoder, beside: Beside, normals: Iterable[list[Conjunction] | Form]) -> None:
+def _add_beside(encoder: Encoder, beside: FallBacks, normals: Iterable[list[Conjunction] | Form]) -> None:
     """What `auto` makes of rules that have too many conjunctions."""
     over = [clauses_of_form(form, DNF_LIMIT) for form in normals if isinstance(form, Form)]
     clauses = [found.rows for found in over if isinstance(found, Clauses)]

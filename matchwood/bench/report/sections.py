@@ -148,6 +148,6 @@ def unit(value: str) -> str:
     """What a column's figures are, in words.
 
     >>> unit("us_per_event"), unit("rules_per_second")
-    ('µs an event', 'rules per second')
+    ('µs per event', 'rules per second')
     """
     return _UNITS.get(value, value.replace("_", " "))

@@ -4,6 +4,7 @@
     rows, 1,000 hits   next to a UDF that emits as many constant hits (aim: 70%)
     Spark SQL          predicates exploded, joined, grouped, counted; on a sample (aim: it takes 100 times as long)
     sizes              time against events × rules × partitions
+    two executors      every engine by every strategy, and what each process holds of a large index (`cluster.py`)
 
 Events are read from Parquet, results go to Spark's noop sink. Every job has events of its own, which no worker has met.
 The first run of everything is not measured, but what compiling costs a worker that finds no machine code is, in a
@@ -25,6 +26,7 @@ import pyarrow.parquet as pq
 
 from matchwood.bench.frame.measure import WrongAnswer, require_hits, timed
 from matchwood.bench.frame.setup import insert_all, refuse_repeated_events, sizes
+from matchwood.bench.spark.cluster import cluster_rows, on_cluster
 from matchwood.bench.spark.floor import first_use, kernel_seconds
 from matchwood.bench.spark.rivals import constant_hits, session_for, sql_hits, sql_rules
 from matchwood.index import Index
@@ -69,11 +71,22 @@ class SparkCase(NamedTuple):
 def run(scale: str) -> dict[str, Any]:
     with (
         tempfile.TemporaryDirectory(prefix="matchwood-bench-") as home,
-        Progress("bench spark", "steps", 5) as progress,
-        session_for() as session,
+        Progress("bench spark", "steps", 6) as progress,
     ):
-        rows = _rows(session, scale, home, progress)
+        with session_for() as session:
+            rows = _rows(session, scale, home, progress)
+            if scale == "smoke":  # five sessions more would take longer than all that they show
+                rows += cluster_rows(scale, f"{home}/cluster", partial(_in_session, session))
+        if scale != "smoke":
+            rows += cluster_rows(scale, f"{home}/cluster", on_cluster)
+        progress.advance()
     return {"experiment": "spark", "scale": scale, "rows": rows}
+
+
+def _in_session(session: Any, *job: str) -> list[dict[str, Any]]:
+    from matchwood.bench.spark import cluster_job
+
+    return cluster_job.run(session, *job)
 
 
 def _rows(session: Any, scale: str, home: str, progress: Progress) -> list[dict[str, Any]]:

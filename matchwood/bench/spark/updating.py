@@ -55,7 +55,7 @@ def run(scale: str) -> dict[str, Any]:
     return {"experiment": "update", "scale": scale, "rows": rows}
 
 
-class _Place:
+class _UpdatePlace:
     """Where an index lies on disk; nothing travels there."""
 
     name = "disk"
@@ -73,7 +73,7 @@ class _Place:
         return {each.st_ino: each.st_size for each in found}
 
 
-class _StorePlace(_Place):
+class _StorePlace(_UpdatePlace):
     """Where an index lies on an object store that is reached through a relay."""
 
     name = "object store"
@@ -90,8 +90,8 @@ class _StorePlace(_Place):
         return {}
 
 
-def _places(home: str) -> Iterator[_Place]:
-    yield _Place(f"{home}/index")
+def _places(home: str) -> Iterator[_UpdatePlace]:
+    yield _UpdatePlace(f"{home}/index")
     if os.environ.get(STORE):
         with Relay(os.environ[ENDPOINT]) as relay:
             yield _StorePlace(f"{os.environ[STORE].rstrip('/')}/{os.path.basename(home)}", relay)
@@ -100,7 +100,9 @@ def _places(home: str) -> Iterator[_Place]:
 class _Updates:
     """An index at a place that is changed, and a host that opens it."""
 
-    def __init__(self, session: Any, place: _Place, texts: pa.Array, events: pa.Table, count: int, home: str) -> None:
+    def __init__(
+        self, session: Any, place: _UpdatePlace, texts: pa.Array, events: pa.Table, count: int, home: str
+    ) -> None:
         self._session, self._place, self._texts, self._events = session, place, texts, events
         self._count, self._home = count, home
 

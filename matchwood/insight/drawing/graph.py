@@ -26,11 +26,12 @@ class Box(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A line from a box to one in a lower row, in one of the styles plain, thick, dotted."""
+    """A line from a box to one in a lower row, or to the next one in its row; plain, thick or dotted, with a text."""
 
     above: str
     below: str
     style: str = "plain"
+    text: str = ""
 
 
 class _Place(NamedTuple):
@@ -53,6 +54,7 @@ def graph_svg(boxes: Sequence[Box], links: Sequence[Link], rows: Mapping[int, st
     width, height = max(width, _NAMES + 300), bottom + _LINE * len(used) + _EDGE
     parts = [_drawn_link(places[link.above], places[link.below], link.style) for link in links]
     parts += [part for box in boxes for part in _drawn_box(box, places[box.name])]
+    parts += [_link_text(places[link.above], places[link.below], link.text) for link in links if link.text]
     tops = {box.row: places[box.name] for box in boxes}
     parts += [_text(_EDGE / 2, tops[row].top + 20, name, "start", "#666") for row, name in rows.items() if row in tops]
     return svg_text(width, height, [*parts, *_legend(used, styles, bottom)])
@@ -84,7 +86,10 @@ def _places(boxes: Sequence[Box], links: Sequence[Link]) -> dict[str, _Place]:
 
 
 def _ordered(boxes: Sequence[Box], links: Sequence[Link]) -> dict[int, list[Box]]:
-    """Boxes by row; each row sorted by the mean place of what its boxes are linked with, again and again."""
+    """Boxes by row; each row sorted by the mean place of what its boxes are linked with, again and again.
+
+    A row whose boxes are linked with each other keeps its order.
+    """
     rows: dict[int, list[Box]] = {}
     for box in sorted(boxes, key=lambda box: box.row):
         rows.setdefault(box.row, []).append(box)
@@ -93,8 +98,9 @@ def _ordered(boxes: Sequence[Box], links: Sequence[Link]) -> dict[int, list[Box]
         near[link.above].append(link.below)
         near[link.below].append(link.above)
     place = {box.name: (index + 0.5) / len(some) for some in rows.values() for index, box in enumerate(some)}
+    fixed = {box.row for box in boxes for other in boxes if box.row == other.row and other.name in near[box.name]}
     for _ in range(_SWEEPS):
-        for some in rows.values():
+        for some in (some for row, some in rows.items() if row not in fixed):
             some.sort(key=lambda box: _mean([place[other] for other in near[box.name]], place[box.name]))
             place.update((box.name, (index + 0.5) / len(some)) for index, box in enumerate(some))
     return rows
@@ -105,8 +111,23 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
 
 
 def _drawn_link(above: _Place, below: _Place, style: str) -> str:
-    ends = f'x1="{above.middle:.1f}" y1="{above.top + above.height:.1f}" x2="{below.middle:.1f}" y2="{below.top:.1f}"'
-    return f'<line {ends} stroke="#555"{_STROKES[style]}/>'
+    (x1, y1), (x2, y2) = _ends(above, below)
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="#555"{_STROKES[style]}/>'
+
+
+def _link_text(above: _Place, below: _Place, text: str) -> str:
+    """Beside the upper part of a link, where other boxes do not hide it."""
+    (x1, y1), (x2, y2) = _ends(above, below)
+    share = min(0.5, _ROWS / 2 / max(y2 - y1, 1.0))
+    return _text(x1 + share * (x2 - x1) + 8, y1 + share * (y2 - y1) + 4, text, "start", "#666")
+
+
+def _ends(above: _Place, below: _Place) -> tuple[tuple[float, float], tuple[float, float]]:
+    """From the bottom of a box to the top of another, or to the side of one in the same row."""
+    if above.top != below.top:
+        return (above.middle, above.top + above.height), (below.middle, below.top)
+    left, right = sorted((above, below))
+    return (left.left + left.width, left.top + left.height / 2), (right.left, left.top + left.height / 2)
 
 
 def _drawn_box(box: Box, place: _Place) -> Iterable[str]:

@@ -20,13 +20,12 @@ from matchwood.semantics import look_up
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why an expression is TRUE, FALSE or NULL of an event; `print` draws it.
+    """Why an expression is TRUE, FALSE or NULL for an event; `print` draws it.
 
     `verdict`     True, False, or None for NULL
-    `decided_by`  texts of predicates whose verdicts alone fix the verdict, whatever all others would be; none
-                  of them can be left out
-    `fails`       texts of all predicates that keep the expression from being TRUE: those of an `and` that are not TRUE,
-                  those of an `or` that has no TRUE one, and so on; none where it is TRUE
+    `decided_by`  texts of a smallest set of predicates that decides the verdict, no matter what the others are
+    `fails`       texts of all predicates that stop the expression from being TRUE: those of an `and` that are not TRUE,
+                  those of an `or` that has no TRUE one, and so on; none if it is TRUE
     `minimal`     False only if a rule with many repeated predicates was too large to prove that none can be left out
     """
 

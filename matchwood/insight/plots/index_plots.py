@@ -27,16 +27,16 @@ _ROUNDS = 3
 class IndexPlots:
     """Charts that Altair draws: show one in a notebook, `save` it as HTML, PNG or SVG, or style it further.
 
-    `events` are what `match_many` takes, but for a generator: a list of dicts, an Arrow table, pandas, Polars.
+    `events` can be what `match_many` takes, except a generator: a list of dicts, an Arrow table, pandas, Polars.
     """
 
     def __init__(self, index: Index, make: Callable[..., Index]) -> None:
         self._index, self._make = index, make
 
     def why_not(self, events: Any, rules: Sequence[Any]) -> Any:
-        """What keeps rules from being true: for each of their predicates, the events in which it is the reason.
+        """Why rules do not match: for each of their predicates, the events in which it is the reason.
 
-        `rules`  ids; a few, as each has a chart of its own
+        `rules`  ids; give a few, because each has its own chart
         """
         if isinstance(rules, str) or not isinstance(rules, Sequence) or not rules:
             raise InvalidArgument(f"rules must be a list of ids (got {rules!r:.80})")
@@ -56,21 +56,21 @@ class IndexPlots:
         return charts.hits_per_event(events_by_hits(counts))
 
     def hits_per_rule(self, events: Any, n: int = 30) -> Any:
-        """The `n` rules that are true of most events."""
+        """The `n` rules with the most hits."""
         return charts.hits_per_rule(*rules_by_hits(self._index.match_many(events), n), known=len(self._index))
 
     def overlap(self, events: Any, n: int = 30, least: float = 0.05) -> Any:
-        """A graph of the `n` rules with most hits: lines join those that are true of the same events.
+        """A graph of the `n` rules with the most hits: lines join rules that match the same events.
 
-        `least`  the share of common events (those of both among those of either) from which there is a line
+        `least`  the smallest share of common events (those of both among those of either) for a line
         """
         return charts.overlap(overlap_of(self._index.match_many(events), n, least))
 
     def regret(self, events: Any, engines: Sequence[str] | None = None, rules: int = 20_000) -> Any:
         """How much longer each engine takes for these events than the fastest: builds each, and measures it.
 
-        `engines`  which ones; all that are known, if not given
-        `rules`    how many of the rules, from the first; building all engines over millions would take long
+        `engines`  which engines; all by default
+        `rules`    how many of the rules, from the first; building all engines over millions takes long
         """
         some = dict(islice(self._index.items(), rules))
         taken = {name: self._measured(name, some, events) for name in engines or engine_names()}

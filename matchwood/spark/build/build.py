@@ -76,18 +76,18 @@ def build(
     `id`, `expression`   columns with the ids (integers or text) and the rules (text or JSON)
     `weight`, `weights`  columns with constant weights, and with weights by attribute or value (JSON, map or struct)
     `engine`, `options`, `schema`, `nan`, `coerce`  as for `Index`; the time zone is the session's
-    `shards`             how many; `auto` makes one until it would not fit a worker
+    `shards`             how many; `auto` makes one, or more if it would not fit into a worker
     `on_error`           `quarantine` keeps rejected rules as a table (see `rejects`), `fail` then publishes nothing
-    `on_duplicate`       an id that comes twice fails the build, or with `last` the rule with the highest `order` counts
-    `order`              the column that `on_duplicate="last"` goes by
+    `on_duplicate`       a repeated id fails the build, or with `last` the rule with the highest `order` counts
+    `order`              the column for `on_duplicate="last"`
     `events`             the events that will be matched, or their schema: attributes that `schema` does not declare
-                         have the types of its columns; where it has none either, those that most rules ask for. A
+                         have the types of its columns, else those that most rules need. A
                          column that can never fit what `schema` or `coerce` declares is a warning
     `max_rejected`       how many rules may be rejected before nothing is published (LimitExceeded): a number (an int)
-                         or a share (a float); if not given, a tenth, and ten of a small table
+                         or a share (a float); by default a tenth, and ten for a small table
     `allow_empty`        publish a version without any rule: an empty table, or one whose rules were all rejected
 
-    Rules may be in any order: rule order is the order of ids.
+    Rules can be in any order: rule order is the order of ids.
     """
     started = time.monotonic()
     check_choices(on_error, on_duplicate, order)

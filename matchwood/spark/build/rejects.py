@@ -43,9 +43,9 @@ def reject_parts(snapshot: storage.Snapshot) -> list[str]:
 
 
 def rejects(spark: SparkSession, path: Any, version: int | None = None) -> DataFrame:
-    """The rules that the build or update refused which made a version: id, expression, error, line, column.
+    """The rules that were rejected when a version was made: id, expression, error, line, column.
 
-    `version`  the current one unless given
+    `version`  the current one by default
     """
     if not hasattr(spark, "createDataFrame"):
         raise InvalidArgument(f"rejects(spark, path) takes a Spark session first (got {spark!r:.80})")

@@ -13,9 +13,9 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class BuildReport:
-    """`rules` live in version `version`, in so many `shards` of so many `bytes`; so many were `rejected`.
+    """The number of `rules` in version `version`, of `shards`, of their `bytes`, and of `rejected` rules.
 
-    `misfits`  how many were rejected because what they ask does not fit an attribute's type, by attribute
+    `misfits`  how many rules were rejected because they do not fit the type of an attribute, by attribute
     """
 
     rules: int
@@ -38,9 +38,9 @@ class BuildReport:
 
 @dataclass(frozen=True)
 class UpdateReport(BuildReport):
-    """Also how many rules were `inserted`, `replaced`, `deleted`, and whether all shards were built anew.
+    """Also how many rules were `inserted`, `replaced`, `deleted`, and whether all shards were rebuilt.
 
-    `problem`  why they were not, where that was due and failed; the changes are published all the same
+    `problem`  why rebuilding failed, if it was due; the changes are published anyway
     """
 
     inserted: int = 0

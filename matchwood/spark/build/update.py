@@ -6,9 +6,9 @@ import dataclasses
 import json
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("matchwood.spark")
 
+T = TypeVar("T")
+
 TRIES = 20
 """How often an update begins again because another one was published first."""
 
@@ -51,8 +53,8 @@ def update(
     """Insert, replace and delete rules of the index at `path`, and publish the result as a new version.
 
     A row whose expression is NULL deletes the rule with that id; any other inserts or replaces. A replacement that
-    is rejected leaves the old rule. The other arguments are those of `build`. Of several updates at once each is
-    applied: one that finds another published first begins again from there.
+    is rejected leaves the old rule. The other arguments are those of `build`. If several updates run at once, all are
+    applied: if another one was published first, this one starts again from there.
     """
     started = time.monotonic()
     check_choices(on_error, on_duplicate, order)
@@ -60,21 +62,22 @@ def update(
     place, limit = location_for(plain.sparkSession, path), RejectLimit.of(max_rejected)
     job = UpdateJob(plain, place, on_error, order is not None, limit)
     with described(plain.sparkSession, f"updating {place}") as line:
-        version, delta = _published(dataclasses.replace(job, line=line))
+        version, delta = until_first(place, dataclasses.replace(job, line=line).publish)
     return job.finished(version, delta, started)
 
 
-def _published(job: UpdateJob) -> tuple[int, Delta | None]:
+def until_first(place: storage.Location, publish: Callable[[], T]) -> T:
+    """What a publication returns that no other writer overtakes."""
     for _ in range(TRIES):
         try:
-            return job.publish()
+            return publish()
         except storage.Overtaken:
             continue
-    raise MatchwoodError(f"{job.place}: {TRIES} other writers were faster, so nothing was published; try again")
+    raise MatchwoodError(f"{place}: {TRIES} other writers were faster, so nothing was published; try again")
 
 
 class Advance(NamedTuple):
-    """An update that leads an index from one state of the table that it follows to another."""
+    """An update that leads an index from one state of the table or stream that it follows to another; {} is none."""
 
     before: Mapping[str, Any]
     after: Mapping[str, Any]
@@ -128,7 +131,7 @@ class UpdateJob:
 
     def _check(self, base: ShardSet) -> None:
         ids, follows = id_type(self.changes), base.snapshot.header.get(storage.FOLLOWS)
-        if self.advance is not None and follows != self.advance.before:
+        if self.advance is not None and (follows or {}) != self.advance.before:
             raise storage.Overtaken(f"version {base.version} of {self.place} stands for another state of the table")
         if len(base) and ids != base.layout.id_type:
             raise InvalidArgument(f"the ids of the changes are {ids}, those of {self.place} {base.layout.id_type}")

@@ -44,12 +44,12 @@ def follow(
 
     `table`     the table's name, or the path of a Delta table
     `trigger`   {"availableNow": True}, the default, returns once the index has the table's newest version;
-                {"processingTime": "10 seconds"} then goes on in the background and looks so often for a newer one
-    `reset`     build the index anew from the whole table, as a new version
+                {"processingTime": "10 seconds"} then continues in the background and looks this often for a newer one
+    `reset`     build the index again from the whole table, as a new version
 
     The other arguments are those of `build`; engine, options, schema, shards, nan, coerce and events count when the
-    index is built. Each version of the index records the version of the table that it stands for, and following goes
-    on from what was published last: every change is applied exactly once. See docs/lakehouse.md.
+    index is built. Each version of the index records the version of the table that it stands for, and following
+    continues from what was published last: every change is applied exactly once. See docs/lakehouse.md.
     """
     check_choices(on_error, "error", None)
     _check_building(building)

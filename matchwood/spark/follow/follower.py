@@ -81,7 +81,8 @@ class Follower:
             version, header = storage.header_of(self.place)
         except SnapshotNotFound:
             return None, None
-        return version, header.get(storage.FOLLOWS)
+        known = header.get(storage.FOLLOWS)
+        return version, known if known is not None and "identity" in known else None  # else it is that of a stream
 
     def _record(self, state: TableState) -> Record:
         """What a version says of the table: which one it is, the version that it stands for, and the columns."""
@@ -95,17 +96,17 @@ class Follower:
             return None
         if known is None:
             raise InvalidArgument(
-                f"the index at {self.place} follows no table: reset=True builds it anew from {self.table.name}"
+                f"the index at {self.place} follows no table: reset=True builds it again from {self.table.name}"
             )
         if known["identity"] != state.identity:
             if known["table"] != self.table.name:
                 raise InvalidArgument(
-                    f"the index at {self.place} follows another table, {known['table']}: reset=True builds it anew "
+                    f"the index at {self.place} follows another table, {known['table']}: reset=True builds it again "
                     f"from {self.table.name}"
                 )
-            return "the table was made anew"
+            return "the table was created again"
         if known["columns"] != self._record(state)["columns"]:
-            return "other columns are asked for"
+            return "other columns were named"
         if not self.table.is_known(known["version"], state.version):
             return f"the table went back to before version {known['version']}, or forgot it"
         return None
@@ -117,7 +118,7 @@ class Follower:
         job = Job(self._rules(record["version"]), self._settings(version), 1, **how, follows=record)
         report = published(job, self.place, checked_shards(self.building.get("shards", "auto")), started, after=version)
         if why:
-            _log.warning("%s was built anew from %s: %s", self.place, self.table.name, why)
+            _log.warning("%s was rebuilt from %s: %s", self.place, self.table.name, why)
         return _step(report, record, "build", why, inserted=report.rules)
 
     def _settings(self, version: int | None) -> BuildSettings:
@@ -135,7 +136,7 @@ class Follower:
         except InvalidArgument as error:
             raise InvalidArgument(
                 f"{self.table.name}, version {version}: {error}; {GO_ON}. Name the columns that hold the rules now "
-                "(id=, expression=, weight=, weights=), and it is built anew from them, or bring the old ones back"
+                "(id=, expression=, weight=, weights=), and it is rebuilt from them, or bring the old ones back"
             ) from error
 
     # -------------------------------------------------------------- changing
@@ -178,7 +179,7 @@ class Follower:
         if len(base) and id_type(rules) != base.layout.id_type:
             raise InvalidArgument(
                 f"{self.table.name}, version {version}: ids are {id_type(rules)} now, those of the index at "
-                f"{self.place} {base.layout.id_type}; {GO_ON}. reset=True builds it anew with the new ids"
+                f"{self.place} {base.layout.id_type}; {GO_ON}. reset=True builds it again with the new ids"
             )
 
     def _updated(self, changes: DataFrame, advance: Advance, how: str, why: str | None, started: float) -> FollowStep:

@@ -59,10 +59,10 @@ def backtest(
     """DataFrame(rule, before, after, gained, lost, sample array): what changes would do to the hits of events.
 
     `changes`     rows as `update` takes them: an expression that is NULL deletes the rule with that id
-    `key`         the column of the events that the samples repeat
+    `key`         the column of the events that identifies them in the samples
     `id`, `expression`  the columns of the changes
     `event`, `on_error`, `missing`  as in `match`
-    `version`     the version that would be changed; the current one unless given
+    `version`     the version to change; the current one by default
     `samples`     how many of the events that a rule gains or loses are named
 
     `before` and `after` count the events for which a rule is true now, and after the changes; `gained` and `lost`

@@ -19,9 +19,9 @@ _OLD, _NEW = "matchwood_old_", "matchwood_new_"
 
 
 def diff(events: DataFrame, path: str | os.PathLike[str], old: int, new: int, key: str) -> DataFrame:
-    """DataFrame(key, gained array, lost array): the events for which version `new` answers otherwise than `old`.
+    """DataFrame(key, gained array, lost array): the events for which versions `new` and `old` give different answers.
 
-    `key`  the column of the events that the result's column `key` repeats
+    `key`  the column of the events that becomes the column `key` of the result
 
     `gained` are rules that are true in `new` only, `lost` those in `old` only, each in rule order. Events for which
     both versions answer the same are left out.

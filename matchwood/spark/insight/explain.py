@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 def explain(events: DataFrame, path: storage.Path, rules: Sequence[Any], key: str) -> DataFrame:
     """DataFrame(key, rule, verdict, decided_by array<string>): every event with every one of these rules.
 
-    `rules`  ids; each pair is judged on its own, so give few, and few events
-    `key`    the column of the events that the result's column `key` repeats
+    `rules`  ids; each pair is examined separately, so give few rules and few events
+    `key`    the column of the events that becomes the column `key` of the result
 
-    `verdict` is true, false, or NULL; `decided_by` holds the predicates whose verdicts alone fix it. A value that does
+    `verdict` is true, false, or NULL; `decided_by` holds the predicates that decide it. A value that does
     not fit its attribute counts as missing.
     """
     checked_frame(events, "events")

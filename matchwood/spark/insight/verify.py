@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class NotVerified(UserWarning):
-    """Rules of the sample that Spark SQL cannot be asked about, each with the reason."""
+    """Rules of the sample that cannot be written in Spark SQL, each with the reason."""
 
 
 def verify(
@@ -40,19 +40,19 @@ def verify(
 ) -> DataFrame:
     """The pairs on which `hits` and Spark SQL disagree: DataFrame(key, rule, ours, theirs), empty when all is well.
 
-    `events`         as they were matched, one attribute a column, with a column `key` that tells them apart
+    `events`         as they were matched, one attribute per column, with a column `key` that identifies them
     `rules`          columns id and expression, as they were built
-    `hits`           what `match` returned, with `key` and either `rule` (rows) or `rules` (array); best written to a
-                     table before, as it is read twice
-    `rules_sample`   how many rules are asked about: half of them, if there are so many, hit some sampled event
+    `hits`           what `match` returned, with `key` and either `rule` (rows) or `rules` (array); write it to a
+                     table first if it is large, because it is read twice
+    `rules_sample`   how many rules; half of them, if possible, match at least one sampled event
     `events_sample`  how many events
-    `path`           the index that was matched: values are read as it reads them, by its types, `nan` and `coerce`,
-                     and those that do not fit are NULL; without, NaN is a value and nothing is converted
-    `version`        the version that was matched; the current one unless given
+    `path`           the index that was matched: values are read in the same way, with its types, `nan` and `coerce`,
+                     and those that do not fit are NULL; without it, NaN is a value and nothing is converted
+    `version`        the version that was matched; the current one by default
 
-    `ours` tells whether the pair is among the hits, `theirs` what Spark says: TRUE, FALSE or NULL. The sample depends
-    on the data alone. Rules of the sample that have no form in Spark SQL are named, with the reason, in a `NotVerified`
-    warning. Times are read in the session's time zone, which should be that of the index.
+    `ours` says whether the pair is among the hits, `theirs` is Spark's answer: TRUE, FALSE or NULL. The sample depends
+    only on the data. A `NotVerified` warning names the rules of the sample that cannot be written in Spark SQL, with
+    the reason. Times are read in the session's time zone, which should be that of the index.
     """
     _check(events, "events", key)
     _check(rules, "rules", "id", "expression")

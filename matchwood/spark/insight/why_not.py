@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 def why_not(events: DataFrame, path: storage.Path, rules: Sequence[Any]) -> DataFrame:
-    """DataFrame(rule, predicate, alone_false, alone_null, among_several, events): what keeps rules from matching.
+    """DataFrame(rule, predicate, alone_false, alone_null, among_several, events): why rules do not match.
 
-    A predicate is a *reason* in an event of which the rule is not TRUE, if it stands in the way of that: below an AND,
-    operands that are not TRUE do; below an OR, all do; `not` turns round what is needed of its operand; below `xor` and
-    `xnor` the NULL operands do, or all if none is NULL; `is [not] true | false | unknown` needs what makes it TRUE.
+    When a rule is not TRUE for an event, some of its predicates are the *reasons*: below `and`, the operands that are
+    not TRUE; below `or`, all operands; `not` inverts what its operand must be; below `xor` and `xnor`, the NULL
+    operands, or all if none is NULL; `is [not] true | false | unknown` looks for the value that would make it TRUE.
 
-    `alone_false`    events in which it is the only reason, and known: its verdict is the wrong one
+    `alone_false`    events in which it is the only reason, and is not NULL
     `alone_null`     events in which it is the only reason, because it is NULL
     `among_several`  events in which it is one of several reasons
-    `events`         events looked at
+    `events`         all events
 
-    The predicates of a rule stand in the order of its text. A value that does not fit its attribute counts as missing.
+    The predicates of a rule are in the order of its text. A value that does not fit its attribute counts as missing.
     """
     checked_frame(events, "events")
     asked = rule_texts(location_for(events.sparkSession, path), rules)

@@ -41,18 +41,18 @@ def match(
     metrics: Any = None,
     weight: str = "added",
 ) -> DataFrame:
-    """The rules that are true of each event, from the index at `path`.
+    """The rules that are true for each event, from the index at `path`.
 
     `output`    `rows`: one row for each match, with the event's columns and `rule`, none for events without a match;
                 `array`: one row for each event, with `rules` (empty, never NULL); `count`: with `rule_count`
     `keep`      the event columns to return: None for all, [] for none
     `top`       only the best `top` rules of each event: rows then have `rank` (from 1), `rule` and `score`, arrays hold
-                structs of these; a count is that of the rules so found
-    `weights`   for `top`, what events weigh: a mapping from attributes to numbers, or the name of a column of maps or
-                structs that has an event's own
+                structs of these; a count counts these rules
+    `weights`   for `top`, the weights of events: a mapping from attributes to numbers, or the name of a column of maps
+                or structs, one per event
     `strategy`  `broadcast`: each worker maps the whole index; `sharded`: shard after shard, in the memory of one;
                 `partitioned`: shards on different workers, hits regrouped by `key=`; `auto` chooses by size
-    `version`   the index's version; None is the current one as of this call, also for a stream
+    `version`   a version of the index; None is the current one at the time of this call, also for a stream
     `key`       a column whose values are distinct; only `partitioned` needs it
     `event`     the struct, map or JSON text column that holds the event; None if columns are attributes
     `on_error`  for a value that does not fit its attribute: `raise` (or `fail`) fails the job, `null`
@@ -60,11 +60,11 @@ def match(
                 without a rule for an event that has an error but no match. A column in which no value can fit is
                 refused at once; with `null` or `report` you get a warning
     `missing`   for an attribute that rules name and no column has: `null`, or an `error`
-    `prefix`    put before the names of added columns, where they would clash with the events' own
+    `prefix`    a prefix for the names of added columns, if they would clash with those of the events
     `metrics`   a `pyspark.sql.Observation`, or a name for `observe`, that gets `events`, `hits`, `candidates`,
                 `misfits`, how many values did not fit, `misfits.NAME` for each attribute that some may not fit,
                 `seconds.encode`, `.match` and `.emit` of all workers together, and `engine`; `report` prints them
-    `weight`    for `top`, what a rule's constant weight is to its score: `added`, or the `only` thing that counts
+    `weight`    for `top`: a rule's constant weight is `added` to its score, or is the `only` thing that counts
     """
     how = (on_error, missing, prefix, metrics, weight)
     options = MatchOptions(output, keep, top, weights, strategy, version, key, event, *how)
@@ -74,8 +74,8 @@ def match(
 def plan(events: DataFrame, path: storage.Path, **options: Any) -> MatchPlan:
     """What `match` would do with the same options; `print` it.
 
-    Version, engine, strategy and why, what a host holds, the columns that travel, attributes that no column has, and
-    columns whose type can never fit.
+    It has the version, the engine, the strategy and its reason, what a host holds, the columns that are sent to Python,
+    attributes that no column has, and columns whose type can never fit.
     """
     return planned(events, path, MatchOptions.from_names(options), refuses=False)
 

@@ -16,7 +16,7 @@ def report(metrics: Any, name: str | None = None) -> str:
 
     `metrics`  the `Observation` that `match` was given, once the job is done; or a streaming query or its progress,
                whose metrics were observed under a `name`
-    `name`     that of the metrics of a stream; may be left out if there is one alone
+    `name`     the name of a stream's metrics; not needed if there is only one
 
     >>> text = report({"events": 1000, "hits": 50, "candidates": 75, "misfits": 0, "engine": "kindex",
     ...                "seconds.encode": 0.5, "seconds.match": 1.0, "seconds.emit": 0.25})

@@ -27,10 +27,10 @@ _EXECUTION = "spark.sql.execution.id"
 class Registered(NamedTuple):
     """What `register` has made.
 
-    `array_function`  a function of an event: the rules that are true of it
-    `table_function`  a table function of a table of events: one row a hit
-    `columns`         for one index, the columns that its rules can ask for; give the functions these and no others, and
-                      nothing else travels to Python
+    `array_function`  a function of an event: the rules that are true for it
+    `table_function`  a table function of a table of events: one row per hit
+    `columns`         for one index, the columns that its rules can name; pass only these to the functions, because
+                      every column that you pass is sent to Python
     """
 
     array_function: str
@@ -56,22 +56,23 @@ def register(
         SELECT match_rules_array('path', struct(age, country)) FROM t      -- array<string>
         SELECT * FROM match_rules(TABLE(t), 'path', 'key')                 -- (key string, rule string)
 
-    A query uses one version, the one that is current when its first task begins, or the one that a last argument names:
-    `match_rules_array('path', struct(age), 7)`. With `path` and a `name`, such as campaigns, for one index as it is
-    now, or as it was in `version`, with ids of their true type:
+    A query uses one version, the one that is current when its first task begins, or the one that the
+    last argument gives: `match_rules_array('path', struct(age), 7)`. With `path` and a `name`, such as campaigns,
+    for one index in its current version, or in `version`, with ids of their real type:
 
         SELECT campaigns_array(struct(age, country)) FROM t                -- array<bigint> or array<string>
         SELECT * FROM campaigns(TABLE(t), 'key')                           -- (key string, rule bigint or string)
 
     `on_error`  for a value that does not fit its attribute, as in `match`: `raise` (or `fail`) fails the query; `null`:
-                it counts as missing; `report`: so it does, and is told: the array comes as
-                struct<rules, match_error>, and the table has a column match_error, with a row without rule for an event
-                that has an error but no hit
+                it counts as missing; `report`: the same, and the error is part of the result: the array
+                function returns struct<rules, match_error>, and the table has a column match_error, with a row without
+                a rule for an event that has an error but no hit
     `missing`   for an attribute that rules name and the event has no field or column for: `null`, or an `error`
-    `top`       only the best so many rules of each event: arrays of struct<rank, rule, score>, or rows with these three
-    `weights`   for `top`, what events weigh: a mapping from attributes to numbers, or the name of a field of the event,
-                or column of the table, that has maps or structs of these
-    `weight`    for `top`, what a rule's constant weight is to its score, as in `match`
+    `top`       only the best rules of each event, at most this many: arrays of struct<rank, rule, score>, or rows with
+                these columns
+    `weights`   for `top`, the weights of events: a mapping from attributes to numbers, or the name of a field of the
+                event, or of a column of the table, that has maps or structs of these
+    `weight`    for `top`, as in `match`
     """
     ranking = {"top": top, "weights": weights, "weight": weight}
     options = MatchOptions(on_error=on_error, missing=missing, version=version, **ranking)

@@ -7,7 +7,8 @@ rests on it. Numbers in text are doubles here: digits that no double has are los
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from inspect import signature
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -39,10 +40,14 @@ class IndexReading(NamedTuple):
     settings: EventSettings
 
 
+_IN_UTC: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
+"""PySpark 4.1 has no such argument, and takes UTC."""
+
+
 def arrow_type_of(kind: st.DataType) -> pa.DataType | None:
     """What a column becomes on its way to Python; None if Arrow does not carry it."""
     try:
-        return to_arrow_type(kind, timezone="UTC")
+        return to_arrow_type(kind, **_IN_UTC)
     except (PySparkException, TypeError):
         return None
 

@@ -13,10 +13,11 @@ from matchwood import storage
 from matchwood.errors import InvalidArgument
 from matchwood.spark.frames import checked_frame
 from matchwood.spark.locations import location_for
+from matchwood.spark.match.answer import refuse_clash
 from matchwood.spark.match.match import matched
 from matchwood.spark.match.options import MatchOptions
 from matchwood.spark.stream.query import checkpoint_of, name_for, query_of, started
-from matchwood.spark.stream.seen import Seen
+from matchwood.spark.stream.seen import PROBLEM, REASON, Seen
 from matchwood.spark.stream.set_aside import parted
 
 if TYPE_CHECKING:
@@ -46,11 +47,11 @@ def match_stream(
 
     Each batch uses the version that is current when it begins. The version is recorded beside the index before the
     writer is called, and a batch that is processed again after a restart uses the recorded one. So a writer that
-    replaces what it wrote for a `batch_id` before writes every hit exactly once.
+    replaces what it wrote before for the same `batch_id` writes every hit exactly once.
 
-    `checkpointLocation`  where Spark keeps the stream's progress; a restart with the same one goes on
-    `queryName`           the query's name, and that of its records
-    `trigger`             arguments of Spark's trigger, such as {"availableNow": True}; as soon as possible otherwise
+    `checkpointLocation`  where Spark keeps the stream's progress; a restart with the same one continues
+    `queryName`           the name of the query and of its records
+    `trigger`             arguments of Spark's trigger, such as {"availableNow": True}; by default, as soon as possible
 
     These have Spark's own names. One event that cannot be used need not stop the others:
 
@@ -69,6 +70,8 @@ def match_stream(
     settings = MatchOptions.from_names(options, OWN_OPTIONS)
     place = location_for(events.sparkSession, path)
     checkpoint = checkpoint_of(events, checkpointLocation, queryName)
+    if poison is not None:
+        refuse_clash(events, events.columns, [settings.prefix + PROBLEM, settings.prefix + REASON])
     aside = _aside(events, checkpoint, poison, (time, within, distinct))
     name = queryName or name_for(checkpoint)
     each = _each_batch(place, _BatchOutputs(writer, *aside), settings, name, checkpoint)

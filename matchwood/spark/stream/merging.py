@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from matchwood.errors import InvalidArgument
@@ -71,7 +72,9 @@ class MergingWriter:
 
     def _make(self, hits: DataFrame) -> None:
         """Make the table if there is none; of two that try, one finds it made."""
-        if not hits.sparkSession.catalog.tableExists(self.table):
+        try:
+            assert hits.sparkSession.table(self.table).columns
+        except AnalysisException:
             columns = ", ".join(f"{_quoted(field.name)} {field.dataType.simpleString()}" for field in hits.schema)
             hits.sparkSession.sql(f"CREATE TABLE IF NOT EXISTS {self.table} ({columns}) USING {self.format}")
 

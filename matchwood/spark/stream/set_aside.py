@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as sf
 
 from matchwood import storage
-from matchwood.spark.match.answer import ANSWER, kept_columns, observed, refuse_clash, shaped
+from matchwood.spark.match.answer import ANSWER, kept_columns, observed, shaped
 from matchwood.spark.match.match import answers_beside
 from matchwood.spark.match.options import MatchOptions
 from matchwood.spark.match.plan import planned
@@ -37,7 +37,6 @@ def parted(
     batch: DataFrame, batch_id: int, path: storage.Path, options: MatchOptions, seen: Seen | None
 ) -> Iterator[Parted]:
     """Match a batch, and set aside what is wrong with it; what was seen of it is recorded when all is written."""
-    refuse_clash(batch, batch.columns, [options.prefix + PROBLEM, options.prefix + REASON])
     with contextlib.ExitStack() as held:
         if seen is None:
             yield _matched(batch, path, options, held)

@@ -130,7 +130,7 @@ def test_a_reset_is_a_new_version(lake: Any, table: str, tmp_path: Path, rules_o
     lake.sql(f"DROP TABLE {table}")
     make_table(lake, table)
     (step,) = mws.follow(lake, table, path).steps
-    assert (step.how, step.reason, step.rules) == ("build", "the table was made anew", 3)
+    assert (step.how, step.reason, step.rules) == ("build", "the table was created again", 3)
     (step,) = mws.follow(lake, table, path, reset=True).steps
     assert (step.how, step.reason) == ("build", "reset=True")
     assert mw.open(path).engine == "counting"
@@ -151,7 +151,7 @@ def test_columns_that_went(lake: Any, table: str, tmp_path: Path, rules_of: Rule
         mws.follow(lake, table, path)
     assert _followed(path) == [1]
     (step,) = mws.follow(lake, table, path, expression="condition").steps
-    assert (step.how, step.reason) == ("build", "other columns are asked for")
+    assert (step.how, step.reason) == ("build", "other columns were named")
     lake.sql(f"ALTER TABLE {table} SET TBLPROPERTIES (delta.enableChangeDataFeed = false)")
     numbers = lake.createDataFrame([(1, "x = 1")], "id long, condition string")
     numbers.write.format("delta").mode("overwrite").option("overwriteSchema", "true").saveAsTable(table)
@@ -178,7 +178,7 @@ def test_what_others_publish(lake: Any, table: str, tmp_path: Path, rules_of: Ru
     assert mws.follow(lake, table, path).inserted == 1
     assert rules_of(path) == _rows(lake, table)
     mws.build(more, path)
-    with pytest.raises(InvalidArgument, match=r"follows no table: reset=True builds it anew"):
+    with pytest.raises(InvalidArgument, match=r"follows no table: reset=True builds it again"):
         mws.follow(lake, table, path)
 
 
