@@ -38,7 +38,9 @@ def described(spark: Any, text: str) -> Iterator[Progress | None]:
 
 def _is_watched() -> bool:
     """Whether a person sees standard error: logs of jobs need no lines that only tell the time."""
-    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    # Libraries import ipykernel where there is no notebook: only a shell of IPython's that has a kernel is one.
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel") or (sys.stderr is not None and sys.stderr.isatty())
 
 
 @contextlib.contextmanager

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import platform
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -139,6 +141,18 @@ def test_progress_is_for_people(spark: Any, monkeypatch: pytest.MonkeyPatch) -> 
     with described(spark, "watched"):
         pass
     assert shown == ["watched, tasks"]
+
+
+@pytest.mark.parametrize(
+    ("shell", "watched"), [(None, False), (SimpleNamespace(), False), (SimpleNamespace(kernel=1), True)]
+)
+def test_a_notebook_is_watched_and_a_library_that_knows_notebooks_is_not(
+    shell: Any, watched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert sys.modules["matchwood.spark.jobs"]._is_watched() is watched
 
 
 # ------------------------------------------------------------- plans in words

@@ -97,7 +97,7 @@ def test_a_compaction_that_fails_leaves_the_update(
     assert (report.version, report.replaced, report.compacted) == (2, 30, False)
     assert report.problem == "RuntimeError: executor lost"
     assert "not compacted: RuntimeError: executor lost" in str(report)
-    assert "which the next update tries again" in caplog.text
+    assert "the next update will try again" in caplog.text
     again = mws.update(frame(spark, [(99, "vip")]), path)
     assert (again.compacted, again.problem) == (True, None)
 

@@ -34,10 +34,13 @@ ENGINES = {"smoke": ("auto", "kindex")}
 """All of them at the other scales."""
 
 LARGE = {"smoke": 2_000, "quick": 1_000_000, "full": 10_000_000, "paper": 10_000_000}
+LARGE_SHARDS = {"smoke": 2, "quick": 4, "full": 8, "paper": 8}
 LARGE_EVENTS = {"smoke": 100, "quick": 2_000, "full": 2_000, "paper": 2_000}
 BLOCK, CHANGED = 500_000, 0.01
 """Rules made at a time, each block with a seed of its own; and the share of rules that the update replaces."""
 DIMENSIONS, MATCHING, TOP = 40, 0.0002, 10
+LARGE_MATCHING = {"smoke": 0.01, "quick": 0.0001, "full": 0.0001, "paper": 0.0001}
+"""Of the rules of the first block, which the events are made for."""
 STRATEGIES = ("broadcast", "sharded", "partitioned")
 
 Run: TypeAlias = Callable[[str, str, str], list[dict[str, Any]]]
@@ -96,12 +99,13 @@ def _engine_row(scale: str, row: dict[str, Any]) -> dict[str, Any]:
 def _large(scale: str, home: str, run: Run) -> list[dict[str, Any]]:
     count = LARGE[scale]
     for number, first in enumerate(range(0, count, BLOCK)):
-        block = begen(rules=min(BLOCK, count - first), events=LARGE_EVENTS[scale], seed=100 + number)
+        how = {"events": LARGE_EVENTS[scale], "matching": LARGE_MATCHING[scale], "seed": 100 + number}
+        block = begen(rules=min(BLOCK, count - first), **how)
         _write_rules(f"{home}/rules", number, _renumbered(block, first))
         if not number:
             _write_events(f"{home}/events", block)
             known, _ = _expected(block, BLOCK)
-    built = run("build", home, str(CHANGED))
+    built = run("build", home, f"{LARGE_SHARDS[scale]},{CHANGED}")
     matched = [row for strategy in STRATEGIES for row in run("match", home, f"{strategy},{BLOCK}")]
     for row in matched:
         if row["known"] != known or row["hits"] != matched[0]["hits"]:

@@ -60,9 +60,10 @@ def _timed(events: Any, path: str, options: dict[str, Any]) -> dict[str, Any]:
 def _build(session: Any, home: str, detail: str) -> list[dict[str, Any]]:
     """Build, then replace a share of the rules by themselves: hits stay as they are."""
     rules, path = session.read.parquet(f"{home}/rules"), f"{home}/index"
-    built = mws.build(rules, path)
+    shards, changed = detail.split(",")
+    built = mws.build(rules, path, shards=int(shards))
     rows = [{"strategy": "build", "seconds": round(built.seconds, 1), "bytes": built.bytes, "held": _held()}]
-    every = round(1 / float(detail))
+    every = round(1 / float(changed))
     updated = mws.update(rules.where(f"id % {every} = 0"), path)
     told = {"strategy": "update", "seconds": round(updated.seconds, 1), "bytes": updated.bytes}
     return [*rows, {**told, "held": {**_held(), "replaced": updated.replaced}}]
