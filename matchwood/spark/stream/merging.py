@@ -73,7 +73,7 @@ class MergingWriter:
     def _make(self, hits: DataFrame) -> None:
         """Make the table if there is none; of two that try, one finds it made."""
         try:
-            assert hits.sparkSession.table(self.table).columns
+            len(hits.sparkSession.table(self.table).columns)
         except AnalysisException:
             columns = ", ".join(f"{_quoted(field.name)} {field.dataType.simpleString()}" for field in hits.schema)
             hits.sparkSession.sql(f"CREATE TABLE IF NOT EXISTS {self.table} ({columns}) USING {self.format}")
