@@ -14,6 +14,8 @@ ROOT = Path(__file__).parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 SPARK_NOTEBOOKS = {"ad_targeting_spark", "alerts_on_a_stream"}
 """They need an extra, and run with the tests of that extra."""
+LAKE_NOTEBOOKS = {"data_quality_on_delta"}
+"""They need Delta's jars, and run with the tests of `make test-systems`."""
 KAFKA_NOTEBOOKS = {"alerts_with_kafka"}
 """They need a Kafka broker, and run with the tests of `make test-systems`."""
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from notebook_support import KAFKA_NOTEBOOKS, NOTEBOOKS, SPARK_NOTEBOOKS, executed, pictures
+from notebook_support import KAFKA_NOTEBOOKS, LAKE_NOTEBOOKS, NOTEBOOKS, SPARK_NOTEBOOKS, executed, pictures
 
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+ELSEWHERE = SPARK_NOTEBOOKS | LAKE_NOTEBOOKS | KAFKA_NOTEBOOKS
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in SPARK_NOTEBOOKS | KAFKA_NOTEBOOKS])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ELSEWHERE])
 def test_a_notebook_runs_and_has_pictures(name: str, tmp_path: Path) -> None:
     assert pictures(executed(name, tmp_path)) >= 1
 
@@ -25,4 +26,4 @@ def test_a_notebook_is_kept_with_its_pictures(name: str) -> None:
 
 
 def test_there_are_notebooks_for_both() -> None:
-    assert set(NAMES) > SPARK_NOTEBOOKS | KAFKA_NOTEBOOKS
+    assert set(NAMES) > ELSEWHERE
