@@ -260,6 +260,13 @@ _ALL = (
         label=("engine", "workload", "rules", "events", "partitions"),
     ),
     Experiment(
+        "stream",
+        "matchwood.bench.spark.streaming",
+        "How long an event of a stream takes to its hits",
+        value="p50_ms",
+        label=("workload", "rules"),
+    ),
+    Experiment(
         "generate",
         "matchwood.bench.own.generating",
         "How fast each generator makes rules, here and on Spark",
