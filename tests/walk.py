@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 import matchwood as mw
+from matchwood.core import always_compiled
 from matchwood.encoding import QUIET
 
 PACKAGE = Path(str(mw.__file__)).parent
@@ -83,8 +84,9 @@ def _changes(rooms: list[str]) -> int:
     return sum(before != after for before, after in itertools.pairwise(rooms))
 
 
+@always_compiled()
 def walks() -> list[Walk]:
-    """The four walks, on an index of the default engine."""
+    """The four walks, on an index of the default engine, whose kernels are compiled."""
     index = mw.Index()
     index.insert_many({f"rule {number}": f"{RULE} and score > {number}" for number in range(20)})
     table = pa.Table.from_pylist([EVENT, {**EVENT, "age": 12}, {**EVENT, "plan": "free"}])
