@@ -7,6 +7,7 @@ answers are held against those of an index of the rules as they are then.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import time
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 from matchwood import storage
 from matchwood.bench.frame.measure import WrongAnswer, require_hits
 from matchwood.bench.frame.relay import Relay, Travelled
+from matchwood.bench.spark.rivals import session_for
 from matchwood.index import Index
 from matchwood.progress import Progress
 from matchwood.sharding import ShardSet, open_shards
@@ -41,14 +43,16 @@ Row = dict[str, Any]
 
 
 def run(scale: str) -> dict[str, Any]:
-    from matchwood import spark as mws
-
     count, changed = RULES[scale], CHANGED[scale]
     work = begen(rules=count + max(changed), events=EVENTS, seed=SEED)
     texts, events = work.rules_table()["expression"].combine_chunks(), work.events_table()
-    with tempfile.TemporaryDirectory(prefix="matchwood-bench-") as home, Progress("bench update"):
+    with (
+        tempfile.TemporaryDirectory(prefix="matchwood-bench-") as home,
+        Progress("bench update"),
+        contextlib.ExitStack() as stack,
+    ):
         with mock.patch.dict(os.environ, {CACHE: f"{home}/executors"}):
-            session = mws.session()
+            session = stack.enter_context(session_for())
         rows = [
             row for place in _places(home) for row in _Updates(session, place, texts, events, count, home).rows(changed)
         ]
