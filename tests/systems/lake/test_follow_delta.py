@@ -86,7 +86,7 @@ def test_ids_must_tell_rules_apart(lake: Any, table: str, tmp_path: Path) -> Non
 
     mws.follow(lake, table, tmp_path / "index")
     lake.sql(f"INSERT INTO {table} VALUES ('d', 'x = 7'), ('d', 'x = 8')")
-    with pytest.raises(InvalidArgument, match=r"ids come more than once .*'d'"):
+    with pytest.raises(InvalidArgument, match=r"ids occur more than once .*'d'"):
         mws.follow(lake, table, tmp_path / "index")
 
 
