@@ -13,6 +13,7 @@ import matchwood.matching.oracle_matcher as reference
 from matchwood.choosing.auto import AutoMatcher
 from matchwood.encoding import Encoder
 from matchwood.encoding.codes import EncodedConjunctions
+from matchwood.encoding.rules.binding import Binder
 from matchwood.engines import engine_class
 from matchwood.engines.atree.leaves import LeafLists
 from matchwood.engines.base import Hits
@@ -50,10 +51,10 @@ def _wrap(patch: Patch, owner: Any, name: str, change: Callable[..., Any]) -> No
     patch.setattr(owner, name, lambda *args, **options: change(original, *args, **options))
 
 
-def _closed(original: Callable[..., Any], encoder: Encoder, predicate: Predicate) -> Any:
+def _closed(original: Callable[..., Any], binder: Binder, predicate: Predicate) -> Any:
     """An open bound taken for a closed one."""
     taken = Predicate(predicate.attr, "<=", predicate.value) if predicate.op == "<" else predicate
-    return original(encoder, taken)
+    return original(binder, taken)
 
 
 def _without_null(original: Callable[..., Any], *args: Any, **options: Any) -> EncodedConjunctions:
@@ -79,7 +80,7 @@ COMPILED: dict[str, Callable[[Patch, Any], None]] = {
     "a hit is lost": lambda patch, kind: _wrap(patch, kind, "match", lambda match, *args: _lost(match(*args))),
     "a hit is invented": lambda patch, kind: _wrap(patch, kind, "match", lambda match, *args: _invented(match(*args))),
     "a unit is not indexed": _not_indexed,
-    "an open bound is closed": lambda patch, kind: _wrap(patch, Encoder, "bind", _closed),
+    "an open bound is closed": lambda patch, kind: _wrap(patch, Binder, "bind", _closed),
     "NULL is not accepted": lambda patch, kind: _wrap(patch, Encoder, "_encode", _without_null),
 }
 ORACLE: dict[str, Callable[[Patch, Any], None]] = {
