@@ -27,8 +27,8 @@ class Topics:
         """The messages, as text, with their times in milliseconds."""
         stream = self._spark.readStream.format("kafka").options(**self._options)
         messages = stream.option("subscribe", self._events).option("startingOffsets", "earliest").load()
-        sent = "unix_micros(timestamp) / 1000 AS sent"
-        return messages.selectExpr("CAST(key AS bigint) AS number", "CAST(value AS string) AS value", sent)
+        number, sent = "CAST(CAST(key AS string) AS bigint) AS number", "unix_micros(timestamp) / 1000 AS sent"
+        return messages.selectExpr(number, "CAST(value AS string) AS value", sent)
 
     def send_hits(self, hits: Any) -> None:
         told = hits.where("size(rules) > 0").selectExpr("to_json(struct(number, sent, rules)) AS value")
