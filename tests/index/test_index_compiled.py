@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from matchwood import Index
+from matchwood.encoding.rules import compiled_rules
 from matchwood.errors import InvalidArgument
 from matchwood.matching.loading import batches, sources
 from matchwood.matching.loading import load as bulk
@@ -218,6 +219,22 @@ def test_rules_are_replaced_as_columns(engine: str, monkeypatch: pytest.MonkeyPa
     assert sum(taken) > 500
     assert_same(together, alone)
     assert together._encoder.schema.counts() == alone._encoder.schema.counts()
+
+
+def test_old_rules_do_not_make_new_ones_forget_their_predicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Predicates are forgotten when there are too many: also between reading new rules and those that they replace."""
+    texts = one_typed(1_200)
+    before, after = list(enumerate(texts[:600])), list(enumerate(texts[600:]))
+    alone, together = Index("scan"), Index("scan")
+    in_turn(monkeypatch, alone, before)
+    together.insert_many(before, max_rejected=1.0)
+    expected = in_turn(monkeypatch, alone, after, on_duplicate="replace")
+    monkeypatch.setattr(compiled_rules, "MOST_PREDICATES", 1)
+    taken = counted(monkeypatch)
+    report = together.insert_many(after, max_rejected=1.0, on_duplicate="replace")
+    assert (report.replaced, expected.replaced) == (600, 600)
+    assert sum(taken) > 500
+    assert_same(together, alone)
 
 
 def test_a_type_that_only_replaced_rules_had_may_change(monkeypatch: pytest.MonkeyPatch) -> None:

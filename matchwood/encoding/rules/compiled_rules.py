@@ -71,7 +71,7 @@ class RuleReader:
         columns = self.book.columns()
         wanted &= 0 < limit <= LARGEST_LIMIT
         expanded = self.expander.expand(trees, predicates, columns, ranks, key_ranks, wanted, limit, taking)
-        return CompiledRules(self, expanded, asked, expanded.counts >= 0)
+        return CompiledRules(self.book, self.expander, expanded, asked, expanded.counts >= 0)
 
     def uses(
         self,
@@ -160,12 +160,21 @@ class _AskedUses(NamedTuple):
 
 
 class CompiledRules:
-    """Rules that were taken, by their positions among the texts, and their conjunctions."""
+    """Rules that were taken, by their positions among the texts, and their conjunctions.
+
+    They hold on to the predicates and leaves that they were read with, which the reader may have forgotten since.
+    """
 
     def __init__(
-        self, reader: RuleReader, expanded: ExpandedRules, asked: _AskedUses, wanted: NDArray[np.bool_]
+        self,
+        book: PredicateBook,
+        expander: RuleExpander,
+        expanded: ExpandedRules,
+        asked: _AskedUses,
+        wanted: NDArray[np.bool_],
     ) -> None:
-        self._reader, self._expanded, self._asked, self.wanted = reader, expanded, asked, wanted
+        self._book, self._expander = book, expander
+        self._expanded, self._asked, self.wanted = expanded, asked, wanted
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.wanted))
@@ -203,17 +212,20 @@ class CompiledRules:
         refused[disputed] = True
         wanted = self.wanted.copy()
         wanted[self._asked.owners()[refused[self._asked.uses]]] = False
-        return CompiledRules(self._reader, self._expanded, self._asked, wanted)
+        return self._only_wanted(wanted)
 
     def between(self, start: int, stop: int) -> CompiledRules:
         """Those at some positions."""
         wanted = np.zeros(len(self.wanted), np.bool_)
         wanted[start:stop] = self.wanted[start:stop]
-        return CompiledRules(self._reader, self._expanded, self._asked, wanted)
+        return self._only_wanted(wanted)
 
     def only(self, chosen: NDArray[np.bool_]) -> CompiledRules:
         """Those at the chosen positions."""
-        return CompiledRules(self._reader, self._expanded, self._asked, self.wanted & chosen)
+        return self._only_wanted(self.wanted & chosen)
+
+    def _only_wanted(self, wanted: NDArray[np.bool_]) -> CompiledRules:
+        return CompiledRules(self._book, self._expander, self._expanded, self._asked, wanted)
 
     def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The leaves of each conjunction: how many, and their numbers."""
@@ -226,9 +238,9 @@ class CompiledRules:
     def flat(self) -> Flat:
         """Their conjunctions."""
         lengths, leaves = self._rows()
-        keys, nulls, ends, cuts = self._reader.expander.leaf_columns()
-        leaf_of, held = _by_first_use(leaves, self._reader.expander.count)
-        key_of, used = _by_first_use(keys[held], len(self._reader.book.keys.keys))
+        keys, nulls, ends, cuts = self._expander.leaf_columns()
+        leaf_of, held = _by_first_use(leaves, self._expander.count)
+        key_of, used = _by_first_use(keys[held], len(self._book.keys.keys))
         starts, sizes = ends[held], ends[held + 1] - ends[held]
         taken = cuts[np.arange(int(sizes.sum())) + np.repeat(starts - running(sizes)[:-1], sizes)]
         # Leaves of one attribute share most of their cuts: each is looked up once.
@@ -236,11 +248,11 @@ class CompiledRules:
         inner = taken != 0
         value_of = pairs.of(np.repeat(key_of, sizes)[inner] << _SHIFT | taken[inner])
         values = pairs.values(0)
-        points = list(map(self._reader.book.cuts.cuts.__getitem__, (values & _MASK).tolist()))
+        points = list(map(self._book.cuts.cuts.__getitem__, (values & _MASK).tolist()))
         return Flat(
             lengths,
             leaf_of,
-            list(map(self._reader.book.keys.keys.__getitem__, used.tolist())),
+            list(map(self._book.keys.keys.__getitem__, used.tolist())),
             key_of,
             nulls[held] != 0,
             sizes,
@@ -259,8 +271,8 @@ class CompiledRules:
         return [conjunction_form(tuple(every[stop - length : stop])) for length, stop in pairs]
 
     def _leaf(self, number: int) -> Leaf:
-        keys, nulls, ends, cuts = self._reader.expander.leaf_columns()
-        book = self._reader.book
+        keys, nulls, ends, cuts = self._expander.leaf_columns()
+        book = self._book
         values = map(book.cuts.cuts.__getitem__, cuts[ends[number] : ends[number + 1]].tolist())
         return Leaf(book.keys.keys[keys[number]], tuple(values), bool(nulls[number]))
 
