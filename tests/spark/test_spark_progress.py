@@ -19,7 +19,7 @@ from matchwood import spark as mws
 from matchwood import storage
 from matchwood.progress import LoadProgress, Progress
 from matchwood.spark.build import notes
-from matchwood.spark.jobs import counted_tasks
+from matchwood.spark.jobs import counted_tasks, described
 
 everywhere = pytest.mark.everywhere
 PARTITIONS = 3
@@ -135,3 +135,15 @@ def test_tasks_are_counted_through_connect() -> None:
         handlers[0](None, 0, "a", True)
         assert tasks() == (18, 30)
     assert not handlers
+
+
+def test_where_the_jvm_may_not_be_called_jobs_run_without_descriptions() -> None:
+    class Guarded:
+        """A session as on platforms that let Python call a few methods of the JVM only."""
+
+        @property
+        def sparkContext(self) -> Any:  # noqa: N802
+            raise RuntimeError("not whitelisted")
+
+    with described(Guarded(), "building"), counted_tasks(Guarded()) as tasks:
+        assert tasks() == (0, 0)
