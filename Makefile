@@ -4,15 +4,16 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test test-systems lint docs bench soak wheel dist clean
+.PHONY: help demo test test-systems lint docs bench bench-systems soak wheel dist clean
 
 help:
 	@echo "make demo    the main job on generated rules and events, with results to look at"
 	@echo "make test    lint, types and all tests"
-	@echo "make test-systems   against real systems: an S3 server, Delta, Iceberg and a Kafka broker, set up and started here"
+	@echo "make test-systems   against real systems: an S3 server, HDFS, Delta, Iceberg and a Kafka broker, set up and started here"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the site, built strictly into build/site, its links checked"
 	@echo "make bench   the benchmarks at quick scale, with a report"
+	@echo "make bench-systems  bench update on S3 and bench stream through Kafka, at full scale, with the servers of the tests"
 	@echo "make wheel   a wheel that carries machine code, installed into an empty environment to prove it"
 	@echo "make dist    an sdist and a wheel; the wheel with its extra for Spark is installed and used in an empty environment"
 	@echo "make soak    the long forms of the tests: kills by the hundred, long random sequences"
@@ -34,7 +35,7 @@ lint: $(VENV)/.ready
 	@$(BIN)/mypy
 
 # What is compiled for the tests is kept in the checkout, and goes with it: `make test MATCHWOOD_CACHE_DIR=...` for elsewhere.
-test: export MATCHWOOD_CACHE_DIR ?= $(abspath $(VENV))/kernels
+test test-systems: export MATCHWOOD_CACHE_DIR ?= $(abspath $(VENV))/kernels
 test: $(VENV)/.ready
 	@$(BIN)/python -m tests.side_by_side
 
@@ -48,6 +49,7 @@ docs: $(VENV)/.ready
 # Delta and Iceberg have no jars for the newest PySpark: their tests have an older one of their own.
 test-systems: $(VENV)/.ready
 	@$(BIN)/python -m tests.systems.s3_server
+	@$(BIN)/python -m tests.systems.hdfs_cluster
 	@$(BIN)/python -m tests.systems.lake.spark_with_lake
 	@$(BIN)/python -m tests.systems.kafka_broker
 	@$(BIN)/python -m tests.systems.kafka.spark_with_kafka
@@ -58,6 +60,11 @@ test-systems: $(VENV)/.ready
 bench: $(VENV)/.ready
 	@$(BIN)/matchwood bench run all --scale quick
 	@$(BIN)/matchwood bench report
+
+# What needs servers: the figures of a million rules on S3, and of 10,000 messages a second. SCALE=quick is minutes.
+SCALE ?= full
+bench-systems: $(VENV)/.ready
+	@$(BIN)/python -m tests.systems.benches $(SCALE)
 
 # Kernels also run with every index checked, and once as plain Python; compiled variants must not mix in one cache.
 # Small indexes are matched by kernels as plain Python until they are compiled: that is held against the oracle as well.

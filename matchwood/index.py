@@ -17,36 +17,29 @@ from matchwood.choosing import (
     get_ready,
     matcher_for,
     reconsider_if_due,
-    rehearse_changes,
-    rehearse_loading,
-    rehearse_ranking,
-    rehearse_reading,
 )
-from matchwood.core import LittleTurn, ReadersWriterLock, count_of, little_work, tell_of_compiling
-from matchwood.encoding import Encoder, EventSettings, Schema, Strictness
-from matchwood.engines import BETree, NodeView
+from matchwood.core import BeginAgain, ReadersWriterLock, begun_again, count_of, little_work, tell_of_compiling
+from matchwood.encoding import Encoder, EventSettings, Schema, Strictness, can_be_read_again
+from matchwood.engines import NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, counted
-from matchwood.insight import ENGINE as TRIANGLES
 from matchwood.insight import (
-    FORMATS,
     MOST_NODES,
     Explanation,
     IndexPlots,
-    atree_drawing,
     audit_of,
-    betree_drawing,
     explain_text,
     find_witness,
     found_rows,
     lint_rules,
+    picture_of,
     query_of,
     stats_of,
     tree_nodes,
-    triangle_picture,
 )
 from matchwood.matching import (
     ALL_RULES,
     INDEX_KIND,
+    MOST_THREADS,
     ONLY_PART,
     OPENERS,
     Batch,
@@ -70,7 +63,6 @@ from matchwood.matching import (
     half_done,
     is_large,
     is_little,
-    little_turn_of,
     load_rules,
     record_batches,
     reload_index,
@@ -79,6 +71,7 @@ from matchwood.matching import (
     stored_uses,
     strictness_of_one,
     taken_spaces,
+    turns_of,
     with_errors,
 )
 from matchwood.progress import LoadProgress
@@ -113,7 +106,7 @@ class Index(MutableMapping[Any, str]):
                      and times from counts since 1970; it also declares the attribute's type
     """
 
-    _rehearsed: frozenset[Callable[[Any], None]] = frozenset()
+    _rehearsed: frozenset[str] = frozenset()
     """What the kernels of this index are known to be ready for."""
     _only_user: int | None = None
     """The first thread that used the index: while it is the only one, nobody waits for its locks."""
@@ -121,8 +114,8 @@ class Index(MutableMapping[Any, str]):
     """Whether another thread has used the index as well."""
     _rehearses = False
     """Whether this is no more than a rehearsal: nobody else knows it, and it begins no trials."""
-    _little_turn: LittleTurn | None = None
-    """The turn of a reader of an index that is so small that it need not wait for compiled code."""
+    _little_turn: Any = None
+    """The turn of a reader of an index that is so small that it need not wait for compiled code, if it is."""
 
     def __init__(
         self,
@@ -143,9 +136,8 @@ class Index(MutableMapping[Any, str]):
         self._encoder = Encoder(types, checked_text("timezone", timezone), spaces, settings)
         self._table = RuleTable()
         self._matcher: Matcher = matcher_for(engine, self._encoder, self._table, self._options, self._dnf_limit)
-        self._read_only, self._opened, self._checked = False, False, True
+        self._read_only, self._opened, self._checked, self._unsaved = False, False, True, False
         self._origin: Origin | None = None
-        self._unsaved = False
         self._set_up_locks()
 
     def _set_up_locks(self) -> None:
@@ -157,7 +149,7 @@ class Index(MutableMapping[Any, str]):
         self._size_up()
 
     def _size_up(self) -> None:
-        self._little_turn = little_turn_of(self)
+        self._little_turn, self._matching_turn = turns_of(self)
 
     def _reading(self) -> Any:
         return self._little_turn or self._lock.reading()
@@ -208,7 +200,7 @@ class Index(MutableMapping[Any, str]):
         If neither the schema nor earlier rules give an attribute a type, the majority of these rules decides.
         """
         if is_large(rules):
-            get_ready(self, rehearse_loading, beside=False)
+            get_ready(self, "loading", beside=False)
         with self._changing(count_of(rules)):
             return load_rules(self, rules, on_error, on_duplicate, max_rejected, progress)
 
@@ -291,16 +283,20 @@ class Index(MutableMapping[Any, str]):
         `missing`   what an attribute is that rules name and the event does not have: `null`, or an `error`
         """
         strictness = strictness_of_one(missing, on_error)
-        if not isinstance(event, Mapping):
+        if type(event) is not dict and not isinstance(event, Mapping):
             raise InvalidArgument(
                 f"match takes one event as a dict (got {type(event).__name__}); match_many takes lists and tables"
             )
         return self._answer(event, ALL_RULES, strictness)
 
     def _answer(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
-        get_ready(self, rehearse_ranking if request.ranks else rehearse_reading)
-        with self._little_turn or self._lock.reading():
-            found = request.listed(self._table, self._matcher.rows_of(event, request, strictness))
+        get_ready(self, "ranking" if request.ranks else None)
+        try:
+            with self._reading() if request.ranks else self._matching_turn:
+                found = self._matcher.listed(event, request, strictness)
+        except BeginAgain as again:
+            again.get_ready()
+            return self._answer(event, request, strictness)
         reconsider_if_due(self)
         return found
 
@@ -318,14 +314,19 @@ class Index(MutableMapping[Any, str]):
 
     def _answer_many(self, events: Any, request: Request, strictness: Strictness, threads: int) -> pa.Table:
         little = is_little(self, events=count_of(events))
-        get_ready(self, rehearse_ranking if request.ranks else rehearse_reading, little)
         threads = 1 if little else threads  # others do not know how little it is
-        with self._lock.reading(), little_work(little):
-            results = ResultFormat.of(self._table, request)
-            asked = self._matcher.ask(events, request, strictness, threads)
-            found = pa.Table.from_batches(all_batches(results, asked, threads), schema=results.schema)
+        again = not request.ranks and can_be_read_again(events)
+        get_ready(self, None if again else "ranking" if request.ranks else "reading", little)
+
+        def found() -> pa.Table:
+            with self._matching_turn if again else self._lock.reading(), little_work(little):
+                results = ResultFormat.of(self._table, request)
+                asked = self._matcher.ask(events, request, strictness.anew(), threads)
+                return pa.Table.from_batches(all_batches(results, asked, threads), schema=results.schema)
+
+        table = begun_again(found)
         reconsider_if_due(self)
-        return found if strictness.told is None else with_errors(found, strictness.told)
+        return table if strictness.told is None else with_errors(table, strictness.told)
 
     def match_batches(
         self, events: Any, missing: str = "null", threads: int | None = 1, on_error: str = "raise"
@@ -336,10 +337,9 @@ class Index(MutableMapping[Any, str]):
         threads, parts of the events are matched at the same moment, before the first of their batches is returned.
         `on_error` is `raise` or `null`.
         """
-        threads, strictness = checked_threads(threads), strictness_of_one(missing, on_error)
-        little = is_little(self, events=count_of(events))
-        get_ready(self, rehearse_reading, little)
-        threads = 1 if little else threads
+        little, strictness = is_little(self, events=count_of(events)), strictness_of_one(missing, on_error)
+        threads = min(checked_threads(threads), 1 if little else MOST_THREADS)
+        get_ready(self)
         with self._lock.reading(), little_work(little):
             results = ResultFormat.of(self._table, ALL_RULES)
             asked = self._matcher.ask(events, ALL_RULES, strictness, threads)
@@ -453,13 +453,8 @@ class Index(MutableMapping[Any, str]):
         A tree of more than `limit` nodes is an error, because nobody could read it. A triangle shows one `attribute`,
         by default the one that most rules constrain, and what an `event` excludes; more points than `limit` are shades.
         """
-        engine = getattr(self._matcher, "engine", None)
-        if self.engine != TRIANGLES and not isinstance(engine, BETree):
-            return atree_drawing(self.nodes(), format or FORMATS[0], limit)
         with self._unchanged():
-            if isinstance(engine, BETree):
-                return betree_drawing(engine, self._table, self._encoder, format or FORMATS[0], limit)
-            return triangle_picture(self._table, self._encoder, self._matcher, format, limit, attribute, event)
+            return picture_of(self._table, self._encoder, self._matcher, format, limit, attribute, event)
 
     plot = property(lambda self: IndexPlots(self, Index), doc="Charts of rules and events: `IndexPlots`.")
 
@@ -514,8 +509,8 @@ class Index(MutableMapping[Any, str]):
 
     @contextlib.contextmanager
     def _matching(self, little: bool) -> Iterator[None]:
-        """The turn of a reader that matches."""
-        with self._lock.reading(), little_work(little):
+        """One of the turns of a reader that matches."""
+        with self._matching_turn, little_work(little):
             yield
         reconsider_if_due(self)
 
@@ -525,7 +520,7 @@ class Index(MutableMapping[Any, str]):
         if self._read_only:
             raise MatchwoodError("this index was opened with read_only=True; open it without to change it in memory")
         little = is_little(self, rules)
-        get_ready(self, rehearse_changes, little)
+        get_ready(self, "changes", little)
         if self._lock.is_reading():
             # Waiting for another writer, which waits for this reader, would take for ever.
             raise MatchwoodError("an index cannot be changed by the events that it is matching: finish matching first")

@@ -2,7 +2,8 @@
 
 Kernels come first, in a folder of the checkout (`MATCHWOOD_CACHE_DIR`): what needs hardly any goes on beside, all else
 begins when they are there. Jobs stand in the order in which they begin, long ones first, so that no core is left with
-one in the end. What a job says is shown when it is over: all of it if it failed, its last line if it did not.
+one in the end. Spark waits for itself half of the time, so its jobs have a place beside those that keep a core busy.
+What a job says is shown when it is over: all of it if it failed, its last line if it did not.
 """
 
 from __future__ import annotations
@@ -19,20 +20,23 @@ from typing import NamedTuple
 KERNELS = "kernels"
 QUICK = ("tests/logic", "tests/language", "tests/oracle", "tests/workloads")
 """Rooms that compile hardly anything."""
-LONG = ("tests/spark", "tests/index", "tests/contract", "tests/engines", "tests/bench")
+LONG = ("tests/spark", "tests/index", "tests/contract", "tests/engines", "tests/bench", "tests/fuzz")
 """Rooms that are a job of their own; all others are one."""
+IDLING = ("tests/spark", "tests/bench")
+"""Those of them that have sessions of Spark."""
 CLUSTERS = ("tests/spark/test_spark_masters.py", "tests/spark/test_spark_match_kills.py")
-"""Start clusters of their own, in processes beside: a job for themselves."""
+"""Start clusters of their own, in processes beside: each is a job for itself."""
 ELSEWHERE = ("tests/systems",)
 """Rooms of other commands: these need servers, which `make test-systems` builds."""
 
 
 class Job(NamedTuple):
-    """A command, and whether it waits for the kernels."""
+    """A command, whether it waits for the kernels, and whether it leaves its core idle much of the time."""
 
     name: str
     command: tuple[str, ...]
     waits: bool = True
+    idles: bool = False
 
 
 class Outcome(NamedTuple):
@@ -61,8 +65,8 @@ def jobs(cores: int) -> list[Job]:
         Job("mypy", _python("-m", "mypy"), waits=False),
         *(Job(room, _python("-m", "pytest", room), waits=False) for room in QUICK),
         Job("all other tests", _python("-m", "pytest", *rest)),
-        Job("clusters", _python("-m", "pytest", *CLUSTERS)),
-        *(Job(room, _python("-m", "pytest", room, *apart)) for room in LONG),
+        *(Job(room, _python("-m", "pytest", room, *apart), idles=room in IDLING) for room in LONG),
+        *(Job(file, _python("-m", "pytest", file), idles=True) for file in CLUSTERS),
     ]
 
 
@@ -71,7 +75,10 @@ def _python(*arguments: str) -> tuple[str, ...]:
 
 
 class SideBySide:
-    """Runs jobs in a few threads, each the first that may begin."""
+    """Runs jobs in a few threads, each the first that may begin; one thread more takes those that idle, and no others.
+
+    The other threads take one of those when nothing else is left.
+    """
 
     def __init__(self, waiting: Sequence[Job], tell: Callable[[str], object]) -> None:
         self._waiting, self._tell = list(waiting), tell
@@ -81,29 +88,35 @@ class SideBySide:
 
     def run(self, cores: int) -> list[Outcome]:
         """What all jobs came to, in the order in which they ended."""
-        threads = [threading.Thread(target=self._work) for _ in range(cores)]
+        threads = [threading.Thread(target=self._work, args=(lane == cores,)) for lane in range(cores + 1)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         return self.outcomes
 
-    def _work(self) -> None:
-        while (job := self._next()) is not None:
+    def _work(self, beside: bool) -> None:
+        while (job := self._next(beside)) is not None:
             started = time.monotonic()
             done = subprocess.run(job.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
             self._end(Outcome(job, done.returncode, done.stdout, time.monotonic() - started))
 
-    def _next(self) -> Job | None:
+    def _next(self, beside: bool) -> Job | None:
         with self._turn:
             while True:
-                job = next((job for job in self._waiting if not (job.waits and self._compiling)), None)
+                job = self._first(beside)
                 if job is not None:
                     self._waiting.remove(job)
                     return job
-                if not self._waiting:
+                if not any(job.idles or not beside for job in self._waiting):
                     return None
                 self._turn.wait()
+
+    def _first(self, beside: bool) -> Job | None:
+        """The first job that may begin now: one that idles for the thread beside, and last of all for others."""
+        ready = [job for job in self._waiting if not (job.waits and self._compiling)]
+        idling, busy = [job for job in ready if job.idles], [job for job in ready if not job.idles]
+        return next(iter(idling if beside else busy + idling), None)
 
     def _end(self, outcome: Outcome) -> None:
         with self._turn:

@@ -38,8 +38,8 @@ ROOMS = [
 """From the ground up: a room imports only from itself and from rooms above it in this list."""
 
 COMMON = {"errors", "progress"}
-TOOLS = {"matchwood.core.jit", "matchwood.core.lazy"}
-"""What decorates functions and packages, and is named where it is used."""
+TOOLS = {"matchwood.core.bits", "matchwood.core.jit", "matchwood.core.lazy"}
+"""What decorates functions and packages, and the instructions of compiled code: named where they are used."""
 SYSTEMS = ("atree", "betree", "hem", "kindex", "pst")
 """The folders of `engines/`, one for each published system."""
 
@@ -233,7 +233,8 @@ def crowded(path: Path, source: str | None = None) -> list[str]:
     """The kernels of a file that take more arguments than anybody can tell apart."""
     tree = ast.parse(source if source is not None else path.read_text())
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    kernels = [each for each in functions if {"kernel", "bare_kernel"} & {ast.unparse(d) for d in each.decorator_list}]
+    marks = {"kernel", "bare_kernel", "wide_kernel"}
+    kernels = [each for each in functions if marks & {ast.unparse(d) for d in each.decorator_list}]
     return [f"{path.name}: {each.name}" for each in kernels if len(each.args.args) > MOST_PARAMETERS]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.bits import bit_count, lowest_bit
+from matchwood.core.bits import bit_count, highest_bit, lowest_bit
 from matchwood.core.jit import kernel
 
 
@@ -23,3 +23,18 @@ def test_lowest_bits_and_counts() -> None:
     _both(words, lowest, counts)
     assert counts.tolist() == [word.bit_count() for word in words.tolist()]
     assert lowest.tolist() == [(word & -word).bit_length() - 1 if word else 64 for word in words.tolist()]
+
+
+@kernel
+def _highest(words: Any, highest: Any) -> None:
+    for place in range(len(words)):
+        highest[place] = highest_bit(words[place])
+
+
+def test_highest_bits() -> None:
+    held = [0, *(1 << bit for bit in range(64)), *((1 << bit) - 1 for bit in range(1, 65))]
+    words = np.concatenate((np.array(held, np.uint64), np.random.default_rng(4).integers(0, 2**64, 1_000, np.uint64)))
+    highest = np.empty(len(words), np.int64)
+    _highest(words, highest)
+    assert highest.tolist() == [word.bit_length() - 1 for word in words.tolist()]
+    assert [int(highest_bit(word)) for word in words] == highest.tolist()

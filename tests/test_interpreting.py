@@ -16,7 +16,7 @@ import pytest
 import matchwood
 from matchwood.core import INTERPRET, LittleTurn, ReadersWriterLock, count_of, little_work
 from matchwood.core.compiling import Beside
-from matchwood.core.interpreting import _here
+from matchwood.core.turns import HERE
 from matchwood.core.twins import _numpys, _pythons
 from matchwood.matching import is_little
 
@@ -65,6 +65,17 @@ told = {"found": found, "types": types, "loaded": loaded}
 print(json.dumps({**told, "compiled": compiled, "interpreted": interpreted}))
 """
 """One kernel called twice, with time to be compiled in between."""
+
+_REGISTERED = """
+import numpy as np
+from numba.core.typing.typeof import typeof_impl
+import matchwood.core.jit
+import own_kernels
+before = set(typeof_impl.registry)
+own_kernels.outer(np.arange(1, 9))
+print(json.dumps({"registered": [each.__name__ for each in set(typeof_impl.registry) - before]}))
+"""
+"""What Numba makes known of types while it compiles the first kernel."""
 
 _FIRST = """
 import matchwood as mw
@@ -125,6 +136,12 @@ def test_a_kernel_that_cannot_be_compiled_says_so_when_it_is_called_again(tmp_pa
     assert told["found"] == [["AttributeError"], ["TypingError"]]
 
 
+def test_compiling_changes_no_table_that_other_threads_read_the_types_of_arguments_from(tmp_path: Path) -> None:
+    (tmp_path / "own_kernels.py").write_text(_KERNELS)
+    told = _said(_REGISTERED, HOME=str(tmp_path), MATCHWOOD_CACHE_DIR=str(tmp_path / "kept"))
+    assert told["registered"] == []
+
+
 @pytest.mark.parametrize("engine", ["auto", "atree"])
 def test_the_first_answers_of_a_small_index_wait_for_no_compiler_and_are_those_of_compiled_code(
     engine: str, tmp_path: Path
@@ -160,14 +177,14 @@ def test_only_little_work_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_turn_with_little_work_ends_with_it() -> None:
     lock = ReadersWriterLock()
     with LittleTurn(lock.reading()):
-        assert _here.little
+        assert HERE.little
         assert lock.is_reading()
         with little_work(False):
-            assert not _here.little
+            assert not HERE.little
         with LittleTurn(lock.reading()):
-            assert _here.little
-        assert _here.little
-    assert not _here.little
+            assert HERE.little
+        assert HERE.little
+    assert not HERE.little
     assert not lock.is_reading()
 
 

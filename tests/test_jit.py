@@ -13,8 +13,8 @@ import pytest
 from numba import config, types
 
 import matchwood
-from matchwood.core.machine_code import described, sources_of
-from matchwood.core.processors import LEVELS, levels, levels_here
+from matchwood.core.machine_code.kept import described, sources_of
+from matchwood.core.machine_code.processors import LEVELS, levels, levels_here
 
 PACKAGE = Path(matchwood.__file__).parent
 
@@ -38,7 +38,7 @@ def test_the_sources_of_kernels_are_followed_through_imports() -> None:
 
 def test_kernels_import_from_modules_which_can_be_followed_and_not_from_packages() -> None:
     defining = [
-        path for path in PACKAGE.rglob("*.py") if re.search(r"^@(bare_)?kernel$", path.read_text(), re.MULTILINE)
+        path for path in PACKAGE.rglob("*.py") if re.search(r"^@(\w+_)?kernel$", path.read_text(), re.MULTILINE)
     ]
     assert len(defining) > 10
     for path in defining:
@@ -112,9 +112,9 @@ def total(pair):
 
 _CALLING = """
 import sys; sys.path.append({home!r})
-from matchwood.core import machine_code
+from matchwood.core.machine_code import kept
 import pairs, taking
-with machine_code.compilations() as compiled:
+with kept.compilations() as compiled:
     total = taking.total(pairs.{name}({arguments}))
 print(*["compiled" for _ in compiled], total)
 """
@@ -194,7 +194,7 @@ def test_types_are_described_by_the_fields_of_named_tuples_however_deep() -> Non
 
 
 def _cache_directory(environment: dict[str, str]) -> Path:
-    script = "from matchwood.core.machine_code import cache_directory; print(cache_directory())"
+    script = "from matchwood.core.machine_code.kept import cache_directory; print(cache_directory())"
     return Path(_said(environment, script))
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from matchwood.core import machine_code, notice
-from matchwood.core.machine_code import Loaded
+from matchwood.core import notice
+from matchwood.core.machine_code import kept
+from matchwood.core.machine_code.kept import Loaded
 from matchwood.core.notice import LINE, PATIENCE, CompileNotice
 
 COMPILED, LOADED = Loaded("a kernel", None), Loaded("a kernel", Path("kept.nbc"))
@@ -55,11 +56,11 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(("stream", "listeners"), [(Terminal(), 1), (io.StringIO(), 0), (None, 0)])
 def test_only_a_terminal_is_told(stream: io.StringIO | None, listeners: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", stream)
-    before = len(machine_code._listeners)
+    before = len(kept._listeners)
     try:
         notice.tell_of_compiling.__wrapped__()
         gc.collect()
-        assert len(machine_code._listeners) - before == listeners
+        assert len(kept._listeners) - before == listeners
     finally:
         notice._for_good.pop_all().close()
-    assert len(machine_code._listeners) == before
+    assert len(kept._listeners) == before

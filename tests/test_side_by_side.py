@@ -8,23 +8,35 @@ from pathlib import Path
 import pytest
 
 from tests import side_by_side
-from tests.side_by_side import CLUSTERS, ELSEWHERE, KERNELS, LONG, QUICK, Job, SideBySide, jobs
+from tests.side_by_side import CLUSTERS, ELSEWHERE, IDLING, KERNELS, LONG, QUICK, Job, SideBySide, jobs
 
 ROOT = Path(__file__).parent.parent
 
 
-def python(name: str, script: str, waits: bool = True) -> Job:
-    return Job(name, (sys.executable, "-c", script), waits)
+def python(name: str, script: str, waits: bool = True, idles: bool = False) -> Job:
+    return Job(name, (sys.executable, "-c", script), waits, idles)
 
 
 def test_every_room_is_named_as_it_is_and_all_others_are_tested_too() -> None:
     assert all((ROOT / room).is_dir() for room in (*QUICK, *LONG))
+    assert set(IDLING) < set(LONG)
     assert all((ROOT / file).is_file() for file in CLUSTERS)
     given = {job.name: set(job.command[3:]) for job in jobs(2) if job.command[1:3] == ("-m", "pytest")}
     assert given.pop("all other tests") == {f"--ignore={room}" for room in (*QUICK, *LONG, *ELSEWHERE)}
-    assert given.pop("clusters") == set(CLUSTERS)
     apart = {f"--ignore={file}" for file in CLUSTERS}
-    assert given == {room: {room} for room in QUICK} | {room: {room, *apart} for room in LONG}
+    assert given == {each: {each} for each in (*QUICK, *CLUSTERS)} | {room: {room, *apart} for room in LONG}
+
+
+def test_jobs_that_idle_have_a_place_beside_and_are_taken_by_others_in_the_end(tmp_path: Path) -> None:
+    """One core: the busy job goes on only once an idle one has begun beside it, and then takes the second idle one."""
+    begun, done = tmp_path / "begun", tmp_path / "done"
+    wait = "import pathlib, time\nwhile not pathlib.Path({!r}).exists(): time.sleep(0.01)\n"
+    touch = "import pathlib; pathlib.Path({!r}).touch()\n"
+    busy = python("busy", wait.format(str(begun)))
+    first = python("first", touch.format(str(begun)) + wait.format(str(done)), idles=True)
+    second = python("second", touch.format(str(done)), idles=True)
+    outcomes = SideBySide([busy, first, second], lambda line: None).run(1)
+    assert {outcome.job.name: outcome.status for outcome in outcomes} == {"busy": 0, "first": 0, "second": 0}
 
 
 def test_what_needs_kernels_begins_when_they_are_there(tmp_path: Path) -> None:

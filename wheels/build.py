@@ -70,7 +70,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     sys.path.insert(0, str(HOME))
-    from matchwood.core.processors import levels
+    from matchwood.core.machine_code.processors import levels
 
     parser = argparse.ArgumentParser(description="build a wheel that carries machine code")
     parser.add_argument("output", help="the directory that the wheel goes to")

@@ -157,7 +157,7 @@ _ALL = (
         "matchwood.bench.own.single",
         "One event at a time: index.match(dict)",
         value="us_median",
-        label=("engine", "rules"),
+        label=("workload", "engine"),
     ),
     Experiment(
         "access",

@@ -180,6 +180,7 @@ class AutoMatcher(EngineMatcher):
         if not isinstance(built, Engine):
             super().adopt(built)
             return
+        self.generation += 1
         self._introduce(built)
         self.parts[0].engine = built
         self.name = built.name
@@ -190,7 +191,7 @@ class AutoMatcher(EngineMatcher):
     @property
     def reconsider_due(self) -> bool:
         ledger = self.ledger
-        return (ledger.clock.due or ledger.watch.due) and self._conjunctions.live >= LEAST_UNITS
+        return (ledger.costly or ledger.wasteful) and self._conjunctions.live >= LEAST_UNITS
 
     def reconsider(self) -> None:
         """Lay the present engine out anew at once; trials do the same beside."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -32,16 +33,17 @@ RULES, EVENTS = 600, 96
 SIMPLE = 8
 """Shapes of rules that are read as columns: the others have too many conjunctions, and are taken one by one."""
 
-_one_at_a_time = threading.RLock()
 _done: set[tuple[str, ...]] = set()
 """What has been rehearsed in this process."""
+_under_way: defaultdict[tuple[str, ...], threading.Lock] = defaultdict(threading.Lock)
+"""Held by whoever rehearses something: a writer need not wait for what a trial rehearses."""
 
 
 def once(key: tuple[str, ...], rehearse: Callable[[], None]) -> None:
     """Rehearse something, unless this process has; whoever asks for the same meanwhile waits."""
     if key in _done or numba.config.DISABLE_JIT:
         return
-    with _one_at_a_time:
+    with _under_way[key]:
         if key not in _done:
             # Options may refuse a rule of ours: what was to be loaded until then is, and nobody asked for the rule.
             with contextlib.suppress(MatchwoodError):
@@ -49,9 +51,10 @@ def once(key: tuple[str, ...], rehearse: Callable[[], None]) -> None:
             _done.add(key)
 
 
-def get_ready(index: Index, rehearse: Callable[[Any], None], beside: bool | None = None) -> None:
+def get_ready(index: Index, what: str | None = None, beside: bool | None = None) -> None:
     """Have what a call needs compiled or loaded before it takes a lock, if several threads use the index.
 
+    `what`    one of `REHEARSALS`; None for a call that leaves its turn for what is missing (`core/turns.py`)
     `beside`  do not wait for it: what is not there yet is interpreted; by default, if the index is small
     """
     if index._only_user is None:
@@ -62,17 +65,19 @@ def get_ready(index: Index, rehearse: Callable[[Any], None], beside: bool | None
         index._shared = True
     if isinstance(index._matcher, AutoMatcher):
         index._matcher.shared = True
-    if rehearse in index._rehearsed or index._read_only or index._rehearses or index._lock.is_reading():
+    if what is None or what in index._rehearsed or index._read_only or index._rehearses:
+        return
+    if index._lock.is_reading():
         return
     engine, spaces = index._matcher.setting, index._encoder.vocabulary.spaces.name
     if engine != "oracle":
-        key = (rehearse.__name__, engine, repr(sorted(index._options.items())), spaces)
-        rehearsed = functools.partial(once, key, lambda: rehearse(index._rehearsal(engine)))
+        key = (what, engine, repr(sorted(index._options.items())), spaces)
+        rehearsed = functools.partial(once, key, lambda: REHEARSALS[what](index._rehearsal(engine)))
         if key not in _done and (index._little_turn is not None if beside is None else beside):
             BESIDE.ask(key, rehearsed)
             return
         rehearsed()
-    index._rehearsed |= {rehearse}
+    index._rehearsed |= {what}
 
 
 def rule(number: int) -> str:
@@ -162,6 +167,15 @@ def rehearse_ranking(index: Any, identity: Callable[[int], Any] = str) -> None:
     index[identity(0)] = rule(1)
     del index[identity(1)]
     index.top(event(2), 3)
+
+
+REHEARSALS: dict[str, Callable[[Any], None]] = {
+    "changes": rehearse_changes,
+    "loading": rehearse_loading,
+    "ranking": rehearse_ranking,
+    "reading": rehearse_reading,
+}
+"""By what a call does."""
 
 
 def rehearse_features(index: Any) -> None:

@@ -16,19 +16,35 @@ if TYPE_CHECKING:
         INTERPRET,
         MOST_EVENTS,
         MOST_RULES,
-        LittleTurn,
         always_compiled,
         count_of,
-        little_work,
         may_interpret,
     )
     from matchwood.core.lanes import LANES
+    from matchwood.core.later import Later
     from matchwood.core.locks import ReadersWriterLock
-    from matchwood.core.machine_code import CACHE, PRECOMPILED, cache_directory, compilations, interpretations, loading
+    from matchwood.core.machine_code.kept import (
+        CACHE,
+        PRECOMPILED,
+        cache_directory,
+        compilations,
+        interpretations,
+        loading,
+    )
     from matchwood.core.notice import tell_of_compiling
     from matchwood.core.parallel import in_parallel
     from matchwood.core.pinned import Pinned
     from matchwood.core.state import State, arrays_of, headers_of, restore_rooms
+    from matchwood.core.turns import (
+        BeginAgain,
+        LittleTurn,
+        MatchingTurn,
+        begun_again,
+        giving_up,
+        leads_others,
+        little_work,
+        within_this_turn,
+    )
 
 __all__ = [
     "BESIDE",
@@ -38,11 +54,14 @@ __all__ = [
     "MOST_EVENTS",
     "MOST_RULES",
     "PRECOMPILED",
+    "BeginAgain",
     "Column",
     "Field",
     "Growable",
     "IntegerNumbers",
+    "Later",
     "LittleTurn",
+    "MatchingTurn",
     "Number",
     "Part",
     "Pinned",
@@ -52,13 +71,16 @@ __all__ = [
     "Table",
     "always_compiled",
     "arrays_of",
+    "begun_again",
     "cache_directory",
     "compilations",
     "count_of",
+    "giving_up",
     "grouped",
     "headers_of",
     "in_parallel",
     "interpretations",
+    "leads_others",
     "little_work",
     "loading",
     "may_interpret",
@@ -72,6 +94,7 @@ __all__ = [
     "saved",
     "saved_count",
     "tell_of_compiling",
+    "within_this_turn",
 ]
 
 __getattr__ = exports(__name__)

@@ -6,21 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.hashing import hash_bytes, mix64
-from matchwood.core.jit import kernel
+from matchwood.core.hashing import hash_bytes, mix64, same_bytes
+from matchwood.core.jit import bare_kernel
 
 EMPTY = -1
 
 
-@kernel
-def _same(left: Any, left_start: int, right: Any, right_start: int, length: int) -> Any:
-    place = 0
-    while place < length and left[left_start + place] == right[right_start + place]:
-        place += 1
-    return place == length
-
-
-@kernel
+@bare_kernel
 def intern_spans(
     data: Any, starts: Any, lengths: Any, first: int, slots: Any, hashes: Any, ends: Any, held: Any, count: int,
     numbers: Any,
@@ -39,14 +31,15 @@ def intern_spans(
             if (
                 hashes[other] == mixed
                 and ends[other + 1] - ends[other] == length
-                and _same(held, ends[other], data, start, length)
+                and same_bytes(held, ends[other], data, start, length)
             ):
                 break
             slot = (slot + np.uint64(1)) & mask
         if slots[slot] == EMPTY:
             if 2 * (count + 1) > len(slots) or count + 2 > len(ends) or ends[count] + length > len(held):
                 return span, count
-            held[ends[count] : ends[count] + length] = data[start : start + length]
+            for place in range(length):
+                held[ends[count] + place] = data[start + place]
             hashes[count] = mixed
             ends[count + 1] = ends[count] + length
             slots[slot] = count
@@ -55,7 +48,7 @@ def intern_spans(
     return len(starts), count
 
 
-@kernel
+@bare_kernel
 def intern_integers(values: Any, first: int, slots: Any, held: Any, count: int, numbers: Any) -> Any:
     """The same for integers."""
     mask = np.uint64(len(slots) - 1)
@@ -74,7 +67,7 @@ def intern_integers(values: Any, first: int, slots: Any, held: Any, count: int, 
     return len(values), count
 
 
-@kernel
+@bare_kernel
 def enter_hashes(slots: Any, hashes: Any, count: int) -> None:
     """Enter so many distinct elements into an empty table by their hashes."""
     mask = np.uint64(len(slots) - 1)
@@ -85,7 +78,7 @@ def enter_hashes(slots: Any, hashes: Any, count: int) -> None:
         slots[slot] = number
 
 
-@kernel
+@bare_kernel
 def enter_integers(slots: Any, held: Any, count: int) -> None:
     """Enter so many distinct integers into an empty table."""
     mask = np.uint64(len(slots) - 1)

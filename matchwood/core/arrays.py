@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Literal, overload
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from matchwood.core.later import Later
+
+_FETCHING = threading.RLock()
 
 
 class Growable:
@@ -14,20 +19,37 @@ class Growable:
 
     Readers take `view()`, which is always read-only: a kernel that sees writable arrays on one call and
     read-only ones on the next is compiled twice. An array mapped from a file is copied when it is
-    first written to, so files never change.
+    first written to, so files never change. One that is fetched later has no buffer until somebody needs it.
 
     `count`  how many elements it has; `len` asks the same
     """
 
-    __slots__ = ("_buffer", "_view", "count")
+    __slots__ = ("_buffer", "_later", "_view", "count")
 
     def __init__(self, dtype: DTypeLike, initial: ArrayLike | None = None) -> None:
+        self._view: NDArray[Any] | None = None
+        self._later = initial if isinstance(initial, Later) and initial.dtype == np.dtype(dtype) else None
+        if self._later is not None:
+            self.count = len(self._later)
+            return
         self._buffer: NDArray[Any] = np.asarray([] if initial is None else initial, dtype=dtype)
         self.count = len(self._buffer)
-        self._view: NDArray[Any] | None = None
         if initial is not None:
             self._buffer = self._buffer.view()
             self._buffer.flags.writeable = False
+
+    def __getattr__(self, name: str) -> Any:
+        """Python asks for what is not there: a buffer that has not been fetched. One thread fetches it."""
+        if name != "_buffer" or self._later is None:
+            raise AttributeError(name)
+        with _FETCHING:
+            try:
+                return object.__getattribute__(self, name)
+            except AttributeError:
+                fetched = self._later.fetch().view()
+                fetched.flags.writeable = False
+                self._buffer = fetched
+                return fetched
 
     def __len__(self) -> int:
         return self.count
@@ -35,7 +57,8 @@ class Growable:
     @property
     def nbytes(self) -> int:
         """The bytes in use; spare room is not counted."""
-        return self.count * self._buffer.itemsize
+        later = self._later
+        return self.count * (self._buffer.itemsize if later is None else later.dtype.itemsize)
 
     def view(self) -> NDArray[Any]:
         """The elements, read-only."""

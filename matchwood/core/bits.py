@@ -37,3 +37,18 @@ def bit_count(typing: Any, word: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.int64(types.uint64), generate
+
+
+def _plain_highest_bit(word: Any) -> Any:
+    return np.int64(int(word).bit_length() - 1)
+
+
+@instruction(_plain_highest_bit)
+def highest_bit(typing: Any, word: Any) -> Any:
+    """The number of the highest bit that is set, from 0; of 0 it is -1."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zeros = builder.ctlz(arguments[0], context.get_constant(types.boolean, False))
+        return builder.sub(context.get_constant(types.int64, 63), zeros)
+
+    return types.int64(types.uint64), generate

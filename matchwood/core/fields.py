@@ -116,17 +116,18 @@ class Column(Field):
             self.held(state).resize(state.extent(self._length))
 
     def check(self, state: State) -> None:
-        values = self.held(state).view()
+        """Looks at the values only if they have a bound: those of others may not even be here."""
+        column: Growable = self.held(state)
         if self._length is not None:
             wanted = state.extent(self._length)
-            require(len(values) == wanted, f"{self.name!r} has {len(values)} elements in the place of {wanted}")
+            require(len(column) == wanted, f"{self.name!r} has {len(column)} elements in the place of {wanted}")
         if self._longest is not None:
             longest = state.extent(self._longest)
-            require(len(values) <= longest, f"{self.name!r} has {len(values)} elements, more than {longest}")
+            require(len(column) <= longest, f"{self.name!r} has {len(column)} elements, more than {longest}")
         if self._below is not None:
-            require_range(values, self._low, state.extent(self._below), self.name)
+            require_range(column.view(), self._low, state.extent(self._below), self.name)
         if self._most is not None:
-            require_range(values, self._low, state.extent(self._most) + 1, self.name)
+            require_range(column.view(), self._low, state.extent(self._most) + 1, self.name)
 
     def nbytes(self, state: State) -> int:
         column: Growable = self.held(state)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel
+from matchwood.core.words import word_at
 
 
-@kernel
+@bare_kernel
 def mix64(value: Any) -> Any:
     """Spread the bits of a 64-bit integer; a bijection (the finaliser of splitmix64)."""
     mixed = np.uint64(value)
@@ -18,21 +19,37 @@ def mix64(value: Any) -> Any:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-@kernel
+@bare_kernel
 def combine64(accumulated: Any, value: Any) -> Any:
     """Fold one more integer into a hash; the order of the integers matters."""
     return mix64(np.uint64(accumulated) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(value))
 
 
-@kernel
+@bare_kernel
 def hash_bytes(data: Any, start: int, stop: int) -> Any:
     """The hash of the bytes data[start:stop], taken eight at a time."""
     accumulated = mix64(np.uint64(stop - start) + np.uint64(0x9E3779B97F4A7C15))
     position = start
-    while position < stop:
-        word = np.uint64(0)
-        for shift in range(min(8, stop - position)):
-            word |= np.uint64(data[position + shift]) << np.uint64(8 * shift)
-        accumulated = combine64(accumulated, word)
+    while position + 8 <= stop:
+        accumulated = combine64(accumulated, word_at(data, position))
         position += 8
-    return accumulated
+    if position >= stop:
+        return accumulated
+    left, word = np.uint64(8 * (stop - position)), np.uint64(0)
+    if position + 8 <= len(data):
+        word = word_at(data, position) & ((np.uint64(1) << left) - np.uint64(1))
+    else:
+        for shift in range(stop - position):
+            word |= np.uint64(data[position + shift]) << np.uint64(8 * shift)
+    return combine64(accumulated, word)
+
+
+@bare_kernel
+def same_bytes(left: Any, left_start: int, right: Any, right_start: int, length: int) -> Any:
+    """Whether so many bytes from two positions on are the same."""
+    place = 0
+    while place + 8 <= length and word_at(left, left_start + place) == word_at(right, right_start + place):
+        place += 8
+    while place < length and left[left_start + place] == right[right_start + place]:
+        place += 1
+    return place == length

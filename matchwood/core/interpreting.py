@@ -12,15 +12,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import threading
 from collections.abc import Callable, Iterator, Sized
 from typing import Any
 
+# Numba loads this with the first kernel that it compiles, and it makes types known; another thread that asks for the
+# type of an argument at that moment would meet a table which changes under it.
+import numba.experimental.function_type  # noqa: F401
 from numba import config
 from numba.core.typing.typeof import Purpose, typeof
 
 from matchwood.core.compiling import BESIDE
-from matchwood.core.machine_code import Loaded, tell
+from matchwood.core.machine_code.kept import Loaded, tell
+from matchwood.core.turns import HERE, made_outside
 from matchwood.core.twins import interpreted
 
 INTERPRET = "MATCHWOOD_INTERPRET"
@@ -33,13 +36,6 @@ MOST_RULES, MOST_EVENTS = 1_000, 100
 """Little work: Python takes up to 1.3 ms to insert a rule, and 5 ms to match an event with so many rules."""
 
 
-class _Here(threading.local):
-    """In how many turns with little work a thread is."""
-
-    little = 0
-
-
-_here = _Here()
 _waiting_for_code = 0
 """How many have asked for compiled code alone (`always_compiled`)."""
 
@@ -65,33 +61,6 @@ def count_of(things: Any) -> float:
 
 
 @contextlib.contextmanager
-def little_work(little: bool) -> Iterator[None]:
-    """Say whether what this thread does now is little work."""
-    before, _here.little = _here.little, int(little)
-    try:
-        yield
-    finally:
-        _here.little = before
-
-
-class LittleTurn:
-    """A turn in which there is little work; as cheap as can be, since every event goes through it."""
-
-    __slots__ = ("_turn",)
-
-    def __init__(self, turn: Any) -> None:
-        self._turn = turn
-
-    def __enter__(self) -> None:
-        self._turn.__enter__()
-        _here.little += 1
-
-    def __exit__(self, *raised: Any) -> None:
-        _here.little -= 1
-        self._turn.__exit__(*raised)
-
-
-@contextlib.contextmanager
 def always_compiled() -> Iterator[None]:
     """Have every kernel compiled before it is called, by all threads: to warm up, and to measure."""
     global _waiting_for_code
@@ -110,17 +79,21 @@ def first_call(kernel: Any) -> Callable[..., Any]:
         python = _python_for(kernel, arguments)
         if python is not None:
             return python
-        with BESIDE.compiling():
-            return load_or_compile(*arguments)  # type: ignore[no-any-return]
+        return made_outside(functools.partial(_made, load_or_compile, arguments))
 
     return found
+
+
+def _made(load_or_compile: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    with BESIDE.compiling():
+        return load_or_compile(*arguments)  # type: ignore[no-any-return]
 
 
 def _python_for(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
     """The function that runs a kernel in Python; None if it is to be loaded or compiled first."""
     if _is_always():
         return functools.partial(interpreted, kernel)
-    if not _here.little or not may_interpret():
+    if not HERE.little or not may_interpret():
         return None
     signature = tuple(typeof(each, Purpose.argument) for each in arguments)
     # To load takes milliseconds, unless the thread beside compiles something: whoever loads waits for it.

@@ -1,6 +1,6 @@
 """The decorators for compiled kernels.
 
-Numba compiles a kernel when it is first called with arguments of some types. What it makes is kept (`machine_code.py`),
+Numba compiles a kernel when it is first called with arguments of some types. What it makes is kept (`machine_code/`),
 so that this happens once a machine; a wheel brings the machine code of most kernels along, so that it need not at all.
 Whoever has little work need not wait for it (`interpreting.py`).
 """
@@ -15,7 +15,8 @@ from numba import types
 
 # Machine code does not depend on who waits for it: so this import is written in a way that `sources_of` passes over.
 from matchwood.core import interpreting
-from matchwood.core.machine_code import KeptCode
+from matchwood.core.machine_code.kept import KeptCode, KeptPart
+from matchwood.core.machine_code.libraries import PART, WHOLE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -34,30 +35,45 @@ def bare_kernel(function: Function) -> Function:
     return _compiled(function, {"_nrt": False})
 
 
-def _compiled(function: Function, options: dict[str, bool]) -> Function:
+def wide_kernel(function: Function) -> Function:
+    """The same, and other kernels pass it whole numbers of 64 bits, whatever they have.
+
+    Else it is compiled once for each mix of widths: a third of the kernels that build an A-Tree were, and with each of
+    them those that it calls. Not for loops over many numbers of 32 bits, of which a processor compares twice as many at
+    a time.
+    """
+    return _compiled(function, {"_nrt": False}, _widened)
+
+
+def _compiled(function: Function, options: dict[str, Any], passed: Callable[[Any], Any] = types.unliteral) -> Function:
     """A dispatcher for calls from Python, which other kernels find another one behind.
 
     What unpacks Python's objects for a kernel takes as long to compile as a small kernel itself, or longer where
     arguments are tuples of many arrays: 0.16 s become 0.08 s. So what only other kernels call has none of it; and
     nothing is made for callers in C, who are none.
     """
-    made = _dispatcher(function, options)
+    made = _dispatcher(function, {"pipeline_class": WHOLE, **options})
     if not hasattr(made, "get_call_template"):
         return made  # type: ignore[no-any-return]
     made._cache = KeptCode(function)
     made._compile_for_args = interpreting.first_call(made)
-    made.within = _dispatcher(function, {"no_cpython_wrapper": True, **options})
-    made.within._cache = KeptCode(function, "within")
-    made.get_call_template = _for_types(made.within.get_call_template)
+    made.within = _dispatcher(function, {"pipeline_class": PART, "no_cpython_wrapper": True, **options})
+    made.within._cache = KeptPart(function)
+    made.get_call_template = _for_types(made.within.get_call_template, passed)
     made.get_overload = made.within.get_overload
     return made  # type: ignore[no-any-return]
 
 
-def _dispatcher(function: Function, options: dict[str, bool]) -> Any:
+def _dispatcher(function: Function, options: dict[str, Any]) -> Any:
     return numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
 
 
-def _for_types(template: Callable[..., Any]) -> Callable[..., Any]:
+def _widened(kind: Any) -> Any:
+    plain = types.unliteral(kind)
+    return types.int64 if isinstance(plain, types.Integer) and plain.signed else plain
+
+
+def _for_types(template: Callable[..., Any], passed: Callable[[Any], Any]) -> Callable[..., Any]:
     """Let other kernels call one by the types of what they pass, whatever the values.
 
     Else Numba compiles it once more for each literal that stands in a call. That includes the 0 that a variable begins
@@ -65,7 +81,6 @@ def _for_types(template: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def of_types(arguments: Any, named: dict[str, Any]) -> Any:
-        plain = {name: types.unliteral(each) for name, each in named.items()}
-        return template(tuple(map(types.unliteral, arguments)), plain)
+        return template(tuple(map(passed, arguments)), {name: passed(each) for name, each in named.items()})
 
     return of_types

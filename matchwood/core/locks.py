@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Condition, Lock, get_ident
 from types import TracebackType
+from typing import TypeVar
+
+Done = TypeVar("Done")
 
 
 class ReadersWriterLock:
@@ -38,6 +41,8 @@ class ReadersWriterLock:
         self._writes = 0
         self.poison: Callable[[], Exception] | None = None
         """Makes the error for everybody who wants to enter; set for good by a writer that could not finish."""
+        self.has_helped = False
+        """Whether a reader has shared its work out to other threads before."""
         self._read, self._write = _Reading(self), _Writing(self)
 
     def reading(self) -> _Reading:
@@ -58,7 +63,24 @@ class ReadersWriterLock:
         if self.poison is not None:
             raise self.poison()
 
-    def _begin_reading(self) -> None:
+    def outside(self, work: Callable[[], Done]) -> tuple[Done, bool]:
+        """Do something in the middle of reading while others may write, and whether none of them did.
+
+        A thread that has entered several times, or writes as well, cannot leave: others wait for it.
+        """
+        with self._mutex:
+            leaves, writes = self._readers.get(get_ident()) == 1 and self._writer is None, self._writes
+        if not leaves:
+            return work(), True
+        self.end_reading()
+        try:
+            done = work()
+        finally:
+            self.begin_reading()
+        return done, self._writes == writes
+
+    def begin_reading(self) -> None:
+        """Enter a reading context; `reading` is the way to do so that also ends it."""
         me = get_ident()
         with self._mutex:
             depth = self._readers.get(me)
@@ -80,14 +102,15 @@ class ReadersWriterLock:
                 if not self._passes:
                     self._turn.notify_all()
 
-    def _end_reading(self) -> None:
+    def end_reading(self) -> None:
+        """Leave a reading context."""
         me = get_ident()
         with self._mutex:
-            depth = self._readers[me] - 1
+            depth = self._readers.get(me, 1) - 1
             if depth:
                 self._readers[me] = depth
                 return
-            del self._readers[me]
+            self._readers.pop(me, None)  # a reader that left for a while may have been refused since
             if self._waiting_writers and not self._readers:
                 self._turn.notify_all()
 
@@ -139,10 +162,10 @@ class _Reading:
         self._lock = lock
 
     def __enter__(self) -> None:
-        self._lock._begin_reading()
+        self._lock.begin_reading()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._lock._end_reading()
+        self._lock.end_reading()
 
 
 class _Writing:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from matchwood.core.machine_code import Loaded, loading
+from matchwood.core.machine_code.kept import Loaded, loading
 
 PATIENCE = 1.0
 """Seconds of compiling before the line is shown; most of it is over sooner where machine code was kept."""

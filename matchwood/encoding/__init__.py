@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from matchwood.encoding.events.pieces import IN_LISTS
     from matchwood.encoding.events.plan import ROWS, Pace, event_plan
     from matchwood.encoding.events.settings import EventSettings, saved_settings
-    from matchwood.encoding.events.single import sorted_pairs
-    from matchwood.encoding.events.sources import Chunk, chunks, row_count
+    from matchwood.encoding.events.single import events_of_pairs, sorted_pairs
+    from matchwood.encoding.events.sources import Chunk, can_be_read_again, chunks, row_count
     from matchwood.encoding.events.statistics import EventStatistics
     from matchwood.encoding.events.strictness import (
         QUIET,
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         checked_on_error,
     )
     from matchwood.encoding.rules.binding import Binder
+    from matchwood.encoding.rules.carried_rules import packed_rules, unpacked_rules
     from matchwood.encoding.rules.compiled_rules import CompiledRules, CountedUse, RuleReader, UsesOfRules
     from matchwood.encoding.rules.flattening import Flat, LeafRows, flatten
     from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
@@ -136,6 +137,7 @@ __all__ = [
     "Zone",
     "always_fits",
     "as_in",
+    "can_be_read_again",
     "can_fit",
     "check_column",
     "checked_on_error",
@@ -146,6 +148,7 @@ __all__ = [
     "encoded",
     "event_chunks",
     "event_plan",
+    "events_of_pairs",
     "flatten",
     "fraction_of",
     "frozen",
@@ -158,6 +161,7 @@ __all__ = [
     "near_misses",
     "numbers_of",
     "open_container",
+    "packed_rules",
     "positions_below",
     "read_key",
     "read_schema",
@@ -169,6 +173,7 @@ __all__ = [
     "strings_of",
     "truths_of",
     "types_of_events",
+    "unpacked_rules",
     "values_of_text",
 ]
 

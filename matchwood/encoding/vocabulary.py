@@ -123,8 +123,9 @@ class Vocabulary:
         if len(encoded.attributes) <= FEW:
             self._count_few(encoded, step)
             return
-        numbers, counts = np.unique(encoded.attributes, return_counts=True)
-        references = self.table.references.writable()
+        every = np.bincount(encoded.attributes)
+        numbers, references = np.flatnonzero(every), self.table.references.writable()
+        counts = every[numbers]
         before = references[numbers] > 0
         references[numbers] += step * counts
         crossed = (references[numbers] > 0) != before

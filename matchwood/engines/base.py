@@ -176,12 +176,9 @@ class Structure(State, ABC):
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         """The hits of the events from `first` on, as far as the output reaches."""
 
-    edition: int = 0
-    """Grows with every change of an engine that has `one_event`."""
-
     def one_event(self, workspace: Workspace) -> OneEventSearch | None:
         """The engine as it is, made ready for one event after the other in a thread's workspace; None if it has no more
-        to offer than `match`. Holds as long as `edition` is the same."""
+        to offer than `match`. Holds until the engine changes."""
         return None
 
     def top(self, events: EncodedEvents, first: int, query: TopQuery, workspace: Workspace) -> Ranked:

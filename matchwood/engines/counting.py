@@ -19,7 +19,8 @@ from matchwood.engines._counting_kernels import (
     match_counting,
 )
 from matchwood.engines.base import Hits
-from matchwood.engines.shared.output import Output
+from matchwood.engines.shared.one_event import BatchOfOne, EventBuffers, OneEventSearch
+from matchwood.engines.shared.output import HitOutput, Output
 from matchwood.engines.shared.postings import Postings
 from matchwood.engines.shared.tombstones import ListEngine
 from matchwood.engines.shared.views import read_only_events
@@ -90,10 +91,20 @@ class Counting(ListEngine):
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
-        conjunctions, source = self.store.view(), read_only_events(events)
         output = Output(workspace, events, first, self._live)
-        most = LEVELS * min(len(source.attributes), self.store.attributes)
-        needs = self._needs.view()
+        match_counting(*self._call(read_only_events(events), first, workspace, output.arrays))
+        return output.hits()
+
+    def one_event(self, workspace: Workspace) -> OneEventSearch:
+        self.check()
+        buffers = EventBuffers(self.store.attributes)
+        output = Output(workspace, buffers.events, 0, self._live).arrays
+        arguments = self._call(buffers.source, 0, workspace, output)
+        return BatchOfOne(match_counting, buffers, output.work, arguments).search(buffers, output.units)
+
+    def _call(self, source: EncodedEvents, first: int, workspace: Workspace, output: HitOutput) -> tuple[Any, ...]:
+        """All that the kernel takes."""
+        needs, most = self._needs.view(), LEVELS * min(len(source.attributes), self.store.attributes)
         counted = CountedUnits(needs, self._states.view(), self._always.view())
         scratch = CountingScratch(
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
@@ -101,11 +112,8 @@ class Counting(ListEngine):
             workspace.array("counting.starts", most, np.int64, None),
             workspace.array("counting.stops", most, np.int64, None),
         )
-        match_counting(
-            conjunctions, self._postings.view(), counted, self._live, self._verified > 0, source, first, scratch,
-            output.arrays,
-        )  # fmt: skip
-        return output.hits()
+        verifying = self._verified > 0
+        return self.store.view(), self._postings.view(), counted, self._live, verifying, source, first, scratch, output
 
     # ------------------------------------------------------------------ trust
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from matchwood.core import Column
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines._scan_kernels import ALWAYS_WIDTH, BLOCK, GROUP, choose_first_tests, count_attributes, match_scan
 from matchwood.engines.base import Engine, Hits
-from matchwood.engines.shared.output import Output
+from matchwood.engines.shared.one_event import BatchOfOne, EventBuffers, OneEventSearch
+from matchwood.engines.shared.output import HitOutput, Output
 from matchwood.engines.shared.store import ConjunctionStore
 from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
@@ -94,18 +95,26 @@ class Scan(Engine):
         return self.view_as(FirstTests)
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
-        conjunctions, tests = self.store.view(), self.tests()
+        self.check()
         group = min(GROUP, max(1, _MOST_GROUP_HITS // max(1, self._live)))
         output = Output(workspace, events, first, self._live * group)
+        match_scan(*self._call(read_only_events(events), first, workspace, output.arrays))
+        return output.hits()
+
+    def one_event(self, workspace: Workspace) -> OneEventSearch:
+        self.check()
+        buffers = EventBuffers(self._label_columns)
+        output = Output(workspace, buffers.events, 0, self._live).arrays
+        arguments = self._call(buffers.source, 0, workspace, output)
+        return BatchOfOne(match_scan, buffers, output.work, arguments).search(buffers, output.units)
+
+    def _call(self, source: EncodedEvents, first: int, workspace: Workspace, output: HitOutput) -> tuple[Any, ...]:
+        """All that the kernel takes."""
         columns = self._label_columns
         labels = workspace.array("scan.labels", GROUP * columns, np.int32, NULL_LABEL)
-        match_scan(
-            conjunctions, tests, self._live, read_only_events(events), first,
-            labels[: GROUP * columns].reshape(GROUP, columns),
-            workspace.array("scan.candidates", BLOCK + 1, np.int32),
-            output.units, output.offsets, output.work,
-        )  # fmt: skip
-        return output.hits()
+        candidates = workspace.array("scan.candidates", BLOCK + 1, np.int32)
+        written = labels[: GROUP * columns].reshape(GROUP, columns), candidates
+        return self.store.view(), self.tests(), self._live, source, first, *written, *output
 
     # ------------------------------------------------------------------ trust
 

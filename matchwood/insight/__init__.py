@@ -8,10 +8,10 @@ from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
     from matchwood.insight.alike import reading_settings
-    from matchwood.insight.drawing.atree import FORMATS, MOST_NODES, atree_drawing
+    from matchwood.insight.drawing.atree import FORMATS, MOST_NODES
     from matchwood.insight.drawing.atree_nodes import tree_nodes
-    from matchwood.insight.drawing.betree import betree_drawing
-    from matchwood.insight.drawing.hem import ENGINE, FORMAT, triangle_picture
+    from matchwood.insight.drawing.hem import FORMAT
+    from matchwood.insight.drawing.picture import picture_of
     from matchwood.insight.explain import Explanation, explain_expression
     from matchwood.insight.explain.blame_counts import BLAME_COUNTS, BlameCounts
     from matchwood.insight.explain.index import explain_text, find_witness
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLAME_COUNTS",
-    "ENGINE",
     "FORMAT",
     "FORMATS",
     "MOST_NODES",
@@ -35,9 +34,7 @@ __all__ = [
     "Explanation",
     "IndexPlots",
     "Query",
-    "atree_drawing",
     "audit_of",
-    "betree_drawing",
     "events_by_hits",
     "explain_expression",
     "explain_text",
@@ -48,11 +45,11 @@ __all__ = [
     "hits_per_rule",
     "lint_rules",
     "overlap",
+    "picture_of",
     "query_of",
     "reading_settings",
     "stats_of",
     "tree_nodes",
-    "triangle_picture",
     "why_not",
 ]
 

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from matchwood.matching.ledger.counters import WorkCounters
     from matchwood.matching.ledger.ledger import Ledger
     from matchwood.matching.ledger.sample import SampleShares, taken
-    from matchwood.matching.little import is_little, little_turn_of
+    from matchwood.matching.little import is_little, matching_turn_of, turns_of
     from matchwood.matching.loading.batches import Batch
     from matchwood.matching.loading.chunks import RuleSource
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.limits import USUAL, RejectLimit
     from matchwood.matching.loading.load import LEAST_COMPILED, TURN_RULES, is_large, load_rules
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
+    from matchwood.matching.loading.read_rules import PackedChunk, ReadRules, RulesApart
     from matchwood.matching.loading.rehearsal import without_collecting
     from matchwood.matching.loading.report import Report, in_words
     from matchwood.matching.loading.sources import rule_chunks
@@ -83,14 +84,17 @@ __all__ = [
     "Normal",
     "OracleMatcher",
     "Origin",
+    "PackedChunk",
     "Preparation",
     "PreparedRule",
+    "ReadRules",
     "RejectLimit",
     "Report",
     "Request",
     "ResultFormat",
     "RuleSource",
     "RuleValues",
+    "RulesApart",
     "SampleShares",
     "StorePart",
     "Summary",
@@ -117,8 +121,8 @@ __all__ = [
     "index_settings",
     "is_large",
     "is_little",
-    "little_turn_of",
     "load_rules",
+    "matching_turn_of",
     "no_index",
     "open_version",
     "ranks_of",
@@ -133,6 +137,7 @@ __all__ = [
     "summary_of",
     "taken",
     "taken_spaces",
+    "turns_of",
     "usable_cores",
     "with_errors",
     "without_collecting",

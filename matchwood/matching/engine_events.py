@@ -23,11 +23,7 @@ _NO_EVENTS = np.zeros(1, np.int64)
 def rows_of_event(
     matcher: EngineMatcher, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT
 ) -> RuleRows:
-    """What is asked for of one event: of all rules by what is kept ready for it, if it can be."""
-    if not request.ranks and strictness.missing == "null" and isinstance(event, dict):
-        rows = matcher.one_event.rows(event)
-        if rows is not None:
-            return RuleRows(0, np.array((0, len(rows)), np.int64), rows)
+    """What is asked for of one event."""
     codes = matcher.encoder.encode_event(event, strictness)
     question = request.question(matcher, lambda: matcher.score_programs.encode_event(event))
     return _FoundByParts(matcher, question, codes, 0).rows(0)

@@ -25,7 +25,7 @@ from matchwood.matching.one_event import OneEventMatching
 from matchwood.matching.parts import MatcherPart, parts_of
 from matchwood.matching.request import Dead, Request
 from matchwood.ranking import RuleWeights, ScorePrograms
-from matchwood.rules import RuleRows, RuleTable, UnitKind, UnitsByKind
+from matchwood.rules import RuleTable, UnitKind, UnitsByKind
 
 WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
 """What is dead is cleared away by itself when it is more than this share of all, and not just a few."""
@@ -57,7 +57,7 @@ class EngineMatcher:
         self.score_programs = ScorePrograms(encoder, table)
         self.weight_caps: RuleWeights | None = self.parts[0].weight_caps
         self.generation = 0
-        """Grows with every change: codes of events and numbers of units hold within one generation only."""
+        """Grows with every change: codes of events, numbers of units and what is kept ready hold within one only."""
         self._local = threading.local()
         self._holds_back = False
         """Whether new units of the first part wait in its store, and its engine does not know them yet."""
@@ -88,13 +88,18 @@ class EngineMatcher:
     def takes_columns(self) -> int | None:
         return self.parts[0].takes_columns(self.dnf_limit)
 
-    def insert(self, batch: Batch) -> None:
+    def _begin_change(self) -> None:
+        """Codes, units and rows may be others from now on: events that were matched are noted before."""
+        self.ledger.settle()
         self.generation += 1
+
+    def insert(self, batch: Batch) -> None:
+        self._begin_change()
         rows = insert_rules(self.table, self.encoder.schema, batch)
         self._store(Incoming(rows, batch.prepared, batch.places, batch.compiled))
 
     def replace(self, rows: NDArray[np.int32], batch: Batch, old: OldUses = None) -> None:
-        self.generation += 1
+        self._begin_change()
         self.score_programs.forget(rows)
         replace_rules(self.table, self.encoder.schema, rows, batch, old)
         # The old conjunctions go first: the new ones may use an attribute with another type.
@@ -103,13 +108,13 @@ class EngineMatcher:
         self._compact_if_wasteful()
 
     def remove(self, rows: NDArray[np.int32]) -> None:
-        self.generation += 1
+        self._begin_change()
         self.score_programs.forget(rows)
         self._drop(remove_rules(self.table, self.encoder.schema, rows))
         self._compact_if_wasteful()
 
     def clear(self) -> None:
-        self.generation += 1
+        self._begin_change()
         self.score_programs.clear()
         self._drop(self.table.remove_many(self.table.live_rows()))
         self.encoder.schema.restore({})
@@ -168,6 +173,7 @@ class EngineMatcher:
                 self.encoder.release(released)
 
     def rebuild(self) -> None:
+        self.generation += 1
         self.ledger.forget_codes()
         for part in self.parts:
             part.engine.rebuild()
@@ -180,13 +186,15 @@ class EngineMatcher:
         return self.engine.merged()
 
     def adopt(self, built: Any) -> None:
+        self.generation += 1
         self.engine.adopt(built)
 
     @property
     def reconsider_due(self) -> bool:
-        return self.ledger.watch.due
+        return self.ledger.wasteful
 
     def reconsider(self) -> None:
+        self._begin_change()
         self.engine.reconsider()
         self.ledger.watch.settle()
 
@@ -201,7 +209,7 @@ class EngineMatcher:
             self.compact()
 
     def compact(self) -> None:
-        self.generation += 1
+        self._begin_change()
         self.score_programs.renumber(self.table.compact({part.kind: part.compact() for part in self.parts}))
         attributes = self.encoder.compact()
         for part in self.parts:
@@ -219,8 +227,12 @@ class EngineMatcher:
 
     # --------------------------------------------------------------- matching
 
-    def rows_of(self, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT) -> RuleRows:
-        return rows_of_event(self, event, request, strictness)
+    def listed(self, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT) -> list[Any]:
+        if not request.ranks and strictness.missing == "null" and isinstance(event, dict):
+            found = self.one_event.ids(event)
+            if found is not None:
+                return found
+        return request.listed(self.table, rows_of_event(self, event, request, strictness))
 
     def ask(
         self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1, dead: Dead = None
@@ -250,6 +262,10 @@ class EngineMatcher:
             kept = self._local.one_event = OneEventMatching(self)
         return kept
 
+    def forget_scratch(self) -> None:
+        """A call was given up half-way: no thread may rely on what it left in its memory."""
+        self._local = threading.local()
+
     # ------------------------------------------------------------------ state
 
     def _rooms(self) -> dict[str, Any]:
@@ -269,6 +285,7 @@ class EngineMatcher:
         restore_rooms(self._rooms(), arrays, {"book": {}, **header})
 
     def stats(self) -> dict[str, Any]:
+        self.ledger.settle()
         own, *others = [part.engine.stats() for part in self.parts]
         stores = [part.store for part in self.parts]
         return {

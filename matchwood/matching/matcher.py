@@ -110,8 +110,8 @@ class Matcher(Protocol):
     def adopt(self, built: Any) -> None:
         """Put what `merged` returned in the place of what there was, at once."""
 
-    def rows_of(self, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT) -> RuleRows:
-        """What is asked for of one event."""
+    def listed(self, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT) -> list[Any]:
+        """What is asked for of one event, as users get it."""
 
     def ask(
         self, events: Any, request: Request, strictness: Strictness = STRICT, threads: int = 1, dead: Dead = None
@@ -120,6 +120,9 @@ class Matcher(Protocol):
 
         Needs no lock: the next part may wait for the events' source.
         """
+
+    def forget_scratch(self) -> None:
+        """Drop what threads keep from call to call: a call was given up half-way."""
 
     def show(self, chunk: Chunk, pace: Pace, request: Request, dead: Dead) -> EventsAsked:
         """Some events that several matchers are shown. What is missing or does not fit is told elsewhere."""

@@ -10,11 +10,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from matchwood.encoding import event_plan, sorted_pairs
-from matchwood.engines import Work
 from matchwood.matching.parts import busy
 
 if TYPE_CHECKING:
@@ -27,31 +23,26 @@ class OneEventMatching:
     There is something to make ready if one part alone holds rules, and its engine has `one_event`.
     """
 
-    __slots__ = ("_edition", "_engine", "_generation", "_matcher", "_rows", "_search")
+    __slots__ = ("_encoder", "_engine", "_generation", "_ids", "_matcher", "_note", "_search")
 
     def __init__(self, matcher: EngineMatcher) -> None:
         part, *others = busy(matcher.parts)
         engine, workspace = part.engine, matcher.workspace
         self._matcher, self._generation, self._engine = matcher, matcher.generation, engine
+        self._encoder, self._note = matcher.encoder, matcher.ledger.note_one
         self._search = None if others else engine.one_event(workspace)
-        self._edition = engine.edition
         if self._search is not None:
-            self._rows = matcher.table.one_event(self._search.units, part.kind, workspace)
+            self._ids = matcher.table.one_event(self._search.units, part.kind, workspace)
 
     @property
     def holds(self) -> bool:
         """Whether nothing has changed since."""
-        matcher, engine = self._matcher, self._engine
-        return (
-            self._generation == matcher.generation
-            and engine is matcher.parts[0].engine
-            and self._edition == engine.edition
-        )
+        return self._generation == self._matcher.generation
 
-    def rows(self, event: Mapping[str, Any]) -> NDArray[np.int32] | None:
-        """The rows of the rules that are true of an event; None if it must be looked at more closely."""
-        search, matcher = self._search, self._matcher
-        pairs = None if search is None else sorted_pairs(event_plan(matcher.encoder), event)
+    def ids(self, event: Mapping[str, Any]) -> list[Any] | None:
+        """The ids of the rules that are true of an event; None if it must be looked at more closely."""
+        search = self._search
+        pairs = None if search is None else sorted_pairs(event_plan(self._encoder), event)
         if search is None or pairs is None:
             return None
         started = perf_counter()
@@ -59,5 +50,5 @@ class OneEventMatching:
         seconds = perf_counter() - started
         if hits is None:
             return None
-        matcher.ledger.note_one(self._engine, search.codes, Work(*search.work.tolist()[1:]), seconds)
-        return self._rows.of(hits)
+        self._note(self._engine, pairs, search.work.tolist(), seconds)
+        return self._ids.of(hits) if hits else []

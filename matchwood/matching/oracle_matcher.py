@@ -59,6 +59,9 @@ class OracleMatcher:
     def take_held_back(self) -> None:
         """Nothing waits here."""
 
+    def forget_scratch(self) -> None:
+        """Threads keep nothing here."""
+
     def replace(self, rows: NDArray[np.int32], batch: Batch, old: OldUses = None) -> None:
         replace_rules(self.table, self.encoder.schema, rows, batch, old)
         self._plant(rows, batch.prepared)
@@ -105,6 +108,9 @@ class OracleMatcher:
     def _types(self) -> Mapping[str, str]:
         own: Mapping[str, str] = self.encoder.schema.types()
         return own if self._agreed is None else {name: kind for name, kind in self._agreed.items() if kind != "any"}
+
+    def listed(self, event: Mapping[str, Any], request: Request, strictness: Strictness = STRICT) -> list[Any]:
+        return request.listed(self.table, self.rows_of(event, request, strictness))
 
     def rows_of(
         self,

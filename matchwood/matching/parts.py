@@ -135,7 +135,7 @@ class StorePart(MatcherPart):
         raised = self._raise_bounds(added.units, group, encoded, encoder)
         if len(added.new_units):
             self.engine.insert(added.new_units)
-        if len(risen := np.setdiff1d(raised, added.new_units)):
+        if len(raised) and len(risen := np.setdiff1d(raised, added.new_units)):
             self.engine.weigh(risen)
 
     def _raise_bounds(self, units: Units, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> Units:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from matchwood.core import begun_again
 from matchwood.errors import MatchwoodError
 from matchwood.matching.matcher import EventsAsked
 from matchwood.matching.request import Request
@@ -21,6 +22,8 @@ from matchwood.rules import RuleRows, RuleTable
 ERROR_COLUMN = "match_error"
 
 Turn: TypeAlias = Callable[[], AbstractContextManager[Any]]
+Piece: TypeAlias = tuple[int, pa.RecordBatch | None]
+"""How many events one turn covers, and their record batch if they have hits."""
 
 
 class ResultFormat(NamedTuple):
@@ -51,7 +54,8 @@ def record_batches(
     """
     counted = _Counted(asked)
     if threads == 1:
-        yield from chain.from_iterable(_batches(results, turn, events) for events in counted)
+        piece = partial(_piece_of_a_turn, results, turn)
+        yield from chain.from_iterable(_batches(piece, events) for events in counted)
     else:
         yield from in_turns(counted, partial(_all_batches, results), threads, turn)
     results.request.check_events(counted.events)
@@ -78,19 +82,27 @@ class _Counted(Iterator[EventsAsked]):
 
 
 def _all_batches(results: ResultFormat, events: EventsAsked) -> list[pa.RecordBatch]:
-    return list(_batches(results, nullcontext, events))
+    return list(_batches(partial(_piece, results, nullcontext), events))
 
 
-def _batches(results: ResultFormat, turn: Turn, events: EventsAsked) -> Iterator[pa.RecordBatch]:
+def _batches(piece: Callable[[EventsAsked, int], Piece], events: EventsAsked) -> Iterator[pa.RecordBatch]:
     first, done = 0, False
     while not done:
-        with turn():
-            rows = events.rows(first)
-            batch = results.batch(rows) if len(rows.rows) else None
+        count, batch = piece(events, first)
         if batch is not None:
             yield batch
-        first += rows.count
+        first += count
         done = first >= events.size
+
+
+def _piece_of_a_turn(results: ResultFormat, turn: Turn, events: EventsAsked, first: int) -> Piece:
+    return begun_again(partial(_piece, results, turn, events, first))
+
+
+def _piece(results: ResultFormat, turn: Turn, events: EventsAsked, first: int) -> Piece:
+    with turn():
+        rows = events.rows(first)
+        return rows.count, results.batch(rows) if len(rows.rows) else None
 
 
 def with_errors(found: pa.Table, told: Sequence[tuple[int, str]]) -> pa.Table:

@@ -6,6 +6,7 @@ needs: a thread takes none itself, so that calls may share the threads without w
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections import deque
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from matchwood.core import begun_again, leads_others, within_this_turn
 from matchwood.errors import InvalidArgument
 
 MOST_THREADS = 1_024
@@ -72,9 +74,12 @@ def in_order(parts: Iterator[Part], work: Callable[[Part], Done], threads: int) 
         yield from map(work, parts)
         return
     pool, source, begun = _pool(threads), _Source(parts), deque[Future[Done]]()
+    helping = within_this_turn(work)
     try:
+        if leads_others():
+            yield from map(work, islice(source, 1))
         for part in source:
-            begun.append(pool.submit(work, part))
+            begun.append(pool.submit(helping, part))
             if len(begun) >= AHEAD * threads:
                 yield begun.popleft().result()
         while begun:
@@ -114,15 +119,22 @@ def in_turns(
     """The same for parts that may take their time: a group of them is taken, then worked on in one `turn`."""
     source = _Source(parts)
     while group := list(islice(source, threads)):
-        done: list[Done] = []
-        error: Exception | None = None
-        with turn():
-            try:
-                for found in in_order(iter(group), work, threads):
-                    done += found
-            except Exception as raised:
-                error = raised
+        done, error = begun_again(functools.partial(_in_one_turn, group, work, threads, turn))
         yield from done
         if error is not None:
             raise error
     source.raise_error()
+
+
+def _in_one_turn(
+    group: list[Part], work: Callable[[Part], list[Done]], threads: int, turn: Callable[[], Any]
+) -> tuple[list[Done], Exception | None]:
+    """What was done of a group before the first error, and that."""
+    done: list[Done] = []
+    with turn():
+        try:
+            for found in in_order(iter(group), work, threads):
+                done += found
+        except Exception as raised:
+            return done, raised
+    return done, None

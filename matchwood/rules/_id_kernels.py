@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.hashing import hash_bytes
-from matchwood.core.jit import kernel
+from matchwood.core.hashing import hash_bytes, same_bytes
+from matchwood.core.jit import bare_kernel
 
 EMPTY = -1
 TOMBSTONE = -2
 
 
-@kernel
+@bare_kernel
 def _bounds(keys: Any, row: Any) -> Any:
     """Where the row's id begins and ends in its data; (0, -1) when it lies outside."""
     if keys.width > 0:
@@ -36,27 +36,15 @@ def _bounds(keys: Any, row: Any) -> Any:
     return start, stop
 
 
-@kernel
-def _same(data: Any, start: Any, stop: Any, other: Any, other_start: Any, other_stop: Any) -> Any:
-    length = stop - start
-    if length != other_stop - other_start:
-        return False
-    agreed = 0
-    while agreed < length and data[start + agreed] == other[other_start + agreed]:
-        agreed += 1
-    return agreed == length
-
-
-@kernel
+@bare_kernel
 def _fragment(data: Any, start: Any, stop: Any) -> Any:
     """The upper 31 bits of the id's hash."""
     return np.int64(hash_bytes(data, start, stop) >> np.uint64(33))
 
 
-@kernel
-def _probe(slots: Any, bits: Any, stored: Any, data: Any, start: Any, stop: Any) -> Any:
+@bare_kernel
+def _probe(slots: Any, bits: Any, stored: Any, data: Any, start: Any, stop: Any, fragment: Any) -> Any:
     """The id's row, or -1, and the slot where it stands or may be put (-1 when the table is full)."""
-    fragment = _fragment(data, start, stop)
     mask = len(slots) - 1
     position = fragment >> np.int64(31 - bits)
     room = np.int64(-1)
@@ -69,21 +57,23 @@ def _probe(slots: Any, bits: Any, stored: Any, data: Any, start: Any, stop: Any)
         elif slot >> np.int64(32) == fragment:
             row = slot & np.int64(0xFFFFFFFF)
             known_start, known_stop = _bounds(stored, row)
-            if _same(stored.data, known_start, known_stop, data, start, stop):
+            length = stop - start
+            if known_stop - known_start == length and same_bytes(stored.data, known_start, data, start, length):
                 return row, position
         position = (position + 1) & mask
     return np.int64(-1), room
 
 
-@kernel
+@bare_kernel
 def find_many(slots: Any, bits: Any, stored: Any, wanted: Any, out: Any) -> Any:
     """The row of each wanted id into out, -1 where there is none."""
     for i in range(len(out)):
         start, stop = _bounds(wanted, i)
-        out[i] = _probe(slots, bits, stored, wanted.data, start, stop)[0]
+        fragment = _fragment(wanted.data, start, stop)
+        out[i] = _probe(slots, bits, stored, wanted.data, start, stop, fragment)[0]
 
 
-@kernel
+@bare_kernel
 def claim_many(slots: Any, bits: Any, stored: Any, first: Any, out: Any) -> Any:
     """Enter the stored rows first, first + 1, …; out tells each one's row, or the earlier one with the same id.
 
@@ -92,32 +82,34 @@ def claim_many(slots: Any, bits: Any, stored: Any, first: Any, out: Any) -> Any:
     from_empty, from_tombstone = 0, 0
     for i in range(len(out)):
         start, stop = _bounds(stored, first + i)
-        row, position = _probe(slots, bits, stored, stored.data, start, stop)
+        fragment = _fragment(stored.data, start, stop)
+        row, position = _probe(slots, bits, stored, stored.data, start, stop, fragment)
         if row < 0:
             row = np.int64(first + i)
             if slots[position] == EMPTY:
                 from_empty += 1
             else:
                 from_tombstone += 1
-            slots[position] = (_fragment(stored.data, start, stop) << np.int64(32)) | row
+            slots[position] = (fragment << np.int64(32)) | row
         out[i] = row
     return from_empty, from_tombstone
 
 
-@kernel
+@bare_kernel
 def drop_many(slots: Any, bits: Any, stored: Any, rows: Any) -> Any:
     """Put a tombstone in the slot of each row; returns how many were found."""
     found = 0
     for i in range(len(rows)):
         start, stop = _bounds(stored, rows[i])
-        row, position = _probe(slots, bits, stored, stored.data, start, stop)
+        fragment = _fragment(stored.data, start, stop)
+        row, position = _probe(slots, bits, stored, stored.data, start, stop, fragment)
         if row == rows[i]:
             slots[position] = TOMBSTONE
             found += 1
     return found
 
 
-@kernel
+@bare_kernel
 def rehash(slots: Any, grown: Any, bits: Any) -> Any:
     """Enter every row of a table into an empty, larger one."""
     mask = len(grown) - 1

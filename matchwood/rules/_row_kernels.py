@@ -1,10 +1,9 @@
 """From the units that matched an event to the rules: sorted, distinct rows.
 
-A rule may have several units that match, so rows repeat. A few of them are sorted by insertion;
-more are marked in a bit set over all rows, which a second bit set of its non-zero words lets one
-walk without touching the rest: each row costs two writes and one read, whatever the order.
-Marking and walking hardly branch, since which words are empty and how many bits a word has is anybody's guess to the
-processor: a test for each word and each bit takes twice as long.
+A rule may have several units that match, so rows repeat. A few of them are sorted by insertion; more are marked in a
+bit set over all rows (`_bitset_kernels`). Units of rules that came in bulk are in the order of their rows, as long as
+each has one row: where many match, units are put in order instead, and their rows then read in passing, which takes a
+third less than to look each up where it happens to lie (`_ordered_kernels`).
 All numbers are checked as they are followed, so a table can be mapped from a file without reading it first.
 """
 
@@ -15,15 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.bits import bit_count, lowest_bit
 from matchwood.core.jit import kernel
 from matchwood.core.pinned import readable, writable
+from matchwood.rules._bitset_kernels import AT_ONCE, mark, walk_all, walk_bits, walk_each
+from matchwood.rules._ordered_kernels import rows_in_order
 
 DAMAGED = -1
-_AT_ONCE = 2
-"""So many rows of a word are written whether it has them or not; more are rare, unless an event has most of all."""
 _MANY = 4
 """With so many times fewer units than words of the bit set it pays to know which words are empty."""
+_ASTRAY = 8
+"""Units are put in order until one event in so many had to be looked at again, because their rows were not."""
 _ONE, _LOW = np.uint64(1), np.uint64(63)
 
 
@@ -34,13 +34,6 @@ class LinkedHits(NamedTuple):
     units: NDArray[np.int32]
     heads: NDArray[np.int32]
     chain: NDArray[np.int32]
-
-
-@kernel
-def _mark(row: Any, bits: Any, summary: Any) -> Any:
-    word = np.uint64(row) >> np.uint64(6)
-    summary[word >> np.uint64(6)] |= _ONE << (word & _LOW)
-    bits[word] |= _ONE << (np.uint64(row) & _LOW)
 
 
 @kernel
@@ -67,7 +60,7 @@ def _gather(
             if seen < len(few):
                 few[seen] = row
             else:
-                _mark(row, bits, summary)
+                mark(row, bits, summary)
             seen += 1
             node = following
             if node < 0:
@@ -130,66 +123,6 @@ def _sort_few(few: Any, seen: Any, out: Any, filled: Any) -> Any:
 
 
 @kernel
-def _walk_bits(bits: Any, summary: Any, out: Any, filled: Any) -> Any:
-    """Write the marked rows to out[filled:] in order and clear them; returns where they would end, room or not."""
-    for upper in range(len(summary)):
-        marked = summary[upper]
-        summary[upper] = 0
-        while marked != 0:
-            word = upper * 64 + lowest_bit(marked)
-            marked &= marked - _ONE
-            filled = _write_rows(word * 64, bits[word], out, filled)
-            bits[word] = 0
-    return filled
-
-
-@kernel
-def _write_rows(first: Any, word: Any, out: Any, filled: Any) -> Any:
-    """Write first + each bit's number to out[filled:]; returns where they would end, room or not."""
-    end = filled + bit_count(word)
-    if filled + _AT_ONCE <= len(out):
-        for _ in range(_AT_ONCE):
-            out[filled] = first + lowest_bit(word)
-            word &= word - _ONE
-            filled += 1
-    while filled < end:
-        if filled < len(out):
-            out[filled] = first + lowest_bit(word)
-        word &= word - _ONE
-        filled += 1
-    return end
-
-
-@kernel
-def _walk_all(bits: Any, out: Any, filled: Any) -> Any:
-    """The same as `_walk_bits`, word after word, where out has room for all rows and _AT_ONCE more."""
-    end, first = np.uint64(filled), np.uint64(0)
-    for place in range(np.uint64(len(bits))):
-        word, at = bits[place], end
-        bits[place] = 0
-        end += np.uint64(bit_count(word))
-        for _ in range(_AT_ONCE):
-            out[at] = first + np.uint64(lowest_bit(word))
-            word &= word - _ONE
-            at += _ONE
-        while at < end:
-            out[at] = first + np.uint64(lowest_bit(word))
-            word &= word - _ONE
-            at += _ONE
-        first += np.uint64(64)
-    return np.int64(end)
-
-
-@kernel
-def _walk_each(bits: Any, out: Any, filled: Any) -> Any:
-    """The same where there may not be so much room."""
-    for place in range(len(bits)):
-        filled = _write_rows(place * 64, bits[place], out, filled)
-        bits[place] = 0
-    return filled
-
-
-@kernel
 def _seen_of(event: Any, many: Any, rows: Any, sides: Any, few: Any, bits: Any, summary: Any) -> Any:
     """Gather the rows of one event from all sides; returns how many, or DAMAGED."""
     seen = np.int64(0)
@@ -207,6 +140,18 @@ def _seen_of(event: Any, many: Any, rows: Any, sides: Any, few: Any, bits: Any, 
 
 
 @kernel
+def _hits_of(event: Any, sides: Any) -> Any:
+    """How many hits an event has on all sides, and the only side that has some, or the last."""
+    hits, found = np.int64(0), 0
+    for number in range(len(sides)):
+        side = sides[number]
+        if len(side.offsets) > event + 1 and side.offsets[event + 1] > side.offsets[event]:
+            hits += side.offsets[event + 1] - side.offsets[event]
+            found = number
+    return hits, found
+
+
+@kernel
 def collect(count: Any, rows: Any, sides: Any, few: Any, bits: Any, summary: Any, ends: Any, out: Any) -> Any:
     """The rows of the events 0 … count - 1, as far as out has room; ends[i] is where those of event i end in out.
 
@@ -214,25 +159,31 @@ def collect(count: Any, rows: Any, sides: Any, few: Any, bits: Any, summary: Any
     events were covered, and the room that the next one would have needed in out; (DAMAGED, 0) when a number leads
     outside.
     """
-    filled = np.int64(0)
+    filled, tried, astray = np.int64(0), 0, 0
     for event in range(count):
-        hits = np.int64(0)
-        for side in sides:
-            if len(side.offsets) > event + 1:
-                hits += side.offsets[event + 1] - side.offsets[event]
+        hits, found = _hits_of(event, sides)
         many = _MANY * hits >= len(bits)
+        if many and _ASTRAY * astray <= tried + _ASTRAY and filled + hits + AT_ONCE <= len(out):
+            side = sides[found]
+            if len(side.offsets) > event + 1 and side.offsets[event + 1] - side.offsets[event] == hits:
+                end = rows_in_order(side.units, side.offsets[event], hits, side.heads, rows, bits, out, filled)
+                tried += 1
+                if end >= 0:
+                    ends[event] = filled = end
+                    continue
+                astray += 1
         seen = _seen_of(event, many, rows, sides, few, bits, summary)
         if seen == DAMAGED:
             return np.int64(DAMAGED), np.int64(0)
         if many:
-            roomy = filled + seen + _AT_ONCE <= len(out)
-            end = _walk_all(bits, out, filled) if roomy else _walk_each(bits, out, filled)
+            roomy = filled + seen + AT_ONCE <= len(out)
+            end = walk_all(bits, out, filled) if roomy else walk_each(bits, out, filled)
         elif seen <= len(few):
             end = _sort_few(few, seen, out, filled)
         else:
             for i in range(len(few)):
-                _mark(few[i], bits, summary)
-            end = _walk_bits(bits, summary, out, filled)
+                mark(few[i], bits, summary)
+            end = walk_bits(bits, summary, out, filled)
         if end > len(out):
             return np.int64(event), end - filled
         ends[event] = end
@@ -244,7 +195,8 @@ def collect(count: Any, rows: Any, sides: Any, few: Any, bits: Any, summary: Any
 def collect_one(table: Any, rows: Any, hits: Any) -> Any:
     """How many rows one event has, written to the pinned output, which has room for all; or DAMAGED.
 
-    The table has offsets, units, heads and chain of its hits, then few, bits and summary, ends and the output.
+    The table has offsets, units, heads and chain of its hits, then few, bits and summary, ends and the output; and then
+    the ids of all rows and room for those of the event, where ids are numbers.
     """
     writable(table, 0, np.int64)[1] = hits
     side = LinkedHits(
@@ -255,4 +207,11 @@ def collect_one(table: Any, rows: Any, hits: Any) -> Any:
     few, bits, summary = writable(table, 4, np.int64), writable(table, 5, np.uint64), writable(table, 6, np.uint64)
     ends, out = writable(table, 7, np.int64), writable(table, 8, np.int32)
     done, _ = collect(np.int64(1), rows, (side, none, none), few, bits, summary, ends, out)
-    return done if done == DAMAGED else ends[0]
+    if done == DAMAGED:
+        return done
+    ids, found = readable(table, 9, np.int64), writable(table, 10, np.int64)
+    if len(found) > 0:
+        for place in range(np.uint64(ends[0])):
+            # Rows are below their number, and as many ids there are.
+            found[place] = ids[np.uint64(out[place])]
+    return ends[0]

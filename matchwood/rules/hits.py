@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from matchwood.engines import Hits, Workspace, read_only
 from matchwood.errors import CorruptSnapshot
 from matchwood.rules._hit_kernels import repeat_positions
 from matchwood.rules._row_kernels import DAMAGED, LinkedHits, collect, collect_one
+from matchwood.rules.ids import IdColumn
 from matchwood.rules.links import RuleLinks
 
 ROOM = 1 << 20
@@ -119,23 +120,29 @@ def _collected(
             return RuleRows(first, offsets[: done + 1], pooled_copy(out[: offsets[done]]))
 
 
-class OneEventRows:
-    """The rows of one event after the other, for units that stand at one place; it holds until a rule changes."""
+class OneEventIds:
+    """The ids of the rules of one event after the other, for units that stand at one place; until a rule changes."""
 
-    __slots__ = ("_out", "_pinned", "_rows", "_scratch")
+    __slots__ = ("_found", "_ids", "_out", "_pinned", "_rows", "_scratch")
 
-    def __init__(self, units: NDArray[np.int32], links: RuleLinks, rows: int, workspace: Workspace) -> None:
-        self._rows, self._scratch = rows, _scratch(rows, workspace)
+    def __init__(
+        self, units: NDArray[np.int32], links: RuleLinks, ids: IdColumn, rows: int, workspace: Workspace
+    ) -> None:
+        self._ids, self._rows, self._scratch = ids, rows, _scratch(rows, workspace)
         self._out = np.empty(rows + _SLACK, np.int32)
-        ends = np.zeros(1, np.int64)
-        self._pinned = Pinned((np.zeros(2, np.int64), units, *links.reading(), *self._scratch, ends, self._out))
+        numbers = _NO_OFFSETS if ids.numbers is None else ids.numbers
+        self._found = np.empty(rows if len(numbers) >= rows else 0, np.int64)
+        offsets, ends = np.zeros(2, np.int64), np.zeros(1, np.int64)
+        self._pinned = Pinned((offsets, units, *links.reading(), *self._scratch, ends, self._out, numbers, self._found))
 
-    def of(self, hits: int) -> NDArray[np.int32]:
-        """The rows of the first `hits` units, ascending, in an array of its own."""
-        found = collect_one(self._pinned.table, self._rows, hits)
-        if found == DAMAGED:
+    def of(self, hits: int) -> list[Any]:
+        """The ids of the rules of the first `hits` units, in rule order."""
+        count = collect_one(self._pinned.table, self._rows, hits)
+        if count == DAMAGED:
             raise self._scratch.refused()
-        return self._out[:found].copy()
+        if len(self._found):
+            return self._found[:count].tolist()  # type: ignore[no-any-return]
+        return self._ids.to_list(self._out[:count])
 
 
 def _scratch(rows: int, workspace: Workspace) -> _Scratch:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from matchwood.core import Growable, pooled
 from matchwood.engines import read_only
 from matchwood.errors import CorruptSnapshot, InvalidArgument
-from matchwood.rules._hit_kernels import take_integers
+from matchwood.rules._hit_kernels import count_on, take_integers
 from matchwood.rules._id_kernels import EMPTY, TOMBSTONE, claim_many, drop_many, find_many, rehash
 from matchwood.rules.heap import ByteHeap
 from matchwood.rules.keys import (
@@ -39,7 +39,10 @@ FEW = 16
 """Up to here decoding row by row beats building an Arrow array first."""
 
 KEPT_SHARE = 4
-"""Ids of strings are kept as Python's once as many were asked for as one in so many of all: then it pays."""
+"""What holds for all ids is worked out once one in so many of them is asked for, since it pays then: strings are kept
+as Python's, and integers looked at whether they count on."""
+
+_ASTRAY = -1
 
 
 class IdColumn:
@@ -57,6 +60,8 @@ class IdColumn:
         self._keeping = threading.Lock()
         self._asked = self._kept = 0
         self._forget_texts()
+        self._counted_on = 0
+        """So many ids are known to count on from the first, row by row, as those of an enumeration do; or _ASTRAY."""
         self._filled = 0
         """Slots that are not empty, tombstones included."""
         self._tombstones = 0
@@ -159,10 +164,27 @@ class IdColumn:
         """The ids of many rows, as an Arrow array of int64 or string."""
         if self.kind != INT:
             return self._strings.take(rows)
-        found = pooled(len(rows), np.int64)
-        if not take_integers(self._integers.view(), read_only(rows, np.int32), found):
+        ids, found = self._integers.view(), pooled(len(rows), np.int64)
+        if self._counts_on(ids, len(rows)):
+            taken = count_on(ids[0], len(ids), read_only(rows, np.int32), found)
+        else:
+            taken = take_integers(ids, read_only(rows, np.int32), found)
+        if not taken:
             raise IndexError("a row has no id")
         return pa.array(found)
+
+    def _counts_on(self, ids: NDArray[np.int64], asked: int) -> bool:
+        """Whether all ids count on from the first; ids that are not known to are looked at if enough are asked for."""
+        known, count = self._counted_on, len(ids)
+        if _ASTRAY < known < count and KEPT_SHARE * asked >= count - known:
+            counted = np.array_equal(ids[known:], np.arange(known, count, dtype=np.int64) + ids[0])
+            self._counted_on = known = count if counted else _ASTRAY
+        return 0 < count == known
+
+    @property
+    def numbers(self) -> NDArray[np.int64] | None:
+        """The id of every row, if ids are numbers."""
+        return self._integers.view() if self.kind == INT else None
 
     def to_list(self, rows: NDArray[Any]) -> list[int] | list[str]:
         """The ids of many rows, as Python objects."""
@@ -194,6 +216,7 @@ class IdColumn:
     def keep(self, rows: NDArray[Any]) -> None:
         """Drop all other rows; the kept ones, all live, are numbered anew. An emptied column has no kind."""
         self._forget_texts()
+        self._counted_on = 0
         if self.kind == INT:
             self._integers = Growable(np.int64, self._integers.view()[rows])
         else:
@@ -231,6 +254,7 @@ class IdColumn:
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Take over a saved state; arrays may be read-only maps of files."""
         self._forget_texts()
+        self._counted_on = 0
         self.kind = header["kind"]
         self._filled, self._tombstones = header["filled"], header["tombstones"]
         self._integers, self._slots = Growable(np.int64, arrays["integers"]), Growable(np.int64, arrays["slots"])

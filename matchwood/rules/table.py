@@ -17,7 +17,7 @@ from matchwood.core import Growable
 from matchwood.engines import Hits, Workspace
 from matchwood.errors import CorruptSnapshot, InvalidArgument, UnknownRule
 from matchwood.rules.heap import ByteHeap
-from matchwood.rules.hits import ROOM, OneEventRows, RuleRows, rows_of_hits
+from matchwood.rules.hits import ROOM, OneEventIds, RuleRows, rows_of_hits
 from matchwood.rules.ids import IdColumn
 from matchwood.rules.keys import INT, Id, Ids
 from matchwood.rules.links import RuleLinks
@@ -260,9 +260,9 @@ class RuleTable:
         linked = [(hits, self._links[kind]) for kind, hits in found.items()]
         return rows_of_hits(linked, first, self.row_count, workspace, room)
 
-    def one_event(self, units: NDArray[np.int32], kind: UnitKind, workspace: Workspace) -> OneEventRows:
-        """The same for one event after the other, whose units of a kind stand at one place; until a rule changes."""
-        return OneEventRows(units, self._links[kind], self.row_count, workspace)
+    def one_event(self, units: NDArray[np.int32], kind: UnitKind, workspace: Workspace) -> OneEventIds:
+        """Ids for one event after the other, whose units of a kind stand at one place; until a rule changes."""
+        return OneEventIds(units, self._links[kind], self._ids, self.row_count, workspace)
 
     # Upkeep
 

@@ -26,6 +26,7 @@ from matchwood.matching import (
     Request,
     checked_flag,
     checked_threads,
+    matching_turn_of,
     open_version,
     strictness_of_one,
     with_errors,
@@ -65,6 +66,7 @@ class ShardedIndex(Index):
         self._read_only, self._opened, self._checked = read_only, True, True
         self._origin, self._unsaved = Origin(path, shards.version, shards.snapshot.seal), False
         self._gathering, self._lock, self._writer = threading.RLock(), ReadersWriterLock(), threading.RLock()
+        self._matching_turn = matching_turn_of(self)
 
     def __getattr__(self, name: str) -> Any:
         """The rooms of an index come to be when something asks for them."""

@@ -16,6 +16,7 @@ from matchwood import storage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_HADOOP = "spark.hadoop."
 _S3A = {
     "access.key": "access_key_id",
     "secret.key": "secret_access_key",
@@ -33,7 +34,7 @@ def location_for(session: SparkSession, path: storage.Path) -> storage.Location:
 
 
 def _settings(session: SparkSession, uri: str) -> dict[str, Any]:
-    """What the session says of an object store, in obstore's words."""
+    """What the session says of an object store, in obstore's words, or of HDFS, in Hadoop's."""
     parts = urlsplit(uri)
     if parts.scheme in storage.S3:
         return _of_s3(session, parts.netloc.rpartition("@")[2])
@@ -44,7 +45,17 @@ def _settings(session: SparkSession, uri: str) -> dict[str, Any]:
         host = parts.netloc.rpartition("@")[2]
         key = _hadoop(session, f"fs.azure.account.key.{host}")
         return {"account_key": key} if key else {}
-    return {}
+    return _of_hdfs(session) if parts.scheme in storage.HDFS else {}
+
+
+def _of_hdfs(session: SparkSession) -> dict[str, Any]:
+    """What the session says of clusters, before Hadoop's own files do."""
+    try:
+        told = session.conf.getAll
+    except (PySparkException, AttributeError):
+        return {}
+    named = {name.removeprefix(_HADOOP): value for name, value in told.items() if name.startswith(_HADOOP)}
+    return {name: value for name, value in named.items() if name.startswith("dfs.") or name == "fs.defaultFS"}
 
 
 def _of_s3(session: SparkSession, bucket: str) -> dict[str, Any]:
@@ -64,7 +75,7 @@ def _of_s3(session: SparkSession, bucket: str) -> dict[str, Any]:
 def _hadoop(session: SparkSession, name: str) -> str | None:
     """None where a platform does not tell."""
     try:
-        value: str | None = session.conf.get(f"spark.hadoop.{name}", None)
+        value: str | None = session.conf.get(f"{_HADOOP}{name}", None)
     except PySparkException:
         return None
     return value

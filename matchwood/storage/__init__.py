@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matchwood.storage.snapshot import Snapshot, header_of, load, seal_of
     from matchwood.storage.staging import Overtaken, Staging, begin, save
     from matchwood.storage.stream_record import StreamInfo, drop_stream, pinned_version, streams
-    from matchwood.storage.uris import AZURE, GOOGLE, S3
+    from matchwood.storage.uris import AZURE, GOOGLE, HDFS, S3
     from matchwood.storage.version_log import FOLLOWS, VersionInfo, duration_of, rollback, vacuum, versions
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "CURRENT",
     "FOLLOWS",
     "GOOGLE",
+    "HDFS",
     "S3",
     "Location",
     "Overtaken",

@@ -18,8 +18,9 @@ from matchwood.storage.entries import PartEntry
 # Two letters at least, so that a Windows drive is no scheme; one slash is enough, or dbfs:/x would become a directory.
 _HADOOP = ("hdfs:", "viewfs:")
 _HADOOP_NEEDS = (
-    "PyArrow reaches HDFS through Hadoop's own libraries: install Hadoop, set JAVA_HOME and HADOOP_HOME (or "
-    "ARROW_LIBHDFS_DIR, the folder of libhdfs.so), and CLASSPATH to what `hadoop classpath --glob` prints"
+    "pip install 'matchwood[hdfs]', which needs neither Java nor Hadoop. Without it PyArrow reaches HDFS through "
+    "Hadoop's own libraries: install Hadoop, set JAVA_HOME and HADOOP_HOME (or ARROW_LIBHDFS_DIR, the folder of "
+    "libhdfs.so), and CLASSPATH to what `hadoop classpath --glob` prints"
 )
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
@@ -130,10 +131,12 @@ def location_of(path: Path, settings: Mapping[str, Any] | None = None) -> Locati
 
 def _by_uri(uri: str, settings: Mapping[str, Any]) -> Location:
     from matchwood.storage.local import LocalLocation
-    from matchwood.storage.uris import mounted, object_location
+    from matchwood.storage.uris import hdfs_location, mounted, object_location
 
     path = mounted(uri)
-    return LocalLocation(path) if path else object_location(uri, settings) or _by_arrow(uri)
+    if path:
+        return LocalLocation(path)
+    return object_location(uri, settings) or hdfs_location(uri, settings) or _by_arrow(uri)
 
 
 def _by_arrow(uri: str) -> Location:

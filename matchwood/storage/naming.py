@@ -15,6 +15,8 @@ CURRENT = "CURRENT"
 MANIFEST = "manifest.json"
 CLAIM = "claim"
 """What a remote version's directory has from its beginning on: the file, or the first half of its name."""
+PUBLICATIONS = "publications"
+"""On HDFS, the directory whose last file says what is current (`hdfs/location.py`)."""
 GIVEN_UP = b"given up\n"
 """What a claim says whose writer publishes nothing; it stays, so that no number is given twice."""
 

@@ -1,4 +1,5 @@
-"""Snapshots on any file system that PyArrow reaches: HDFS, fsspec, and object stores where obstore is not installed.
+"""Snapshots on any file system that PyArrow reaches: fsspec, and where their own clients are not installed, HDFS and
+object stores.
 
 There is no exclusive creation and, on object stores, no rename. So a version is claimed by a claim file: write one,
 list the directory, and back off if another writer's is there too. Where a listing shows every finished write (S3,
@@ -21,10 +22,11 @@ from typing import Any
 
 from pyarrow import fs, py_buffer
 
+from matchwood.errors import MatchwoodError
 from matchwood.storage.cache import cached_files, kept_files
 from matchwood.storage.entries import PartEntry
 from matchwood.storage.location import swapped_alone
-from matchwood.storage.naming import CLAIM, CURRENT, GIVEN_UP, MANIFEST, token, unfinished_name
+from matchwood.storage.naming import CLAIM, CURRENT, GIVEN_UP, MANIFEST, PUBLICATIONS, token, unfinished_name
 
 _WHOLE_PUTS = ("s3", "gcs", "abfs")
 _LOCK, _PATIENCE = "publishing", 60.0
@@ -88,6 +90,10 @@ class RemoteLocation:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """By a claim in a directory that stays, since others may be about to claim it when it is given back."""
+        if self.filesystem.get_file_info(self._at(PUBLICATIONS)).type != fs.FileType.NotFound:
+            raise MatchwoodError(
+                f"{self} is published through hdfs-native, by everybody: pip install 'matchwood[hdfs]'"
+            )
         give_up = time.monotonic() + _PATIENCE
         while (mine := self._claimed(_LOCK)) is None:
             if time.monotonic() > give_up:

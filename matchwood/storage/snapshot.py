@@ -8,15 +8,18 @@ checked when they are looked at.
 from __future__ import annotations
 
 import functools
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
+from matchwood.core import Later
 from matchwood.errors import InvalidArgument
 from matchwood.storage.arrays import check_array, map_array
 from matchwood.storage.current import read_current
 from matchwood.storage.damage import damaged, explained, nothing_at
-from matchwood.storage.entries import PartEntry
+from matchwood.storage.entries import ArrayEntry, PartEntry
 from matchwood.storage.location import Location, Path, location_of
 from matchwood.storage.manifest import MANIFEST_LIMIT, Manifest, manifest_checksum, read_manifest
 from matchwood.storage.naming import MANIFEST, version_name, version_number
@@ -52,10 +55,18 @@ class Snapshot:
         """A part's own header, without a look at its arrays."""
         return self._loaded.entry(part).header
 
-    def some_of(self, part: str, prefix: str) -> SavedPart:
-        """A part with the arrays whose names begin so: others are not fetched."""
+    def some_of(self, part: str, prefix: str = "", later: Sequence[str] = ()) -> SavedPart:
+        """A part with the arrays whose names begin so: others are not fetched.
+
+        `later`  beginnings of names: what this host lacks of the arrays that begin with one is fetched when somebody
+                 first looks at one of them
+        """
+        if not isinstance(self.parts, _MappedParts):  # a version that was made, not loaded: all of it is here
+            held = self.parts[part]
+            return SavedPart(held.header, {name: held.arrays[name] for name in held.arrays if name.startswith(prefix)})
         wanted = [name for name in self._loaded.entry(part).arrays if name.startswith(prefix)]
-        return self._loaded.some(part, wanted)
+        groups = [tuple(name for name in wanted if name.startswith(each)) for each in later]
+        return self._loaded.gradually(part, wanted, [group for group in groups if group])
 
     @property
     def _loaded(self) -> _MappedParts:
@@ -74,6 +85,10 @@ class OpenedManifest:
     def paths(self, part: PartEntry) -> dict[str, str]:
         """Where on this host the files of a part are."""
         return self.place.paths(version_name(self.manifest.version), part)
+
+    def kept(self, part: PartEntry) -> dict[str, str] | None:
+        """The same, if nothing has to be fetched for it."""
+        return self.place.kept(version_name(self.manifest.version), part)
 
     def entry(self, name: str) -> PartEntry:
         """What a part consists of: from the manifest, or from its own file."""
@@ -226,8 +241,32 @@ class _MappedParts(Mapping[str, SavedPart]):
             arrays = {key: map_array(paths, array) for key, array in entry.arrays.items()}
         return SavedPart(entry.header, arrays)
 
+    def gradually(self, name: str, wanted: Sequence[str], groups: Sequence[tuple[str, ...]]) -> SavedPart:
+        """Some of a part's arrays, of which groups are fetched later, each as a whole, unless this host has them."""
+        entry = self.entry(name)
+        lacking = [group for group in groups if self.manifest.kept(entry.only(group)) is None]
+        arrays: dict[str, Any] = {}
+        for group in lacking:
+            fetched = functools.cache(functools.partial(self._fetched, name, group))
+            arrays |= {key: _later(entry.arrays[key], key, fetched) for key in group}
+        now = self.some(name, [key for key in wanted if key not in arrays])
+        arrays |= now.arrays
+        return SavedPart(now.header, {key: arrays[key] for key in wanted})
+
+    def _fetched(self, name: str, group: Sequence[str]) -> Mapping[str, NDArray[Any]]:
+        try:
+            return self.some(name, group).arrays
+        except FileNotFoundError as error:
+            place, version = self.manifest.place, self.manifest.manifest.version
+            gone = f"version {version} has been vacuumed since it was opened, before {group[0]!r} was fetched"
+            raise damaged(place, gone, "open the index again") from error
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.manifest.manifest.parts)
 
     def __len__(self) -> int:
         return len(self.manifest.manifest.parts)
+
+
+def _later(entry: ArrayEntry, name: str, fetched: Callable[[], Mapping[str, NDArray[Any]]]) -> Later:
+    return Later(entry.dtype, entry.shape, lambda: fetched()[name])

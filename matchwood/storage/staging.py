@@ -43,6 +43,7 @@ _HARMLESS = ("lost+found", "publishing", "streams")
 """What a new file system has, a writer's lock, and records of streams."""
 
 _NOTES, _LONGEST_NOTE = "notes", 1 << 16
+_ASIDE, _LONGEST_ASIDE = "aside", 1 << 31
 
 
 class Overtaken(MatchwoodError):
@@ -162,6 +163,16 @@ class Staging:
     def noted_text(self, name: str) -> bytes:
         """What a note says."""
         return self.place.read(f"{self._directory}/{_NOTES}/{name}", _LONGEST_NOTE)
+
+    def set_aside(self, name: str, data: bytes) -> None:
+        """Keep something for another task of those that write this version; it goes when the version is published."""
+        with suppress(FileExistsError):
+            self.place.make(f"{self._directory}/{_ASIDE}")
+        self.place.write(f"{self._directory}/{_ASIDE}/{name}", data)
+
+    def taken_aside(self, name: str) -> bytes:
+        """What a task has set aside."""
+        return self.place.read(f"{self._directory}/{_ASIDE}/{name}", _LONGEST_ASIDE)
 
     def publish(
         self,

@@ -1,4 +1,4 @@
-"""Which URIs are those of object stores, and what obstore must be told to reach them.
+"""Which URIs are those of object stores or of HDFS, and what their clients must be told to reach them.
 
 obstore takes credentials from the environment and from the machine it runs on, as the stores' own tools do: AWS_…,
 GOOGLE_…, AZURE_…. PyArrow's spelling of settings within an S3 URI is understood as well:
@@ -19,6 +19,7 @@ from matchwood.errors import InvalidArgument
 from matchwood.storage.location import Location
 
 S3, GOOGLE, AZURE = ("s3", "s3a", "s3n"), ("gs",), ("abfs", "abfss", "wasb", "wasbs", "az", "adl", "azure")
+HDFS = ("hdfs", "viewfs")
 _RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=60)}
 
 
@@ -51,6 +52,20 @@ def object_location(uri: str, given: Mapping[str, Any]) -> Location | None:
     except (exceptions.BaseError, ValueError, TypeError) as error:
         raise InvalidArgument(f"cannot use {_without_secret(uri)!r}: {error}") from error
     return ObjectLocation(store, _without_secret(uri))
+
+
+def hdfs_location(uri: str, given: Mapping[str, Any]) -> Location | None:
+    """The location of a URI of HDFS; None for other URIs, and where hdfs-native is not installed.
+
+    Without a host it is the cluster that Hadoop's files name, in HADOOP_CONF_DIR; `given` are settings by their names.
+    """
+    parts = urlsplit(uri)
+    if parts.scheme.lower() not in HDFS or importlib.util.find_spec("hdfs_native") is None:
+        return None
+    from matchwood.storage.hdfs.location import HdfsLocation
+
+    settings = tuple(sorted((str(name), str(value)) for name, value in given.items()))
+    return HdfsLocation(f"{parts.scheme.lower()}://{parts.netloc}", unquote(parts.path).rstrip("/"), uri, settings)
 
 
 def _address(uri: str, scheme: str) -> tuple[str, dict[str, Any]]:

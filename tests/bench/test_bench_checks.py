@@ -78,6 +78,7 @@ def test_engines_that_forget_the_same_hits_fail_core(workload: Workload, monkeyp
     check_with_brute_force("counting", engine, prepared, workload)
     for kind in map(engine_class, {engine for engine, _ in core.ENGINES.values()}):
         monkeypatch.setattr(kind, "match", _without_one_hit(kind.match))
+        monkeypatch.setattr(kind, "one_event", lambda engine, workspace: None)  # single events are then matched by it
     with pytest.raises(WrongAnswer, match=r"counting: event \d+ has \d+ hits"):
         check_with_brute_force("counting", engine, prepared, workload)
     with pytest.raises(WrongAnswer, match="the oracle disagrees about rule"):
@@ -203,6 +204,13 @@ def test_a_wrong_answer_fails_single(workload: Workload, monkeypatch: pytest.Mon
     match = Index.match
     monkeypatch.setattr(Index, "match", lambda index, event: match(index, event)[1:])
     with pytest.raises(WrongAnswer, match="the oracle disagrees"):
+        single.measure(workload, "counting")
+
+
+def test_a_wrong_answer_to_the_empty_event_fails_single(workload: Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    match = Index.match
+    monkeypatch.setattr(Index, "match", lambda index, event: match(index, event) if event else [0])
+    with pytest.raises(WrongAnswer, match=r"the oracle disagrees about rule 0 .* and the empty event"):
         single.measure(workload, "counting")
 
 

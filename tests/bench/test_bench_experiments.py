@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from matchwood.bench.frame.measure import WrongAnswer
 from matchwood.bench.frame.rounds import drawn
-from matchwood.bench.own import generating, ranges
+from matchwood.bench.own import generating, ranges, single
 from matchwood.bench.registry import EXPERIMENTS, FIELDS, SCALES, SMOKE, experiment
 from matchwood.errors import InvalidArgument
 from matchwood.workloads.catalogue import GENERATORS, generate
@@ -89,16 +90,21 @@ def test_core_matches_as_often_as_it_says(results: dict[str, Any]) -> None:
 
 
 def test_single_tells_the_tail(results: dict[str, Any]) -> None:
-    for row in results["single"]["rows"]:
+    rows = results["single"]["rows"]
+    hits = {"begen, few hits": (3, 30), "begen 1%": (10, 40), "ads 0.1%": (1, 8), "equalities 1%": (10, 40)}
+    assert [(row["workload"], row["engine"]) for row in rows] == list(itertools.product(hits, single.ENGINES))
+    for row in rows:
+        least, most = hits[row["workload"]]
         assert row["us_median"] <= row["us_p99"]
-        assert 3 < row["hits_per_event"] < 30
+        assert 0 < row["us_empty"] <= row["us_empty_p99"]
+        assert least < row["hits_per_event"] < most
 
 
 def test_ranges_run_in_processes_of_their_own(results: dict[str, Any]) -> None:
-    bulk, single = results["ranges"]["rows"]
-    assert (bulk["workload"], single["workload"]) == ("scan, bulk", "scan, one by one")
+    bulk, one_by_one = results["ranges"]["rows"]
+    assert (bulk["workload"], one_by_one["workload"]) == ("scan, bulk", "scan, one by one")
     assert bulk["core_us_last_tenth"] is None
-    assert single["core_us_first_tenth"] > 0
+    assert one_by_one["core_us_first_tenth"] > 0
     assert bulk["peak_mb"] > 50
 
 
@@ -130,7 +136,7 @@ def test_all_peers_have_rows_and_say_their_samples(results: dict[str, Any]) -> N
 
 
 def test_every_module_knows_every_scale() -> None:
-    from matchwood.bench.own import core, linting, single
+    from matchwood.bench.own import core, linting
     from matchwood.bench.papers.pst import access
     from matchwood.bench.peers import experiment as peers
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from matchwood.encoding import Encoder, RuleReader
+from matchwood.encoding.rules.plain_tests import plain_cuts
 from matchwood.errors import MatchwoodError
 from matchwood.language import parse
 from matchwood.logic import AND_ALONE, ANY_RULE, OR_OF_ANDS, Clauses, Form, dnf_of, form_of_rule, smaller_of
@@ -125,3 +126,17 @@ def test_a_reader_that_forgets_reads_on(monkeypatch: pytest.MonkeyPatch) -> None
     first, second = (reader.read(*utf8, np.ones(3, np.bool_), 256) for _ in range(2))
     assert first.counts.tolist() == second.counts.tolist() == [1, 1, 2]
     assert second.flat().keys == ["a", "b", "c", "d"]
+
+
+def test_plain_ranges_are_bound_as_the_parser_reads_them() -> None:
+    numbers = ["0", "1", "-1", "+7", "2.5", "2.50", "-0", "0.1", "10.", "999999999999999999", "123456789.123456789"]
+    ranges = [f"a {word} {low} {and_} {high}" for low in numbers for high in numbers for word, and_ in _SPELLINGS]
+    encoder = Encoder()
+    texts = [*ranges, "a between 1e3 and 2", "a between 1 and 2 or b", "a not between 1 and 2"]
+    for text in ranges:
+        found = plain_cuts(text.removeprefix("a "))
+        assert found == ("number", encoder.bind(parse(text)).cuts), text
+    assert assert_right(texts) == len(texts)
+
+
+_SPELLINGS = [("between", "and"), ("BETWEEN ", "\tAnd")]

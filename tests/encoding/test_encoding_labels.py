@@ -19,6 +19,7 @@ from matchwood.encoding.spaces.labels import (
     assigned,
     between,
     direction,
+    first,
     spread,
 )
 from matchwood.encoding.spaces.sorted import SortedSpaces
@@ -185,3 +186,11 @@ def test_direction() -> None:
     assert direction(10, 20, 0.5, -1, True, False) == UPWARD
     assert direction(10, 20, 0.5, -1, False, True) == DOWNWARD
     assert direction(10, 20, 0.5, -1, True, True) == MIDDLE
+
+
+def test_first_labels_are_those_assigned_to_boundaries_that_are_all_recent() -> None:
+    for count in (*range(1, 70), 1_000, 4_095, 4_096, 65_537, 1_000_001):
+        labels, unit = assigned(np.ones(count, np.bool_))
+        found, found_unit = first(count)
+        assert np.array_equal(found, labels)
+        assert (found.dtype, found_unit) == (labels.dtype, unit)

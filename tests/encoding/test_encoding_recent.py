@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from matchwood.encoding.derived.recent import KEPT_LENGTH, Recent
-from matchwood.encoding.spaces.labelled import MEMO_LENGTH
+from matchwood.encoding.spaces.base import MEMO_LENGTH
 from matchwood.encoding.spaces.sorted import SortedSpaces
 
 
@@ -39,4 +39,4 @@ def test_spaces_remember_the_labels_of_short_texts_only() -> None:
     (label,) = spaces.add_many(["b"]).tolist()
     long = "c" * (MEMO_LENGTH + 1)
     assert spaces.locate(long) == spaces.locate("bc") == label
-    assert set(spaces.memo) == {"bc"}
+    assert set(spaces._memo) == {"bc"}

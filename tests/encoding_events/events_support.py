@@ -42,9 +42,12 @@ class PlainSpaces:
 
     def __init__(self, *boundaries: Any) -> None:
         self.boundaries = sorted(map(order, boundaries))
-        self.memo: dict[Any, int] = {}
+        self.memos: dict[Any, dict[Any, int]] = {}
 
     def locate(self, element: Any) -> int:
+        return self.find(element)
+
+    def find(self, element: Any) -> int:
         return 10 * bisect_right(self.boundaries, order(element))
 
     def lookup(self) -> Any:

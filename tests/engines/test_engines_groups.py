@@ -112,6 +112,21 @@ def test_groups_answer_as_the_oracle_does(engine: str, options: dict[str, Any]) 
     assert index.match_many(events).equals(oracle.match_many(events))
 
 
+@pytest.mark.parametrize(("engine", "options"), SETTINGS)
+@pytest.mark.parametrize("count", [20, 700])
+def test_lists_that_come_later_are_found(engine: str, options: dict[str, Any], count: int) -> None:
+    """What is remembered of labels from earlier calls, few or many, is forgotten when lists change."""
+    rng, workspace = random.Random(f"later {engine} {options}"), Workspace()
+    index = mw.Index(engine, options=options)
+    index.insert_many(rules(rng, 120))
+    given = table(rng, count)
+    matched(index._matcher.engine, encoded(index, given), workspace)
+    for first in (1_000, 2_000):
+        index.insert_many({first + number: rule for number, rule in rules(rng, 40).items()})
+        events = encoded(index, given)
+        assert matched(index._matcher.engine, events, workspace) == one_by_one(index._matcher.engine, events)
+
+
 LITTLE_ROOM = {"SELECTED": 3, "KEPT": 40, "PASSED": 9, "SEGMENTS": 3, "KNOWN_LISTS": 33, "KNOWN_LABELS": 2}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import matchwood as mw
 from matchwood.choosing import auto, choice, reconsidering, trials
 from matchwood.choosing.choice import EngineChoice, Plan
-from matchwood.core.machine_code import Loaded, loading
+from matchwood.core.machine_code.kept import Loaded, loading
 from matchwood.matching import LEAST_COMPILED
 
 LOADED = LEAST_COMPILED

@@ -12,6 +12,7 @@ import matchwood
 from matchwood.engines.base import Work
 from matchwood.matching.ledger import counters
 from matchwood.matching.ledger.counters import Watch
+from matchwood.matching.ledger.singles import TOGETHER
 
 ENGINES = ["pstbloom", "psthash"]
 EMPTY_SHARE = 1.05
@@ -55,7 +56,7 @@ def test_access_predicates_are_chosen_anew_when_candidates_are_too_many(engine: 
 @pytest.mark.usefixtures("short_window")
 def test_one_event_at_a_time_and_in_batches() -> None:
     one, batched = skewed("pstbloom"), skewed("pstbloom")
-    for event in events(500):
+    for event in events(500 + TOGETHER):  # single events are noted a few at a time
         one.match(event)
     for _ in batched.match_batches([*events(500), {"a": 1, "b": 3}]):
         pass

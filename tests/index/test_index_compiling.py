@@ -13,7 +13,7 @@ import pytest
 
 import matchwood
 
-_SCRIPT = Path(__file__).with_name("compiling_script.py")
+_SCRIPT, _SECOND_READER = (Path(__file__).with_name(f"{name}_script.py") for name in ("compiling", "second_reader"))
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,31 @@ def test_with_nothing_kept_a_small_index_is_read_and_changed_while_its_kernels_a
     assert min(told["matches"], told["changes"]) >= 20
 
 
-def _told_by(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
+def test_a_second_reader_finds_all_that_it_needs_and_a_writer_gets_ready_alone() -> None:
+    told = _told_by(["auto"], {}, _SECOND_READER)
+    _check_service(told)
+    assert told["compiled"] == 0
+    assert told["changes"] >= 50
+
+
+def test_with_nothing_kept_readers_go_on_while_a_writer_compiles(tmp_path: Path) -> None:
+    """An index that is too large to be interpreted: what the writer needs takes minutes, and only the writer waits."""
+    told = _told_by(["auto", str(tmp_path)], {}, _SECOND_READER)
+    _check_service(told)
+    assert told["compiled"] > 0
+    assert told["changes"] == 0
+
+
+def _check_service(told: dict[str, Any]) -> None:
+    assert told["within"] == []
+    assert set(told["kernels"]) == {"writer"}, "readers had nothing to load or to compile"
+    assert told["rehearsed"] == [["writer", "changes"]]
+    assert told["beside"] >= 50
+
+
+def _told_by(arguments: list[str], environment: dict[str, str], script: Path = _SCRIPT) -> dict[str, Any]:
     paths = {"PYTHONPATH": str(Path(matchwood.__file__).parent.parent)}
-    command, given = [sys.executable, str(_SCRIPT), *arguments], {**os.environ, **paths, **environment}
+    command, given = [sys.executable, str(script), *arguments], {**os.environ, **paths, **environment}
     done = subprocess.run(command, env=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)

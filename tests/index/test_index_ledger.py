@@ -11,6 +11,7 @@ import pytest
 
 import matchwood as mw
 from matchwood.encoding.events import statistics
+from matchwood.matching.ledger.singles import TOGETHER
 
 RULES = {
     "adults": "age >= 18 and country in ('US', 'CA')",
@@ -81,3 +82,45 @@ def test_a_batch_is_noted_once_in_all_of_the_ledger() -> None:
     assert (ledger.statistics.events, ledger.sample.events, ledger.work.events) == (91, 91, 91)
     assert (ledger.clock._events, ledger.watch._events) == (1, 91)
     assert ledger.work.scored > 0
+
+
+def test_single_events_are_noted_together_and_seen_by_whoever_looks() -> None:
+    index = filled(engine="pstbloom")
+    ledger = index._matcher.ledger
+    for event in EVENTS[: TOGETHER - 1]:
+        index.match(event)
+    assert (len(ledger._singles._waiting), ledger._work.events) == (TOGETHER - 1, 0)
+    assert index.stats()["matching"]["events"] == index.stats()["observed_events"] == TOGETHER - 1
+    assert ledger.sample.events == ledger.watch._events == TOGETHER - 1
+    assert ledger.clock._events == TOGETHER - 2, "the first call may compile: it is not timed"
+    for event in EVENTS[:TOGETHER]:
+        index.match(event)
+    assert (len(ledger._singles._waiting), ledger._work.events) == (0, 2 * TOGETHER - 1)
+    before = ledger.work.as_dict()
+    index.match_many(EVENTS[: TOGETHER - 1])
+    index.match_many(EVENTS[:TOGETHER])
+    assert ledger.work.as_dict() == {name: 2 * count for name, count in before.items()}
+
+
+def test_single_events_are_noted_before_codes_change() -> None:
+    index = filled(engine="pstbloom")
+    ledger = index._matcher.ledger
+    for number, change in enumerate((
+        lambda: index.__setitem__("new", "age < 7"),
+        lambda: index.__delitem__("new"),
+        index.compact,
+        index._matcher.reconsider,
+    )):  # fmt: skip
+        index.match(EVENTS[number])
+        assert len(ledger._singles._waiting) == 1
+        change()
+        assert len(ledger._singles._waiting) == 0
+        assert ledger._work.events == ledger._statistics.events == number + 1
+
+
+def test_single_events_that_wait_are_saved(tmp_path: Path) -> None:
+    index = filled(engine="pstbloom")
+    for event in EVENTS[:5]:
+        index.match(event)
+    index.save(tmp_path / "index")
+    assert mw.open(tmp_path / "index").stats()["observed_events"] == 5

@@ -25,8 +25,16 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("psthash", {"as_published": True}),
     ("pstbloom", {"spaces": "pstree"}),
     ("counting", {}),
+    ("scan", {}),
+    ("kindex", {}),
+    ("kindex", {"direct": False, "compressed": True}),
+    ("kindex", {"as_published": True}),
+    ("betree", {}),
+    ("betree", {"as_published": True}),
+    ("atree", {}),
+    ("atree", {"zero_suppression": False}),
+    ("hem", {}),
 ]
-"""The last has nothing to keep ready, and goes the way of batches."""
 
 
 def rule(rng: random.Random) -> str:
@@ -99,11 +107,13 @@ def kept(index: mw.Index) -> Any:
     return matcher.one_event
 
 
-@pytest.mark.parametrize("engine", ["pstbloom", "psthash", "auto"])
+@pytest.mark.parametrize(
+    "engine", ["pstbloom", "psthash", "auto", "scan", "counting", "kindex", "betree", "atree", "hem"]
+)
 def test_what_is_kept_ready_is_used_until_something_changes(engine: str) -> None:
     index, _ = pair(engine, {}, random.Random(1))
     ready = kept(index)
-    assert ready.rows({"a": 3}) is not None
+    assert ready.ids({"a": 3}) == index.match_many([{"a": 3}])["rule"].to_pylist() != []
     assert kept(index) is ready
     index.match_many([{"a": 3}, {"a": 24}])
     assert kept(index) is ready
@@ -119,13 +129,11 @@ def test_what_is_kept_ready_is_used_until_something_changes(engine: str) -> None
         assert kept(index) is not ready
 
 
-def test_engines_without_it_and_rules_beside_go_the_way_of_batches() -> None:
-    counting, _ = pair("counting", {}, random.Random(2))
-    assert kept(counting).rows({"a": 3}) is None
+def test_rules_beside_the_first_part_go_the_way_of_batches() -> None:
     index = mw.Index("pstbloom", dnf_limit=2)
     index["whole"] = "(a > 3 or b = 2) and (c = 'c1' or d > 4)"
     index["plain"] = "a > 3"
-    assert kept(index).rows({"a": 4, "d": 5}) is None
+    assert kept(index).ids({"a": 4, "d": 5}) is None
     assert index.match({"a": 4, "d": 5}) == ["whole", "plain"]
 
 
@@ -186,13 +194,13 @@ def test_ids_are_the_same_once_they_are_kept(kind: Any, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("rehearse", [rehearse_changes, rehearse_reading])
 def test_the_short_way_is_rehearsed(rehearse: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise its kernels are compiled while others wait."""
-    answered, rows = set(), OneEventMatching.rows
+    answered, ids = set(), OneEventMatching.ids
 
     def watched(kept: OneEventMatching, event: Any) -> Any:
-        found = rows(kept, event)
+        found = ids(kept, event)
         answered.add(found is not None)
         return found
 
-    monkeypatch.setattr(OneEventMatching, "rows", watched)
+    monkeypatch.setattr(OneEventMatching, "ids", watched)
     rehearse(mw.Index("pstbloom"))
     assert True in answered

@@ -258,3 +258,27 @@ def test_audit_notices_an_id_that_leads_elsewhere() -> None:
     slots[:] = np.where(slots >= 0, slots ^ 1, slots)
     assert any("is not found by its id" in problem for problem in column.audit(rows_of(0, 1, 2)))
     assert any("2 live rows, but 3 ids" in problem for problem in filled(1, 2, 3).audit(rows_of(0, 1)))
+
+
+@pytest.mark.parametrize("first", [0, 7, -3])
+def test_ids_that_count_on_are_taken_as_any_others(first: int) -> None:
+    column = IdColumn()
+    column.add_many(list(range(first, first + 10)))
+    rows = rows_of(9, 0, 3)
+    assert column.take(rows).to_pylist() == [first + 9, first, first + 3]
+    column.add_many([first + 10, first + 11])
+    assert column.take(rows_of(11, 10, 2)).to_pylist() == [first + 11, first + 10, first + 2]
+    column.add_many([first + 100, first + 13])
+    assert column.take(rows_of(12, 13, 1, 0)).to_pylist() == [first + 100, first + 13, first + 1, first]
+    column.keep(np.array([13, 12], np.int32))
+    assert column.take(rows_of(0, 1)).to_pylist() == [first + 13, first + 100]
+
+
+@pytest.mark.parametrize("ids", [[3, 4, 5], [3, 5, 4]])
+@pytest.mark.parametrize("row", [3, -1])
+def test_a_row_without_id_is_refused_however_ids_are_taken(ids: list[int], row: int) -> None:
+    column = IdColumn()
+    column.add_many(ids)
+    assert column.take(rows_of(0, 1, 2)).to_pylist() == ids
+    with pytest.raises(IndexError, match="a row has no id"):
+        column.take(rows_of(0, row))

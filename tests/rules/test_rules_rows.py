@@ -129,6 +129,22 @@ def test_one_workspace_serves_tables_of_all_sizes() -> None:
         assert lists(answer) == [list(range(rows))]
 
 
+@pytest.mark.parametrize("swapped", [0, 1, 40])
+@pytest.mark.parametrize("shared", [0, 1, 40])
+def test_units_in_the_order_of_their_rows_and_units_that_are_not(swapped: int, shared: int) -> None:
+    rows, generator = 2_000, np.random.default_rng(swapped + shared)
+    units = np.arange(rows)
+    units[: 2 * swapped] = units[: 2 * swapped].reshape(-1, 2)[:, ::-1].ravel()
+    links = RuleLinks()
+    links.link(np.arange(rows), units)
+    links.link(np.arange(rows, rows + shared), generator.choice(rows, shared, replace=False))
+    events = [generator.choice(rows, 300, replace=False).tolist() for _ in range(30)]
+    workspace = Workspace()
+    answers, _ = all_rows(hits_of(events), links, rows + shared, 5_000, workspace)
+    assert answers == expected(links, events)
+    assert not workspace.array("rows.bits", 1, np.uint64).any()
+
+
 @pytest.mark.parametrize("hit_count", [3, 500])
 @pytest.mark.parametrize("damage", ["unit", "row", "node", "loop", "chained row"])
 def test_a_number_that_leads_outside_is_an_error_and_leaves_the_workspace_clean(damage: str, hit_count: int) -> None:

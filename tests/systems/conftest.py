@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.systems.hdfs_cluster import HdfsCluster
 from tests.systems.s3_server import BUCKET, NotAvailable, S3Server
 
 
@@ -34,3 +35,13 @@ def s3(one_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def uri(s3: S3Server, tmp_path: Path) -> str:
     """A place of its own for each test."""
     return f"s3://{BUCKET}/{tmp_path.name}/index"
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
+    try:
+        cluster = HdfsCluster(tmp_path_factory.mktemp("hdfs"))
+    except NotAvailable as missing:
+        pytest.skip(str(missing))
+    yield cluster
+    cluster.kill()

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from matchwood import storage
-from matchwood.storage.objects import ObjectLocation
 
 STEPS = ("claim", "write", "create", "swap")
 
@@ -42,10 +41,10 @@ def count(uri: str, times: int) -> None:
 
 
 def die(uri: str, step: int) -> None:
-    taken = 0
+    taken, kind = 0, type(storage.location_of(uri))
 
     def counted(name: str) -> Any:
-        original = getattr(ObjectLocation, name)
+        original = getattr(kind, name)
 
         def taken_or_dead(*arguments: Any) -> Any:
             nonlocal taken
@@ -57,7 +56,7 @@ def die(uri: str, step: int) -> None:
         return taken_or_dead
 
     for name in STEPS:
-        setattr(ObjectLocation, name, counted(name))
+        setattr(kind, name, counted(name))
     storage.save(uri, {"0": part_of(2)}, {})
 
 

@@ -102,8 +102,55 @@ def test_looking_for_rules_fetches_no_engine(uri: str, s3: S3Server) -> None:
     assert [table.find(5) >= 0 for table in shards.tables()] == [False, True, False, False]
     fetched = {request.key for request in s3.requests() if request.key.endswith(".bin")}
     assert fetched
-    assert all("-rules_" in key for key in fetched)
+    assert all("-rules_" in key and "-rules_texts" not in key for key in fetched)
     assert s3.fetched(".bin") < size / 2
+
+
+def _index_of_texts(uri: str) -> mw.Index:
+    """An index whose rules' texts are a large part of it."""
+    index = mw.Index("counting")
+    index.insert_many([(n, f"a = {n} and c > {n} and b in ({n}, {n + 1}, {n + 2}, {n + 3})") for n in range(2000)])
+    index.save(uri)
+    return index
+
+
+def _fetched_arrays(s3: S3Server) -> set[str]:
+    return {request.key.rpartition("/")[2][5:] for request in s3.requests() if request.key.endswith(".bin")}
+
+
+def test_a_host_that_only_matches_does_not_fetch_what_matching_never_reads(uri: str, s3: S3Server) -> None:
+    whole = _index_of_texts(uri)
+    size = s3.objects()
+    of_texts = sum(bytes_ for key, bytes_ in size.items() if uri.split("/")[3] in key and "-rules_texts_" in key)
+    s3.forget()
+    index = mw.open(uri)
+    assert index.match({"a": 7, "c": 9, "b": 8}) == [7]
+    assert of_texts > 100_000
+    assert not [name for name in _fetched_arrays(s3) if name.startswith(("rules_texts", "rules_ids_slots", "rules_w"))]
+    s3.forget()
+    assert index[7] == whole[7]
+    assert _fetched_arrays(s3) == {
+        f"rules_{name}.bin" for name in ("texts_data", "texts_start", "texts_length", "ids_slots")
+    }
+    assert s3.fetched(".bin") >= of_texts > 0
+    s3.forget()
+    assert (index[8], index.stats()["rules"]) == (whole[8], 2000)
+    assert not s3.requests()
+
+
+def test_what_is_fetched_later_may_be_gone_and_then_says_so(uri: str, s3: S3Server) -> None:
+    _index_of_texts(uri)
+    index = mw.open(uri)
+    assert index.match({"a": 7, "c": 9, "b": 8}) == [7]
+    other = mw.Index()
+    other["r"] = "a = 1"
+    other.save(uri)
+    assert storage.vacuum(uri, keep=1, grace="0 seconds") == [1]
+    assert index.match({"a": 7, "c": 9, "b": 8}) == [7]
+    with pytest.raises(
+        mw.CorruptSnapshot, match=r"version 1 has been vacuumed since it was opened.*open the index again"
+    ):
+        index[7]
 
 
 def test_opening_a_named_version_lists_nothing(uri: str, s3: S3Server) -> None:

@@ -51,14 +51,20 @@ def test_build_update_match(spark: Any, one_server: S3Server) -> None:
     report = mws.build(rules, path, shards=3, engine="counting")
     assert (report.rules, report.shards, report.version) == (4000, 3, 1)
     events = spark.createDataFrame([(1, 3, 100), (2, 999, 0)], "event long, a long, b long")
+    one_server.forget()
     assert mws.match(events, path, output="count").collect()[0].rule_count == 80
+    assert not [request for request in one_server.requests() if "-rules_texts_" in request.key]  # nobody asked for them
     before = one_server.objects()
     one_server.forget()
     changes = spark.createDataFrame([(3, "a = 999"), (53, None)], "id long, expression string")
     assert mws.update(changes, path).version == 2
     written = sum(size for key, size in one_server.objects().items() if key not in before)
     assert written < report.bytes / 4
+    fetched = [request.key for request in one_server.requests() if request.key.endswith(".bin")]
     assert one_server.fetched(".bin") < report.bytes
+    assert (
+        0 < len({key.split("/")[2:4][-1] for key in fetched if "-rules_texts_data" in key}) <= 2
+    )  # of two rules' shards
     assert "CopyObject" not in one_server.counts()
     one_server.forget()
     found = {row.event: row.rule_count for row in mws.match(events, path, output="count").collect()}
@@ -75,6 +81,11 @@ def test_a_location_works_as_a_path_does(spark: Any, one_server: S3Server) -> No
     events = spark.createDataFrame([(1,), (2,)], "a long")
     assert [row.rule for row in mws.match(events, place).collect()] == ["r"]
     assert mws.plan(events, place).version == 1
+    changes = spark.createDataFrame([("s", "a = 2")], "id string, expression string")
+    version = mws.update(changes, place).version
+    assert sorted(row.rule for row in mws.match(events, place).collect()) == ["r", "s"]
+    assert [row.rule for row in mws.match(events, place, version=1).collect()] == ["r"]
+    assert [info.version for info in mws.versions(place) if info.current] == [version]
     made = mws.register(spark, path=place, name="located")
     assert spark.sql("SELECT located_array(struct(1 AS a)) AS rules").collect()[0].rules == ["r"]
     assert made.columns == ["a"]

@@ -1,6 +1,6 @@
 """The jobs of `bench spark` on a cluster, each in a process of its own: `cluster_job WHAT HOME MASTER DETAIL`.
 
-HOME has `rules` and `events`. Prints JSON: a list of rows.
+HOME has `rules` and `events`, unless the job makes them. Prints each row as a line of JSON as soon as it is known.
 """
 
 from __future__ import annotations
@@ -8,45 +8,42 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from matchwood import spark as mws
 from matchwood.bench.frame.measure import timed
 from matchwood.bench.frame.processes import descendants, proportional_bytes
-from matchwood.bench.spark.cluster import STRATEGIES, TOP
-from matchwood.engines import engine_names
+from matchwood.bench.spark.building import begen_settings
+from matchwood.bench.spark.cluster import CELLS
+from matchwood.workloads import rules_on_spark
 
-SLOW = ("oracle",)
-"""Too slow for as many rules: it is there to be compared with."""
+FEW = 5_000
+"""Rules of a build that nobody measures: workers start and load their kernels."""
 
 
 def main(what: str, home: str, master: str, detail: str) -> None:
     conf: dict[str, Any] = {"spark.sql.files.openCostInBytes": str(2**30), "spark_ui_enabled": False}
     session = mws.session(master=master, spark_executor_memory="1g", spark_driver_memory="2g", **conf)
-    rows = run(session, what, home, detail)
+    for row in run(session, what, home, detail):
+        print(json.dumps(row), flush=True)
     session.stop()
-    print(json.dumps(rows), flush=True)
 
 
-def run(session: Any, what: str, home: str, detail: str) -> list[dict[str, Any]]:
+def run(session: Any, what: str, home: str, detail: str) -> Iterator[dict[str, Any]]:
     """One of the jobs, in a session."""
-    return {"engines": _engines, "build": _build, "match": _match}[what](session, home, detail)
+    return {"engine": _engine, "build": _build, "match": _match, "begen": _begen}[what](session, home, detail)
 
 
-def _engines(session: Any, home: str, detail: str) -> list[dict[str, Any]]:
-    """Each engine by each strategy, all rules and the best; the first job of each warms up and is checked."""
-    events = session.read.parquet(f"{home}/events")
-    rows = []
-    for engine in detail.split(",") if detail else ["auto", *(name for name in engine_names() if name not in SLOW)]:
-        path = f"{home}/{engine}"
-        report = mws.build(session.read.parquet(f"{home}/rules"), path, engine=engine, shards=2)
-        for strategy in STRATEGIES:
-            for top in (None, TOP):
-                options: dict[str, Any] = {"strategy": strategy, "top": top, "key": "id", "keep": ["id"]}
-                told = {"engine": engine, "strategy": strategy, "top": top, "build_s": round(report.seconds, 2)}
-                rows.append({**told, "bytes": report.bytes, **_timed(events, path, options)})
-    return rows
+def _engine(session: Any, home: str, engine: str) -> Iterator[dict[str, Any]]:
+    """An engine by each strategy, all rules and the best; the first job of each warms up and is checked."""
+    events, path = session.read.parquet(f"{home}/events"), f"{home}/{engine}"
+    report = mws.build(session.read.parquet(f"{home}/rules"), path, engine=engine, shards=2)
+    for strategy, top in CELLS:
+        options: dict[str, Any] = {"strategy": strategy, "top": top, "key": "id", "keep": ["id"]}
+        told = {"engine": engine, "strategy": strategy, "top": top, "build_s": round(report.seconds, 2)}
+        yield {**told, "bytes": report.bytes, **_timed(events, path, options)}
 
 
 def _timed(events: Any, path: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -57,26 +54,39 @@ def _timed(events: Any, path: str, options: dict[str, Any]) -> dict[str, Any]:
     return {"hits": hits, "seconds": round(seconds, 3)}
 
 
-def _build(session: Any, home: str, detail: str) -> list[dict[str, Any]]:
+def _build(session: Any, home: str, detail: str) -> Iterator[dict[str, Any]]:
     """Build, then replace a share of the rules by themselves: hits stay as they are."""
     rules, path = session.read.parquet(f"{home}/rules"), f"{home}/index"
     shards, changed = detail.split(",")
     built = mws.build(rules, path, shards=int(shards))
-    rows = [{"strategy": "build", "seconds": round(built.seconds, 1), "bytes": built.bytes, "held": _held()}]
+    yield {"strategy": "build", "seconds": round(built.seconds, 1), "bytes": built.bytes, "held": _held()}
     every = round(1 / float(changed))
     updated = mws.update(rules.where(f"id % {every} = 0"), path)
     told = {"strategy": "update", "seconds": round(updated.seconds, 1), "bytes": updated.bytes}
-    return [*rows, {**told, "held": {**_held(), "replaced": updated.replaced}}]
+    yield {**told, "held": {**_held(), "replaced": updated.replaced}}
 
 
-def _match(session: Any, home: str, detail: str) -> list[dict[str, Any]]:
+def _begen(session: Any, home: str, detail: str) -> Iterator[dict[str, Any]]:
+    """Generate rules, then build an index of all, and one of a single shard of the first."""
+    count, few = map(int, detail.split(","))
+    made = rules_on_spark(session, "begen", **begen_settings(count))
+    generate_s, _ = timed(lambda: made.write.parquet(f"{home}/rules"))
+    rules = session.read.parquet(f"{home}/rules")
+    mws.build(rules.where(f"id < {FEW}"), f"{home}/few")
+    for name, most, shards in (("build", count, "auto"), ("one shard", few, 1)):
+        report = mws.build(rules.where(f"id < {most}"), f"{home}/{name}", shards=shards)
+        told = {"name": name, "rules": report.rules, "shards": report.shards, "bytes": report.bytes}
+        yield {**told, "seconds": round(report.seconds, 1), "generate_s": round(generate_s, 1), "held": _held()}
+
+
+def _match(session: Any, home: str, detail: str) -> Iterator[dict[str, Any]]:
     strategy, known = detail.split(",")
     events, path = session.read.parquet(f"{home}/events"), f"{home}/index"
     options: dict[str, Any] = {"strategy": strategy, "key": "id", "keep": ["id"]}
     told = _timed(events, path, options)
     counted = mws.match(events, path, "rows", **options).where(f"rule < {known}").count()
     size = next(each.bytes for each in mws.versions(path) if each.current)
-    return [{"strategy": strategy, **told, "known": counted, "bytes": size, "held": _held()}]
+    yield {"strategy": strategy, **told, "known": counted, "bytes": size, "held": _held()}
 
 
 # ----------------------------------------------------------------------- memory

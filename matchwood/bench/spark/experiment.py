@@ -5,6 +5,7 @@
     Spark SQL          predicates exploded, joined, grouped, counted; on a sample (aim: it takes 100 times as long)
     sizes              time against events × rules × partitions
     two executors      every engine by every strategy, and what each process holds of a large index (`cluster.py`)
+    begen on Spark     many rules built on all cores, in several shards and in one (`building.py`)
 
 Events are read from Parquet, results go to Spark's noop sink. Every job has events of its own, which no worker has met.
 The first run of everything is not measured, but what compiling costs a worker that finds no machine code is, in a
@@ -25,12 +26,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from matchwood.bench.frame.measure import WrongAnswer, require_hits, timed
+from matchwood.bench.frame.parts import ExperimentPart
 from matchwood.bench.frame.setup import insert_all, refuse_repeated_events, sizes
-from matchwood.bench.spark.cluster import cluster_rows, on_cluster
+from matchwood.bench.frame.setup import warm_up as warm_up_engines
+from matchwood.bench.spark.building import built, on_this_machine
+from matchwood.bench.spark.cluster import by_engine, large
 from matchwood.bench.spark.floor import first_use, kernel_seconds
+from matchwood.bench.spark.jobs_apart import RunJob, on_cluster
 from matchwood.bench.spark.rivals import constant_hits, session_for, sql_hits, sql_rules
 from matchwood.index import Index
-from matchwood.progress import Progress
 from matchwood.workloads import Workload, ads
 
 RULES = {"smoke": 2_000, "quick": 100_000, "full": 100_000, "paper": 100_000}
@@ -68,42 +72,54 @@ class SparkCase(NamedTuple):
         return range(1, 1 + ROUNDS)
 
 
-def run(scale: str) -> dict[str, Any]:
-    with (
-        tempfile.TemporaryDirectory(prefix="matchwood-bench-") as home,
-        Progress("bench spark", "steps", 6) as progress,
-    ):
-        with session_for() as session:
-            rows = _rows(session, scale, home, progress)
-            if scale == "smoke":  # five sessions more would take longer than all that they show
-                rows += cluster_rows(scale, f"{home}/cluster", partial(_in_session, session))
-        if scale != "smoke":
-            rows += cluster_rows(scale, f"{home}/cluster", on_cluster)
-        progress.advance()
-    return {"experiment": "spark", "scale": scale, "rows": rows}
+def parts(scale: str) -> list[ExperimentPart]:
+    if scale == "smoke":  # a session for each part would take longer than all that they show
+        return [ExperimentPart("spark", partial(_in_one_session, scale))]
+    return [
+        ExperimentPart("one machine", partial(_in_session_of_its_own, scale)),
+        ExperimentPart("2 executors", partial(_in_jobs, by_engine, scale, on_cluster)),
+        ExperimentPart("large", partial(_in_jobs, large, scale, on_cluster)),
+        ExperimentPart("begen on Spark", partial(_in_jobs, built, scale, on_this_machine)),
+    ]
 
 
-def _in_session(session: Any, *job: str) -> list[dict[str, Any]]:
+def warm_up() -> None:
+    warm_up_engines(["auto"])
+
+
+def _in_jobs(measure: Callable[..., list[dict[str, Any]]], scale: str, run: RunJob) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory(prefix="matchwood-bench-") as home:
+        return measure(scale, home, run)
+
+
+def _in_session_of_its_own(scale: str) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory(prefix="matchwood-bench-") as home, session_for() as session:
+        return _on_one_machine(session, scale, home)
+
+
+def _in_one_session(scale: str) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory(prefix="matchwood-bench-") as home, session_for() as session:
+        rows = _on_one_machine(session, scale, home)
+        for measure in (by_engine, large, built):
+            rows += _in_jobs(measure, scale, partial(_job_in_session, session))
+    return rows
+
+
+def _job_in_session(session: Any, what: str, home: str, detail: str, seconds: float) -> list[dict[str, Any]]:
     from matchwood.bench.spark import cluster_job
 
-    return cluster_job.run(session, *job)
+    return list(cluster_job.run(session, what, home, detail))
 
 
-def _rows(session: Any, scale: str, home: str, progress: Progress) -> list[dict[str, Any]]:
+def _on_one_machine(session: Any, scale: str, home: str) -> list[dict[str, Any]]:
     few = _case(f"{home}/few", "20 hits", scale, FEW_HITS)
-    progress.advance()
     rows = _against_kernel(session, few)
     if scale != "smoke":  # compiling everything anew takes longer than all tests of the benchmarks together
         rows[0] |= _first_use(few)
-    progress.advance()
     rows += _against_sql(session, few, SQL_EVENTS[scale], rows[0])
-    progress.advance()
     many = _case(f"{home}/many", "1,000 hits", scale, MANY_HITS, EVENTS[scale] // 10)
     rows += _against_constants(session, many)
-    progress.advance()
-    rows += _by_size(session, scale, home, few)
-    progress.advance()
-    return rows
+    return rows + _by_size(session, scale, home, few)
 
 
 def _case(

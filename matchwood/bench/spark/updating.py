@@ -24,7 +24,7 @@ from matchwood import storage
 from matchwood.bench.frame.measure import WrongAnswer, require_hits
 from matchwood.bench.frame.relay import Relay, Travelled
 from matchwood.bench.spark.rivals import session_for
-from matchwood.index import Index
+from matchwood.bench.spark.update_answers import UpdateAnswers
 from matchwood.progress import Progress
 from matchwood.sharding import ShardSet, open_shards
 from matchwood.workloads import begen
@@ -53,8 +53,11 @@ def run(scale: str) -> dict[str, Any]:
     ):
         with mock.patch.dict(os.environ, {CACHE: f"{home}/executors"}):
             session = stack.enter_context(session_for())
+        answers = UpdateAnswers(texts.slice(0, count), events)
         rows = [
-            row for place in _places(home) for row in _Updates(session, place, texts, events, count, home).rows(changed)
+            row
+            for place in _places(home)
+            for row in _Updates(session, place, texts, answers, events, home).rows(changed)
         ]
     return {"experiment": "update", "scale": scale, "rows": rows}
 
@@ -105,10 +108,10 @@ class _Updates:
     """An index at a place that is changed, and a host that opens it."""
 
     def __init__(
-        self, session: Any, place: _UpdatePlace, texts: pa.Array, events: pa.Table, count: int, home: str
+        self, session: Any, place: _UpdatePlace, texts: pa.Array, answers: UpdateAnswers, events: pa.Table, home: str
     ) -> None:
         self._session, self._place, self._texts, self._events = session, place, texts, events
-        self._count, self._home = count, home
+        self._answers, self._count, self._home = answers, answers.count, home
 
     def rows(self, changed: tuple[int, ...]) -> Iterator[Row]:
         from matchwood import spark as mws
@@ -173,19 +176,12 @@ class _Updates:
         return self._session.read.parquet(file)
 
     def _check(self, shards: ShardSet, number: int) -> int:
-        """Hold the answers against those of the same rules in another index; returns how many hits there are."""
-        rows, texts = self._changes(number)
-        rules = np.array(self._texts.slice(0, self._count).to_pylist(), object)
-        rules[rows] = texts.to_pylist()
-        other = Index()
-        other.insert_many(pa.table({"id": np.arange(self._count), "expression": rules.tolist()}))
-        expected = other.match_many(self._events)
-        require_hits(expected.num_rows, "bench update")
-        found = shards.match_lists(self._events)
-        pairs = {(event, rule) for event, hits in enumerate(found.to_pylist()) for rule in hits}
-        if pairs != set(zip(expected["event"].to_pylist(), expected["rule"].to_pylist(), strict=True)):
+        """Hold the answers against those of the same rules in other indexes; returns how many hits there are."""
+        expected = self._answers.after(*self._changes(number))
+        require_hits(len(expected), "bench update")
+        if not np.array_equal(self._answers.found(shards.match_lists(self._events)), expected):
             raise WrongAnswer("after an update, events match others than in an index of the same rules")
-        return len(pairs)
+        return len(expected)
 
 
 def _opened(path: Any) -> ShardSet:

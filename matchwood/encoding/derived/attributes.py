@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, giving_up
 from matchwood.encoding.derived import _kernels as kernels
 from matchwood.encoding.derived.keys import read_key
 from matchwood.encoding.derived.lists import ListTable
@@ -145,7 +145,7 @@ class DerivedSource:
     def _prepared(self) -> list[DerivedTable]:
         """The tables, with what was added since the last evaluation."""
         if self._pending != []:
-            with self._lock:
+            with self._lock, giving_up():
                 if self._waiting():
                     self._lay_out(self._waiting())
                 self._pending = []

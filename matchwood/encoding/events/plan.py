@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.events.columns.fixed_layout import Layouts
 from matchwood.encoding.events.paths import Node, key_trie
+from matchwood.encoding.events.quick import TypedReaders, quick_keys
 from matchwood.encoding.events.strictness import MisfitCounter
 from matchwood.encoding.events.unwrapping import ValueReading
 
@@ -26,35 +26,13 @@ FIRST_ROWS = 64
 CHUNKS_A_THREAD, LEAST_ROWS = 4, 32
 """What each of several threads gets of the events, so that all end at about the same time; and no smaller chunks."""
 
-LABEL_BITS = 32
-"""A pair as one integer: the attribute above that many bits of label."""
-
-_QUICK_TYPES: dict[str, tuple[bool, type | None]] = {
-    "int": (True, None),
-    "number": (True, float),
-    "double": (True, float),
-    "string": (False, str),
-}
-
-
-class Quick(NamedTuple):
-    """A key with one attribute, whose commonest values only have to be located: integers, values of another type.
-
-    `known`  the labels of values that were located lately
-    """
-
-    takes_int: bool
-    type: type | None
-    base: int
-    known: dict[Any, int]
-    locate: Callable[[Any], int]
-
 
 class EventPlan(NamedTuple):
     """The sources of one version of an encoder, the trie of their names, how values are read, and what is plain.
 
     `readings`  of each source; `of_pandas` those of its DataFrames
     `misfits`   counts values that do not fit
+    `quick`     keys of which a pair is one look-up; `slow` are all others
     """
 
     version: int
@@ -63,7 +41,8 @@ class EventPlan(NamedTuple):
     readings: list[ValueReading]
     of_pandas: list[ValueReading]
     misfits: MisfitCounter
-    quick: dict[str, Quick]
+    quick: dict[str, TypedReaders]
+    slow: frozenset[str]
     layouts: Layouts
 
 
@@ -80,14 +59,17 @@ def _made(encoder: Encoder) -> EventPlan:
     names = [source.name for source in sources]
     trie, settings = key_trie(names), encoder.event_settings
     nan_is_null = settings.nan_is_null(from_pandas=False)
+    readings = settings.readings(encoder.zone, names)
+    quick = quick_keys(trie, sources, readings, nan_is_null)
     return EventPlan(
         version,
         sources,
         trie,
-        settings.readings(encoder.zone, names),
+        readings,
         settings.readings(encoder.zone, names, from_pandas=True),
         encoder.misfits,
-        _quick_keys(trie, sources, nan_is_null),
+        quick,
+        frozenset(trie) - quick.keys(),
         Layouts(trie, sources, nan_is_null),
     )
 
@@ -117,18 +99,3 @@ class Pace:
 def _shared(count: int, threads: int) -> int:
     """Rows of a chunk, so that each of some threads gets several."""
     return min(ROWS, max(LEAST_ROWS, -(-count // (CHUNKS_A_THREAD * threads))))
-
-
-def _quick_keys(trie: Node, sources: list[Source], nan_is_null: bool) -> dict[str, Quick]:
-    quick = {}
-    for key, edge in trie.items():
-        source = sources[edge.here[0]] if edge.sole else None
-        if source is None or source.kind not in _QUICK_TYPES or source.derived is not None or len(source.direct) != 1:
-            continue
-        number, spaces = source.direct[0]
-        if spaces is not None:
-            takes_int, other = _QUICK_TYPES[source.kind]
-            # Doubles that may be NULL are looked at more closely.
-            other = None if nan_is_null and other is float else other
-            quick[key] = Quick(takes_int, other, number << LABEL_BITS, spaces.memo, spaces.locate)
-    return quick

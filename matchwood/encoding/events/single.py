@@ -7,7 +7,7 @@ one integer, the attribute above the label: they sort and convert in a fraction 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.codes import BOTTOM_LABEL, EncodedEvents
 from matchwood.encoding.events.containers import holds_struct
-from matchwood.encoding.events.plan import LABEL_BITS, EventPlan
+from matchwood.encoding.events.plan import EventPlan
+from matchwood.encoding.events.quick import LABEL_BITS, NullValue
 from matchwood.encoding.events.unwrapping import MisfitValue, ValueReading
-from matchwood.encoding.events.values import MAX_INT, MIN_INT, read_element
-from matchwood.language import has_surrogate
+from matchwood.encoding.events.values import read_element
 
 _ABSENT = object()
 
@@ -43,44 +43,33 @@ def packed_pairs(events: EncodedEvents) -> list[int]:
 
 
 def sorted_pairs(plan: EventPlan, event: Mapping[Any, Any]) -> list[int] | None:
-    """The event's pairs, packed, ordered by attribute; None if it needs a closer look."""
+    """The event's pairs, packed, ordered by attribute; None if it needs a closer look: if a value does not fit, or an
+    attribute stands in two places."""
+    quick, slow = plan.quick, plan.slow
+    items: Any = event.items() if len(event) < 2 * len(plan.trie) else [(key, event.get(key)) for key in quick]
     try:
-        pairs = _pairs(plan, event)
+        pairs = [quick[key][type(value)][value] for key, value in items if value is not None and key in quick]
+        if slow and not _further(plan, event, slow.intersection(event), pairs):
+            return None
     except MisfitValue:
         return None
-    if pairs is not None:
-        pairs.sort()
+    except NullValue:
+        return sorted_pairs(plan, {key: value for key, value in event.items() if not _is_null(plan, key, value)})
+    pairs.sort()
     return pairs
 
 
-def _pairs(plan: EventPlan, event: Mapping[Any, Any]) -> list[int] | None:
-    """All pairs, in no order; None if an attribute stands in two places.
-
-    Keys with one attribute of a common type are dealt with here, all others by `_further`.
-    """
-    quick = plan.quick
-    pairs: list[int] = []
-    others: list[Any] = []
-    for key in event if len(event) < 2 * len(plan.trie) else plan.trie:
-        target = quick.get(key)
-        if target is None:
-            others.append(key)
-            continue
-        value: Any = event.get(key)
-        given, (takes_int, other, base, known, locate) = type(value), target
-        if (
-            takes_int and MIN_INT <= value <= MAX_INT
-            if given is int
-            else given is other and (given is float or value.isascii() or not has_surrogate(value))
-        ):
-            label = known.get(value)
-            pairs.append(base + (locate(value) if label is None else label))
-        elif value is not None:
-            others.append(key)
-    return pairs if not others or _further(plan, event, others, pairs) else None
+def _is_null(plan: EventPlan, key: Any, value: Any) -> bool:
+    """Whether the value of a quick key is NULL; one that does not fit is not."""
+    try:
+        return value is None or (key in plan.quick and plan.quick[key][type(value)][value] < 0)
+    except NullValue:
+        return True
+    except MisfitValue:
+        return False
 
 
-def _further(plan: EventPlan, event: Mapping[Any, Any], keys: list[Any], pairs: list[int]) -> bool:
+def _further(plan: EventPlan, event: Mapping[Any, Any], keys: Iterable[Any], pairs: list[int]) -> bool:
     """Add the pairs of these keys of the event, and of what is nested in it; False if an attribute comes twice,
     or may stand within a list."""
     seen: set[int] = set()

@@ -60,6 +60,12 @@ def chunks(events: Any, limit: RowLimit, presence: bool = False, keeps_nan: bool
     )
 
 
+def can_be_read_again(events: Any) -> bool:
+    """Whether all events are held, to be read as often as need be: a stream is not, even if it has a length."""
+    held = Mapping | Sequence | pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray
+    return isinstance(events, held) or is_frame(events, "pandas") or is_frame(events, "polars")
+
+
 def row_count(events: Any) -> int | None:
     """How many events there are, if that can be told without taking them."""
     if isinstance(events, Mapping):

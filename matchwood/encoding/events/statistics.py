@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable, grouped
+from matchwood.core import BeginAgain, Growable, giving_up, grouped
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedEvents
 from matchwood.encoding.derived.attributes import TRUE_LABEL
 from matchwood.encoding.spaces.event_counters import EventCounters
@@ -114,11 +114,16 @@ class EventStatistics:
         if not min(count, wanted):
             return
         attributes, labels = _sampled(events, wanted) if count > wanted else events[1:]
-        with self._lock:
+        with self._lock, giving_up():
             self._waiting.append((attributes, np.array(labels)))
             self._waiting_events += min(count, wanted)
-            if self._waiting_events >= WAITING:
-                self._count()
+            try:
+                if self._waiting_events >= WAITING:
+                    self._count()
+            except BeginAgain:
+                self._waiting.pop()  # it comes again
+                self._waiting_events -= min(count, wanted)
+                raise
 
     def settle(self) -> None:
         """Count all events that wait; before attributes change their numbers or their kinds."""

@@ -38,6 +38,12 @@ class Strictness(NamedTuple):
             raise InvalidArgument(f"missing must be one of {_listed(MISSING)} (got {missing!r:.80})")
         return cls(missing, checked, [] if checked == "report" else None)
 
+    def anew(self) -> Strictness:
+        """The same for a call that begins, or begins again: nothing is told yet."""
+        if self.told is not None:
+            self.told.clear()
+        return self
+
 
 def checked_on_error(on_error: Any) -> str:
     """One of the three words."""

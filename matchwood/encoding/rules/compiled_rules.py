@@ -8,7 +8,7 @@ whose types are not those of all others.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from matchwood.core import IntegerNumbers
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import ANY_KIND, KIND_BITS, number_by_first_use, resolve_uses, tally_uses
 from matchwood.encoding.rules.flattening import Flat, running
-from matchwood.encoding.rules.predicate_book import USE_KINDS, PredicateBook
+from matchwood.encoding.rules.predicate_book import USE_KINDS, CutNumbers, KeyNumbers, PredicateBook
 from matchwood.encoding.schema.inferred import Schema, Use
 from matchwood.language import RuleTrees, read_trees
 from matchwood.logic import ANY_RULE, LARGEST_LIMIT, ExpandedRules, Form, Leaf, RuleExpander, conjunction_form
@@ -27,6 +27,9 @@ MOST_PREDICATES = 1_000_000
 
 CountedUse = tuple[Use, int, int]
 """A use, how many rules have it, and the position of the first of them."""
+
+LeafColumns: TypeAlias = tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]]
+"""Of leaves: their keys, whether NULL is accepted, and where the cuts of each end; and the cuts."""
 
 _KIND_MASK = (1 << KIND_BITS) - 1
 _SHIFT, _MASK = 32, 2**32 - 1
@@ -90,20 +93,20 @@ class RuleReader:
         starts: NDArray[np.int64],
         lengths: NDArray[np.int32],
         given: NDArray[np.bool_],
-    ) -> tuple[RuleTrees, NDArray[np.int32], _AskedUses, NDArray[np.bool_]]:
+    ) -> tuple[RuleTrees, NDArray[np.int32], AskedUses, NDArray[np.bool_]]:
         """The trees of texts, their predicates, what they ask of attributes, and which of them are sound so far."""
         if self.book.count > MOST_PREDICATES:
             self.forget()
         trees = read_trees(data, starts, lengths, given)
         predicates, names = self.book.read(data, trees)
         wanted = np.diff(trees.node_ends, prepend=0) > 0
-        return trees, predicates, _AskedUses.of(self.book, trees.predicate_ends, predicates, names, wanted), wanted
+        return trees, predicates, AskedUses.of(self.book, trees.predicate_ends, predicates, names, wanted), wanted
 
 
 class UsesOfRules(NamedTuple):
     """What rules that were read ask of their attributes; `wanted` says which of them could be read."""
 
-    asked: _AskedUses
+    asked: AskedUses
     wanted: NDArray[np.bool_]
 
     def left_out(self) -> NDArray[np.int64]:
@@ -116,7 +119,7 @@ class UsesOfRules(NamedTuple):
         return [(self.asked.named(use), count) for use, count in zip(found.tolist(), counts.tolist(), strict=True)]
 
 
-class _AskedUses(NamedTuple):
+class AskedUses(NamedTuple):
     """What rules ask of their attributes, one use an attribute: an attribute's number, shifted, and a kind."""
 
     attributes: list[str]
@@ -131,18 +134,18 @@ class _AskedUses(NamedTuple):
         predicates: NDArray[np.int32],
         names: NDArray[np.int32],
         wanted: NDArray[np.bool_],
-    ) -> _AskedUses:
+    ) -> AskedUses:
         """Those of the wanted rules; rules that contradict themselves, or cannot be bound, are not wanted from then."""
         slots = np.full(len(book.attributes), -1, np.int64)
         uses, use_ends = np.empty(len(predicates), np.int64), np.empty(len(ends), np.int64)
         count = resolve_uses(ends, names.astype(np.int64), book.kinds(predicates), wanted, slots, uses, use_ends)
         return cls(book.attributes, uses[:count], use_ends)
 
-    def between(self, start: int, stop: int) -> _AskedUses:
+    def between(self, start: int, stop: int) -> AskedUses:
         """Those of the rules at some positions."""
         first = int(self.ends[start - 1]) if start else 0
         ends = self.ends[start:stop] - first
-        return _AskedUses(self.attributes, self.uses[first : first + (int(ends[-1]) if len(ends) else 0)], ends)
+        return AskedUses(self.attributes, self.uses[first : first + (int(ends[-1]) if len(ends) else 0)], ends)
 
     def tally(self, wanted: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The uses of wanted rules as they are met, how many have each, and the first that does."""
@@ -159,6 +162,25 @@ class _AskedUses(NamedTuple):
         return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
 
 
+class KnownNumbers(Protocol):
+    """What numbers of keys and of cuts stand for."""
+
+    @property
+    def keys(self) -> KeyNumbers: ...
+
+    @property
+    def cuts(self) -> CutNumbers: ...
+
+
+class KnownLeaves(Protocol):
+    """What numbers of leaves stand for."""
+
+    @property
+    def count(self) -> int: ...
+
+    def leaf_columns(self) -> LeafColumns: ...
+
+
 class CompiledRules:
     """Rules that were taken, by their positions among the texts, and their conjunctions.
 
@@ -167,10 +189,10 @@ class CompiledRules:
 
     def __init__(
         self,
-        book: PredicateBook,
-        expander: RuleExpander,
+        book: KnownNumbers,
+        expander: KnownLeaves,
         expanded: ExpandedRules,
-        asked: _AskedUses,
+        asked: AskedUses,
         wanted: NDArray[np.bool_],
     ) -> None:
         self._book, self._expander = book, expander
@@ -239,8 +261,8 @@ class CompiledRules:
         """Their conjunctions."""
         lengths, leaves = self._rows()
         keys, nulls, ends, cuts = self._expander.leaf_columns()
-        leaf_of, held = _by_first_use(leaves, self._expander.count)
-        key_of, used = _by_first_use(keys[held], len(self._book.keys.keys))
+        leaf_of, held = by_first_use(leaves, self._expander.count)
+        key_of, used = by_first_use(keys[held], len(self._book.keys.keys))
         starts, sizes = ends[held], ends[held + 1] - ends[held]
         taken = cuts[np.arange(int(sizes.sum())) + np.repeat(starts - running(sizes)[:-1], sizes)]
         # Leaves of one attribute share most of their cuts: each is looked up once.
@@ -277,7 +299,7 @@ class CompiledRules:
         return Leaf(book.keys.keys[keys[number]], tuple(values), bool(nulls[number]))
 
 
-def _by_first_use(numbers: NDArray[np.int32], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def by_first_use(numbers: NDArray[np.int32], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each number its place among the distinct ones, in the order in which they first come; and these."""
     known, distinct = np.full(most, -1, np.int64), np.empty(min(most, len(numbers)), np.int64)
     places = np.empty(len(numbers), np.int64)

@@ -16,6 +16,13 @@ from numpy.typing import NDArray
 
 from matchwood.core import grouped
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
+from matchwood.encoding.rules._flat_kernels import (
+    count_uses,
+    count_values,
+    fill_constraints,
+    fill_pieces,
+    sort_leaves,
+)
 from matchwood.logic import CutSet, Leaf
 
 
@@ -98,8 +105,15 @@ class Flat(NamedTuple):
 
     def value_counts(self) -> NDArray[np.int64]:
         """How many leaves of all conjunctions have each value."""
-        leaves = np.repeat(np.bincount(self.leaf_of, minlength=len(self.sizes)), self.sizes)[~self.starts]
-        return np.bincount(self.value_of, leaves, len(self.values)).astype(np.int64)
+        counts = np.zeros(len(self.values), np.int64)
+        count_values(self.uses(), self.sizes, self.starts, self.value_of, counts)
+        return counts
+
+    def uses(self) -> NDArray[np.int64]:
+        """How many conjunctions have each leaf."""
+        uses = np.zeros(len(self.sizes), np.int64)
+        count_uses(self.leaf_of, uses)
+        return uses
 
 
 def by_first_use(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -151,26 +165,24 @@ def _each(values: list[Any]) -> NDArray[np.int64]:
 
 def assemble(flat: Flat, numbers: NDArray[np.int32], labels: NDArray[np.int32], ordered: bool) -> EncodedConjunctions:
     """Put conjunctions together: `numbers` by key, `labels` by value; `ordered` by attribute within each."""
-    cut_labels = np.full(len(flat.starts), BOTTOM_LABEL, np.int32)
-    cut_labels[~flat.starts] = labels[flat.value_of]
     counts = (flat.sizes + 1) // 2
-    pieces = running(counts)
-    first_cut = running(flat.sizes)[:-1]
-    ends = np.full(2 * int(pieces[-1]), TOP_LABEL, np.int32)
-    ends[np.arange(len(cut_labels)) + np.repeat(2 * pieces[:-1] - first_cut, flat.sizes)] = cut_labels
-    attributes = numbers[flat.key_of]
-    leaf_of = _in_order(flat, attributes) if ordered else flat.leaf_of
-    taken_counts = counts[leaf_of]
-    taken_pieces = running(taken_counts)
-    taken = np.arange(int(taken_pieces[-1])) + np.repeat(pieces[leaf_of] - taken_pieces[:-1], taken_counts)
-    return EncodedConjunctions(
-        running(flat.lengths),
-        attributes[leaf_of],
-        flat.nulls[leaf_of],
-        taken_pieces,
-        ends[2 * taken],
-        ends[2 * taken + 1],
+    pieces, ends = np.empty(len(counts) + 1, np.int64), np.empty(2 * int(counts.sum()), np.int32)
+    fill_pieces(flat.sizes, flat.starts, flat.value_of, labels, BOTTOM_LABEL, TOP_LABEL, pieces, ends)
+    attributes, offsets, leaf_of = numbers[flat.key_of], running(flat.lengths), flat.leaf_of
+    if ordered:
+        leaf_of = np.empty_like(leaf_of)
+        sort_leaves(offsets, flat.leaf_of, attributes, leaf_of)
+    taken = int(flat.uses() @ counts)
+    target = EncodedConjunctions(
+        offsets,
+        np.empty(len(leaf_of), np.int32),
+        np.empty(len(leaf_of), np.bool_),
+        np.zeros(len(leaf_of) + 1, np.int64),
+        np.empty(taken, np.int32),
+        np.empty(taken, np.int32),
     )
+    fill_constraints(leaf_of, attributes, flat.nulls, pieces, ends, target)
+    return target
 
 
 def running(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -178,13 +190,3 @@ def running(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets
-
-
-def _in_order(flat: Flat, attributes: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The leaves of each conjunction by attribute number."""
-    owner = np.repeat(np.arange(len(flat.lengths)), flat.lengths)
-    sorting = owner << 32 | attributes[flat.leaf_of]
-    if (np.diff(sorting) > 0).all():
-        return flat.leaf_of
-    in_order: NDArray[np.int64] = flat.leaf_of[np.argsort(sorting, kind="stable")]
-    return in_order

@@ -22,6 +22,9 @@ from matchwood.encoding.spaces.event_counters import CountedAside
 from matchwood.encoding.spaces.lookups import Lookup
 from matchwood.errors import InvalidArgument
 
+MEMO_SIZE, MEMO_LENGTH = 16_384, 256
+"""How many values' labels are remembered, and up to what length of a text."""
+
 
 class Strings(NamedTuple):
     """A column of strings, none NULL: string i is the UTF-8 bytes data[offsets[i] : offsets[i + 1]]."""
@@ -44,8 +47,8 @@ class Spaces(Protocol):
     """The kind of its attribute."""
     relabellings: list[Relabelling]
     """What changed since the owner last took this list and emptied it, oldest first."""
-    memo: dict[Any, int]
-    """The labels of elements that were located lately, always the same dict: who finds one there need not ask."""
+    memos: dict[Any, dict[Any, int]]
+    """What others remember of labels, by names of their own; emptied whenever a label comes to mean something else."""
 
     def __len__(self) -> int:
         """The number of live boundaries; there is one more space than that."""
@@ -59,6 +62,9 @@ class Spaces(Protocol):
 
     def locate(self, element: Any) -> int:
         """The label of the space that holds one element."""
+
+    def find(self, element: Any) -> int:
+        """The same, for who remembers it by itself."""
 
     def locate_many(self, elements: NDArray[np.int64] | NDArray[np.float64] | Strings | Decimals) -> NDArray[np.int32]:
         """The same for a column without NULLs: int64; int64, float64 or Decimals for number and double; Strings for

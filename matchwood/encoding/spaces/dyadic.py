@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from matchwood.core.bits import highest_bit, lowest_bit
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import TOP_LABEL
 
@@ -43,11 +44,8 @@ def next_level(low: Any, high: Any) -> Any:
 
     Repeating with low + 2**level until `high` is reached walks all blocks in order. Pass `block_end(high)`.
     """
-    start, room = np.int64(low), np.int64(high) - np.int64(low)
-    level = 0
-    while level < 31 and start & ((np.int64(2) << level) - 1) == 0 and room >= (np.int64(2) << level):
-        level += 1
-    return level
+    aligned, fitting = lowest_bit(np.uint64(low)), highest_bit(np.uint64(np.int64(high) - np.int64(low)))
+    return min(np.int64(LEVELS - 1), aligned, fitting)
 
 
 @kernel
@@ -87,11 +85,7 @@ def ancestor(label: Any, level: Any) -> Any:
 @kernel
 def level_of(code: Any) -> Any:
     """The level of the block that has a code."""
-    level, rest = 31, np.int64(code)
-    while rest > 1:
-        rest >>= 1
-        level -= 1
-    return level
+    return np.int64(LEVELS - 1) - highest_bit(np.uint64(code))
 
 
 @kernel

@@ -34,7 +34,7 @@ class EventCounters:
 
     def __init__(self, saved: Mapping[str, NDArray[Any]] | None = None) -> None:
         self._saved = saved
-        self._counts = _counts(np.array([BOTTOM_LABEL], np.int32), np.zeros(1, np.float32))
+        self._counts = _NONE
 
     def _current(self) -> _SpaceCounts:
         """What was saved is taken in when it is first needed."""
@@ -141,3 +141,6 @@ def check_sizes(observed: NDArray[np.int64], boundaries: NDArray[np.int64]) -> N
     """ValueError unless each attribute has no saved counters, or one a space."""
     if ((observed != 0) & (observed != boundaries + 1)).any():
         raise ValueError("the event counters and the spaces differ in number")
+
+
+_NONE = _counts(np.array([BOTTOM_LABEL], np.int32), np.zeros(1, np.float32))

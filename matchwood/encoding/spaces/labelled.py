@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from matchwood.core import places_in
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.spaces import labels as labelling
-from matchwood.encoding.spaces.base import Relabelling
+from matchwood.encoding.spaces.base import MEMO_LENGTH, MEMO_SIZE, Relabelling
 from matchwood.encoding.spaces.boundaries import Boundaries
 from matchwood.encoding.spaces.decimals import Decimals
 from matchwood.encoding.spaces.event_counters import CountedAside, EventCounters, check_sizes
@@ -26,9 +26,6 @@ from matchwood.encoding.spaces.string_keys import StringKeys
 
 FEW = 8
 """Up to that many elements are added, or labels released, one by one."""
-
-MEMO_SIZE, MEMO_LENGTH = 16_384, 256
-"""How many values' labels are remembered, and up to what length of a text."""
 
 REACH = 16
 """How many doubles away from the one told for a fine decimal its own neighbours may lie."""
@@ -43,7 +40,8 @@ class LabelledSpaces(ABC):
         self.relabellings: list[Relabelling] = []
         self.counters = {"split": 0, "merged": 0, "relabelled": 0, "moved": 0}
         self._events = EventCounters(arrays)
-        self.memo: dict[Any, int] = {}
+        self._memo: dict[Any, int] = {}
+        self.memos: dict[Any, dict[Any, int]] = {}
         self._parting: bool | None = None if arrays is not None else False
 
     @staticmethod
@@ -65,15 +63,19 @@ class LabelledSpaces(ABC):
 
     def locate(self, element: Any) -> int:
         if type(element) is Decimal:
-            return self._label_at(self.columns.value_key(element))
-        label = self.memo.get(element)
+            return self.find(element)
+        label = self._memo.get(element)
         if label is None:
-            label = self._label_at(self.columns.value_key(element))
+            label = self.find(element)
             if self._parts_equals if isinstance(element, int | float) else len(element) > MEMO_LENGTH:
                 return label
-            if len(self.memo) >= MEMO_SIZE:
-                self.memo.clear()
-            self.memo[element] = label
+            if len(self._memo) >= MEMO_SIZE:
+                self._memo.clear()
+            self._memo[element] = label
+        return label
+
+    def find(self, element: Any) -> int:
+        label: int = self._label_at(self.columns.value_key(element))
         return label
 
     @property
@@ -201,7 +203,13 @@ class LabelledSpaces(ABC):
 
     def _changed(self, what: str, times: int = 1) -> None:
         self.counters[what] += times
-        self.memo.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Labels mean something else now."""
+        self._memo.clear()
+        for memo in self.memos.values():
+            memo.clear()
 
     def _was_relabelled(self, old: NDArray[np.int32], new: NDArray[np.int32], moved: int) -> None:
         """Tell the owner of labels that changed; of `moved` boundaries some had none before."""
@@ -210,7 +218,7 @@ class LabelledSpaces(ABC):
             self.relabellings.append(Relabelling(np.array(old), np.array(new)))
             self.counters["relabelled"] += 1
             self.counters["moved"] += moved
-        self.memo.clear()
+        self._forget()
 
 
 def _check_offsets(offsets: NDArray[np.int64], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> None:

@@ -119,14 +119,34 @@ def assigned(recent: NDArray[np.bool_], full_gap: int = -1) -> tuple[NDArray[np.
     `recent` tells which of them came since labels were last assigned; `full_gap` is the number of the gap
     (gap g stands before boundary g) that had no room for one more.
     """
-    if len(recent) > MOST_CONSTANTS:
-        raise LimitExceeded(f"an attribute can be compared with at most {MOST_CONSTANTS:,} constants")
+    _refuse_more(len(recent))
     weights = _weights(recent, full_gap)
     total = int(weights.sum())
     step = 1 << (SPAN // total).bit_length() - 1
     spare = (SPAN // step - total) // 2
     labels = (np.cumsum(weights[:-1]) + spare) * step
     return labels.astype(np.int32), max(1, min(step // 2, _COARSEST_UNIT))
+
+
+def first(count: int) -> tuple[NDArray[np.int32], int]:
+    """The same for the first boundaries of an attribute: half of all steps lie at both ends, and one between any two.
+
+    >>> labels, unit = first(3)
+    >>> labels.tolist() == assigned(np.ones(3, np.bool_))[0].tolist()
+    True
+    """
+    _refuse_more(count)
+    outer = 1 + count // 2
+    total = 2 * outer + count - 1
+    step = 1 << (SPAN // total).bit_length() - 1
+    begin = (outer + (SPAN // step - total) // 2) * step
+    labels = np.arange(begin, begin + count * step, step, dtype=np.int64)
+    return labels.astype(np.int32), max(1, min(step // 2, _COARSEST_UNIT))
+
+
+def _refuse_more(count: int) -> None:
+    if count > MOST_CONSTANTS:
+        raise LimitExceeded(f"an attribute can be compared with at most {MOST_CONSTANTS:,} constants")
 
 
 def _weights(recent: NDArray[np.bool_], full_gap: int) -> NDArray[np.int64]:

@@ -52,7 +52,10 @@ class NumberKeys:
         sided = [element if type(element) is tuple else (element, 0) for element in elements]
         primary, rest, further = number_keys([place for place, _ in sided])
         sides = np.array([side for _, side in sided], np.int16)
-        given = cls(primary, rest + np.where(rest & _PLACE == FINE, np.int16(0), sides), _with_sides(further, sides))
+        rest += np.where(rest & _PLACE == FINE, np.int16(0), sides)
+        if not further:
+            return cls._distinct(primary, rest)
+        given = cls(primary, rest, _with_sides(further, sides))
         order = given.order()
         ordered = given.take(order)
         fresh = np.ones(len(order), np.bool_)
@@ -60,6 +63,16 @@ class NumberKeys:
         inverse = np.empty(len(order), np.int64)
         inverse[order] = np.cumsum(fresh) - 1
         return ordered.take(np.flatnonzero(fresh)), inverse
+
+    @classmethod
+    def _distinct(cls, primary: NDArray[np.int64], rest: NDArray[np.int16]) -> tuple[NumberKeys, NDArray[np.int64]]:
+        """The same for keys without further bytes."""
+        order = np.lexsort((rest, primary))
+        primary, rest = primary[order], rest[order]
+        fresh, inverse = np.ones(len(order), np.bool_), np.empty(len(order), np.int64)
+        fresh[1:] = (primary[1:] != primary[:-1]) | (rest[1:] != rest[:-1])
+        inverse[order] = np.cumsum(fresh) - 1
+        return cls(primary[fresh], rest[fresh]), inverse
 
     @classmethod
     def of_keys(cls, keys: Sequence[int]) -> NumberKeys:

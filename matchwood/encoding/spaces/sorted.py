@@ -8,6 +8,7 @@ the next merge drops it.
 
 from __future__ import annotations
 
+import functools
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
@@ -30,6 +31,11 @@ from matchwood.encoding.spaces.lookups import Lookup, lookup_of
 from matchwood.errors import CorruptSnapshot
 
 
+@functools.cache
+def _no_boundaries(columns: Any) -> Boundaries:
+    return Boundaries.fresh(columns.of_keys([]), np.empty(0, np.int32), np.empty(0, np.int32))
+
+
 class SortedSpaces(LabelledSpaces):
     """The boundaries of one attribute; `Spaces` says what each method does.
 
@@ -43,16 +49,13 @@ class SortedSpaces(LabelledSpaces):
         super().__init__(kind, arrays)
         self._arrays = arrays
         if arrays is None:
-            self._main = self._empty()
+            self._main = _no_boundaries(self.columns)
         self._dead, self._unit, self._last = 0, 1, -1
         self._tail_keys: list[Any] = []
         self._tail_labels: list[int] = []
         self._tail_counts: list[int] = []
         self._tail: tuple[KeyColumn, NDArray[np.int32]] | None = None
         self._lookup: Lookup | None = None
-
-    def _empty(self) -> Boundaries:
-        return Boundaries.fresh(self.columns.of_keys([]), np.empty(0, np.int32), np.empty(0, np.int32))
 
     def __getattr__(self, name: str) -> Any:
         """Saved boundaries are taken in when they are first needed; from then on this is not called any more."""
@@ -185,6 +188,8 @@ class SortedSpaces(LabelledSpaces):
     def _add_column(self, keys: KeyColumn, counts: NDArray[np.int32]) -> NDArray[np.int32]:
         """Many at once: known ones are counted, the others get labels gap by gap and are merged in."""
         self._settle()
+        if not len(self._main.labels) and len(keys):
+            return self._begin(keys, counts)
         before = self._main.keys.counts_up_to(keys)
         known = before > 0
         known[known] = self._main.keys.same(before[known] - 1, keys.take(np.flatnonzero(known)))
@@ -195,6 +200,14 @@ class SortedSpaces(LabelledSpaces):
             self._insert_column(keys.take(fresh), counts[fresh], before[fresh])
         positions = before - 1 + np.cumsum(~known)
         return self._main.labels[positions]
+
+    def _begin(self, keys: KeyColumn, counts: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The first of all boundaries, of which there are none to be merged with."""
+        none, (labels, self._unit) = np.empty(0, np.int32), labelling.first(len(keys))
+        self._changed("split", len(keys))
+        self._was_relabelled(none, none, 0)
+        self._main, self._last = Boundaries(keys, labels, counts, np.zeros(len(keys), np.bool_)), -1
+        return labels
 
     def _insert_column(self, keys: KeyColumn, counts: NDArray[np.int32], before: NDArray[np.int64]) -> None:
         main, added = self._main, len(keys)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.jit import bare_kernel
+from matchwood.core.jit import wide_kernel
 from matchwood.engines.atree._node_kernels import kind_of
 from matchwood.engines.atree.layout import (
     ACTIVE,
@@ -47,7 +47,7 @@ class SeatScratch(NamedTuple):
     seat_of: NDArray[np.int32]
 
 
-@bare_kernel
+@wide_kernel
 def _sit(tree: Any, start: Any, seat: Any, parent: Any, entry: Any) -> None:
     """Give a parent a seat in the list that begins at `start`."""
     tree.parents[start + seat] = parent
@@ -55,14 +55,14 @@ def _sit(tree: Any, start: Any, seat: Any, parent: Any, entry: Any) -> None:
     tree.seats[entry] = seat
 
 
-@bare_kernel
+@wide_kernel
 def _change_seat(tree: Any, start: Any, old: Any, new: Any) -> None:
     """Let the parent on the seat `old` have the seat `new`, whose parent has another one or goes."""
     if old != new:
         _sit(tree, start, new, tree.parents[start + old], tree.entries[start + old])
 
 
-@bare_kernel
+@wide_kernel
 def move_entry(tree: Any, old: Any, new: Any) -> None:
     """Let the child at an entry stand at another one, of the same parent."""
     if old != new:
@@ -71,7 +71,7 @@ def move_entry(tree: Any, old: Any, new: Any) -> None:
         tree.entries[tree.nodes[WIDTH * child + PARENTS] + seat] = new
 
 
-@bare_kernel
+@wide_kernel
 def _enlarge_parents(tree: Any, node: Any) -> None:
     """Move a full list of parents to the end of the pool, with twice the room."""
     nodes, parents, entries, state, at = tree.nodes, tree.parents, tree.entries, tree.state, WIDTH * node
@@ -85,7 +85,7 @@ def _enlarge_parents(tree: Any, node: Any) -> None:
     state[PARENT_END] = end + tree.rooms[node]
 
 
-@bare_kernel
+@wide_kernel
 def link(tree: Any, parent: Any, entry: Any, active: bool) -> None:
     """Make `parent` a parent of the child that stands at an entry of its."""
     nodes, child = tree.nodes, tree.children[entry]
@@ -103,7 +103,7 @@ def link(tree: Any, parent: Any, entry: Any, active: bool) -> None:
     tree.state[EDGES] += 1
 
 
-@bare_kernel
+@wide_kernel
 def unlink(tree: Any, entry: Any) -> None:
     """Undo `link`."""
     nodes, at, seat = tree.nodes, WIDTH * tree.children[entry], tree.seats[entry]
@@ -117,7 +117,7 @@ def unlink(tree: Any, entry: Any) -> None:
     tree.state[EDGES] -= 1
 
 
-@bare_kernel
+@wide_kernel
 def exchange_seats(tree: Any, child: Any, one: Any, other: Any) -> None:
     """Let two parents of a child, both active or both not, have each other's seat."""
     start = tree.nodes[WIDTH * child + PARENTS]
@@ -126,7 +126,7 @@ def exchange_seats(tree: Any, child: Any, one: Any, other: Any) -> None:
     _sit(tree, start, other, parent, entry)
 
 
-@bare_kernel
+@wide_kernel
 def set_active(tree: Any, entry: Any, active: bool) -> None:
     """Move the parent of a link to the side of the child's list where it belongs."""
     nodes, child, seat = tree.nodes, tree.children[entry], tree.seats[entry]
@@ -137,7 +137,7 @@ def set_active(tree: Any, entry: Any, active: bool) -> None:
     nodes[WIDTH * child + ACTIVE] += 1 if active else -1
 
 
-@bare_kernel
+@wide_kernel
 def choose_access(tree: Any, node: Any, on_demand: bool) -> None:
     """Bring the child that is true most rarely to the front, and tell the lists of parents."""
     nodes, children, seats, shares, at = tree.nodes, tree.children, tree.seats, tree.shares, WIDTH * node
@@ -157,7 +157,7 @@ def choose_access(tree: Any, node: Any, on_demand: bool) -> None:
         set_active(tree, first, True)
 
 
-@bare_kernel
+@wide_kernel
 def find_seats(
     nodes: Any, children: Any, parents: Any, inner: Any, live: Any, scratch: SeatScratch, seats: Any, entries: Any
 ) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.hashing import combine64, mix64
-from matchwood.core.jit import bare_kernel
+from matchwood.core.jit import wide_kernel
 from matchwood.engines.atree.layout import (
     AND,
     CHILD_END,
@@ -49,22 +49,22 @@ _SALT = 0x9E3779B97F4A7C15
 _OPERAND_BITS = 30
 
 
-@bare_kernel
+@wide_kernel
 def kind_of(nodes: Any, node: Any) -> Any:
     return nodes[WIDTH * node + KIND] & KIND_MASK
 
 
-@bare_kernel
+@wide_kernel
 def level_of(nodes: Any, node: Any) -> Any:
     return nodes[WIDTH * node + KIND] >> KIND_BITS
 
 
-@bare_kernel
+@wide_kernel
 def is_leaf(kind: Any) -> Any:
     return kind in (LEAF, PREDICATE)
 
 
-@bare_kernel
+@wide_kernel
 def part_kind(kind: Any) -> Any:
     """The kind of the nodes that may stand for several operands of a node at once; DEAD, which none has, for NOT.
 
@@ -75,12 +75,12 @@ def part_kind(kind: Any) -> Any:
     return DEAD if kind == NOT else kind
 
 
-@bare_kernel
+@wide_kernel
 def is_parity(kind: Any) -> Any:
     return kind in (XOR, XNOR)
 
 
-@bare_kernel
+@wide_kernel
 def next_stamp(tree: Any) -> Any:
     """A number that no stamp has, nor the three after it (docs/protocols.md)."""
     state = tree.state
@@ -94,7 +94,7 @@ def next_stamp(tree: Any) -> Any:
 # ---------------------------------------------------------------------- what a node says
 
 
-@bare_kernel
+@wide_kernel
 def leaf_hash(kind: Any, code: Any, low: Any, high: Any, intervals: Any) -> Any:
     """A hash of what a leaf says, wherever its intervals lie."""
     accumulated = combine64(mix64(np.uint64(kind)), np.uint64(code))
@@ -105,7 +105,7 @@ def leaf_hash(kind: Any, code: Any, low: Any, high: Any, intervals: Any) -> Any:
     return accumulated
 
 
-@bare_kernel
+@wide_kernel
 def same_leaf(nodes: Any, node: int, kind: Any, code: Any, low: Any, high: Any, intervals: Any) -> Any:
     """Whether a node is a leaf that says this."""
     at = WIDTH * node
@@ -122,7 +122,7 @@ def same_leaf(nodes: Any, node: int, kind: Any, code: Any, low: Any, high: Any, 
     return step == end
 
 
-@bare_kernel
+@wide_kernel
 def inner_id(tree: Any, kind: Any, operands: Any, count: int) -> Any:
     """The id of an inner node: that of its operands in any order.
 
@@ -144,7 +144,7 @@ def inner_id(tree: Any, kind: Any, operands: Any, count: int) -> Any:
     return mixed & np.uint64(tree.state[ID_MASK])
 
 
-@bare_kernel
+@wide_kernel
 def sketch_of(tree: Any, kind: Any, operands: Any, count: int) -> Any:
     """A bit for each operand, and one for the kind: a node whose bits another lacks is no part of it.
 
@@ -163,7 +163,7 @@ def sketch_of(tree: Any, kind: Any, operands: Any, count: int) -> Any:
     return np.uint32(sketch)
 
 
-@bare_kernel
+@wide_kernel
 def find_leaf(tree: Any, kind: Any, code: Any, low: Any, high: Any) -> Any:
     """The leaf that says this, or -1 - the slot where it belongs."""
     table, nodes, intervals = tree.table, tree.nodes, tree.intervals
@@ -181,7 +181,7 @@ def find_leaf(tree: Any, kind: Any, code: Any, low: Any, high: Any) -> Any:
     return -1 - (free if free >= 0 else np.int64(slot))
 
 
-@bare_kernel
+@wide_kernel
 def says_the_same(tree: Any, node: int, count: int, stamp: Any) -> bool:
     """Whether a node has exactly the `count` operands that are stamped, children that stand for several read as these.
 
@@ -211,7 +211,7 @@ def says_the_same(tree: Any, node: int, count: int, stamp: Any) -> bool:
     return met == count
 
 
-@bare_kernel
+@wide_kernel
 def find_inner(tree: Any, kind: Any, key: Any, operands: Any, count: int, stamp: Any) -> Any:
     """The node with these operands, which are stamped, or -1 - the slot where it belongs.
 
@@ -236,7 +236,7 @@ def find_inner(tree: Any, kind: Any, key: Any, operands: Any, count: int, stamp:
     return -1 - (free if free >= 0 else np.int64(slot))
 
 
-@bare_kernel
+@wide_kernel
 def slot_start(tree: Any, node: Any) -> Any:
     """Where the search for a node begins in the table."""
     nodes, at = tree.nodes, WIDTH * node
@@ -247,7 +247,7 @@ def slot_start(tree: Any, node: Any) -> Any:
     return hashed & np.uint64(tree.state[ID_MASK])
 
 
-@bare_kernel
+@wide_kernel
 def enter_table(tree: Any, slot: Any, node: Any) -> None:
     """Put a node into the slot that a search returned."""
     if tree.table[slot] == TOMBSTONE:
@@ -255,7 +255,7 @@ def enter_table(tree: Any, slot: Any, node: Any) -> None:
     tree.table[slot] = node
 
 
-@bare_kernel
+@wide_kernel
 def leave_table(tree: Any, node: Any) -> None:
     """Take a node out of the table, if it is there."""
     table = tree.table
@@ -269,7 +269,7 @@ def leave_table(tree: Any, node: Any) -> None:
         slot = (slot + np.uint64(1)) & mask
 
 
-@bare_kernel
+@wide_kernel
 def fill_table(tree: Any) -> None:
     """Enter all live nodes, which differ, into an empty table."""
     table, nodes = tree.table, tree.nodes
@@ -286,7 +286,7 @@ def fill_table(tree: Any) -> None:
 # ---------------------------------------------------------------------- nodes by themselves
 
 
-@bare_kernel
+@wide_kernel
 def new_node(tree: Any, kind: Any, level: Any) -> Any:
     """A node without links; inner ones take the number of one that went."""
     nodes, state = tree.nodes, tree.state
@@ -307,13 +307,13 @@ def new_node(tree: Any, kind: Any, level: Any) -> Any:
     return node
 
 
-@bare_kernel
+@wide_kernel
 def is_told(kind: Any, on_demand: bool, first: bool) -> Any:
     """Whether a parent of a kind is active in the list of a child, which may be its first."""
     return kind != AND or not on_demand or first
 
 
-@bare_kernel
+@wide_kernel
 def share_of(kind: Any, shares: Any, operands: Any, count: int) -> Any:
     """The share of events of which a node is true, if its operands had nothing to do with each other."""
     if kind == AND:
@@ -334,7 +334,7 @@ def share_of(kind: Any, shares: Any, operands: Any, count: int) -> Any:
 # ---------------------------------------------------------------------- levels
 
 
-@bare_kernel
+@wide_kernel
 def _level_from_children(tree: Any, node: Any) -> Any:
     nodes, children, at = tree.nodes, tree.children, WIDTH * node
     level = 0
@@ -343,7 +343,7 @@ def _level_from_children(tree: Any, node: Any) -> Any:
     return level + 1
 
 
-@bare_kernel
+@wide_kernel
 def correct_levels(tree: Any, node: Any) -> None:
     """Set the level of a node by its children, and that of all above it, first come, first served."""
     nodes, parents, stamps, queue = tree.nodes, tree.parents, tree.stamps, tree.stack
@@ -369,7 +369,7 @@ def correct_levels(tree: Any, node: Any) -> None:
                 waiting += 1
 
 
-@bare_kernel
+@wide_kernel
 def free_children(tree: Any, node: Any) -> None:
     """Give the room for a node's children up."""
     at = WIDTH * node

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood.core.jit import bare_kernel
+from matchwood.core.jit import wide_kernel
 from matchwood.engines.atree._link_kernels import choose_access, exchange_seats, link, move_entry, set_active, unlink
 from matchwood.engines.atree._node_kernels import (
     correct_levels,
@@ -45,7 +45,7 @@ from matchwood.engines.atree.layout import (
 KEEP, GO, HAND_OVER = range(3)
 
 
-@bare_kernel
+@wide_kernel
 def foreign_seat(nodes: Any, parents: Any, node: Any) -> Any:
     """The seat of a parent that is not of a node's own kind, or -1; the first of either side are asked first."""
     at, kind = WIDTH * node, kind_of(nodes, node)
@@ -58,7 +58,7 @@ def foreign_seat(nodes: Any, parents: Any, node: Any) -> Any:
     return -1
 
 
-@bare_kernel
+@wide_kernel
 def _ask_first(tree: Any, node: Any) -> None:
     """Bring a parent that keeps a node to where it is asked first: the next parent to go will not ask all others."""
     nodes, at = tree.nodes, WIDTH * node
@@ -69,7 +69,7 @@ def _ask_first(tree: Any, node: Any) -> None:
         exchange_seats(tree, node, seat, 0 if seat < border else border)
 
 
-@bare_kernel
+@wide_kernel
 def verdict(nodes: Any, parents: Any, node: Any, flat: bool) -> Any:
     """What is to become of a node: it stays while a unit or a parent of another kind needs it.
 
@@ -86,7 +86,7 @@ def verdict(nodes: Any, parents: Any, node: Any, flat: bool) -> Any:
     return KEEP if foreign_seat(nodes, parents, node) >= 0 else HAND_OVER
 
 
-@bare_kernel
+@wide_kernel
 def _would_repeat(tree: Any, node: Any) -> bool:
     """Whether a parent has a child of the node already: a parity must not have one twice."""
     nodes, children, at = tree.nodes, tree.children, WIDTH * node
@@ -101,7 +101,7 @@ def _would_repeat(tree: Any, node: Any) -> bool:
     return False
 
 
-@bare_kernel
+@wide_kernel
 def _room_needed(tree: Any, node: Any) -> tuple[int, int]:
     """Places that handing over a node may take at the end of the pools of children and of parents."""
     nodes, at = tree.nodes, WIDTH * node
@@ -113,7 +113,7 @@ def _room_needed(tree: Any, node: Any) -> tuple[int, int]:
     return in_children, in_parents
 
 
-@bare_kernel
+@wide_kernel
 def _bury(tree: Any, node: Any) -> None:
     """Forget a node that has neither parents nor children left. A leaf's number stays taken: postings hold it."""
     nodes, state, at = tree.nodes, tree.state, WIDTH * node
@@ -128,7 +128,7 @@ def _bury(tree: Any, node: Any) -> None:
     nodes[at + KIND] = DEAD
 
 
-@bare_kernel
+@wide_kernel
 def _take_children(tree: Any, parent: Any, node: Any, on_demand: bool) -> None:
     """Give a parent the children of a node in its place; those that it has already stay single."""
     nodes, children, state, at = tree.nodes, tree.children, tree.state, WIDTH * parent
@@ -157,7 +157,7 @@ def _take_children(tree: Any, parent: Any, node: Any, on_demand: bool) -> None:
     choose_access(tree, parent, on_demand)
 
 
-@bare_kernel
+@wide_kernel
 def _hand_over(tree: Any, node: Any, on_demand: bool) -> None:
     nodes, parents, at = tree.nodes, tree.parents, WIDTH * node
     start, fan = nodes[at + PARENTS], nodes[at + FAN]
@@ -169,7 +169,7 @@ def _hand_over(tree: Any, node: Any, on_demand: bool) -> None:
         correct_levels(tree, parents[place])
 
 
-@bare_kernel
+@wide_kernel
 def _distinct(tree: Any, pending: Any, waiting: int) -> int:
     """Let each node wait once only; returns how many do."""
     stamp, kept = next_stamp(tree), 0
@@ -181,7 +181,7 @@ def _distinct(tree: Any, pending: Any, waiting: int) -> int:
     return kept
 
 
-@bare_kernel
+@wide_kernel
 def remove_nodes(
     tree: Any, pending: Any, waiting: int, flat: bool, on_demand: bool, gone: Any, needed: Any
 ) -> tuple[int, int]:

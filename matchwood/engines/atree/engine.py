@@ -27,10 +27,11 @@ from matchwood.engines.atree.construction._entry_kernels import ATTRIBUTES, MADE
 from matchwood.engines.atree.construction.insert import enter_forms
 from matchwood.engines.atree.layout import CHILD_WASTE, EDGES, PARENT_WASTE, STALE_LEAVES, UNIT, WIDTH
 from matchwood.engines.atree.leaves import LeafLists, leaf_shares, selected
-from matchwood.engines.atree.match import match_events
+from matchwood.engines.atree.match import match_events, search_events
 from matchwood.engines.atree.nodes import TreeNodes
 from matchwood.engines.atree.order import laid_out
 from matchwood.engines.base import Hits, Structure
+from matchwood.engines.shared.one_event import OneEventSearch
 from matchwood.engines.shared.records import relabel, renumber
 from matchwood.engines.shared.units import UnitTable
 from matchwood.engines.shared.views import read_only
@@ -125,6 +126,10 @@ class ATree(UnitTable, Structure):
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
         return match_events(self, events, first, workspace)
+
+    def one_event(self, workspace: Workspace) -> OneEventSearch:
+        self.check()
+        return search_events(self, workspace)
 
     # ------------------------------------------------------------------ insertion
 

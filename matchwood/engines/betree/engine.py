@@ -17,7 +17,7 @@ from matchwood.engines.betree._leaf_kernels import PASSING, TALLY
 from matchwood.engines.betree._match_kernels import match_tree
 from matchwood.engines.betree._note_kernels import note_changes
 from matchwood.engines.betree._remove_kernels import remove_units
-from matchwood.engines.betree.feedback import CAPACITIES, Feedback, new_noted
+from matchwood.engines.betree.feedback import CAPACITIES, Feedback, ToldOfTree, new_noted
 from matchwood.engines.betree.layout import (
     CLUSTER,
     DIRECTORIES,
@@ -32,7 +32,8 @@ from matchwood.engines.betree.nodes import BucketNodes, new_scratch
 from matchwood.engines.betree.predicates import EVALUATIONS, Predicates
 from matchwood.engines.betree.stats import shape_of
 from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
-from matchwood.engines.shared.output import Output
+from matchwood.engines.shared.one_event import BatchOfOne, EventBuffers, OneEventSearch
+from matchwood.engines.shared.output import HitOutput, Output
 from matchwood.engines.shared.store import ConjunctionStore
 from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
@@ -321,11 +322,40 @@ class BETree(Engine):
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
-        shape, form, predicates = self.nodes.shape(), self._form(), self._predicates
-        output, words = Output(workspace, events, first, self._live), predicates.count // 64 + 1
-        tally = np.zeros(TALLY, np.int64)
+        output, told = Output(workspace, events, first, self._live), self._told(workspace)
+        match_tree(*self._call(read_only_events(events), first, told, workspace, output.arrays))
+        hits = output.hits()
+        told.fold(self._feedback, hits.count, len(hits.units))
+        return hits
+
+    def one_event(self, workspace: Workspace) -> OneEventSearch:
+        self.check()
+        buffers, told = EventBuffers(self.store.attributes), self._told(workspace)
+        output = Output(workspace, buffers.events, 0, self._live).arrays
+        arguments = self._call(buffers.source, 0, told, workspace, output)
+        matching = BatchOfOne(match_tree, buffers, output.work, arguments)
+
+        def match_and_tell(count: int) -> int:
+            hits = matching(count)
+            told.fold(self._feedback, 1, hits)
+            return hits
+
+        return OneEventSearch(match_and_tell, buffers, output.units, output.work)
+
+    def _told(self, workspace: Workspace) -> ToldOfTree:
+        """What match calls tell of the tree as it is."""
+        noting, shape = self._noting, self.nodes.shape()
         sizes = len(shape.clusters) // CLUSTER, len(shape.partitions) // PARTITION
-        noted = new_noted(workspace, *(sizes if form.noting else (0, 0)), self._homes())
+        noted = new_noted(workspace, *(sizes if noting else (0, 0)), self._homes())
+        tree = self.nodes.tree() if noting else None
+        return ToldOfTree(self._live, np.zeros(TALLY, np.int64), tree, noted, self.settings["node_window"])
+
+    def _call(
+        self, source: EncodedEvents, first: int, told: ToldOfTree, workspace: Workspace, output: HitOutput
+    ) -> tuple[Any, ...]:
+        """All that the kernel takes."""
+        predicates, words, shape = self._predicates, self._predicates.count // 64 + 1, self.nodes.shape()
+        searched = self.store.view(), shape, predicates.known(), predicates.bitmap, self._form(), self._live
         scratch = DescentScratch(
             workspace.array("labels", self.store.attributes, np.int32, NULL_LABEL),
             workspace.array("betree.reached", len(shape.clusters) // CLUSTER + 2, np.int32, None),
@@ -334,16 +364,9 @@ class BETree(Engine):
             workspace.array("betree.failed", words, np.uint64),
             workspace.array("betree.done", predicates.count, np.int32, None),
             workspace.array("betree.passing", PASSING, np.int32, None),
-            tally,
+            told.tally,
         )
-        match_tree(
-            self.store.view(), shape, predicates.known(), predicates.bitmap, form, self._live,
-            read_only_events(events), first, scratch, noted, output.arrays,
-        )  # fmt: skip
-        hits = output.hits()
-        tree = self.nodes.tree() if form.noting else None
-        self._feedback.fold(hits, self._live, tally, tree, noted, self.settings["node_window"])
-        return hits
+        return *searched, source, first, scratch, told.noted, output
 
     def counters(self) -> dict[str, int]:
         """Predicates that matching evaluated lazily so far, those it found evaluated, and, where that is noted,

@@ -6,11 +6,12 @@ TODS 2013, section 5: what matching tells, and the tuning of beta (15).
 from __future__ import annotations
 
 import threading
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.engines.base import Hits
+from matchwood.core import giving_up
 from matchwood.engines.betree._leaf_kernels import EVALUATED, NOTED, REUSED
 from matchwood.engines.betree._note_kernels import COVERED, COVERED_FALSE, DISCARDED, LEAF, TOLD, fold_notes
 from matchwood.engines.betree.layout import BucketTree, Noted
@@ -32,6 +33,27 @@ _MOST_COVERED = 2**20
 """Candidates by covered predicates that the rate of false ones is taken over; older ones count less and less."""
 
 
+class ToldOfTree(NamedTuple):
+    """Where match calls of one thread write what they tell of a tree.
+
+    `live`   its units
+    `tally`  counts, 0 before each call
+    `tree`   its nodes, to keep what is noted of them; None if nobody wants to know
+    `share`  of the last events that nodes remember
+    """
+
+    live: int
+    tally: NDArray[np.int64]
+    tree: BucketTree | None
+    noted: Noted
+    share: float
+
+    def fold(self, feedback: Feedback, events: int, matched: int) -> None:
+        """Hand it over, and begin anew."""
+        feedback.fold(events, matched, self)
+        self.tally[:] = 0
+
+
 class Feedback:
     """Counts of all match calls, from any number of threads; what they tell of single nodes is kept with these."""
 
@@ -49,21 +71,20 @@ class Feedback:
         """The operations of the whole tree are counted from here."""
         self.window = self.changes = 0
 
-    def fold(
-        self, hits: Hits, live: int, tally: NDArray[np.int64], tree: BucketTree | None, noted: Noted, share: float
-    ) -> None:
-        """Add what one call did; `tree` has the notes of its nodes, if they are wanted."""
-        with self._lock:
-            self.events += hits.count
-            self.possible += hits.count * live
-            self.matched += len(hits.units)
+    def fold(self, events: int, matched: int, told: ToldOfTree) -> None:
+        """Add what one call did for so many events, which so many units match together."""
+        tally = told.tally
+        with self._lock, giving_up():
+            if told.tree is not None:  # first of all: whoever gives up here has added nothing yet
+                before = int(self._told[DISCARDED])
+                fold_notes(told.tree, told.noted, int(tally[NOTED]), told.share, self._told)
+                self.discarded += int(self._told[DISCARDED]) - before
+            self.events += events
+            self.possible += events * told.live
+            self.matched += matched
             self.evaluated += int(tally[EVALUATED])
             self.reused += int(tally[REUSED])
-            self.window += hits.count
-            if tree is not None:
-                before = int(self._told[DISCARDED])
-                fold_notes(tree, noted, int(tally[NOTED]), share, self._told)
-                self.discarded += int(self._told[DISCARDED]) - before
+            self.window += events
 
     @property
     def false_rate(self) -> float | None:

@@ -21,7 +21,8 @@ from matchwood.engines.hem.audit import audit_triangles
 from matchwood.engines.hem.options import CHOICES, DEFAULTS, LIMITS, PLANS, PUBLISHED
 from matchwood.engines.hem.triangle import squares
 from matchwood.engines.hem.triangles import Triangles
-from matchwood.engines.shared.output import Output
+from matchwood.engines.shared.one_event import BatchOfOne, EventBuffers, OneEventSearch
+from matchwood.engines.shared.output import HitOutput, Output
 from matchwood.engines.shared.store import ConjunctionStore
 from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
@@ -166,17 +167,42 @@ class HEM(Engine):
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
-        output = Output(workspace, events, first, self._indexed + len(self._always))
-        scratch = self.scratch(workspace)
+        output, scratch = Output(workspace, events, first, self._most_hits), self.scratch(workspace)
         before = int(scratch.counters[UNPROVEN])
-        match_hem(
-            self.store.view(), self._triangles.view(), self._extent, self._always.view(), self._ways,
-            read_only_events(events), first, self._labels(workspace), scratch, output.arrays,
-        )  # fmt: skip
+        match_hem(*self._call(read_only_events(events), first, workspace, scratch, output.arrays))
+        self._count_unproven(scratch, before)
+        return output.hits()
+
+    def one_event(self, workspace: Workspace) -> OneEventSearch:
+        self.check()
+        buffers, scratch = EventBuffers(self.store.attributes), self.scratch(workspace)
+        output = Output(workspace, buffers.events, 0, self._most_hits).arrays
+        arguments = self._call(buffers.source, 0, workspace, scratch, output)
+        matching = BatchOfOne(match_hem, buffers, output.work, arguments)
+
+        def match_and_count(count: int) -> int:
+            before = int(scratch.counters[UNPROVEN])
+            hits = matching(count)
+            self._count_unproven(scratch, before)
+            return hits
+
+        return OneEventSearch(match_and_count, buffers, output.units, output.work)
+
+    @property
+    def _most_hits(self) -> int:
+        return self._indexed + len(self._always)
+
+    def _call(
+        self, source: EncodedEvents, first: int, workspace: Workspace, scratch: ExclusionScratch, output: HitOutput
+    ) -> tuple[Any, ...]:
+        """All that the kernel takes."""
+        searched = self.store.view(), self._triangles.view(), self._extent, self._always.view(), self._ways
+        return *searched, source, first, self._labels(workspace), scratch, output
+
+    def _count_unproven(self, scratch: ExclusionScratch, before: int) -> None:
         if scratch.counters[UNPROVEN] > before:
             with self._counting:
                 self._unproven += int(scratch.counters[UNPROVEN]) - before
-        return output.hits()
 
     def plan(self, events: EncodedEvents, workspace: Workspace) -> int:
         """Plan the queues of events without matching them; returns how many triangles would be walked."""

@@ -13,9 +13,11 @@ from matchwood.encoding import EncodedEvents
 from matchwood.engines.base import Engine, Hits, Work
 from matchwood.engines.kindex._match_kernels import LIVE, merge_hits
 from matchwood.engines.kindex.build import shapes_of
+from matchwood.engines.kindex.one_event import search_runs
 from matchwood.engines.kindex.options import CHOICES, DEFAULTS, PUBLISHED, layout_of
 from matchwood.engines.kindex.run import FORMS, Run, RunLists, Runs
 from matchwood.engines.kindex.top import PruningCounters, Risen, TopSearch, low_entries, raise_runs, top_of_runs
+from matchwood.engines.shared.one_event import OneEventSearch
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.scoring import Ranked, TopQuery
 from matchwood.engines.shared.store import ConjunctionStore
@@ -160,6 +162,10 @@ class KIndex(Engine):
             found = more if found is None else joined(found, more)
             last = first + found.count
         return _none(workspace, source, first) if found is None else found
+
+    def one_event(self, workspace: Workspace) -> OneEventSearch:
+        self.check()
+        return search_runs(list(self._all()), self.store, self._states.view(), workspace)
 
     def top(self, events: EncodedEvents, first: int, query: TopQuery, workspace: Workspace) -> Ranked:
         if self.bounds is None:

@@ -5,7 +5,7 @@ VLDB 2009, sections 3 and 4; section 6 for runs beside the main one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
@@ -22,7 +22,7 @@ from matchwood.engines.kindex.clusters import access_arrays
 from matchwood.engines.kindex.layout import BLOCK, EMPTY, AccessArrays, Cursors, DirectScratch, RunArrays
 from matchwood.engines.kindex.options import Layout
 from matchwood.engines.shared.bounds import UnitBounds
-from matchwood.engines.shared.output import Output
+from matchwood.engines.shared.output import HitOutput, Output
 from matchwood.engines.shared.store import ConjunctionStore
 from matchwood.engines.shared.views import read_only
 from matchwood.engines.shared.workspace import Workspace
@@ -132,15 +132,25 @@ class Run:
     ) -> Hits:
         """The hits among its units of the events first : last, as far as the output reaches."""
         output = Output(workspace, events, first, self.size)
-        if self.access is None:
-            cursors = self.cursors(workspace)
-            kind = self.of_clauses, self.layout.shortcuts
-            match_run(self.arrays, store.view(), states, *kind, events, first, last, cursors, output.arrays)
-        else:
-            labels = workspace.array("labels", store.attributes, np.int32, NULL_LABEL)
-            scratch = self.scratch(workspace)
-            match_direct(self.access, states, events, first, last, self.size, scratch, labels, output.arrays)
+        kernel, arguments = self.call(store, states, events, (first, last), workspace, output.arrays)
+        kernel(*arguments)
         return output.hits()
+
+    def call(
+        self,
+        store: ConjunctionStore,
+        states: NDArray[np.uint8],
+        events: EncodedEvents,
+        span: tuple[int, int],
+        workspace: Workspace,
+        output: HitOutput,
+    ) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        """The kernel that finds them, and all that it takes."""
+        if self.access is None:
+            kind = self.of_clauses, self.layout.shortcuts
+            return match_run, (self.arrays, store.view(), states, *kind, events, *span, self.cursors(workspace), output)
+        labels = workspace.array("labels", store.attributes, np.int32, NULL_LABEL)
+        return match_direct, (self.access, states, events, *span, self.size, self.scratch(workspace), labels, output)
 
     def scratch(self, workspace: Workspace) -> DirectScratch:
         """Scratch memory that is large enough for all clusters of the run."""

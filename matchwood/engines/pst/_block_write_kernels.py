@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import block_end
 from matchwood.engines.pst._block_kernels import (
@@ -38,6 +38,9 @@ MOST_PIECES = 8
 """Intervals that a packed unit's constraint may have; more are looked for, and not tried in turn."""
 
 NOT_IN_BLOCKS = -1
+
+AHEAD = 8
+"""How many units before its turn the memory of one is asked for."""
 
 DRAFT_START = MARK_WIDTH + BLOCK_TEST_WIDTH
 """Integers of a draft before its entries."""
@@ -77,20 +80,20 @@ class SortedPostings(NamedTuple):
     left_lists: NDArray[np.int32]
 
 
-@kernel
+@bare_kernel
 def _is_round(low: Any, high: Any) -> Any:
     """Whether ranks tell if a label lies in an interval, which is not empty."""
     return low < high and (np.int64(low) | block_end(high)) & _ROUND == 0
 
 
-@kernel
+@bare_kernel
 def _ranks(low: Any, high: Any) -> Any:
     """The first rank of an interval, and how many more it has."""
     first = np.int64(low) >> RANK_SHIFT
     return first, (block_end(high) >> RANK_SHIFT) - first - 1
 
 
-@kernel
+@bare_kernel
 def fits_blocks(records: Any, intervals: Any, at: Any) -> Any:
     """Whether the constraint of a record can be written as entries."""
     code, first, last = records[at], records[at + 1], records[at + 2]
@@ -104,7 +107,7 @@ def fits_blocks(records: Any, intervals: Any, at: Any) -> Any:
     return sound
 
 
-@kernel
+@bare_kernel
 def _piece_end(intervals: Any, first: int, last: int, shift: int) -> int:
     """The end of the intervals from `first` on that fit into one entry."""
     stop = first + 1
@@ -113,7 +116,7 @@ def _piece_end(intervals: Any, first: int, last: int, shift: int) -> int:
     return stop
 
 
-@kernel
+@bare_kernel
 def _count_entries(records: Any, intervals: Any, at: int) -> Any:
     """How many single and masked entries the constraint of a record has, which fits blocks."""
     if records[at] & SEVERAL == 0:
@@ -127,13 +130,13 @@ def _count_entries(records: Any, intervals: Any, at: int) -> Any:
     return single, masked
 
 
-@kernel
+@bare_kernel
 def _has_one_entry(records: Any, intervals: Any, at: int) -> Any:
     """Whether the constraint of a record, which fits blocks, has one entry only, and a single one."""
     return records[at] & SEVERAL == 0 or records[at + 1] + 1 == records[at + 2]
 
 
-@kernel
+@bare_kernel
 def _write_single(attribute: Any, low: Any, high: Any, above: Any, blocks: Any, at: int) -> None:
     """Write a test of two integers; `above` goes into the upper half of the second."""
     rank, more = _ranks(low, high)
@@ -141,7 +144,7 @@ def _write_single(attribute: Any, low: Any, high: Any, above: Any, blocks: Any, 
     blocks[at + 1] = np.int32(np.uint32(more | np.int64(above) << 16))
 
 
-@kernel
+@bare_kernel
 def _write_mask(
     attribute: Any, intervals: Any, first: int, stop: int, shift: int, owner: int, blocks: Any, at: int
 ) -> None:
@@ -152,7 +155,7 @@ def _write_mask(
     blocks[at + 3] = np.int32(np.uint32(bits >> np.uint64(32)))
 
 
-@kernel
+@bare_kernel
 def write_entries(
     records: Any, intervals: Any, at: int, owner: int, blocks: Any, single: int, masked: int
 ) -> tuple[int, int]:
@@ -174,14 +177,23 @@ def write_entries(
     return single, masked
 
 
-@kernel
+@bare_kernel
 def _is_left(records: Any, access: Any, choice: int, wanted: int, first: int, test: int, position: int) -> bool:
     """Whether a constraint is decided neither by the list nor by the first test, which decides one interval only."""
     decided = position == test and records[WIDTH * (first + position)] & SEVERAL == 0
     return not decided and not is_access(access, choice, wanted, position)
 
 
-@kernel
+@bare_kernel
+def ask_ahead(conjunctions: Any, units: Any, place: int) -> None:
+    """Ask for the constraints of a unit that comes a little later: units in the order of their shapes lie anywhere."""
+    later = min(place + AHEAD, len(units) - 1)
+    at = WIDTH * conjunctions.offsets[units[later]]
+    prefetch(conjunctions.records, at)
+    prefetch(conjunctions.records, at + LINE)
+
+
+@bare_kernel
 def plan_blocks(conjunctions: Any, new: NewCandidates, wanted: int, plan: BlockPlan) -> None:
     """How many constraints lists and first tests leave of each unit, and their entries; else NOT_IN_BLOCKS.
 
@@ -191,22 +203,30 @@ def plan_blocks(conjunctions: Any, new: NewCandidates, wanted: int, plan: BlockP
     needed, single, masked = plan.needed, plan.single, plan.masked
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
+        ask_ahead(conjunctions, units, place)
         unit, test = units[place], tests[place]
-        first, left, singles, masks = offsets[unit], 0, 0, 0
-        fits = access[wanted * unit] < offsets[unit + 1] - first
+        first, count, choice = offsets[unit], offsets[unit + 1] - offsets[unit], wanted * unit
+        left, singles, masks = 0, 0, 0
+        fits = access[choice] < count
         if fits:
-            fits = records[WIDTH * (first + access[wanted * unit])] >> FLAG_BITS < MOST_ATTRIBUTES
-        for position in range(offsets[unit + 1] - first):
-            if fits and not is_access(access, wanted * unit, wanted, position):
-                fits = fits_blocks(records, intervals, WIDTH * (first + position))
-            if fits and _is_left(records, access, wanted * unit, wanted, first, test, position):
-                more, masks_more = _count_entries(records, intervals, WIDTH * (first + position))
+            fits = records[WIDTH * (first + access[choice])] >> FLAG_BITS < MOST_ATTRIBUTES
+        for position in range(count if fits else 0):
+            if is_access(access, choice, wanted, position):
+                continue
+            at = WIDTH * (first + position)
+            fits &= fits_blocks(records, intervals, at)
+            if not fits:
+                break
+            if records[at] & SEVERAL == 0:
+                left, singles = left + (position != test), singles + (position != test)
+            else:
+                more, masks_more = _count_entries(records, intervals, at)
                 left, singles, masks = left + 1, singles + more, masks + masks_more
-                fits = max(left, singles, masks) <= MOST_ENTRIES
+        fits &= max(left, singles, masks) <= MOST_ENTRIES
         needed[place], single[place], masked[place] = left if fits else NOT_IN_BLOCKS, singles, masks
 
 
-@kernel
+@bare_kernel
 def write_block_test(
     conjunctions: Any, unit: int, access: Any, wanted: int, test: int, left: int, blocks: Any, at: int
 ) -> None:
@@ -220,7 +240,7 @@ def write_block_test(
         blocks[at], blocks[at + 1] = attribute, np.int32(np.uint32(LAST_RANK | np.int64(left) << 16))
 
 
-@kernel
+@bare_kernel
 def write_candidate(
     conjunctions: Any, unit: int, order: Any, rank: int, access: Any, wanted: int, test: int, owner: int,
     blocks: Any, single: int, masked: int,
@@ -244,7 +264,7 @@ def write_candidate(
     return alone, single, masked
 
 
-@kernel
+@bare_kernel
 def write_mark(
     unit: int,
     mark: Any,
@@ -263,7 +283,7 @@ def write_mark(
     blocks[at + 2] = np.int32(np.uint32((masked - mark) | (masks | alone << COUNT_BITS) << MASK_FAR))
 
 
-@kernel
+@bare_kernel
 def sort_postings(sizes: Any, lists: Any, plan: BlockPlan, least: int, sorted_postings: SortedPostings) -> int:
     """Put the postings that go into blocks in the order of their lists, which are long enough for that.
 
@@ -298,7 +318,7 @@ def sort_postings(sizes: Any, lists: Any, plan: BlockPlan, least: int, sorted_po
     return left
 
 
-@kernel
+@bare_kernel
 def write_drafts(conjunctions: Any, new: NewCandidates, wanted: int, plan: BlockPlan, starts: Any, drafts: Any) -> None:
     """Write what each unit has in every one of its blocks, if there is room for it between starts[i] and the next.
 
@@ -309,6 +329,7 @@ def write_drafts(conjunctions: Any, new: NewCandidates, wanted: int, plan: Block
         at = starts[place]
         if starts[place + 1] == at:
             continue
+        ask_ahead(conjunctions, units, place)
         unit, test, left, singles, masks = (
             units[place],
             tests[place],
@@ -325,7 +346,7 @@ def write_drafts(conjunctions: Any, new: NewCandidates, wanted: int, plan: Block
         write_block_test(conjunctions, unit, access, wanted, test, left, drafts, at + MARK_WIDTH)
 
 
-@kernel
+@bare_kernel
 def _copy_entries(drafts: Any, at: int, end: int, width: int, owner: int, blocks: Any, to: int) -> int:
     """Copy entries, each with the number of its candidate; returns where the next ones go."""
     above = np.int32(owner << 16)
@@ -337,7 +358,7 @@ def _copy_entries(drafts: Any, at: int, end: int, width: int, owner: int, blocks
     return to
 
 
-@kernel
+@bare_kernel
 def write_blocks(starts: Any, drafts: Any, plan: BlockPlan, places: Any, counts: Any, blocks: Any) -> None:
     """Write the blocks of all lists one behind the other; `places` has counts[l] units of each list l.
 
@@ -371,7 +392,7 @@ def write_blocks(starts: Any, drafts: Any, plan: BlockPlan, places: Any, counts:
             posting, left = posting + count, left - count
 
 
-@kernel
+@bare_kernel
 def _entries_are_safe(blocks: Any, at: Any, count: Any, width: int, owners: Any, attributes: int) -> Any:
     for entry in range(at, at + width * count, width):
         if np.uint32(blocks[entry]) & np.uint32(0xFFFF) >= np.uint32(attributes):
@@ -381,7 +402,7 @@ def _entries_are_safe(blocks: Any, at: Any, count: Any, width: int, owners: Any,
     return True
 
 
-@kernel
+@bare_kernel
 def entries_of(blocks: Any, mark: Any) -> Any:
     """Where the single and the masked entries of a mark begin, how many there are, and how many decide alone."""
     single, masked, low = np.uint32(blocks[mark + 1]), np.uint32(blocks[mark + 2]), (1 << COUNT_BITS) - 1
@@ -391,7 +412,7 @@ def entries_of(blocks: Any, mark: Any) -> Any:
     return single_at, singles, mask_at, masks, np.int64(masked >> np.uint32(MASK_FAR + COUNT_BITS))
 
 
-@kernel
+@bare_kernel
 def _mark_is_safe(blocks: Any, mark: Any, first: Any, middle: Any, end: Any) -> Any:
     """Whether the entries of a mark are among the single ones first : middle and the masked ones middle : end."""
     single_at, singles, mask_at, masks, alone = entries_of(blocks, mark)
@@ -399,7 +420,7 @@ def _mark_is_safe(blocks: Any, mark: Any, first: Any, middle: Any, end: Any) -> 
     return sound and middle <= mask_at and mask_at + MASK_WIDTH * masks <= end
 
 
-@kernel
+@bare_kernel
 def check_blocks(blocks: Any, starts: Any, units: int, attributes: int) -> bool:
     """Whether blocks fill the stretches of their lists, and none could lead a kernel out of its arrays."""
     for found in range(len(starts) - 1):
@@ -434,7 +455,7 @@ def check_blocks(blocks: Any, starts: Any, units: int, attributes: int) -> bool:
     return True
 
 
-@kernel
+@bare_kernel
 def list_block_units(blocks: Any, starts: Any, lists: Any, units: Any) -> int:
     """The list and the unit of every packed candidate; returns how many there are, and writes what has room."""
     written = 0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel, kernel
 from matchwood.engines.shared._access_kernels import UNUSABLE, covered
 from matchwood.engines.shared._posting_kernels import room_for
 from matchwood.engines.shared._record_kernels import SEVERAL, WIDTH
@@ -63,7 +63,7 @@ class GrowingLists(NamedTuple):
     added: NDArray[np.int32]
 
 
-@kernel
+@bare_kernel
 def _chosen_test(
     records: Any, intervals: Any, first: int, costs: Any, start: int, count: int, access: Any, choice: int, wanted: int
 ) -> int:
@@ -83,7 +83,7 @@ def _chosen_test(
     return best
 
 
-@kernel
+@bare_kernel
 def plan_tests(
     conjunctions: Any, units: Any, selectivity: Any, access: Any, wanted: int, tests: Any, shapes: Any
 ) -> None:
@@ -105,7 +105,7 @@ def plan_tests(
         shapes[place] = min(others, 1) | single << 1 | masked << (1 + SINGLE_BITS)
 
 
-@kernel
+@bare_kernel
 def residual_room(conjunctions: Any, new: NewCandidates, wanted: int, sizes: Any) -> int:
     """How much room the residuals of units take at most that go into sizes[i] lists each."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
@@ -193,7 +193,7 @@ def fill_candidates(
     return used
 
 
-@kernel
+@bare_kernel
 def check_candidates(
     first_tests: Any, residuals: Any, starts: Any, counts: Any, units: int, attributes: int, intervals: int
 ) -> bool:

@@ -28,7 +28,7 @@ from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.lanes import LANES
 from matchwood.core.prefetch import prefetch
 from matchwood.engines.pst._block_kernels import BLOCK_TEST_WIDTH, MARK_WIDTH
-from matchwood.engines.pst._known_list_kernels import KnownLists, SelectedLists, forget, put_in_order, select_lists
+from matchwood.engines.pst._known_list_kernels import KnownLists, SelectedLists, put_in_order, select_lists
 from matchwood.engines.pst._lane_kernels import TILE, LaneWords, lay_out, try_blocks
 from matchwood.engines.pst._match_kernels import (
     ListedUnits,
@@ -355,7 +355,6 @@ def match_groups(
     if most < SMALLEST_GROUP:
         pace[0] = -1
         return first
-    forget(group.known)
     while event < last and most > 0:
         count = select_lists(
             lists, search, events, event, min(most, last - event), scratch, group.known, group.selected

@@ -1,7 +1,7 @@
 """Kernels that find the lists of many events, and bring events together that are alike.
 
 Events of a batch have the same labels again and again, and each label of an attribute is in a space at every level in
-use: probing them all takes half as long as matching, so what was found for a label is remembered for the call.
+use: probing them all takes half as long as matching, so what was found for a label is remembered until lists change.
 
 The order of events is that of A-PCM and OSR (ICDE 2014) in its simplest form: events that share the longest of their
 lists stand side by side.
@@ -27,17 +27,18 @@ from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
 NULL_RANK = 2**16 - 1
 """The rank that stands for NULL where ranks are laid out side by side."""
 
-KNOWN_LABELS, KNOWN_LISTS = 2**14, 2**17
+KNOWN_LABELS, KNOWN_LISTS = 2**16, 2**18
 """Labels whose lists are remembered, a power of two, and the lists of all of them."""
 
-NO_LIST = -1
+NO_LIST, PLACES = -1, 4
 
 
 class KnownLists(NamedTuple):
-    """The lists of labels that were met before in this call.
+    """The lists of labels that were met before.
 
     `keys`    by slot: the attribute and the label, plus one; 0 where there is none
-    `places`  by slot, three each: where its lists begin, how many they are, and the longest of them or NO_LIST
+    `places`  by slot, four each: where its lists begin, how many they are, the longest of them or NO_LIST, and how long
+              its blocks are
     `lists`, `levels`  the lists, and the bits of their levels
     `used`    how many of these are used
     """
@@ -69,8 +70,8 @@ class SelectedLists(NamedTuple):
 
 
 @bare_kernel
-def forget(known: KnownLists) -> None:
-    """Begin a call, for which the lists may have changed."""
+def _forget(known: KnownLists) -> None:
+    """Begin anew, because there is no room for more."""
     for slot in range(len(known.keys)):
         known.keys[slot] = np.uint64(0)
     known.used[0] = 0
@@ -78,7 +79,8 @@ def forget(known: KnownLists) -> None:
 
 @bare_kernel
 def _probe(lists: Any, attribute: Any, label: Any, known: KnownLists) -> Any:
-    """Write the lists of a label behind the ones that are known; returns how many they are, and the longest."""
+    """Write the lists of a label behind the ones that are known; returns how many they are, the longest, and how long
+    that is."""
     table, keys, starts = lists.table, lists.keys, lists.block_starts
     left = lists.levels[attribute] if attribute < len(lists.levels) else np.uint32(0)
     at, level, longest, most = known.used[0], 0, np.int64(NO_LIST), np.int64(0)
@@ -92,42 +94,54 @@ def _probe(lists: Any, attribute: Any, label: Any, known: KnownLists) -> Any:
                 longest, most = (found, size) if size > most else (longest, most)
         left >>= np.uint32(1)
         level += 1
-    return at - known.used[0], longest
+    return at - known.used[0], longest, most
 
 
 @bare_kernel
 def _known(lists: Any, attribute: Any, label: Any, known: KnownLists) -> Any:
-    """Where the lists of a label stand, how many they are, and the longest."""
-    if known.used[0] + LEVELS > len(known.lists):
-        forget(known)
+    """Where a label's lists stand: the first of its four places."""
     key = ((np.uint64(attribute) << np.uint64(32)) | np.uint64(label)) + np.uint64(1)
-    slot = np.int64(mix64(key) & np.uint64(len(known.keys) - 1))
-    places = known.places
+    slot = mix64(key) & np.uint64(len(known.keys) - 1)
+    place = np.uint64(PLACES) * slot
     if known.keys[slot] != key:
-        begin = known.used[0]
-        count, longest = _probe(lists, attribute, label, known)
+        if known.used[0] + LEVELS > len(known.lists):
+            _forget(known)
+        begin, places = known.used[0], known.places
+        count, longest, size = _probe(lists, attribute, label, known)
         known.keys[slot], known.used[0] = key, begin + count
-        places[3 * slot], places[3 * slot + 1], places[3 * slot + 2] = begin, count, longest
-    return np.int64(places[3 * slot]), np.int64(places[3 * slot + 1]), np.int64(places[3 * slot + 2])
+        places[place], places[place + np.uint64(1)] = begin, count
+        places[place + np.uint64(2)], places[place + np.uint64(3)] = longest, size
+    return place
 
 
 @bare_kernel
-def _select_spaces(lists: Any, events: Any, event: int, scratch: ListScratch, known: KnownLists) -> Any:
-    """As `select_spaces`: how many lists the spaces of an event have, and the longest of them, or NO_LIST."""
-    spaces, attributes, found, starts = scratch.spaces, scratch.attributes, scratch.found, lists.block_starts
-    room, total, best, most, alone = min(len(spaces), len(found)), 0, np.int64(NO_LIST), np.int64(0), False
+def _select_spaces(
+    lists: Any, events: Any, event: int, scratch: ListScratch, known: KnownLists, into: Any, used: Any, room: Any,
+    leading: bool,
+) -> Any:  # fmt: skip
+    """As `select_spaces`, into[used : used + room]: where the lists of an event end, and the longest, or NO_LIST.
+
+    If combinations are wanted, what leads on to them goes to the scratch.
+    """
+    spaces, attributes, places = scratch.spaces, scratch.attributes, known.places
+    end, stop = np.uint64(used), np.uint64(used + room)
+    best, most, alone = np.int32(NO_LIST), np.int32(0), False
     for pair in range(events.offsets[event], events.offsets[event + 1]):
         attribute, label = events.attributes[pair], events.labels[pair]
         alone |= label >> RANK_SHIFT == NULL_RANK
-        at, count, longest = _known(lists, attribute, label, known)
-        bit = attribute_bit(attribute)
-        for place in range(min(count, room - total)):
-            spaces[total], found[total] = known.lists[at + place], known.lists[at + place]
-            attributes[total], scratch.levels[total] = bit, known.levels[at + place]
-            total += 1
-        if longest != NO_LIST and starts[longest + 1] - starts[longest] > most:
-            best, most = longest, starts[longest + 1] - starts[longest]
-    return total, np.int64(NO_LIST) if alone else best
+        place = _known(lists, attribute, label, known)
+        at, count = np.uint64(places[place]), np.uint64(places[place + np.uint64(1)])
+        count = min(count, stop - end)
+        for step in range(count):
+            into[end + step] = known.lists[at + step]
+        if leading:
+            for step in range(count):
+                spaces[end + step] = known.lists[at + step]
+                attributes[end + step], scratch.levels[end + step] = attribute_bit(attribute), known.levels[at + step]
+        end += count
+        if places[place + np.uint64(3)] > most:
+            best, most = places[place + np.uint64(2)], places[place + np.uint64(3)]
+    return np.int64(end), np.int32(NO_LIST) if alone else best
 
 
 @kernel
@@ -136,18 +150,26 @@ def select_lists(
     selected: SelectedLists,
 ) -> int:  # fmt: skip
     """Find the lists of up to `most` events, as far as there is room; returns how many events."""
-    ends, used, count = selected.ends, 0, 0
+    ends, used, count, found = selected.ends, 0, 0, scratch.found
     ends[0] = 0
     while count < most:
-        total, longest = _select_spaces(lists, events, first + count, scratch, known)
+        event = first + count
+        pairs = events.offsets[event + 1] - events.offsets[event]
+        room = min(len(scratch.spaces), len(found), LEVELS * pairs)
         if search.depth > 1:
+            total, longest = _select_spaces(lists, events, event, scratch, known, found, 0, room, True)
             total = select_combinations(lists, scratch, total, search.depth)
-        if used + total > len(selected.lists):
-            break
-        for place in range(total):
-            selected.lists[used + place] = scratch.found[place]
+            if used + total > len(selected.lists):
+                break
+            for place in range(total):
+                selected.lists[used + place] = found[place]
+            used += total
+        else:
+            if used + room > len(selected.lists):
+                break
+            used, longest = _select_spaces(lists, events, event, scratch, known, selected.lists, used, room, False)
         selected.longest[count] = longest
-        used, count = used + total, count + 1
+        count += 1
         ends[count] = used
     return count
 

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.bits import lowest_bit
 from matchwood.core.jit import bare_kernel
-from matchwood.core.lanes import lanes_within
+from matchwood.core.lanes import lanes_masked, lanes_within
 from matchwood.engines.pst._block_kernels import (
     BLOCK_START,
     BLOCK_TEST_WIDTH,
@@ -79,20 +78,13 @@ def _held(blocks: Any, entry: Any, ranks: Any, lane: Any) -> Any:
 
 @bare_kernel
 def _mask_held(blocks: Any, entry: Any, ranks: Any, lane: Any) -> Any:
-    """The lanes from `lane` on of which a masked entry holds: each stretch of its bits is a range of ranks."""
+    """The lanes from `lane` on of which a masked entry holds; of NULL, the last rank, none does."""
     test, shift = np.uint32(blocks[entry]), np.uint64(np.uint32(blocks[entry + _ONE]) & np.uint32(31))
     start, low = np.int64(TILE) * np.int64(test & np.uint32(0xFFFF)) + lane, np.uint64(test >> np.uint32(16))
     bits = np.uint64(np.uint32(blocks[entry + np.uint64(2)]))
     bits |= np.uint64(np.uint32(blocks[entry + np.uint64(3)])) << np.uint64(32)
-    held = np.uint64(0)
-    while bits != 0:
-        first, filled = np.uint64(lowest_bit(bits)), bits | (bits - _ONE)
-        after = np.uint64(lowest_bit(~filled))
-        begin, end = low + (first << shift), min(low + (after << shift), np.uint64(NULL_RANK))
-        if begin < end:
-            held |= lanes_within(ranks, start, begin, end - begin)
-        bits &= filled + _ONE if after < np.uint64(64) else np.uint64(0)
-    return held
+    count = min(np.uint64(64) << shift, np.uint64(NULL_RANK) - low)
+    return lanes_masked(ranks, start, low, count, shift, bits)
 
 
 @bare_kernel

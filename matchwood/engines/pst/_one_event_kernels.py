@@ -9,25 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import bare_kernel, kernel
+from matchwood.core.jit import kernel
 from matchwood.core.pinned import readable, writable
 from matchwood.encoding.codes import EncodedEvents
+from matchwood.engines._one_event_kernels import unpack
 from matchwood.engines.pst._match_kernels import ListedUnits, ListScratch, ListSearch, match_lists
 from matchwood.engines.pst.candidates import CandidateLists
 from matchwood.engines.pst.signatures import SignatureArrays
 from matchwood.engines.shared.output import HitOutput
 from matchwood.engines.shared.store import Conjunctions
-
-_LABEL_BITS = 32
-
-
-@bare_kernel
-def _unpack(packed: Any, count: int, offsets: Any, attributes: Any, labels: Any) -> None:
-    """Write the attribute and the label of each packed pair, and where the only event ends."""
-    for pair in range(count):
-        attributes[pair] = packed[pair] >> _LABEL_BITS
-        labels[pair] = np.int32(packed[pair] & np.int64(2**_LABEL_BITS - 1))
-    offsets[1] = count
 
 
 @kernel
@@ -38,7 +28,7 @@ def match_one(table: Any, count: int) -> Any:
     numbers of the search are an array.
     """
     pairs = writable(table, 1, np.int64), writable(table, 2, np.int32), writable(table, 3, np.int32)
-    _unpack(readable(table, 0, np.int64), count, pairs[0], pairs[1], pairs[2])
+    unpack(readable(table, 0, np.int64), count, pairs[0], pairs[1], pairs[2])
     events = EncodedEvents(readable(table, 1, np.int64), readable(table, 2, np.int32), readable(table, 3, np.int32))
     conjunctions = Conjunctions(
         readable(table, 4, np.int64), readable(table, 5, np.int32), readable(table, 6, np.int32)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel, kernel
 from matchwood.encoding.spaces.dyadic import fill_blocks, level_of
 from matchwood.engines.shared._access_kernels import UNUSED, block_count
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
@@ -55,32 +55,32 @@ class CombinationLimits(NamedTuple):
     dense: int
 
 
-@kernel
+@bare_kernel
 def combined_key(part: Any, space: Any) -> Any:
     """The key of a combination: the list of its first part, and that of the space which is added."""
     return np.uint64(COMBINED) | (np.uint64(part) << np.uint64(32)) | np.uint64(space)
 
 
-@kernel
+@bare_kernel
 def filter_bit(hashed: Any, words: Any) -> Any:
     """Where the bit of a combination's hash lies in a filter: the number of the word, and the bit."""
     return (hashed >> np.uint64(6)) & (np.uint64(words) - np.uint64(1)), np.uint64(1) << (hashed & np.uint64(63))
 
 
-@kernel
+@bare_kernel
 def enter_filter(filtered: Any, key: Any) -> None:
     """Mark a combination as one that exists."""
     word, bit = filter_bit(mix64(key) >> np.uint64(24), len(filtered))
     filtered[word] |= bit
 
 
-@kernel
+@bare_kernel
 def attribute_bit(attribute: Any) -> Any:
     """The bit of an attribute in the mask of those that may follow in a combination."""
     return np.uint64(1) << (np.uint64(attribute) & np.uint64(63))
 
 
-@kernel
+@bare_kernel
 def count_spaces(conjunctions: Any, units: Any, access: Any, wanted: int, space_counts: Any) -> None:
     """How many spaces each access predicate has: `wanted` numbers a unit, 0 where there is none."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
@@ -93,7 +93,7 @@ def count_spaces(conjunctions: Any, units: Any, access: Any, wanted: int, space_
             space_counts[wanted * place + nth] = found
 
 
-@kernel
+@bare_kernel
 def _fill_codes(records: Any, intervals: Any, at: int, codes: Any) -> Any:
     code, low, high = records[at], records[at + 1], records[at + 2]
     if code & SEVERAL == 0:
@@ -192,7 +192,7 @@ def assign_combinations(
         progress[0], progress[1], progress[2], progress[3] = place + 1, first, posting + total, count
 
 
-@kernel
+@bare_kernel
 def strike_out(units: Any, access: Any, wanted: int, space_counts: Any, spaces: Any, loads: Any, dense: int) -> None:
     """Leave units whose best predicate has short lists only with that one; `loads` counts the units of each space."""
     first = 0
@@ -205,14 +205,14 @@ def strike_out(units: Any, access: Any, wanted: int, space_counts: Any, spaces: 
             access[wanted * units[place] + 1 : wanted * (units[place] + 1)] = UNUSED
 
 
-@kernel
+@bare_kernel
 def count_gains(lists: Any, added: Any) -> None:
     """Count what each list gains."""
     for found in lists:
         added[found] += 1
 
 
-@kernel
+@bare_kernel
 def enter_lists(table: Any, keys: Any, combined: bool) -> None:
     """Enter the spaces, or the combinations, which all differ, into an empty table."""
     for place in range(len(keys)):
@@ -220,7 +220,7 @@ def enter_lists(table: Any, keys: Any, combined: bool) -> None:
             table[slot_of(table, keys, keys[place])] = place
 
 
-@kernel
+@bare_kernel
 def filter_lists(filtered: Any, keys: Any) -> None:
     """Mark all combinations among these lists in an empty filter."""
     for key in keys:

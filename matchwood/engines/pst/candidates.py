@@ -127,6 +127,8 @@ class Candidates(State):
         super().start()
         self._entries = {"table": 0, "combined_table": 0}
         self._total = 0
+        self.version = object()
+        """Another one whenever a list comes or changes: what matching remembers of lists holds for one of them."""
 
     @property
     def combining(self) -> bool:
@@ -199,6 +201,7 @@ class Candidates(State):
 
         `tests` are the constraints that they are tested for first, as long as nothing is struck out.
         """
+        self.version = object()
         self.levels.resize(max(attributes, self.levels.count))
         if self._wanted == 1:
             sizes, lists = self._spaces(conjunctions, units, access.view(), 1)

@@ -27,7 +27,7 @@ from matchwood.engines.pst.signatures import NO_SIGNATURES, SignatureArrays
 from matchwood.engines.shared._access_kernels import UNUSED, choose_access
 from matchwood.engines.shared._residual_kernels import LIVE, STALE
 from matchwood.engines.shared.access import SelectivityOrder, selectivity_order, taken
-from matchwood.engines.shared.one_event import EventBuffers, OneEventSearch
+from matchwood.engines.shared.one_event import EventBuffers, OneEventSearch, PinnedCall
 from matchwood.engines.shared.operators import NoValues
 from matchwood.engines.shared.output import Output
 from matchwood.engines.shared.store import Conjunctions
@@ -182,7 +182,8 @@ class AccessEngine(ListEngine):
             match_lists(*searched, source, first, *written)
             return output.hits()
         scratch, arrays = written
-        group = group_scratch(workspace, self._candidates.lists, self.store.attributes, len(source.attributes))
+        candidates, pairs = self._candidates, len(source.attributes)
+        group = group_scratch(workspace, candidates.lists, self.store.attributes, pairs, candidates.version)
         done = match_groups(*searched, source, first, scratch, group, arrays)
         if done == first:
             # Its lists are too many for a group: it goes alone, with what comes behind it.
@@ -196,7 +197,7 @@ class AccessEngine(ListEngine):
         searched = *self.store.view(), *self._candidates.view(), *self._signature_arrays()
         written = *self._scratch(buffers.room, workspace), *output
         arrays = *searched, np.array(self._search(), np.int64), *self._listed(), *written
-        return OneEventSearch(match_one, buffers, arrays, output.units, output.work)
+        return OneEventSearch(PinnedCall(match_one, buffers, arrays), buffers, output.units, output.work)
 
     def _search(self) -> ListSearch:
         return ListSearch(self._wanted, self._candidates.side_by_side, self._stale_postings > 0, self._live)

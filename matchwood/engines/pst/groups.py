@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from matchwood.encoding import LEVELS
 from matchwood.engines.pst._block_write_kernels import MOST_ATTRIBUTES
 from matchwood.engines.pst._group_kernels import (
     FEWEST,
@@ -25,19 +26,26 @@ from matchwood.engines.pst._known_list_kernels import (
     KNOWN_LABELS,
     KNOWN_LISTS,
     NULL_RANK,
+    PLACES,
     KnownLists,
     SelectedLists,
 )
 from matchwood.engines.pst._lane_kernels import PLANES, TILE, LaneWords
 from matchwood.engines.shared.workspace import Workspace
 
+FEW_KNOWN = 32
+"""Where there are so many times more slots for labels than pairs, one of so many slots is enough."""
 
-def group_scratch(workspace: Workspace, lists: int, attributes: int, pairs: int) -> GroupScratch:
-    """Room for groups of events that have so many pairs, of an engine with so many lists and attributes."""
+
+def group_scratch(workspace: Workspace, lists: int, attributes: int, pairs: int, version: object) -> GroupScratch:
+    """Room for groups of events that have so many pairs, of an engine with so many lists and attributes.
+
+    `version`  is another object when the lists have changed
+    """
     limits = workspace.array("pst.limits", 2, np.int64)[:2]
     limits[0] = FEWEST
     return GroupScratch(
-        _known_lists(workspace, pairs),
+        _known_lists(workspace, pairs, version),
         _selected_lists(workspace, lists),
         TileWords(
             workspace.array("pst.under", lists, np.uint64),
@@ -57,15 +65,18 @@ def group_scratch(workspace: Workspace, lists: int, attributes: int, pairs: int)
     )
 
 
-def _known_lists(workspace: Workspace, pairs: int) -> KnownLists:
-    """Few pairs need few slots, which are cleared for every call."""
-    slots = min(KNOWN_LABELS, 1 << (2 * pairs).bit_length())
+def _known_lists(workspace: Workspace, pairs: int, version: object) -> KnownLists:
+    """What is known of labels is kept from call to call. Few pairs need few slots, which are sooner cleared when lists
+    have changed."""
+    few = FEW_KNOWN * pairs < KNOWN_LABELS
+    name, share = ("pst.few_known", FEW_KNOWN) if few else ("pst.known", 1)
+    slots, lists = max(1, KNOWN_LABELS // share), max(LEVELS, KNOWN_LISTS // share)
     return KnownLists(
-        workspace.array("pst.known_keys", KNOWN_LABELS, np.uint64, None)[:slots],
-        workspace.array("pst.known_places", 3 * KNOWN_LABELS, np.int32, None),
-        workspace.array("pst.known_lists", KNOWN_LISTS, np.int32, None),
-        workspace.array("pst.known_levels", KNOWN_LISTS, np.uint32, None),
-        workspace.array("pst.known_used", 1, np.int64),
+        workspace.kept(f"{name}_keys", slots, np.uint64, 0, version),
+        workspace.array(f"{name}_places", PLACES * slots, np.int32, None),
+        workspace.array(f"{name}_lists", lists, np.int32, None),
+        workspace.array(f"{name}_levels", lists, np.uint32, None),
+        workspace.kept(f"{name}_used", 1, np.int64, 0, version),
     )
 
 

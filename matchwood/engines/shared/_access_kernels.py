@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel, kernel
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.spaces.dyadic import count_blocks
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
@@ -32,7 +32,7 @@ _LABELS = 2.0**31
 _MOST_INSERTED = 32
 
 
-@kernel
+@bare_kernel
 def covered(records: Any, intervals: Any, at: int) -> Any:
     """How many labels the constraint of a record accepts, and how many lie between its first and its last."""
     code, low, high = records[at], np.int64(records[at + 1]), np.int64(records[at + 2])
@@ -45,7 +45,7 @@ def covered(records: Any, intervals: Any, at: int) -> Any:
     return total, enclosed
 
 
-@kernel
+@bare_kernel
 def block_count(records: Any, intervals: Any, at: int) -> Any:
     """How many dyadic blocks the constraint of a record has."""
     code, low, high = records[at], records[at + 1], records[at + 2]
@@ -57,7 +57,7 @@ def block_count(records: Any, intervals: Any, at: int) -> Any:
     return total
 
 
-@kernel
+@bare_kernel
 def estimated_share(records: Any, intervals: Any, at: int) -> Any:
     code, low, high = records[at], records[at + 1], records[at + 2]
     share = covered(records, intervals, at)[0] / _LABELS
@@ -69,7 +69,7 @@ def estimated_share(records: Any, intervals: Any, at: int) -> Any:
     return max(share, _ONE_SIDED if open_ends == 1 else _NEGATION)
 
 
-@kernel
+@bare_kernel
 def estimate_costs(conjunctions: Any, units: Any, starts: Any, frequency: Any, live: int, costs: Any) -> None:
     """The share of events that each constraint should let through; the constraints of a unit lie together.
 
@@ -88,7 +88,7 @@ def estimate_costs(conjunctions: Any, units: Any, starts: Any, frequency: Any, l
             flat += 1
 
 
-@kernel
+@bare_kernel
 def blend_shares(pieces: Any, shares: Any, observed: int, prior: int, costs: Any) -> None:
     """Weigh the estimates, worth `prior` events, with the shares of observed ones in the constraints' intervals."""
     weight = observed / (observed + prior)
@@ -117,7 +117,7 @@ def order_constraints(starts: Any, costs: Any, order: Any) -> None:
             order[start + back] = position
 
 
-@kernel
+@bare_kernel
 def choose_access(
     conjunctions: Any, units: Any, selectivity: Any, wanted: int, most: int, useless: float, access: Any
 ) -> None:
@@ -138,7 +138,8 @@ def choose_access(
                 break
             if position >= UNUSED or (used > 0 and costs[start + position] > useless):
                 continue
-            blocks = block_count(records, intervals, WIDTH * (offsets[unit] + position))
+            # Of a single one nobody asks how many combinations there are.
+            blocks = block_count(records, intervals, WIDTH * (offsets[unit] + position)) if wanted > 1 else 1
             if used > 0 and spaces * blocks > most:
                 continue
             access[wanted * unit + used] = position

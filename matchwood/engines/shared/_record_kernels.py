@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.hashing import combine64, mix64
-from matchwood.core.jit import bare_kernel, kernel
+from matchwood.core.jit import bare_kernel
 
 ACCEPTS_NULL = 1
 SEVERAL = 2
@@ -28,7 +28,7 @@ ALTERNATIVE = 1 << 30
 WIDTH = 3
 
 
-@kernel
+@bare_kernel
 def attribute_of(code: Any) -> Any:
     """The attribute of a record, whether or not it is an alternative."""
     return (code & ~ALTERNATIVE) >> FLAG_BITS
@@ -65,7 +65,7 @@ def pack(source: Any, constraint: int, records: Any, position: int, intervals: A
     return used
 
 
-@kernel
+@bare_kernel
 def unpack(records: Any, intervals: Any, position: int, target: Any, constraint: int) -> None:
     """Write the record at `position` as a constraint behind those that `target` already holds."""
     at = WIDTH * position
@@ -85,14 +85,14 @@ def unpack(records: Any, intervals: Any, position: int, target: Any, constraint:
     target.pieces[constraint + 1] = piece
 
 
-@kernel
+@bare_kernel
 def piece_count(records: Any, position: int) -> int:
     """The number of intervals of the record at `position`."""
     at = WIDTH * position
     return records[at + 2] - records[at + 1] if records[at] & SEVERAL != 0 else 1
 
 
-@kernel
+@bare_kernel
 def hash_records(records: Any, intervals: Any, start: int, stop: int) -> Any:
     """A hash of what the records start : stop say, wherever their intervals lie."""
     accumulated = mix64(np.uint64(stop - start + 1))
@@ -110,7 +110,7 @@ def hash_records(records: Any, intervals: Any, start: int, stop: int) -> Any:
     return accumulated
 
 
-@kernel
+@bare_kernel
 def same_records(records: Any, intervals: Any, first: int, second: int, count: int) -> bool:
     """Whether `count` records from two positions on say the same."""
     for offset in range(count):
@@ -131,7 +131,7 @@ def same_records(records: Any, intervals: Any, first: int, second: int, count: i
     return True
 
 
-@kernel
+@bare_kernel
 def relabel_records(records: Any, intervals: Any, attribute: int, old: Any, new: Any) -> None:
     """Replace the labels of one attribute; those not in `old` stay."""
     for position in range(len(records) // WIDTH):
@@ -146,7 +146,7 @@ def relabel_records(records: Any, intervals: Any, attribute: int, old: Any, new:
             intervals[step] = _relabelled(intervals[step], old, new)
 
 
-@kernel
+@bare_kernel
 def _relabelled(label: Any, old: Any, new: Any) -> Any:
     place = np.searchsorted(old, label)
     return new[place] if place < len(old) and old[place] == label else label

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from matchwood.core.bits import lowest_bit
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.encoding.codes import NULL_LABEL
@@ -55,7 +56,7 @@ ALWAYS_WIDTH = -(2**31) + 1
 """A test that every label passes, and NULL_LABEL: 2**31 + 1, taken as unsigned."""
 
 
-@kernel
+@bare_kernel
 def is_access(access: Any, start: int, wanted: int, position: int) -> bool:
     """Whether the constraint at a position gives access to the unit whose choice begins at `start`."""
     found = False
@@ -64,7 +65,7 @@ def is_access(access: Any, start: int, wanted: int, position: int) -> bool:
     return found
 
 
-@kernel
+@bare_kernel
 def write_first_test(records: Any, intervals: Any, first: int, test: int, first_tests: Any, at: int) -> None:
     """Write the first test of a unit, whose records begin at `first`; one that all pass if there is none."""
     first_tests[at], first_tests[at + 1], first_tests[at + 2] = 0, ALWAYS_LOW, ALWAYS_WIDTH
@@ -77,25 +78,22 @@ def write_first_test(records: Any, intervals: Any, first: int, test: int, first_
         )
 
 
-@kernel
-def step_shift(intervals: Any, first: int, last: int) -> int:
+@bare_kernel
+def step_shift(intervals: Any, first: int, last: int) -> Any:
     """The largest shift such that the intervals first : last begin and end whole steps behind the first one."""
     base, steps = np.int64(intervals[2 * first]), np.int64(0)
     for interval in range(first, last):
         steps |= (intervals[2 * interval] - base) | (block_end(intervals[2 * interval + 1]) - base)
-    shift = 0
-    while steps >> shift & 1 == 0:
-        shift += 1
-    return shift
+    return lowest_bit(np.uint64(steps))
 
 
-@kernel
+@bare_kernel
 def steps_between(intervals: Any, first: int, last: int, shift: int) -> Any:
     """How many steps of two to the power of the shift there are from the first interval to the end of the last."""
     return (block_end(intervals[2 * last - 1]) - np.int64(intervals[2 * first])) >> shift
 
 
-@kernel
+@bare_kernel
 def step_bits(intervals: Any, first: int, last: int, shift: int) -> Any:
     """A bit for each step that lies in one of the intervals first : last."""
     base, bits = np.int64(intervals[2 * first]), np.uint64(0)
@@ -106,7 +104,7 @@ def step_bits(intervals: Any, first: int, last: int, shift: int) -> Any:
     return bits
 
 
-@kernel
+@bare_kernel
 def _mask_shift(records: Any, intervals: Any, at: int) -> int:
     """The shift by which the intervals of a record fit into 64 bits; -1 if they do not."""
     first, last = records[at + 1], records[at + 2]
@@ -116,7 +114,7 @@ def _mask_shift(records: Any, intervals: Any, at: int) -> int:
     return shift if steps_between(intervals, first, last, shift) <= MASK_STEPS else -1
 
 
-@kernel
+@bare_kernel
 def kind_of(records: Any, intervals: Any, at: int) -> int:
     """How the constraint of a record is written in a residual."""
     if records[at] & ACCEPTS_NULL != 0:
@@ -126,7 +124,7 @@ def kind_of(records: Any, intervals: Any, at: int) -> int:
     return MASKED if _mask_shift(records, intervals, at) >= 0 else OTHER
 
 
-@kernel
+@bare_kernel
 def residual_words(records: Any, intervals: Any, at: int) -> int:
     """How many integers the constraint of a record takes in a residual at most."""
     if records[at] & SEVERAL == 0:
@@ -135,7 +133,7 @@ def residual_words(records: Any, intervals: Any, at: int) -> int:
     return OTHER_START + 2 * (1 if pieces > MOST_INLINE else max(1, pieces))
 
 
-@kernel
+@bare_kernel
 def write_mask(records: Any, intervals: Any, at: int, residuals: Any, end: int) -> int:
     shift = _mask_shift(records, intervals, at)
     mask = step_bits(intervals, records[at + 1], records[at + 2], shift)
@@ -148,7 +146,7 @@ def write_mask(records: Any, intervals: Any, at: int, residuals: Any, end: int) 
     return end + MASKED_WIDTH
 
 
-@kernel
+@bare_kernel
 def write_other(records: Any, intervals: Any, at: int, residuals: Any, end: int) -> int:
     code, low, high = records[at], records[at + 1], records[at + 2]
     residuals[end] = ((code >> FLAG_BITS) << RESIDUAL_BITS) | (code & ACCEPTS_NULL)
@@ -170,7 +168,7 @@ def write_other(records: Any, intervals: Any, at: int, residuals: Any, end: int)
     return end
 
 
-@kernel
+@bare_kernel
 def write_residual(
     conjunctions: Any, unit: int, order: Any, start: int, count: int, access: Any, wanted: int, test: int, kinds: Any,
     residuals: Any, begin: int,

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel
 from matchwood.engines.shared._record_kernels import hash_records, pack, piece_count, same_records, unpack
 
 EMPTY = -1
 TOMBSTONE = -2
 
 
-@kernel
+@bare_kernel
 def look_up(table: Any, hashes: Any, offsets: Any, records: Any, intervals: Any, unit: int) -> Any:
     """The slot of the unit that says the same as `unit`, or the free slot where it belongs, as -1 - slot."""
     mask = np.uint64(len(table) - 1)
@@ -35,7 +35,7 @@ def look_up(table: Any, hashes: Any, offsets: Any, records: Any, intervals: Any,
     return -1 - (free if free >= 0 else np.int64(slot))
 
 
-@kernel
+@bare_kernel
 def add_all(
     source: Any, offsets: Any, records: Any, intervals: Any, hashes: Any, uses: Any, table: Any, used: Any,
     units: Any, is_new: Any,
@@ -64,7 +64,7 @@ def add_all(
         units[conjunction] = unit
 
 
-@kernel
+@bare_kernel
 def rehash(offsets: Any, records: Any, intervals: Any, hashes: Any, alive: Any) -> None:
     """Compute the hashes of all live units anew, after their labels changed."""
     for unit in range(len(alive)):
@@ -72,7 +72,7 @@ def rehash(offsets: Any, records: Any, intervals: Any, hashes: Any, alive: Any) 
             hashes[unit] = hash_records(records, intervals, offsets[unit], offsets[unit + 1])
 
 
-@kernel
+@bare_kernel
 def enter_all(table: Any, hashes: Any, alive: Any) -> None:
     """Enter all live units, which differ, into an empty table."""
     mask = np.uint64(len(table) - 1)
@@ -84,7 +84,7 @@ def enter_all(table: Any, hashes: Any, alive: Any) -> None:
             table[slot] = unit
 
 
-@kernel
+@bare_kernel
 def bury_all(table: Any, hashes: Any, units: Any) -> None:
     """Put a tombstone in the slot of each unit; units that are not in the table are passed over."""
     mask = np.uint64(len(table) - 1)
@@ -96,7 +96,7 @@ def bury_all(table: Any, hashes: Any, units: Any) -> None:
             table[slot] = TOMBSTONE
 
 
-@kernel
+@bare_kernel
 def find_all(table: Any, hashes: Any, offsets: Any, records: Any, intervals: Any, units: Any, found: Any) -> None:
     """Which unit the table finds for the contents of each of `units`; -1 for none."""
     for position in range(len(units)):
@@ -106,7 +106,7 @@ def find_all(table: Any, hashes: Any, offsets: Any, records: Any, intervals: Any
         found[position] = table[slot] if slot >= 0 and right else -1
 
 
-@kernel
+@bare_kernel
 def count_pieces(offsets: Any, records: Any, units: Any) -> int:
     """The number of intervals of all these units."""
     total = 0
@@ -116,7 +116,7 @@ def count_pieces(offsets: Any, records: Any, units: Any) -> int:
     return total
 
 
-@kernel
+@bare_kernel
 def unpack_all(offsets: Any, records: Any, intervals: Any, units: Any, target: Any) -> None:
     """Write the conjunctions of `units` into `target`, whose arrays have just the room."""
     constraint = 0

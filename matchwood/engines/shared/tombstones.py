@@ -33,7 +33,6 @@ class ListEngine(Engine):
 
     def start(self) -> None:
         super().start()
-        self.edition += 1
         self._live, self._stale_postings, self._stale_always = 0, 0, 0
 
     # ------------------------------------------------------------------ what an engine says
@@ -70,7 +69,6 @@ class ListEngine(Engine):
 
     def insert(self, units: NDArray[np.int32]) -> None:
         self.check()
-        self.edition += 1
         self._states.resize(self.store.count)
         states = self._states.view()[units]
         if (states & self.stale).any():
@@ -85,7 +83,6 @@ class ListEngine(Engine):
 
     def remove(self, units: NDArray[np.int32]) -> None:
         self.check()
-        self.edition += 1
         gone = np.unique(units[self._states.view()[units] & LIVE != 0])
         self._stale_postings += int(self.postings_of(gone).sum())
         self._stale_always += int(np.count_nonzero(self.without_lists(gone)))

@@ -35,9 +35,11 @@ class Workspace:
     def kept(self, name: str, size: int, dtype: DTypeLike, fill: Any, version: object) -> NDArray[Any]:
         """An array of just `size`, as its user left it, and filled anew when `version` is another object now."""
         found = self._arrays.get(name)
-        if found is None or self._versions.get(name) is not version or len(found) != size:
+        if found is None or len(found) != size or found.dtype != dtype:
             found = self._arrays[name] = np.full(size, fill, dtype=dtype)
-            self._versions[name] = version
+        elif self._versions.get(name) is not version:
+            found.fill(fill)
+        self._versions[name] = version
         return found
 
     def copy(self, name: str, source: NDArray[Any], version: object) -> NDArray[Any]:

@@ -42,9 +42,6 @@ from matchwood.language.columnar._token_kernels import (
     read_token,
 )  # fmt: skip
 
-NAME_START, NAME_STOP, TEST_START, TEST_STOP, REVERSED = range(5)
-"""What is noted of a predicate; REVERSED if the constant stands before the attribute."""
-
 REFUSED, CONSTANT = -1, -2
 """In the place of where a predicate ends: it is left to the parser; it is `true` or `false` by itself."""
 
@@ -124,67 +121,58 @@ def _null_test(data: Any, position: int, end: int, bare: int) -> Any:
 
 
 @bare_kernel
-def _attribute_first(data: Any, start: int, stop: int, end: int, found: Any) -> Any:
-    kind, begin, position = read_token(data, stop, end)
-    found[NAME_START], found[NAME_STOP], found[REVERSED] = start, stop, 0
-    found[TEST_START] = begin
+def _attribute_first(data: Any, stop: int, kind: int, position: int, end: int) -> Any:
+    """Where the test ends of an attribute whose name ends at `stop`, by the token behind it."""
     if kind == COMPARE:
-        position = _next_constant(data, position, end)
-    elif kind in (IN, BETWEEN, LIKE):
-        position = _negatable(data, kind, position, end)
-    elif kind == NOT:
+        return _next_constant(data, position, end)
+    if kind in (IN, BETWEEN, LIKE):
+        return _negatable(data, kind, position, end)
+    if kind == NOT:
         kind, _, position = read_token(data, position, end)
-        position = _negatable(data, kind, position, end)
-    elif kind == IS:
-        position = _null_test(data, position, end, stop)
-    elif kind in (ONE, ALL, NONE):
+        return _negatable(data, kind, position, end)
+    if kind == IS:
+        return _null_test(data, position, end, stop)
+    if kind in (ONE, ALL, NONE):
         kind, _, position = read_token(data, position, end)
-        position = _constants(data, position, end) if kind == OF else REFUSED
-    elif kind in (END, CLOSE, AND, OR, XOR, XNOR):
-        position = stop
-    else:
-        return REFUSED
-    if position == stop:
-        found[TEST_START] = stop
-    found[TEST_STOP] = position
-    return position
+        return _constants(data, position, end) if kind == OF else REFUSED
+    return stop if kind in (END, CLOSE, AND, OR, XOR, XNOR) else REFUSED
 
 
 @bare_kernel
-def _constant_first(data: Any, kind: int, start: int, stop: int, end: int, found: Any) -> Any:
-    alone = stop if kind in (TRUE, FALSE) else REFUSED
+def _constant_first(data: Any, kind: int, start: int, stop: int, end: int) -> Any:
+    """The same as `read_predicate`, for what begins with a constant."""
+    alone = CONSTANT if kind in (TRUE, FALSE) else REFUSED
     stop = _constant(data, kind, stop, end)
     if stop == REFUSED:
-        return REFUSED
+        return REFUSED, 0, 0, 0, 0, True
     following, _, position = read_token(data, stop, end)
     if following == NOT:
         following, _, position = read_token(data, position, end)
         if following != IN:
-            return REFUSED
+            return REFUSED, 0, 0, 0, 0, True
     if following != COMPARE and following != IN:
-        return REFUSED if alone == REFUSED else CONSTANT
-    found[TEST_START], found[TEST_STOP], found[REVERSED] = start, position, 1
-    kind, start, stop = read_token(data, position, end)
-    found[NAME_START], found[NAME_STOP] = start, stop
-    if not _names(kind):
-        return REFUSED
-    kind, _, _ = read_token(data, stop, end)
-    return REFUSED if kind in (OPEN, STRING) else stop
+        return alone, 0, 0, 0, 0, True
+    kind, name, name_stop = read_token(data, position, end)
+    following, _, _ = read_token(data, name_stop, end)
+    fits = _names(kind) and following != OPEN and following != STRING
+    return (name_stop if fits else REFUSED), name, name_stop, start, position, True
 
 
 @bare_kernel
-def read_predicate(data: Any, kind: int, start: int, stop: int, end: int, found: Any) -> Any:
-    """Where the predicate ends whose first token is given, noted in `found`; or REFUSED.
+def read_predicate(data: Any, kind: int, start: int, stop: int, end: int) -> Any:
+    """Where the predicate ends whose first token is given, or REFUSED; where its name and its test begin and end; and
+    whether the constant stands before the attribute.
 
     CONSTANT is `true` or `false` by itself, which ends where the token does.
     """
     if kind in (NUMBER, STRING, SIGN, TRUE, FALSE):
-        return _constant_first(data, kind, start, stop, end, found)
+        return _constant_first(data, kind, start, stop, end)
     if not _names(kind):
-        return REFUSED
-    following, _, _ = read_token(data, stop, end)
-    if following in (OPEN, OTHER):
-        return REFUSED
-    if following == STRING:
-        return _constant_first(data, kind, start, stop, end, found) if kind == MOMENT else REFUSED
-    return _attribute_first(data, start, stop, end, found)
+        return REFUSED, 0, 0, 0, 0, False
+    following, begin, position = read_token(data, stop, end)
+    if following == STRING and kind == MOMENT:
+        return _constant_first(data, kind, start, stop, end)
+    if following in (OPEN, OTHER, STRING):
+        return REFUSED, 0, 0, 0, 0, False
+    position = _attribute_first(data, stop, following, position, end)
+    return position, start, stop, (stop if position == stop else begin), position, False

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.jit import bare_kernel
+from matchwood.core.words import word_at
 
 OTHER, END, NAME, NUMBER, STRING, COMPARE, OPEN, CLOSE, COMMA, SIGN = range(10)
 AND, OR, XOR, XNOR, NOT, IN, BETWEEN, LIKE, IS, NULL, TRUE, FALSE = range(20, 32)
@@ -29,11 +31,26 @@ _IS, _NULL, _TRUE, _FALSE, _UNKNOWN = map(_packed, ("is", "null", "true", "false
 _ONE, _ALL, _NONE, _OF, _DATE = map(_packed, ("one", "all", "none", "of", "date"))
 _TIMESTAMP, _CAST, _ESCAPE = map(_packed, ("timestamp", "cast", "escape"))
 _LONGEST = len("timestamp")
+_LOWER_CASE = _packed(8 * " ")
+
+_LETTER, _DIGIT, _SPACE = 1, 2, 4
+
+
+def _kinds_of_bytes() -> NDArray[np.uint8]:
+    kinds = np.zeros(256, np.uint8)
+    kinds[np.r_[97:123, 65:91, 95]] = _LETTER
+    kinds[48:58] = _DIGIT
+    kinds[np.r_[32, 9:14]] = _SPACE
+    return kinds
+
+
+_KINDS = _kinds_of_bytes()
+"""What each byte is; a table, because texts have no pattern by which a processor could foresee comparisons."""
 
 
 @bare_kernel
 def _is_word_byte(byte: Any) -> Any:
-    return (97 <= byte <= 122) or (65 <= byte <= 90) or (48 <= byte <= 57) or byte == 95
+    return _KINDS[byte] & (_LETTER | _DIGIT) != 0
 
 
 @bare_kernel
@@ -42,14 +59,24 @@ def _is_digit(byte: Any) -> Any:
 
 
 @bare_kernel
+def _first_letters(data: Any, start: int, length: int) -> Any:
+    """Up to eight letters of a word as one number, in lower case."""
+    packed = np.uint64(0)
+    if start + 8 <= len(data):
+        packed = word_at(data, start) | _LOWER_CASE
+        return packed if length >= 8 else packed & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
+    for place in range(min(length, 8)):
+        packed |= np.uint64(data[start + place] | 32) << np.uint64(8 * place)
+    return packed
+
+
+@bare_kernel
 def _keyword(data: Any, start: int, stop: int) -> Any:
     """Which word stands there, in any case; NAME if it is none of the language's."""
     length = stop - start
     if length < 2 or length > _LONGEST:
         return NAME
-    packed = np.uint64(0)
-    for place in range(min(length, 8)):
-        packed |= np.uint64(data[start + place] | 32) << np.uint64(8 * place)
+    packed = _first_letters(data, start, length)
     if length <= 4:
         if packed == _AND:
             return AND
@@ -177,14 +204,14 @@ def _symbol(data: Any, start: int, end: int) -> Any:
 @bare_kernel
 def read_token(data: Any, position: int, end: int) -> Any:
     """The kind of the token at or after a position, where it begins, and where it ends."""
-    while position < end and (data[position] == 32 or 9 <= data[position] <= 13):
+    while position < end and _KINDS[data[position]] == _SPACE:
         position += 1
     if position >= end:
         return END, position, position
     byte = data[position]
-    if (97 <= byte <= 122) or (65 <= byte <= 90) or byte == 95:
+    if _KINDS[byte] == _LETTER:
         return _word(data, position, end)
-    if _is_digit(byte) or byte == 46:
+    if _KINDS[byte] == _DIGIT or byte == 46:
         return _number(data, position, end)
     if byte == 39:
         return _string(data, position, end)

@@ -136,7 +136,7 @@ def _read_rule(data: Any, position: int, end: int, nodes: Any, count: int, found
             group[_NOTS] += 1
         elif waiting:
             group[_OPERAND] = count
-            position = read_predicate(data, kind, start, stop, end, found[known])
+            position, name, name_stop, test, test_stop, backward = read_predicate(data, kind, start, stop, end)
             if position == REFUSED:
                 return -1, first_node, first_known
             if position == CONSTANT:
@@ -144,6 +144,9 @@ def _read_rule(data: Any, position: int, end: int, nodes: Any, count: int, found
                 position = stop
             else:
                 count = _put(nodes, count, PREDICATE_NODE, known, count)
+                found.names[known], found.name_lengths[known] = name, name_stop - name
+                found.tests[known], found.test_lengths[known] = test, test_stop - test
+                found.reversed_[known] = backward
                 known += 1
             waiting = False
         elif AND <= kind <= XNOR:

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.language.columnar._predicate_kernels import NAME_START, NAME_STOP, REVERSED, TEST_START, TEST_STOP
 from matchwood.language.columnar._tree_kernels import GROUP, MOST_OPEN, read_rules
 from matchwood.language.limits import MAX_DEPTH
 
@@ -25,6 +24,16 @@ class _Nodes(NamedTuple):
     kinds: NDArray[np.int8]
     arguments: NDArray[np.int32]
     sizes: NDArray[np.int32]
+
+
+class _Found(NamedTuple):
+    """Predicates: where the name and the test of each begin, how long they are, and which comes first."""
+
+    names: NDArray[np.int64]
+    name_lengths: NDArray[np.int64]
+    tests: NDArray[np.int64]
+    test_lengths: NDArray[np.int64]
+    reversed_: NDArray[np.bool_]
 
 
 class RuleTrees(NamedTuple):
@@ -61,18 +70,19 @@ def read_trees(
     # Two predicates need five bytes, `a or b`; what stays unused is never touched.
     room = (int(lengths.sum(dtype=np.int64)) + 4 * len(starts)) // 2 + 4
     nodes = _Nodes(np.empty(room, np.int8), np.empty(room, np.int32), np.empty(room, np.int32))
-    found = np.empty((room, 5), np.int64)
+    names, name_lengths, tests, test_lengths = (np.empty(room, np.int64) for _ in range(4))
+    found = _Found(names, name_lengths, tests, test_lengths, np.empty(room, np.bool_))
     ends = np.empty((len(starts), 2), np.int64)
     groups = np.empty((MOST_OPEN, GROUP), np.int64)
     count, known = read_rules(data, starts, lengths, given, LONGEST, nodes, found, ends, groups)
-    taken = found[:known].T.copy()
+    taken = _Found._make(column[:known] for column in found)
     return RuleTrees(
         nodes.kinds[:count],
         nodes.arguments[:count],
         nodes.sizes[:count],
         ends[:, 0].copy(),
         ends[:, 1].copy(),
-        (taken[NAME_START], taken[NAME_STOP] - taken[NAME_START]),
-        (taken[TEST_START], taken[TEST_STOP] - taken[TEST_START]),
-        taken[REVERSED] != 0,
+        (taken.names, taken.name_lengths),
+        (taken.tests, taken.test_lengths),
+        taken.reversed_,
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from matchwood.core.bits import bit_count
 from matchwood.core.jit import bare_kernel
 from matchwood.logic.columnar._builder_kernels import by_attribute, has_repeated
 from matchwood.logic.columnar._leaf_kernels import (
@@ -168,7 +169,7 @@ def with_meets(
 ) -> Any:
     """Fold the leaves of one attribute in each row, and drop rows that nothing satisfies."""
     repeated = False
-    for row in range(rows):
+    for row in range(rows if has_repeated(work, leaves, work.local, count) else 0):
         held = _collect(work, leaves, work.rows, row, count)
         repeated = repeated or has_repeated(work, leaves, work.leaves, held)
     if not repeated:
@@ -187,7 +188,7 @@ def with_singles_joined(work: Any, leaves: Any, state: Any, ranks: Any, key_rank
                         words: int) -> Any:  # fmt: skip
     """Join rows of one leaf each where they share the attribute; one that accepts all leaves a single empty row."""
     singles = 0
-    for row in range(rows):
+    for row in range(rows if has_repeated(work, leaves, work.local, count) else 0):
         if _collect(work, leaves, work.rows, row, count) == 1:
             work.singles[singles] = work.leaves[0]
             singles += 1
@@ -221,6 +222,8 @@ def _bring_along(work: Any, leaves: Any, ranks: Any, rows: int, count: int, word
     for row in range(rows):
         for word in range(words):
             work.brought[row, word] = work.rows[row, word]
+    if not has_repeated(work, leaves, work.local, count):
+        return
     for place in range(count):
         leaf = work.local[place]
         for other in range(count):
@@ -237,7 +240,8 @@ def uncovered(work: Any, leaves: Any, state: Any, ranks: Any, rows: int, count: 
     """Without rows all of whose events satisfy another one; how many are left, in order."""
     total = 0
     for row in range(rows):
-        total += _collect(work, leaves, work.rows, row, count)
+        for word in range(words):
+            total += bit_count(work.rows[row, word])
     if rows > COMPARISON_BUDGET // (1 + total):
         state[FAILED] = 1
         return 0

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from matchwood.core.bits import highest_bit
 from matchwood.core.jit import bare_kernel
+from matchwood.core.prefetch import prefetch
 from matchwood.language.columnar._tree_kernels import AND_NODE, PREDICATE_NODE
 from matchwood.logic.columnar._builder_kernels import (
     ALWAYS_TRUE,
@@ -22,7 +24,6 @@ from matchwood.logic.columnar._row_kernels import (
     MOST_ROWS,
     clear_row,
     distinct_rows,
-    has_bit,
     in_order,
     met,
     set_bit,
@@ -38,6 +39,9 @@ ANY_RULE, OR_OF_ANDS, AND_ALONE = range(3)
 MOST_TREE = 4_096
 MOST_DIRECT = 64
 """As MOST_ROWS in `route.py`."""
+
+AHEAD = 16
+"""How many predicates before its turn the answers of one are asked for."""
 
 LENGTH = 1_024
 """As in `dnf.py`."""
@@ -66,12 +70,16 @@ def _plain_row(given: Any, work: Any, base: int, root: int) -> Any:
     tree, leaves, state, held = given.tree, given.leaves, given.state, 0
     last = root if tree.kinds[root] != PREDICATE_NODE else root + 1
     for node in range(base, last):
+        # Answers and leaves lie anywhere: they are asked for before their turn.
+        later = min(tree.arguments[node] + AHEAD, len(given.predicate_of) - 1)
+        prefetch(given.predicates.answers, 4 * given.predicate_of[later])
         predicate = given.predicate_of[tree.arguments[node]]
         answer = answer_of(given.predicates, leaves, state, work.buffers, predicate, IS_TRUE)
         if answer == NEVER_TRUE:
             return -1
         if answer != ALWAYS_TRUE:
             work.leaves[held] = answer - LEAF_BASE
+            prefetch(leaves.keys, answer - LEAF_BASE)
             held += 1
     if has_repeated(work, leaves, work.leaves, held):
         held = met(work, leaves, state, given.ranks, held)
@@ -81,13 +89,14 @@ def _plain_row(given: Any, work: Any, base: int, root: int) -> Any:
 @bare_kernel
 def _put_plain(work: Any, leaves: Any, key_ranks: Any, held: int, out: Any, position: int) -> Any:
     """Write the leaves of a row by attribute; where the row ends."""
+    ranks = work.given
     for place in range(held):
-        leaf, at = work.leaves[place], position + place
+        leaf, at = work.leaves[place], place
         rank = key_ranks[leaves.keys[leaf]]
-        while at > position and key_ranks[leaves.keys[out[at - 1]]] > rank:
-            out[at] = out[at - 1]
+        while at > 0 and ranks[at - 1] > rank:
+            ranks[at], out[position + at] = ranks[at - 1], out[position + at - 1]
             at -= 1
-        out[at] = leaf
+        ranks[at], out[position + at] = rank, leaf
     return position + held
 
 
@@ -198,9 +207,12 @@ def _rows_of(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, roo
 def _put_rows(work: Any, rows: Any, count: Any, out: Any, position: int, row_ends: Any, made: int) -> Any:
     """Write rows behind `made` others; where the leaves end. Rows of a constant rule have no leaves."""
     for row in range(rows):
-        for place in range(count):
-            if has_bit(work.rows, row, place):
-                out[position] = work.local[place]
+        for word in range((count + 63) >> 6):
+            bits = work.rows[row, word]
+            while bits != np.uint64(0):
+                highest = highest_bit(bits)
+                bits ^= np.uint64(1) << np.uint64(highest)
+                out[position] = work.local[64 * word + 63 - highest]
                 position += 1
         row_ends[made + row] = position
     return position

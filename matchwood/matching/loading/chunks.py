@@ -134,19 +134,19 @@ class ArrowRules:
     """Rules in Arrow columns, whose texts are strings and sound."""
 
     def __init__(self, ids: pa.Array, expressions: pa.LargeStringArray, options: Mapping[str, pa.Array]) -> None:
-        self.ids, self._expressions, self._options = ids, expressions, options
+        self.ids, self.expressions, self.options = ids, expressions, options
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def nbytes(self) -> int:
-        return int(self._expressions.nbytes)
+        return int(self.expressions.nbytes)
 
     def part(self, start: int, stop: int) -> ArrowRules:
         count = stop - start
-        options = {name: column.slice(start, count) for name, column in self._options.items()}
-        return ArrowRules(self.ids.slice(start, count), self._expressions.slice(start, count), options)
+        options = {name: column.slice(start, count) for name, column in self.options.items()}
+        return ArrowRules(self.ids.slice(start, count), self.expressions.slice(start, count), options)
 
     def id_at(self, position: int) -> Any:
         return self.ids[position].as_py()
@@ -155,25 +155,25 @@ class ArrowRules:
         return self.ids if len(positions) == len(self) else self.ids.take(pa.array(positions))
 
     def sources(self, positions: Sequence[int] | None = None) -> list[RuleSource]:
-        columns = [self.ids, self._expressions, *self._options.values()]
+        columns = [self.ids, self.expressions, *self.options.values()]
         if positions is not None:
             columns = [column.take(pa.array(positions, pa.int64())) for column in columns]
-        return list(sources_of([column.to_pylist() for column in columns], list(self._options)))
+        return list(sources_of([column.to_pylist() for column in columns], list(self.options)))
 
     def texts(self) -> Texts:
         given = np.ones(len(self), np.bool_)
-        if self._expressions.null_count:
-            given &= self._expressions.is_valid().to_numpy(zero_copy_only=False)
-        for name, column in self._options.items():
+        if self.expressions.null_count:
+            given &= self.expressions.is_valid().to_numpy(zero_copy_only=False)
+        for name, column in self.options.items():
             given &= _is_bare(name, column)
-        return Texts(encode_many(self._expressions, optional=True), given)
+        return Texts(encode_many(self.expressions, optional=True), given)
 
     def texts_at(self, positions: NDArray[np.int64], prepared: Mapping[int, PreparedRule]) -> pa.LargeStringArray:
-        texts = self._expressions
+        texts = self.expressions
         return texts if len(positions) == len(self) else texts.take(pa.array(positions))
 
     def weights_at(self, positions: NDArray[np.int64]) -> NDArray[np.float64]:
-        column = self._options.get("weight")
+        column = self.options.get("weight")
         if column is None or column.type != pa.float64():
             return np.zeros(len(positions))
         weights: NDArray[np.float64] = column.fill_null(0.0).to_numpy(zero_copy_only=False)[positions] + 0.0

@@ -86,6 +86,8 @@ _WAYS: dict[type, Callable[[Any, NDArray[np.int64], PlacedRules | None, bool], _
 
 def _in_order(places: NDArray[np.int64], others: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Two columns of places as one that increases, and where each of its elements stands if they lie end to end."""
+    if not len(places):
+        return others, np.arange(len(others))
     both = np.concatenate((places, others))
     order = np.argsort(both, kind="stable")
     return both[order], order

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from matchwood.encoding import CompiledRules, RuleReader, Settled
 from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, TypeConflict
-from matchwood.logic import ANY_RULE
 from matchwood.matching.loading.chunk_columns import ChunkColumns, OldRules
 from matchwood.matching.loading.chunks import RuleChunk, RuleSource
 from matchwood.matching.loading.filling import Filling
 from matchwood.matching.loading.limits import RejectLimit
 from matchwood.matching.loading.preparation import PreparedRule
+from matchwood.matching.loading.read_rules import read_chunk
 from matchwood.matching.loading.rehearsal import Rehearsal, without_collecting
 from matchwood.matching.loading.report import Report
 from matchwood.matching.loading.sources import replayable, rule_chunks, with_last
@@ -211,9 +211,7 @@ class _Load(Rehearsal):
 
     def _compiled(self, chunk: RuleChunk) -> CompiledRules | None:
         """The rules that may be stored as columns; None if there are too few."""
-        matcher, texts = self._index._matcher, chunk.texts()
-        read = self._reader.read(*texts.utf8, texts.given, matcher.dnf_limit, matcher.takes_columns or ANY_RULE)
-        compiled = read.undisputed(self._schema)
+        compiled = read_chunk(chunk, self._reader, self._index._matcher).undisputed(self._schema)
         return compiled if len(compiled) >= LEAST_COMPILED else None
 
     def _rows_to_replace(self, chunk: RuleChunk) -> NDArray[np.int32] | None:

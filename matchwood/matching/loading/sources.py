@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -34,6 +35,13 @@ class _Replayed:
             yield item
 
 
+class ReadyChunks(ABC):
+    """Chunks as they are, which can be walked more than once."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[RuleChunk]: ...
+
+
 _LASTING = (Mapping, list, tuple, str, bytes, pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)
 
 
@@ -49,6 +57,8 @@ def replayable(rules: Any) -> Any:
 
 def rule_chunks(rules: Any) -> Iterator[RuleChunk]:
     """Chunks of rules from tuples, a mapping, Arrow data, pandas, or anything that speaks Arrow."""
+    if isinstance(rules, ReadyChunks):
+        return iter(rules)
     if isinstance(rules, Mapping):
         rules = rules.items()
     if is_frame(rules, "pandas"):
@@ -101,8 +111,7 @@ def _from_arrow(reader: pa.RecordBatchReader | _Replayed) -> Iterator[RuleChunk]
     assert reader.schema is not None
     names = reader.schema.names
     _check_columns(names)
-    wanted = [name for name in (*REQUIRED, *OPTIONAL) if name in names]
-    return (_arrow_chunk({name: _sound(name, part) for name in wanted}) for part in _filled(reader))
+    return (arrow_chunk(part) for part in _filled(reader))
 
 
 def _filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -132,7 +141,9 @@ def _sound(name: str, part: pa.RecordBatch) -> pa.Array:
     return column
 
 
-def _arrow_chunk(columns: dict[str, pa.Array]) -> RuleChunk:
+def arrow_chunk(part: pa.RecordBatch) -> RuleChunk:
+    """One chunk of a table of rules whose columns were found by name."""
+    columns = {name: _sound(name, part) for name in (*REQUIRED, *OPTIONAL) if name in part.schema.names}
     options = {name: column for name, column in columns.items() if name in OPTIONAL}
     texts = as_strings(columns["expression"])
     if texts is not None and all(_is_sound(column) for column in (columns["id"], *options.values())):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,14 @@ from matchwood.matching import (
 from matchwood.progress import Progress
 from matchwood.sharding import layout_of, summary_of, total_uses
 from matchwood.spark.build.notes import counting_rules
+from matchwood.spark.build.reading import (
+    AssemblyTask,
+    ReadFile,
+    ReadTask,
+    files_by_shard,
+    read_files,
+    reading_tasks,
+)
 from matchwood.spark.build.report import BuildReport
 from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards, read_once
 from matchwood.spark.build.rule_stream import SHOWN
@@ -76,7 +84,8 @@ def build(
     `id`, `expression`   columns with the ids (integers or text) and the rules (text or JSON)
     `weight`, `weights`  columns with constant weights, and with weights by attribute or value (JSON, map or struct)
     `engine`, `options`, `schema`, `nan`, `coerce`  as for `Index`; the time zone is the session's
-    `shards`             how many; `auto` makes one, or more if it would not fit into a worker
+    `shards`             how many; `auto` makes one, or more if it would not fit into a worker. If there are more cores
+                         than shards, rules are read on all of them, and each shard is put together on one
     `on_error`           `quarantine` keeps rejected rules as a table (see `rejects`), `fail` then publishes nothing
     `on_duplicate`       a repeated id fails the build, or with `last` the rule with the highest `order` counts
     `order`              the column for `on_duplicate="last"`
@@ -107,9 +116,9 @@ def published(
     `after`  the version that must still be current, see `Staging.publish`
     """
     rules, spark = job.rules, job.rules.sparkSession
-    with described(spark, f"building {place}") as line, read_once(rules, shards == 1 and line is None):
-        totals = totals_of(rules) if shards is None or line is not None else None
-        count = shards or _fitting(shards_for(totals, spark) if totals else 1)
+    with described(spark, f"building {place}") as line, read_once(rules):
+        totals = totals_of(rules)
+        count = shards or _fitting(shards_for(totals, spark))
         job = replace(job, shards=count, line=line, totals=totals)
         with begin_version(place, count) as staging:
             version, told = job.publish(staging, after=after)
@@ -197,17 +206,18 @@ class Job:
         self, staging: storage.Staging, after: int | None = None, more: Iterable[dict[str, Any]] = ()
     ) -> tuple[int, list[Told]]:
         """Build all shards and make them the current version; `more` are descriptions of further parts."""
-        task = ShardTask(
+        files = self._read(ReadTask(staging, self.settings, id_type(self.rules), self.keeps_last))
+        kind = AssemblyTask if files else ShardTask
+        task = kind(
             staging, self.settings, id_type(self.rules), self.keeps_last, self.shards == 1, self.line is not None
         )
-        told = self._run(task)
-        ids = [rule_id for each in told for rule_id in each.ids]
-        refuse_duplicates(sum(each.twice for each in told), ids, self.keeps_last)
+        told = self._run(task, files)
+        _refuse_met_twice(told, self.keeps_last)
         if self.shards > 1 and _disagree(told):
             placed = in_shards(self.rules, self.shards)
             found = settled(placed, self.settings, task.id_type, self.keeps_last)
             known = replace(self.settings, settled={**self.settings.settled, **found})
-            told = self._run(replace(task, settings=known)) if found else told
+            told = self._run(replace(task, settings=known), files) if found else told
         self._judge(told)
         told = told or [_empty(task)]
         descriptions = [described for each in told for described in (each.description, *each.rejects)]
@@ -224,12 +234,21 @@ class Job:
         if not rules and not self.allow_empty:
             raise MatchwoodError(_refused_empty(rejected, examples))
 
-    def _run(self, task: ShardTask) -> list[Told]:
+    def _read(self, task: ReadTask) -> list[ReadFile]:
+        """Files of rules that were read, if there are more cores than shards for that; none if shards read them."""
+        tasks = reading_tasks(self.totals.rules if self.totals else 0, self.shards, self.rules.sparkSession)
+        files = read_files(self.rules, task, self.shards, tasks) if tasks else []
+        _refuse_met_twice(files, self.keeps_last)
+        return files
+
+    def _run(self, task: ShardTask, files: list[ReadFile]) -> list[Told]:
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return task(batches)
 
+        session, shards = self.rules.sparkSession, self.shards
+        source = files_by_shard(session, files, shards) if files else in_shards(self.rules, shards)
         with counting_rules(self.line, task.staging, self.totals.rules if self.totals else None):
-            rows = in_shards(self.rules, self.shards).mapInArrow(run, TOLD).collect()
+            rows = source.mapInArrow(run, TOLD).collect()
         return sorted(map(read_told, rows), key=lambda told: told.shard)
 
     def _header(self, told: list[Told]) -> dict[str, Any]:
@@ -262,6 +281,11 @@ def _disagree(told: list[Told]) -> bool:
     uses = total_uses(each.summary for each in told)
     across = any(kind != "any" and kinds.setdefault(name, kind) != kind for name, kind in uses)
     return across or any(each.misfits for each in told)
+
+
+def _refuse_met_twice(told: Sequence[Told | ReadFile], keeps_last: bool) -> None:
+    ids = [rule_id for each in told for rule_id in each.ids]
+    refuse_duplicates(sum(each.twice for each in told), ids, keeps_last)
 
 
 def refuse_duplicates(twice: int, ids: list[Any], keeps_last: bool) -> None:

@@ -49,15 +49,12 @@ def checked_rules(rules: DataFrame, names: RuleColumns) -> DataFrame:
 
 
 @contextlib.contextmanager
-def read_once(rules: DataFrame, is_anyhow: bool = False) -> Iterator[None]:
+def read_once(rules: DataFrame) -> Iterator[None]:
     """Keep the rules on the executors' disks for the block, which looks at them several times, so that their source is
-    read once; `is_anyhow` if the block looks once.
+    read once.
 
     Some serverless platforms keep nothing: there the source is read each time.
     """
-    if is_anyhow:
-        yield
-        return
     try:
         rules.persist(StorageLevel.DISK_ONLY)
     except PySparkException as error:
@@ -72,10 +69,20 @@ def read_once(rules: DataFrame, is_anyhow: bool = False) -> Iterator[None]:
 
 def in_shards(rules: DataFrame, shards: int) -> DataFrame:
     """One partition a shard: the rules are spread by a hash of their ids, and ordered by id, then `order`."""
-    number = F.pmod(F.xxhash64("id"), F.lit(shards)).cast("int")
-    keys = [name for name in ("id", "order") if name in rules.columns]
-    placed = rules.withColumn("shard", number).repartitionById(shards, "shard")
-    return placed.sortWithinPartitions("shard", *keys)
+    return _ordered(_with_shard(rules, shards).repartitionById(shards, "shard"))
+
+
+def in_ranges(rules: DataFrame, shards: int, tasks: int) -> DataFrame:
+    """So many partitions of about one size, each with a range of shards and ids, ordered likewise."""
+    return _ordered(_with_shard(rules, shards).repartitionByRange(tasks, "shard", "id"))
+
+
+def _with_shard(rules: DataFrame, shards: int) -> DataFrame:
+    return rules.withColumn("shard", F.pmod(F.xxhash64("id"), F.lit(shards)).cast("int"))
+
+
+def _ordered(placed: DataFrame) -> DataFrame:
+    return placed.sortWithinPartitions(*(name for name in ("shard", "id", "order") if name in placed.columns))
 
 
 def id_type(rules: DataFrame) -> str:

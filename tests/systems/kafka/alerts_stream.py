@@ -1,6 +1,8 @@
 """Rules from a compacted topic, events from another, hits to Delta, what cannot be used to a table of its own.
 
-python -m tests.systems.kafka.alerts_stream HOME BROKER     runs both streams until it is killed, or HOME/stop is there
+python -m tests.systems.kafka.alerts_stream HOME BROKER [EXECUTORS]
+
+runs both streams until it is killed, or HOME/stop is there: in one JVM, or under executors in JVMs of their own.
 """
 
 from __future__ import annotations
@@ -51,8 +53,16 @@ def match_events(spark: Any, home: Path, broker: str, **options: Any) -> Any:
     return mws.match_stream(events, f"{home}/index", write, poison=poison, event="value", keep=["key"], **where)
 
 
-def main(home: Path, broker: str) -> None:
-    spark = kafka_session(home)
+def session_with(home: Path, executors: int) -> Any:
+    """However many executors are lost, others take their place."""
+    if not executors:
+        return kafka_session(home)
+    apart = {"spark_executor_memory": "512m", "spark_deploy_maxExecutorRetries": "-1"}
+    return kafka_session(home, f"local-cluster[{executors},1,1024]", **apart)
+
+
+def main(home: Path, broker: str, executors: int = 0) -> None:
+    spark = session_with(home, executors)
     queries = [follow_rules(spark, home, broker), match_events(spark, home, broker)]
     while not (home / "stop").exists():
         for query in queries:
@@ -66,4 +76,4 @@ def main(home: Path, broker: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:]))

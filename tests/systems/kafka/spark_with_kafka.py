@@ -32,8 +32,8 @@ def jars() -> list[Path]:
     return sorted([*connector.glob("*.jar"), *lake.JARS.glob("jars/*delta*.jar")])
 
 
-def kafka_session(warehouse: Path, master: str = "local[2]") -> Any:
-    """A session for small streams on one machine."""
+def kafka_session(warehouse: Path, master: str = "local[2]", **more: str) -> Any:
+    """A session for small streams on one machine; `more` are settings of Spark, underscores for dots."""
     from matchwood import spark as mws
 
     settings = {
@@ -47,7 +47,7 @@ def kafka_session(warehouse: Path, master: str = "local[2]") -> Any:
         "spark.driver.memory": "1g",
         "spark.ui.enabled": "false",
     }
-    return mws.session(master=master, **settings)
+    return mws.session(master=master, **settings, **more)
 
 
 if __name__ == "__main__":

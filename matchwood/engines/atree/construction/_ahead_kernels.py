@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import bare_kernel
+from matchwood.core.jit import wide_kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.engines.atree._node_kernels import inner_id
 from matchwood.engines.atree.layout import FIRST, WIDTH
@@ -27,13 +27,13 @@ ITEMS, PLACES, OPERANDS, SLOT, NODE, CHILDREN = 40, 32, 22, 12, 7, 3
 NOWHERE = -1
 
 
-@bare_kernel
+@wide_kernel
 def forget_ahead(slots: Any) -> None:
     """Before a table is looked up that may be another one than before."""
     slots[:RING] = NOWHERE
 
 
-@bare_kernel
+@wide_kernel
 def look_ahead(
     tree: Any, kinds: Any, offsets: Any, items: Any, order: Any, step: int, places: Any, operands: Any, slots: Any
 ) -> None:
@@ -68,7 +68,7 @@ def look_ahead(
         prefetch(tree.children, nodes[WIDTH * tree.table[slot] + FIRST])
 
 
-@bare_kernel
+@wide_kernel
 def _slot(tree: Any, kinds: Any, offsets: Any, items: Any, item: Any, places: Any, operands: Any) -> Any:
     """Where the search for a node is going to begin, unless operands of its operands are its own; or NOWHERE."""
     first, count = offsets[item], offsets[item + 1] - offsets[item]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import bare_kernel
+from matchwood.core.jit import wide_kernel
 from matchwood.engines.atree._link_kernels import choose_access, link, move_entry, set_active, unlink
 from matchwood.engines.atree._node_kernels import correct_levels, is_parity, is_told, kind_of, next_stamp, part_kind
 from matchwood.engines.atree.layout import (
@@ -30,7 +30,7 @@ from matchwood.engines.atree.layout import (
 _NO_LIMIT = 1 << 60
 
 
-@bare_kernel
+@wide_kernel
 def _is_contained(tree: Any, node: Any, stamp: Any) -> bool:
     """Whether all children of a node are operands or nodes known to be contained."""
     nodes, children, stamps, at = tree.nodes, tree.children, tree.stamps, WIDTH * node
@@ -41,7 +41,7 @@ def _is_contained(tree: Any, node: Any, stamp: Any) -> bool:
     return True
 
 
-@bare_kernel
+@wide_kernel
 def _contained_nodes(
     tree: Any, kind: Any, operands: Any, count: int, sketch: Any, stamp: Any, walked: int, found: Any, failed: Any
 ) -> int:
@@ -86,7 +86,7 @@ def _contained_nodes(
     return met
 
 
-@bare_kernel
+@wide_kernel
 def _has_own_kind(nodes: Any, children: Any, node: Any, kind: Any) -> bool:
     """Whether a node has a child of its own kind."""
     at = WIDTH * node
@@ -96,7 +96,7 @@ def _has_own_kind(nodes: Any, children: Any, node: Any, kind: Any) -> bool:
     return False
 
 
-@bare_kernel
+@wide_kernel
 def _gain(tree: Any, node: Any, stamp: Any, once: bool) -> int:
     """How many operands that are not covered yet a contained node covers.
 
@@ -108,7 +108,7 @@ def _gain(tree: Any, node: Any, stamp: Any, once: bool) -> int:
     return 0 if once and others > 0 else gain
 
 
-@bare_kernel
+@wide_kernel
 def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> tuple[int, int]:
     """Stamp the operands below a contained node stamped `wanted`; returns how many, and how many were not."""
     nodes, children, stamps, stack = tree.nodes, tree.children, tree.stamps, tree.stack
@@ -132,7 +132,7 @@ def _walk(tree: Any, node: Any, wanted: Any, given: Any) -> tuple[int, int]:
     return met, others
 
 
-@bare_kernel
+@wide_kernel
 def cover(
     tree: Any, kind: Any, operands: Any, count: int, sketch: Any, stamp: Any, reach: int, chosen: Any, scratch: Any
 ) -> int:
@@ -169,7 +169,7 @@ def cover(
     return size
 
 
-@bare_kernel
+@wide_kernel
 def adopt(tree: Any, node: Any, parent: Any, stamp: Any, on_demand: bool) -> None:
     """Let a parent have a new node in the place of the node's children, which it has too and which are stamped."""
     nodes, children, at = tree.nodes, tree.children, WIDTH * parent
@@ -191,7 +191,7 @@ def adopt(tree: Any, node: Any, parent: Any, stamp: Any, on_demand: bool) -> Non
     choose_access(tree, parent, on_demand)
 
 
-@bare_kernel
+@wide_kernel
 def self_adjust(tree: Any, node: Any, reach: int, on_demand: bool) -> int:
     """Make a new node the child of the nodes that have all of its children and more; returns how many.
 

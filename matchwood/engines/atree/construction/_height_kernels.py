@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from matchwood.core.jit import bare_kernel
+from matchwood.core.jit import wide_kernel
 
 
-@bare_kernel
+@wide_kernel
 def measure_heights(offsets: Any, items: Any, leaves: int, heights: Any) -> Any:
     """How far each inner node of a batch is above its leaves; returns the most, and the most children of one."""
     highest, widest = 0, 0
@@ -24,7 +24,7 @@ def measure_heights(offsets: Any, items: Any, leaves: int, heights: Any) -> Any:
     return highest, widest
 
 
-@bare_kernel
+@wide_kernel
 def order_by_height(
     offsets: Any, heights: Any, highest: int, widest: int, starts: Any, by_size: Any, order: Any
 ) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
-from matchwood.core.jit import bare_kernel
+from matchwood.core.jit import wide_kernel
 from matchwood.engines.atree._node_kernels import (
     enter_table,
     find_leaf,
@@ -49,7 +49,7 @@ class InnerNodes(NamedTuple):
     places: NDArray[np.int32]
 
 
-@bare_kernel
+@wide_kernel
 def _estimate(source: Any, place: int) -> Any:
     """The share of events that a constraint is expected to be true of while nothing is known of them.
 
@@ -62,7 +62,7 @@ def _estimate(source: Any, place: int) -> Any:
     return np.float32(min(max(share, 1e-9), 1.0))
 
 
-@bare_kernel
+@wide_kernel
 def enter_leaves(
     tree: Any, source: Any, kinds: Any, shares: Any, unique: bool, record: Any, places: Any, is_new: Any
 ) -> int:
@@ -93,7 +93,7 @@ def enter_leaves(
     return made
 
 
-@bare_kernel
+@wide_kernel
 def enter_inner(
     tree: Any, batch: InnerNodes, first: int, before: int, scratch: BuildScratch, building: Building
 ) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.jit import bare_kernel
+from matchwood.core.jit import wide_kernel
 from matchwood.engines.atree._link_kernels import link
 from matchwood.engines.atree._node_kernels import (
     enter_table,
@@ -87,7 +87,7 @@ class BuildScratch(NamedTuple):
     needed: NDArray[np.int64]
 
 
-@bare_kernel
+@wide_kernel
 def _parents_needed(tree: Any, chosen: Any, size: int, adjust: int) -> int:
     """Places that linking one more node to these children may take at the end of the pool of parents.
 
@@ -102,7 +102,7 @@ def _parents_needed(tree: Any, chosen: Any, size: int, adjust: int) -> int:
     return int(needed + 4 * (fewest if adjust == UNBOUNDED else min(fewest, MOST_ASKED)))
 
 
-@bare_kernel
+@wide_kernel
 def _has_room(tree: Any, needed: Any) -> Any:
     """Whether there is room for one more node, and for what it needs in the pools of children and of parents."""
     state = tree.state
@@ -114,7 +114,7 @@ def _has_room(tree: Any, needed: Any) -> Any:
     )
 
 
-@bare_kernel
+@wide_kernel
 def _order(shares: Any, chosen: Any, size: int) -> None:
     """The rarest child first; the others after it, the rarer the earlier, so that an AND fails soon."""
     if size > _SORTED:
@@ -132,7 +132,7 @@ def _order(shares: Any, chosen: Any, size: int) -> None:
         chosen[before] = child
 
 
-@bare_kernel
+@wide_kernel
 def _make(tree: Any, kind: Any, chosen: Any, size: int, on_demand: bool) -> Any:
     """A new inner node with these children."""
     nodes, children, state = tree.nodes, tree.children, tree.state
@@ -150,7 +150,7 @@ def _make(tree: Any, kind: Any, chosen: Any, size: int, on_demand: bool) -> Any:
     return node
 
 
-@bare_kernel
+@wide_kernel
 def find_or_make(
     tree: Any, kind: Any, operands: Any, count: int, stamp: Any, scratch: BuildScratch, building: Building
 ) -> Any:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import bare_kernel
+from matchwood.core.jit import wide_kernel
 from matchwood.engines.atree._node_kernels import kind_of, next_stamp
 from matchwood.engines.atree.construction._make_kernels import NO_ROOM, Building, BuildScratch, find_or_make
 from matchwood.engines.atree.layout import AND, FIRST, MOST_FLAT, NOT, OR, SIZE, WIDTH, XNOR
 
 
-@bare_kernel
+@wide_kernel
 def gather(
     tree: Any, kind: Any, items: Any, places: Any, before: int, flat: bool, between: Any, stamp: Any, operands: Any
 ) -> int:
@@ -62,7 +62,7 @@ def gather(
     return count
 
 
-@bare_kernel
+@wide_kernel
 def _contradiction(tree: Any, node: Any, pair: Any, scratch: BuildScratch, building: Building) -> Any:
     """The node that says `node and not node`: FALSE, unless the node is unknown. `pair` is scratch for four."""
     operands, stamp = scratch.operands, next_stamp(tree)
@@ -76,7 +76,7 @@ def _contradiction(tree: Any, node: Any, pair: Any, scratch: BuildScratch, build
     return find_or_make(tree, AND, operands, count, stamp, scratch, building)
 
 
-@bare_kernel
+@wide_kernel
 def _pair_off(tree: Any, members: Any, count: int) -> tuple[int, int]:
     """Leave each member once, as -1 - node where its count is even; returns how many, and how many of those."""
     stamps, stamp, kept, even = tree.stamps, next_stamp(tree), 0, 0
@@ -96,7 +96,7 @@ def _pair_off(tree: Any, members: Any, count: int) -> tuple[int, int]:
     return kept, even
 
 
-@bare_kernel
+@wide_kernel
 def cancelled_parity(tree: Any, kind: Any, items: Any, places: Any, scratch: BuildScratch, building: Building) -> Any:
     """The node of a parity whose items turned out to be the same node in part, or NO_ROOM.
 

@@ -31,9 +31,10 @@ from numba.core import serialize
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 
-from matchwood.core.processors import levels_here, target_of
+from matchwood.core.machine_code.libraries import FITS, PartContext
+from matchwood.core.machine_code.processors import levels_here, target_of
 
-_PACKAGE = Path(__file__).parent.parent
+_PACKAGE = Path(__file__).parent.parent.parent
 _IMPORT = re.compile(r"^from matchwood\.([\w.]+) import", re.MULTILINE)
 _ANNOTATION = 6
 """The place, in what Numba saves of a kernel, of its source with the type of every variable: a third of all, unread."""
@@ -90,8 +91,10 @@ def _heard(counts: Callable[[Loaded], bool]) -> Iterator[list[str]]:
 class KeptCode(NullCache):  # type: ignore[misc]
     """What a dispatcher of Numba asks for the code of one kernel, and gives what it had to compile."""
 
-    def __init__(self, function: Callable[..., Any], variant: str = "") -> None:
-        self.name, self._variant = f"{function.__module__}.{function.__qualname__}", variant
+    _variant = ""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.name = f"{function.__module__}.{function.__qualname__}"
         self._file = Path(function.__code__.co_filename)
 
     @property
@@ -101,12 +104,15 @@ class KeptCode(NullCache):  # type: ignore[misc]
     def load_overload(self, signature: Any, context: Any) -> Any:
         context.refresh()
         for path in self._places(signature, target_of(context.codegen())):
-            found = _rebuilt(path, context)
+            found = _read(path, functools.partial(self._rebuilt, context))
             if found is not None:
                 tell(Loaded(self.name, path))
                 return found
         tell(Loaded(self.name, None))
         return None
+
+    def _rebuilt(self, context: Any, state: Any) -> Any:
+        return CompileResult._rebuild(context, *state)
 
     def is_kept(self, signature: Any, context: Any) -> bool:
         """Whether there is code for these types."""
@@ -138,6 +144,17 @@ class KeptCode(NullCache):  # type: ignore[misc]
         return f"{self.name.rpartition('.')[2]}-{_digest([key.encode()])}.nbc"
 
 
+class KeptPart(KeptCode):
+    """The same for what only other kernels call, which is kept as LLVM knows it (`libraries.py`)."""
+
+    _variant = "within"
+
+    def _rebuilt(self, context: Any, state: Any) -> Any:
+        if not FITS:
+            return super()._rebuilt(context, state)
+        return CompileResult._rebuild(PartContext(context), *state)._replace(target_context=context)
+
+
 def tell(found: Loaded) -> None:
     """Let all who listen know."""
     for tell in tuple(_listeners):
@@ -153,11 +170,11 @@ def described(kind: Any) -> str:
     return f"({parts})" if named is None else f"{named.__module__}.{named.__qualname__}{named._fields}({parts})"
 
 
-def _rebuilt(path: Path, context: Any) -> Any:
+def _read(path: Path, rebuilt: Callable[[Any], Any]) -> Any:
     # Numba's own cache does the same, and has no other form. What lies here is machine code, which is trusted like the
     # package itself: it comes from the package, or from a directory of the user's own. Saved indexes hold no pickle.
     try:
-        return CompileResult._rebuild(context, *pickle.loads(path.read_bytes()))
+        return rebuilt(pickle.loads(path.read_bytes()))
     except FileNotFoundError:
         return None
     except Exception:

@@ -1,0 +1,1 @@
+"""Machine code of kernels: how Numba makes it, and where it is kept."""

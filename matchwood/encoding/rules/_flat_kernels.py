@@ -1,0 +1,86 @@
+"""Kernels of `flattening`: leaves to intervals, and these to the conjunctions that have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.jit import bare_kernel, kernel
+
+_MOST_INSERTED = 32
+
+
+@bare_kernel
+def fill_pieces(
+    sizes: Any, starts: Any, value_of: Any, labels: Any, bottom: int, top: int, pieces: Any, ends: Any
+) -> None:
+    """The intervals of each leaf, low and high label in turn; where those of leaf l begin is pieces[l]."""
+    cut = value = piece = 0
+    for leaf in range(len(sizes)):
+        pieces[leaf] = piece
+        at = 2 * piece
+        for place in range(cut, cut + sizes[leaf]):
+            if starts[place]:
+                ends[at] = bottom
+            else:
+                ends[at] = labels[value_of[value]]
+                value += 1
+            at += 1
+        if sizes[leaf] & 1:
+            ends[at] = top
+            at += 1
+        cut += sizes[leaf]
+        piece = at >> 1
+    pieces[len(sizes)] = piece
+
+
+@bare_kernel
+def count_uses(leaf_of: Any, uses: Any) -> None:
+    """How many conjunctions have each leaf."""
+    for place in range(len(leaf_of)):
+        uses[leaf_of[place]] += 1
+
+
+@bare_kernel
+def count_values(uses: Any, sizes: Any, starts: Any, value_of: Any, counts: Any) -> None:
+    """How many leaves of all conjunctions have each value."""
+    cut = value = 0
+    for leaf in range(len(sizes)):
+        for place in range(cut, cut + sizes[leaf]):
+            if not starts[place]:
+                counts[value_of[value]] += uses[leaf]
+                value += 1
+        cut += sizes[leaf]
+
+
+@kernel
+def sort_leaves(offsets: Any, leaf_of: Any, attributes: Any, out: Any) -> None:
+    """The leaves of each conjunction by the number of their attribute."""
+    for row in range(len(offsets) - 1):
+        start, stop = offsets[row], offsets[row + 1]
+        if stop - start > _MOST_INSERTED:
+            order = np.argsort(attributes[leaf_of[start:stop]], kind="mergesort")
+            for place in range(stop - start):
+                out[start + place] = leaf_of[start + order[place]]
+            continue
+        for place in range(start, stop):
+            leaf, back = leaf_of[place], place
+            attribute = attributes[leaf]
+            while back > start and attributes[out[back - 1]] > attribute:
+                out[back] = out[back - 1]
+                back -= 1
+            out[back] = leaf
+
+
+@bare_kernel
+def fill_constraints(leaf_of: Any, attributes: Any, nulls: Any, pieces: Any, ends: Any, target: Any) -> None:
+    """Write each leaf of all conjunctions as a constraint."""
+    piece = 0
+    for place in range(len(leaf_of)):
+        leaf = leaf_of[place]
+        target.attributes[place], target.accepts_null[place] = attributes[leaf], nulls[leaf]
+        for own in range(pieces[leaf], pieces[leaf + 1]):
+            target.low[piece], target.high[piece] = ends[2 * own], ends[2 * own + 1]
+            piece += 1
+        target.pieces[place + 1] = piece

@@ -1,0 +1,72 @@
+"""Events that were matched one by one, and wait to be noted together."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import accumulate, chain
+from typing import NamedTuple
+
+import numpy as np
+
+from matchwood.core import BeginAgain, giving_up
+from matchwood.encoding import EncodedEvents, events_of_pairs
+from matchwood.engines import Structure, Work
+
+TOGETHER = 16
+"""So many wait at most: noting them takes about as long as noting one does."""
+
+MATCHED = 3
+
+
+class SingleEvent(NamedTuple):
+    """An event, as packed pairs in order, and what the only part's engine did for it, as in `HitOutput`."""
+
+    engine: Structure
+    pairs: list[int]
+    work: list[int]
+    seconds: float
+
+
+class SingleEvents:
+    """Those that wait; several threads may add theirs at once, and whoever is asked first notes them all."""
+
+    def __init__(self, note_all: Callable[[Sequence[SingleEvent]], None]) -> None:
+        self._note_all, self._lock = note_all, threading.Lock()
+        self._waiting: deque[SingleEvent] = deque()
+
+    def note(self, engine: Structure, pairs: list[int], work: list[int], seconds: float) -> None:
+        """Let one more wait."""
+        waiting, event = self._waiting, SingleEvent(engine, pairs, work, seconds)
+        waiting.append(event)
+        if len(waiting) >= TOGETHER:
+            try:
+                self.settle()
+            except BeginAgain:
+                waiting.remove(event)  # it comes again
+                raise
+
+    def settle(self) -> None:
+        """Note all that wait; they go on waiting if what that needs is not there yet."""
+        if self._waiting:
+            with self._lock, giving_up():
+                taken = [self._waiting.popleft() for _ in range(len(self._waiting))]
+                try:
+                    if taken:
+                        self._note_all(taken)
+                except BeginAgain:
+                    self._waiting.extendleft(reversed(taken))
+                    raise
+
+
+def codes_of(singles: Sequence[SingleEvent]) -> EncodedEvents:
+    """The events as one batch."""
+    offsets = np.array([0, *accumulate(len(each.pairs) for each in singles)], np.int64)
+    return events_of_pairs(offsets, list(chain.from_iterable(each.pairs for each in singles)))
+
+
+def work_of(singles: Sequence[SingleEvent]) -> Work:
+    """What was done for all."""
+    _, *work = map(sum, zip(*(each.work for each in singles), strict=True))
+    return Work(*work)

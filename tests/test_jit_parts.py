@@ -1,0 +1,110 @@
+"""Kernels that only other kernels call, and what the compiler of kernels remembers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import matchwood
+
+_STEPS = """
+import numpy as np
+from matchwood.core.jit import bare_kernel, kernel, wide_kernel
+
+@bare_kernel
+def exact(values, at):
+    return values[at] + at
+
+@wide_kernel
+def wide(values, at):
+    return values[at] + at
+
+@kernel
+def both(values, short, long):
+    return exact(values, short) + exact(values, long) + 10 * (wide(values, short) + wide(values, long))
+"""
+
+_OTHER = """
+from matchwood.core.jit import bare_kernel, kernel
+from steps import wide
+
+@kernel
+def other(values):
+    return wide(values, 1) + 1
+
+@bare_kernel
+def like_wide(values, at):
+    return values[at] + at
+
+@kernel
+def calling(values, at):
+    return like_wide(values, at)
+"""
+
+_FIRST = "both(np.arange(3), np.int32(1), 2)"
+
+
+def _said(home: Path, script: str) -> list[str]:
+    """What a process prints that has the files above."""
+    (home / "steps.py").write_text(_STEPS)
+    (home / "other.py").write_text(_OTHER)
+    paths = f"{Path(matchwood.__file__).parent.parent}:{home}"
+    clean = {"PATH": "", "PYTHONPATH": paths, "MATCHWOOD_CACHE_DIR": str(home / "kept"), "PYTHONDONTWRITEBYTECODE": "1"}
+    script = f"import numpy as np\nfrom steps import *\n{script}"
+    done = subprocess.run([sys.executable, "-c", script], env=clean, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_a_wide_kernel_is_compiled_once_whatever_the_width_of_whole_numbers(tmp_path: Path) -> None:
+    script = f"print({_FIRST}); print(len(exact.within.signatures)); print(wide.within.signatures)"
+    assert _said(tmp_path, script) == ["66", "2", "[(Array(int64, 1, 'C', False, aligned=True), int64)]"]
+
+
+def test_what_only_kernels_call_becomes_no_machine_code_of_its_own(tmp_path: Path) -> None:
+    script = f"""
+from numba.core.codegen import JITCodeLibrary
+made, finalize = [], JITCodeLibrary._finalize_specific
+JITCodeLibrary._finalize_specific = lambda self: (made.append(self.name), finalize(self))
+print({_FIRST})
+print([name for name in made if name in ("both", "wide", "exact")])
+"""
+    assert _said(tmp_path, script) == ["66", "['both']"]
+
+
+def test_what_only_kernels_call_is_kept_for_other_kernels(tmp_path: Path) -> None:
+    script = """
+from matchwood.core.machine_code import kept
+from other import other
+with kept.compilations() as compiled:
+    print(other(np.arange(3)))
+print(sorted(compiled))
+"""
+    assert _said(tmp_path, f"print({_FIRST})") == ["66"]
+    assert _said(tmp_path, script) == ["3", "['other.other']"]
+    (kept,) = (path for path in (tmp_path / "kept").rglob("wide-*.nbc"))
+    kept.write_bytes(b"half of it")
+    (again,) = (path for path in (tmp_path / "kept").rglob("other-*.nbc"))
+    again.unlink()
+    assert _said(tmp_path, script) == ["3", "['other.other', 'steps.wide']"]
+
+
+def test_operators_are_asked_for_once_and_for_kernels_alone(tmp_path: Path) -> None:
+    script = f"""
+import numba
+from numba.core.typing.context import BaseContext
+from matchwood.core.machine_code import remembering
+from other import calling
+asked, resolve = [], BaseContext.resolve_function_type
+def ask(self, function, *rest):
+    asked.append(getattr(function, "__name__", ""))
+    return resolve(self, function, *rest)
+BaseContext.resolve_function_type = ask
+print({_FIRST}, "getitem" in asked)
+asked.clear()
+print(calling(np.arange(3), 2), "getitem" in asked)
+before = len(remembering._found)
+print(numba.njit(lambda values, at: values[at] * at)(np.arange(3), 2), "getitem" in asked)
+print(before == len(remembering._found))
+"""
+    assert _said(tmp_path, script) == ["66 True", "4 False", "4 True", "True"]
