@@ -6,7 +6,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,15 @@ from matchwood.choosing import (
     matcher_for,
     reconsider_if_due,
 )
-from matchwood.core import BeginAgain, ReadersWriterLock, begun_again, count_of, little_work, tell_of_compiling
+from matchwood.core import (
+    BeginAgain,
+    ReadersWriterLock,
+    UnchangedTurn,
+    begun_again,
+    count_of,
+    little_work,
+    tell_of_compiling,
+)
 from matchwood.encoding import Encoder, EventSettings, Schema, Strictness, can_be_read_again
 from matchwood.engines import NodeView
 from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, counted
@@ -77,7 +85,9 @@ from matchwood.matching import (
 from matchwood.progress import LoadProgress
 from matchwood.ranking import GivenWeights, check_one
 from matchwood.rules import RuleTable
-from matchwood.storage import Snapshot
+from matchwood.storage import Snapshot, ready_to_save
+
+Done = TypeVar("Done")
 
 
 class Index(MutableMapping[Any, str]):
@@ -416,20 +426,28 @@ class Index(MutableMapping[Any, str]):
         ['young']
         """
         if not self._checked:
-            with self._unchanged():
-                self._check()
-        with self._reading():
-            query = query_of(expression, semantics, self._encoder.schema, self._encoder.timezone)
-            return self._table.id_list(found_rows(self._matcher, query))
+            self._on_one_state(self._check)
+        self._gather()
+        get_ready(self)
+
+        def found() -> list[Any]:
+            with self._matching_turn:
+                query = query_of(expression, semantics, self._encoder.schema, self._encoder.timezone)
+                return self._table.id_list(found_rows(self._matcher, query))
+
+        return begun_again(found)
 
     def lint(self) -> pa.Table:
         """Rules that are probably mistakes or unnecessary: a table (id, problem, other, detail).
 
         Problems: `never` true, `always` true, `duplicate` of an earlier rule, `implied` by another.
         """
-        with self._unchanged():
+
+        def linted() -> pa.Table:
             self._check()
             return lint_rules(self._table, self._encoder, self._matcher, self._dnf_limit)
+
+        return self._on_one_state(linted)
 
     def stats(self) -> dict[str, Any]:
         """Counts, bytes and the work done so far, as plain data."""
@@ -438,8 +456,7 @@ class Index(MutableMapping[Any, str]):
 
     def nodes(self) -> list[NodeView]:
         """The nodes of the engine `atree`, one by one; InvalidArgument for other engines and for large trees."""
-        with self._unchanged():
-            return tree_nodes(self._table, self._encoder, self._matcher)
+        return self._on_one_state(lambda: tree_nodes(self._table, self._encoder, self._matcher))
 
     def draw(
         self,
@@ -453,15 +470,17 @@ class Index(MutableMapping[Any, str]):
         A tree of more than `limit` nodes is an error, because nobody could read it. A triangle shows one `attribute`,
         by default the one that most rules constrain, and what an `event` excludes; more points than `limit` are shades.
         """
-        with self._unchanged():
+
+        def drawn() -> str:
             return picture_of(self._table, self._encoder, self._matcher, format, limit, attribute, event)
+
+        return self._on_one_state(drawn)
 
     plot = property(lambda self: IndexPlots(self, Index), doc="Charts of rules and events: `IndexPlots`.")
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
-        with self._unchanged():
-            return audit_of(self._table, self._encoder, self._matcher)
+        return self._on_one_state(lambda: audit_of(self._table, self._encoder, self._matcher))
 
     def compact(self) -> None:
         """Free the memory of deleted and replaced rules; answers do not change."""
@@ -475,8 +494,10 @@ class Index(MutableMapping[Any, str]):
 
         What the current version already has is not written again.
         """
-        with self._unchanged(), little_work(is_little(self)):
-            return save_index(self, path)
+        with little_work(is_little(self)):
+            ready_to_save()
+            with self._unchanged():
+                return save_index(self, path)
 
     @property
     def version(self) -> int | None:
@@ -565,6 +586,23 @@ class Index(MutableMapping[Any, str]):
         with contextlib.nullcontext() if self._lock.is_reading() else self._writer:
             self._lock.refuse_if_poisoned()
             yield
+
+    def _on_one_state(self, work: Callable[[], Done]) -> Done:
+        """What long work comes to that changes nothing, without writers; they are let in while a kernel is made."""
+        if self._lock.is_reading():
+            return work()
+        self._gather()
+        get_ready(self)
+
+        def done() -> Done:
+            with UnchangedTurn(self._writer, self._lock):
+                self._lock.refuse_if_poisoned()
+                return work()
+
+        return begun_again(done)
+
+    def _gather(self) -> None:
+        """Have all rules in one structure, as they are, before others have to wait; an index of shards has several."""
 
     def _is_matched_by(self, matcher: Matcher) -> bool:
         """Whether a matcher is still that of this index, which may have become another version of itself."""

@@ -10,7 +10,15 @@ import pyarrow as pa
 import pytest
 
 import matchwood as mw
-from matchwood.core import BeginAgain, MatchingTurn, ReadersWriterLock, begun_again, giving_up, within_this_turn
+from matchwood.core import (
+    BeginAgain,
+    MatchingTurn,
+    ReadersWriterLock,
+    UnchangedTurn,
+    begun_again,
+    giving_up,
+    within_this_turn,
+)
 from matchwood.core.turns import HERE, made_outside
 from matchwood.encoding import EventChunk, can_be_read_again
 
@@ -66,6 +74,27 @@ def test_a_reader_begins_again_if_somebody_wrote_meanwhile() -> None:
     assert (len(attempts), len(forgotten)) == (2, 1)
     assert not lock.is_reading()
     written(lock)
+
+
+def test_long_work_on_one_state_lets_writers_in_while_something_is_made_and_begins_again_if_one_wrote() -> None:
+    lock, writer, attempts, let_in = ReadersWriterLock(), threading.RLock(), [], []
+
+    def write() -> None:
+        let_in.append(writer.acquire(timeout=PATIENCE))
+        if len(attempts) == 1:
+            written(lock)
+        writer.release()
+
+    def attempt() -> str:
+        attempts.append(None)
+        with UnchangedTurn(writer, lock):
+            return made_outside(lambda: (in_a_thread(write), "made")[1])
+
+    assert begun_again(attempt) == "made"
+    assert (len(attempts), let_in) == (2, [True, True])
+    assert HERE.leaving is None
+    in_a_thread(write)
+    assert let_in == [True, True, True]
 
 
 def test_a_reader_that_holds_more_than_its_turn_gives_up_and_what_it_needs_is_made_first() -> None:

@@ -45,6 +45,11 @@ class ReadersWriterLock:
         """Whether a reader has shared its work out to other threads before."""
         self._read, self._write = _Reading(self), _Writing(self)
 
+    @property
+    def writes(self) -> int:
+        """How often writers were done: the same number twice means that nothing has changed in between."""
+        return self._writes
+
     def reading(self) -> _Reading:
         """A context in which no other thread writes."""
         return self._read

@@ -122,6 +122,39 @@ class MatchingTurn:
         return made
 
 
+class UnchangedTurn:
+    """A time without writers for long work on one state, which begins again when it is told to.
+
+    Those who match go on meanwhile. It is left for what is missing just as a reader's turn is.
+    """
+
+    __slots__ = ("_before", "_lock", "_writer", "_writes")
+
+    def __init__(self, writer: Any, lock: ReadersWriterLock) -> None:
+        self._writer, self._lock = writer, lock
+
+    def __enter__(self) -> None:
+        self._writer.acquire()
+        self._writes, self._before, HERE.leaving = self._lock.writes, HERE.leaving, self
+
+    def __exit__(self, *raised: Any) -> None:
+        HERE.leaving = self._before
+        self._writer.release()
+
+    def outside(self, make: Callable[[], Made]) -> Made:
+        """Let writers in, make something, come back; BeginAgain if one of them wrote."""
+        HERE.leaving = None
+        self._writer.release()
+        try:
+            made = make()
+        finally:
+            self._writer.acquire()
+            HERE.leaving = self
+        if self._lock.writes != self._writes:
+            raise BeginAgain
+        return made
+
+
 def leads_others() -> bool:
     """Whether this thread should do a first part of its work alone, since it is the first to share out work of its
     kind: it can leave for what is missing, and those who help it could only give up."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
+    from matchwood.storage.checksum import ready_to_save
     from matchwood.storage.current import current_of, current_version
     from matchwood.storage.lent import lent_directory
     from matchwood.storage.location import Location, Path, location_of
@@ -50,6 +51,7 @@ __all__ = [
     "load",
     "location_of",
     "pinned_version",
+    "ready_to_save",
     "rollback",
     "save",
     "seal_of",

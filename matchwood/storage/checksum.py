@@ -30,6 +30,11 @@ def checksum(data: bytes | NDArray[Any]) -> str:
     return f"{int(total):016x}"
 
 
+def ready_to_save() -> None:
+    """Load or compile all that saving calls, before somebody waits for it."""
+    checksum(b"")
+
+
 def digest(data: NDArray[Any]) -> str:
     """A name for an array's bytes that nothing else has, however it was made: BLAKE2b, 40 hexadecimal digits."""
     return hashlib.blake2b(octets(data).data, digest_size=20).hexdigest()

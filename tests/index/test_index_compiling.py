@@ -13,7 +13,9 @@ import pytest
 
 import matchwood
 
-_SCRIPT, _SECOND_READER = (Path(__file__).with_name(f"{name}_script.py") for name in ("compiling", "second_reader"))
+_SCRIPT, _SECOND_READER, _INSIGHT = (
+    Path(__file__).with_name(f"{name}_script.py") for name in ("compiling", "second_reader", "insight")
+)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +62,14 @@ def test_with_nothing_kept_readers_go_on_while_a_writer_compiles(tmp_path: Path)
     _check_service(told)
     assert told["compiled"] > 0
     assert told["changes"] == 0
+
+
+@pytest.mark.parametrize("engine", ["auto", "atree"])
+def test_questions_about_rules_hold_no_lock_either_while_kernels_are_loaded(engine: str, tmp_path: Path) -> None:
+    told = _told_by([engine, str(tmp_path / "saved")], {}, _INSIGHT)
+    assert told["within"] == []
+    assert told["outside"] > 10
+    assert told["found"] == {"enclosure": 200, "implies": 50, "lint": 1_992, "audit": 0, "version": 1}
 
 
 def _check_service(told: dict[str, Any]) -> None:
