@@ -16,6 +16,9 @@ from matchwood.bench.frame.measure import WrongAnswer, box_seconds
 
 CLUSTER = "local-cluster[2,1,1024]"
 
+CELLS_A_JOB = 6
+"""A job may take as long as so many cells of an experiment, however long it says it needs."""
+
 
 class RunJob(Protocol):
     """Runs a job: what it does, where its files are, what more it has to know, and the seconds that it has. Returns the
@@ -31,7 +34,7 @@ def on_cluster(what: str, home: str, detail: str, seconds: float, master: str = 
     with subprocess.Popen(
         command, env={**os.environ, "PYTHONPATH": paths}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as job:
-        told, problems = _told(job, min(seconds, box_seconds()))
+        told, problems = _told(job, min(seconds, CELLS_A_JOB * box_seconds()))
     if job.returncode > 0:
         raise WrongAnswer(f"the job {what!r} failed:\n{problems[-4_000:].decode(errors='replace')}")
     return [json.loads(line) for line in told.splitlines() if line.startswith(b"{")]
