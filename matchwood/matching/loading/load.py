@@ -25,6 +25,7 @@ from matchwood.matching.loading.rehearsal import Rehearsal, without_collecting
 from matchwood.matching.loading.report import Report
 from matchwood.matching.loading.sources import replayable, rule_chunks, with_last
 from matchwood.matching.loading.storing import (
+    SEEN_TOGETHER,
     SLICE_RULES,
     Replacement,
     batches_of,
@@ -291,7 +292,7 @@ class _Load(Rehearsal):
         if len(replaced) and not is_last:
             self._undo.note_replaced(replaced)
         total = len(self._replacing) + len(self._fresh) if taken is None else taken.total
-        sliced = self._in_slices and not self._comes_twice and total > SLICE_RULES
+        sliced = self._in_slices and not self._comes_twice and total > SEEN_TOGETHER
         size = SLICE_RULES if sliced else max(1, total)
         if taken is None:
             replacing, batches = replacing_of(index, self._replacing, size), batches_of(self._fresh, size)

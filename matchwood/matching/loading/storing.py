@@ -17,9 +17,12 @@ from matchwood.matching.loading.preparation import PreparedRule
 if TYPE_CHECKING:
     from matchwood.index import Index
 
-SLICE_RULES = 64
-"""Rules that are stored at one stroke while other threads match: of BEGen, of which 300,000 are there, 20 ms. Up to so
-many that come together are seen together."""
+SLICE_RULES = 32
+"""Rules that are stored at one stroke while other threads match. Of BEGen, of which a million are there, 64 took up to
+64 ms (`bench locks`)."""
+
+SEEN_TOGETHER = 64
+"""Up to so many that come together are seen together, all the same."""
 
 
 class Replacement(NamedTuple):
