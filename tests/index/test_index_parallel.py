@@ -76,6 +76,7 @@ def test_numbers_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_first_error_is_told_whoever_meets_it(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_plan, "GOOD_ROWS", 1)
     monkeypatch.setattr(event_plan, "LEAST_ROWS", 5)
     monkeypatch.setattr("matchwood.matching.event_rows.ROWS_AT_ONCE", 5)
     index = mw.Index(engine=engine)
@@ -91,6 +92,7 @@ def test_the_first_error_is_told_whoever_meets_it(engine: str, monkeypatch: pyte
 
 
 def test_the_source_fails_after_what_it_gave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_plan, "GOOD_ROWS", 1)
     monkeypatch.setattr(event_plan, "LEAST_ROWS", 2)
     monkeypatch.setattr(event_plan, "ROWS", 2)
     index = mw.Index(engine="scan")
@@ -121,6 +123,7 @@ def read_until_error(reader: pa.RecordBatchReader) -> tuple[int, Exception | Non
 
 
 def test_batches_before_an_error_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_plan, "GOOD_ROWS", 1)
     monkeypatch.setattr(event_plan, "LEAST_ROWS", 4)
     index = mw.Index(engine="scan")
     index["a"] = "x > 1"
@@ -133,6 +136,7 @@ def test_batches_before_an_error_are_answered(monkeypatch: pytest.MonkeyPatch) -
 
 def test_rules_change_while_threads_match(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`low` and `high` cut the events at one place, which each write moves: any other answer is torn."""
+    monkeypatch.setattr(event_plan, "GOOD_ROWS", 1)
     monkeypatch.setattr(event_plan, "LEAST_ROWS", 3)
     index, problems, done = mw.Index(engine=engine), list[Any](), threading.Event()
     events = pa.table({"x": list(range(40))})

@@ -119,7 +119,9 @@ def test_an_empty_index_is_filled_at_one_stroke_whoever_uses_it(strokes: list[in
     assert index.insert_many(table(0, numbered(300))).inserted == 300
     assert strokes == [300]
     index.insert_many(table(300, numbered(100)))
-    assert strokes[1:] == [64, 36]
+    assert strokes[1:] == [32, 32, 32, 4]
+    index.insert_many(table(400, numbered(64)))
+    assert strokes[5:] == [64], "so few are seen together"
 
 
 def test_an_id_that_comes_twice_is_stored_with_the_whole_chunk(strokes: list[int]) -> None:

@@ -23,8 +23,10 @@ LABELS = 8 * 2**20
 FIRST_ROWS = 64
 """Rows of the first chunk where nobody can say beforehand how many labels a row has."""
 
-CHUNKS_A_THREAD, LEAST_ROWS = 4, 32
-"""What each of several threads gets of the events, so that all end at about the same time; and no smaller chunks."""
+CHUNKS_A_THREAD, GOOD_ROWS, LEAST_ROWS = 4, 1_000, 256
+"""What each of several threads gets of the events, so that all end at about the same time: as many chunks, but no more
+than give each of them GOOD_ROWS, and one that has LEAST_ROWS. A chunk costs some milliseconds however small it is, and
+engines match many events together: two threads took 40 µs an event for 2,000 events in eight chunks, 17 in two."""
 
 
 class EventPlan(NamedTuple):
@@ -97,5 +99,10 @@ class Pace:
 
 
 def _shared(count: int, threads: int) -> int:
-    """Rows of a chunk, so that each of some threads gets several."""
-    return min(ROWS, max(LEAST_ROWS, -(-count // (CHUNKS_A_THREAD * threads))))
+    """Rows of a chunk, so that each of some threads gets several if there are enough for that.
+
+    >>> [_shared(count, 2) for count in (100, 1_000, 2_000, 4_000, 100_000, 1_000_000)]
+    [256, 500, 1000, 1000, 12500, 16384]
+    """
+    chunks = threads * max(1, min(CHUNKS_A_THREAD, count // (threads * GOOD_ROWS)))
+    return min(ROWS, max(LEAST_ROWS, -(-count // chunks)))
