@@ -18,18 +18,10 @@ from matchwood.choosing import (
     matcher_for,
     reconsider_if_due,
 )
-from matchwood.core import (
-    BeginAgain,
-    ReadersWriterLock,
-    UnchangedTurn,
-    begun_again,
-    count_of,
-    little_work,
-    tell_of_compiling,
-)
+from matchwood.core import BeginAgain, ReadersWriterLock, at_rest, begun_again, count_of, little_work, tell_of_compiling
 from matchwood.encoding import Encoder, EventSettings, Schema, Strictness, can_be_read_again
 from matchwood.engines import NodeView
-from matchwood.errors import CorruptSnapshot, InvalidArgument, MatchwoodError, counted
+from matchwood.errors import CorruptSnapshot, MatchwoodError, counted
 from matchwood.insight import (
     MOST_NODES,
     Explanation,
@@ -72,6 +64,7 @@ from matchwood.matching import (
     is_large,
     is_little,
     load_rules,
+    not_one_event,
     record_batches,
     reload_index,
     restore_part,
@@ -176,19 +169,13 @@ class Index(MutableMapping[Any, str]):
             row, schema = self._table.find(rule_id), self._encoder.schema
             replaced = stored_uses(schema, self._table.text(row)) if row >= 0 else []
             preparation = Preparation(self._encoder, self._matcher.normal, weight_caps=self._matcher.weight_caps)
-            prepared = preparation.prepare(rule_id, source, self._weights_of(row), replaced)
+            prepared = preparation.prepare(rule_id, source, self._table.options(row), replaced)
             with self._storing():
                 batch = Batch.of([rule_id], [prepared])
                 if row >= 0:
                     self._matcher.replace(np.array([row], np.int32), batch, [(use, 1) for use in replaced])
                 else:
                     self._matcher.insert(batch)
-
-    def _weights_of(self, row: int) -> dict[str, Any] | None:
-        """What the rule of a row weighs, which a replacement of its text keeps."""
-        if row < 0:
-            return None
-        return {"weight": self._table.weight(row), "weights": self._table.weights_json(row)}
 
     def insert_many(
         self,
@@ -294,9 +281,7 @@ class Index(MutableMapping[Any, str]):
         """
         strictness = strictness_of_one(missing, on_error)
         if type(event) is not dict and not isinstance(event, Mapping):
-            raise InvalidArgument(
-                f"match takes one event as a dict (got {type(event).__name__}); match_many takes lists and tables"
-            )
+            raise not_one_event(event)
         return self._answer(event, ALL_RULES, strictness)
 
     def _answer(self, event: Mapping[str, Any], request: Request, strictness: Strictness) -> list[Any]:
@@ -426,7 +411,7 @@ class Index(MutableMapping[Any, str]):
         ['young']
         """
         if not self._checked:
-            self._on_one_state(self._check)
+            self._at_rest(self._check)
         self._gather()
         get_ready(self)
 
@@ -442,12 +427,11 @@ class Index(MutableMapping[Any, str]):
 
         Problems: `never` true, `always` true, `duplicate` of an earlier rule, `implied` by another.
         """
+        return self._at_rest(self._linted)
 
-        def linted() -> pa.Table:
-            self._check()
-            return lint_rules(self._table, self._encoder, self._matcher, self._dnf_limit)
-
-        return self._on_one_state(linted)
+    def _linted(self) -> pa.Table:
+        self._check()
+        return lint_rules(self._table, self._encoder, self._matcher, self._dnf_limit)
 
     def stats(self) -> dict[str, Any]:
         """Counts, bytes and the work done so far, as plain data."""
@@ -456,7 +440,7 @@ class Index(MutableMapping[Any, str]):
 
     def nodes(self) -> list[NodeView]:
         """The nodes of the engine `atree`, one by one; InvalidArgument for other engines and for large trees."""
-        return self._on_one_state(lambda: tree_nodes(self._table, self._encoder, self._matcher))
+        return self._at_rest(lambda: tree_nodes(self._table, self._encoder, self._matcher))
 
     def draw(
         self,
@@ -470,17 +454,14 @@ class Index(MutableMapping[Any, str]):
         A tree of more than `limit` nodes is an error, because nobody could read it. A triangle shows one `attribute`,
         by default the one that most rules constrain, and what an `event` excludes; more points than `limit` are shades.
         """
-
-        def drawn() -> str:
-            return picture_of(self._table, self._encoder, self._matcher, format, limit, attribute, event)
-
-        return self._on_one_state(drawn)
+        shown = format, limit, attribute, event
+        return self._at_rest(lambda: picture_of(self._table, self._encoder, self._matcher, *shown))
 
     plot = property(lambda self: IndexPlots(self, Index), doc="Charts of rules and events: `IndexPlots`.")
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
-        return self._on_one_state(lambda: audit_of(self._table, self._encoder, self._matcher))
+        return self._at_rest(lambda: audit_of(self._table, self._encoder, self._matcher))
 
     def compact(self) -> None:
         """Free the memory of deleted and replaced rules; answers do not change."""
@@ -587,26 +568,13 @@ class Index(MutableMapping[Any, str]):
             self._lock.refuse_if_poisoned()
             yield
 
-    def _on_one_state(self, work: Callable[[], Done]) -> Done:
-        """What long work comes to that changes nothing, without writers; they are let in while a kernel is made."""
-        if self._lock.is_reading():
-            return work()
+    def _at_rest(self, work: Callable[[], Done]) -> Done:
         self._gather()
         get_ready(self)
-
-        def done() -> Done:
-            with UnchangedTurn(self._writer, self._lock):
-                self._lock.refuse_if_poisoned()
-                return work()
-
-        return begun_again(done)
+        return at_rest(self._writer, self._lock, work)
 
     def _gather(self) -> None:
         """Have all rules in one structure, as they are, before others have to wait; an index of shards has several."""
-
-    def _is_matched_by(self, matcher: Matcher) -> bool:
-        """Whether a matcher is still that of this index, which may have become another version of itself."""
-        return self.__dict__.get("_matcher") is matcher
 
     def _check(self) -> None:
         """Look once at all that an opened snapshot holds. Matching checks what it follows; changing trusts it."""
@@ -618,7 +586,7 @@ class Index(MutableMapping[Any, str]):
         return find_witness(self._table, self._encoder.schema, attribute, kind, passed_over)
 
 
-def index_from(path: Any, snapshot: Snapshot, part: str = ONLY_PART, read_only: bool = False) -> Index:
+def index_from(path: Any, snapshot: Snapshot, read_only: bool = False, part: str = ONLY_PART) -> Index:
     """The index in one part of a snapshot, which was loaded from `path`."""
     index = Index.__new__(Index)
     restore_part(index, path, snapshot, part, read_only, matcher_for)
@@ -626,8 +594,4 @@ def index_from(path: Any, snapshot: Snapshot, part: str = ONLY_PART, read_only: 
     return index
 
 
-def _open(path: Any, snapshot: Snapshot, read_only: bool) -> Index:
-    return index_from(path, snapshot, read_only=read_only)
-
-
-OPENERS[INDEX_KIND] = _open
+OPENERS[INDEX_KIND] = index_from

@@ -59,7 +59,7 @@ def run_trial(index: Index, matcher: AutoMatcher) -> None:
     """Try what may be better, if that is worth its price, and take it over if it is."""
     _rehearse(index, matcher, FEATURES, rehearse_features)
     with index._unchanged():
-        if not index._is_matched_by(matcher):
+        if not _is_matched_by(index, matcher):
             return
         index._check()
         plan = matcher.plan_trial()
@@ -79,7 +79,7 @@ def run_choice(index: Index, matcher: AutoMatcher) -> None:
     """Take the engine that should be better by the rules alone, if there is one."""
     _rehearse(index, matcher, FEATURES, rehearse_features)
     with index._unchanged():
-        if not index._is_matched_by(matcher):
+        if not _is_matched_by(index, matcher):
             return
         index._check()
         wanted = matcher.wanted_by_rules()
@@ -93,7 +93,7 @@ def run_choice(index: Index, matcher: AutoMatcher) -> None:
 
 def _adopt(index: Index, matcher: AutoMatcher, chosen: Callable[[], Engine | None]) -> None:
     with index._unchanged():
-        engine = chosen() if index._is_matched_by(matcher) else None
+        engine = chosen() if _is_matched_by(index, matcher) else None
         if engine is not None:
             with index._storing():
                 matcher.adopt(engine)
@@ -106,3 +106,8 @@ def _rehearse_engine(index: Index, matcher: AutoMatcher, name: str) -> None:
 def _rehearse(index: Index, matcher: AutoMatcher, what: str, rehearse: Callable[[Any], None]) -> None:
     options = {**matcher.engine_options}
     once((AUTO, what, repr(sorted(options.items()))), lambda: rehearse(index._rehearsal(AUTO)))
+
+
+def _is_matched_by(index: Index, matcher: AutoMatcher) -> bool:
+    """Whether a matcher is still that of its index, which may have become another version of itself."""
+    return index.__dict__.get("_matcher") is matcher

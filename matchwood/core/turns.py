@@ -155,6 +155,17 @@ class UnchangedTurn:
         return made
 
 
+def at_rest(writer: Any, lock: ReadersWriterLock, work: Callable[[], Done]) -> Done:
+    """What long work comes to that changes nothing, without writers; they are let in while something is made for it."""
+
+    def done() -> Done:
+        with UnchangedTurn(writer, lock):
+            lock.refuse_if_poisoned()
+            return work()
+
+    return work() if lock.is_reading() else begun_again(done)
+
+
 def leads_others() -> bool:
     """Whether this thread should do a first part of its work alone, since it is the first to share out work of its
     kind: it can leave for what is missing, and those who help it could only give up."""

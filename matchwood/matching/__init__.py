@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         checked_options,
         checked_rank,
         checked_text,
+        not_one_event,
         strictness_of_one,
         taken_spaces,
     )
@@ -124,6 +125,7 @@ __all__ = [
     "load_rules",
     "matching_turn_of",
     "no_index",
+    "not_one_event",
     "open_version",
     "ranks_of",
     "record_batches",

@@ -22,6 +22,13 @@ def checked_limit(dnf_limit: Any) -> int:
     return dnf_limit
 
 
+def not_one_event(event: Any) -> InvalidArgument:
+    """The error for what `match` is given and is no dict."""
+    return InvalidArgument(
+        f"match takes one event as a dict (got {type(event).__name__}); match_many takes lists and tables"
+    )
+
+
 def checked_rank(n: Any, name: str = "n") -> int:
     """How many of an event's best rules are wanted."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:

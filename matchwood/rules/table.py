@@ -140,6 +140,10 @@ class RuleTable:
         """The rule's weights of values as JSON text, if it has any."""
         return self._weights.json(row)
 
+    def options(self, row: int) -> dict[str, Any] | None:
+        """What the rule of a row weighs, as users say it; None if there is no such row."""
+        return None if row < 0 else {"weight": self.weight(row), "weights": self.weights_json(row)}
+
     # Changes
 
     def insert_many(

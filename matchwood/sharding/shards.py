@@ -145,7 +145,7 @@ class ShardSet:
         return shard.name in self.opened
 
     def _open(self, name: str) -> Index:
-        return index_from(self._path, self.snapshot, name, read_only=True)
+        return index_from(self._path, self.snapshot, read_only=True, part=name)
 
     def types(self) -> dict[str, str]:
         """The types of all attributes that are declared or that live rules compare with something."""
