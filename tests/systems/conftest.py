@@ -45,3 +45,18 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
         pytest.skip(str(missing))
     yield cluster
     cluster.kill()
+
+
+@pytest.fixture
+def hdfs_uri(hdfs: HdfsCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A place of its own for each test, and a cache of this host that is empty."""
+    pytest.importorskip("hdfs_native", reason="hdfs-native is not installed (the extra `hdfs`)")
+    monkeypatch.setenv("MATCHWOOD_SNAPSHOTS_DIR", str(tmp_path / "cache"))
+    return f"{hdfs.uri}/{tmp_path.name}/index"
+
+
+@pytest.fixture(params=["uri", "hdfs_uri"], ids=["S3", "HDFS"])
+def either_uri(request: pytest.FixtureRequest) -> str:
+    """A place on each of the systems."""
+    found: str = request.getfixturevalue(request.param)
+    return found
