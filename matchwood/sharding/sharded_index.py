@@ -80,6 +80,8 @@ class ShardedIndex(Index):
         return "_matcher" in self.__dict__
 
     def _gather(self) -> None:
+        if self._is_gathered:  # or it was loaded again as a version without shards, and has nothing to gather
+            return
         with self._gathering:
             if self._is_gathered:
                 return
