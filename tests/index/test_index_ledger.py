@@ -47,10 +47,10 @@ def shares(index: mw.Index) -> list[float]:
 def test_saving_changes_nothing_that_is_remembered(tmp_path: Path, settings: dict[str, Any]) -> None:
     index = matched(**settings)
     before, ledger = index.stats(), index._matcher.ledger
-    waiting, sampled = ledger.statistics._waiting_events, ledger.sample.events
+    waiting, sampled = ledger.statistics._waiting.count, ledger.sample.events
     index.save(tmp_path / "index")
     assert index.stats() == before
-    assert (ledger.statistics._waiting_events, ledger.sample.events) == (waiting, sampled)
+    assert (ledger.statistics._waiting.count, ledger.sample.events) == (waiting, sampled)
     assert settings.get("engine") == "oracle" or waiting > 0 < sampled
 
 

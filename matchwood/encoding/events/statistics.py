@@ -2,8 +2,8 @@
 
 Engines ask it how selective a predicate is before they choose where to file a rule (VLDB 2018, 3.3). The counters
 themselves stand beside the spaces (`spaces/event_counters.py`); an attribute that has none, because rules only ask for
-its NULL or because it is derived, is counted here. Sampled events wait in a list until there are enough of them to be
-worth sorting by attribute.
+its NULL or because it is derived, is counted here. Sampled events wait until there are enough of them to be worth
+sorting by attribute.
 
 `observe` may run in many threads and overlaps no change of the rules; all other calls are part of such a change.
 """
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from matchwood.core import BeginAgain, Growable, giving_up, grouped
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedEvents
 from matchwood.encoding.derived.attributes import TRUE_LABEL
+from matchwood.encoding.events.waiting import WaitingEvents
 from matchwood.encoding.spaces.event_counters import EventCounters
-from matchwood.encoding.spaces.labels import translated
 
 if TYPE_CHECKING:
     from matchwood.encoding.vocabulary import Vocabulary
@@ -33,8 +33,10 @@ MOST_A_CALL = 2_048
 WELL_KNOWN, THINNED, SKIPPED = 8_192, 64, 16
 """From that many events on the picture only has to stay fresh: one call in SKIPPED leaves at most THINNED events."""
 
-WAITING = 1_024
-"""Sampled events are counted when there are that many, or an eighth of those counted already."""
+WAITING, WAITING_PAIRS = WELL_KNOWN, 1 << 18
+"""Sampled events are counted when there are that many, or that many labels of theirs (2 MiB), or somebody asks and they
+are an eighth of those counted already. Each counting costs some 20 µs an attribute: with 400 of them, and a thousand
+events at a time, that was a third of what a batch from a table took."""
 
 REMEMBERED = 65_536
 """When more events have been counted, the weight of all of them is halved."""
@@ -85,9 +87,8 @@ class EventStatistics:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._lock = threading.Lock()
-        self._waiting: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
-        self._waiting_events = self._calls = 0
-        self._counted = 0.0
+        self._waiting = WaitingEvents()
+        self._calls, self._counted = 0, 0.0
         self._since = Growable(np.float64)
         """By attribute: how many events had been counted when it was first asked for; nan for those never."""
         self._beside: dict[int, CountersBeside] = {}
@@ -95,13 +96,17 @@ class EventStatistics:
     @property
     def events(self) -> int:
         """How many events the shares rest on, older ones counting less."""
-        return round(self._counted) + self._waiting_events
+        return round(self._counted) + self._waiting.count
 
     # -------------------------------------------------------------- observing
 
+    @property
+    def _well_known(self) -> bool:
+        return self._counted + self._waiting.count >= WELL_KNOWN
+
     def passes_over(self) -> bool:
         """Whether the next call with one event leaves nothing; it then counts as made."""
-        if self._counted < WELL_KNOWN or not (self._calls + 1) % SKIPPED:
+        if not self._well_known or not (self._calls + 1) % SKIPPED:
             return False
         self._calls += 1
         return True
@@ -109,20 +114,18 @@ class EventStatistics:
     def observe(self, events: EncodedEvents) -> None:
         """Remember some of these events; their codes must be those of the rules as they are."""
         count, wanted, self._calls = events.count, MOST_A_CALL, self._calls + 1
-        if self._counted >= WELL_KNOWN:
+        if self._well_known:
             wanted = 0 if self._calls % SKIPPED else THINNED
         if not min(count, wanted):
             return
         attributes, labels = _sampled(events, wanted) if count > wanted else events[1:]
         with self._lock, giving_up():
-            self._waiting.append((attributes, np.array(labels)))
-            self._waiting_events += min(count, wanted)
+            self._waiting.add(attributes, labels, min(count, wanted))
             try:
-                if self._waiting_events >= WAITING:
+                if self._waiting.count >= WAITING or self._waiting.pairs >= WAITING_PAIRS:
                     self._count()
             except BeginAgain:
-                self._waiting.pop()  # it comes again
-                self._waiting_events -= min(count, wanted)
+                self._waiting.take_back(len(labels), min(count, wanted))  # it comes again
                 raise
 
     def settle(self) -> None:
@@ -131,15 +134,14 @@ class EventStatistics:
             self._count()
 
     def _count(self) -> None:
-        if not self._waiting_events:
+        waiting = self._waiting
+        if not waiting.count:
             return
-        attributes = np.concatenate([pair[0] for pair in self._waiting])
-        labels = np.concatenate([pair[1] for pair in self._waiting])
         self._begin_attributes()
-        for number, places in grouped(attributes):
-            self._counters(number).observe(labels[places])
-        self._counted += self._waiting_events
-        self._waiting, self._waiting_events = [], 0
+        for number, places in grouped(waiting.attributes):
+            self._counters(number).observe(waiting.labels[places])
+        self._counted += waiting.count
+        self._waiting = WaitingEvents()
         if self._counted > REMEMBERED:
             self._fade(0.5)
 
@@ -174,7 +176,7 @@ class EventStatistics:
         1.0 for an attribute that no observed event was asked for: nothing is known that speaks for it.
         """
         with self._lock:
-            if self._waiting_events * 8 >= self._counted:
+            if self._waiting.count * 8 >= self._counted:
                 self._count()
             return self._shares(attributes, low, high)
 
@@ -205,9 +207,7 @@ class EventStatistics:
 
     def relabel(self, attribute: int, old: NDArray[np.int32], new: NDArray[np.int32]) -> None:
         """Follow the labels of an attribute in the events that wait; its spaces follow theirs."""
-        for attributes, labels in self._waiting:
-            own = attributes == attribute
-            labels[own] = translated(labels[own], old, new)
+        self._waiting.relabel(attribute, old, new)
 
     def renumber(self, numbers: NDArray[np.int32]) -> None:
         """Follow attributes to new numbers, all events counted before; -1 for what is gone."""
@@ -223,8 +223,8 @@ class EventStatistics:
     def share_with(self, other: EventStatistics) -> None:
         """Let other statistics of these attributes go on from here; of the spaces they need counters of their own."""
         with self._lock:
-            other._waiting, other._waiting_events = list(self._waiting), self._waiting_events
-            other._counted, other._since = self._counted, Growable(np.float64, np.array(self._since.view()))
+            other._waiting, other._counted = self._waiting.copy(), self._counted
+            other._since = Growable(np.float64, np.array(self._since.view()))
             other._beside = {number: held.copy() for number, held in self._beside.items()}
             other._count()
 
