@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from matchwood.core.jit import bare_kernel, kernel
+from matchwood.core._sorting_kernels import order_by
+from matchwood.core.jit import bare_kernel
 
 _MOST_INSERTED = 32
 
@@ -54,15 +53,15 @@ def count_values(uses: Any, sizes: Any, starts: Any, value_of: Any, counts: Any)
         cut += sizes[leaf]
 
 
-@kernel
+@bare_kernel
 def sort_leaves(offsets: Any, leaf_of: Any, attributes: Any, out: Any) -> None:
     """The leaves of each conjunction by the number of their attribute."""
     for row in range(len(offsets) - 1):
         start, stop = offsets[row], offsets[row + 1]
         if stop - start > _MOST_INSERTED:
-            order = np.argsort(attributes[leaf_of[start:stop]], kind="mergesort")
-            for place in range(stop - start):
-                out[start + place] = leaf_of[start + order[place]]
+            order_by(attributes, leaf_of, start, stop, out)
+            for place in range(start, stop):
+                out[place] = leaf_of[start + out[place]]
             continue
         for place in range(start, stop):
             leaf, back = leaf_of[place], place

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.jit import bare_kernel, kernel
+from matchwood.core.jit import bare_kernel
 from matchwood.engines.shared._access_kernels import UNUSABLE, covered
 from matchwood.engines.shared._posting_kernels import room_for
 from matchwood.engines.shared._record_kernels import SEVERAL, WIDTH
@@ -123,7 +123,7 @@ def residual_room(conjunctions: Any, new: NewCandidates, wanted: int, sizes: Any
     return total
 
 
-@kernel
+@bare_kernel
 def place_first_tests(
     sizes: Any,
     lists: Any,
@@ -148,28 +148,27 @@ def place_first_tests(
             if added[found] < 0:
                 added[found] = -added[found]
                 capacities[found] = room_for(count, added[found])
-                first_tests[width * used : width * (used + count)] = first_tests[
-                    width * starts[found] : width * (starts[found] + count)
-                ]
+                for word in range(width * count):
+                    first_tests[width * used + word] = first_tests[width * starts[found] + word]
                 starts[found] = used
                 used += capacities[found]
             first_tests[width * (starts[found] + count + 1) - 1] = place
             counts[found] = count + 1
 
 
-@kernel
+@bare_kernel
 def fill_candidates(
     conjunctions: Any, new: NewCandidates, wanted: int, sizes: Any, touched: Any, lists: GrowingLists,
-    first_tests: Any, residuals: Any, used: int,
+    first_tests: Any, residuals: Any, used: int, shared: Any, kinds: Any,
 ) -> int:  # fmt: skip
     """Write all new first tests and their residuals, list by list; leaves the gains zero; returns the end of these.
 
-    Unit i is new in sizes[i] lists; those that grow are `touched`.
+    Unit i is new in sizes[i] lists; those that grow are `touched`. `shared` has -1 for each unit, and `kinds` room for
+    the constraints of each.
     """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     units, access, tests, ranks, order = new.units, new.access, new.tests, new.selectivity.starts, new.selectivity.order
     starts, counts, added = lists.starts, lists.counts, lists.added
-    shared, kinds, most = np.full(len(units), -1, dtype=np.int64), np.empty(64, dtype=np.int8), 64
     for found in touched:
         stop = starts[found] + counts[found]
         for first_test in range(stop - added[found], stop):
@@ -179,8 +178,6 @@ def fill_candidates(
             if shared[place] < 0:
                 residual = used
                 count = offsets[unit + 1] - offsets[unit]
-                if count > most:
-                    kinds, most = np.empty(count, dtype=np.int8), count
                 used = write_residual(
                     conjunctions, unit, order, ranks[place], count, access, wanted, test, kinds, residuals, used
                 )

@@ -34,6 +34,19 @@ class SpaceLists(NamedTuple):
     levels: NDArray[np.uint32]
 
 
+class UnitSpaces(NamedTuple):
+    """The spaces of the access predicates of some units.
+
+    `counts`  how many each predicate has, as `count_spaces` writes them
+    `lists`   the list of each space
+    `codes`   room for those of one predicate
+    """
+
+    counts: NDArray[np.int64]
+    lists: NDArray[np.int32]
+    codes: NDArray[np.int64]
+
+
 class CombinationLists(NamedTuple):
     """What a new combination changes of `CandidateLists`, and `added`, what each list gains."""
 
@@ -104,21 +117,23 @@ def _fill_codes(records: Any, intervals: Any, at: int, codes: Any) -> Any:
     return used
 
 
-@kernel
+@bare_kernel
 def assign_spaces(
-    conjunctions: Any, units: Any, access: Any, wanted: int, space_counts: Any, place: int, used: int,
-    lists: SpaceLists, count: int, room: int, spaces: Any,
+    conjunctions: Any, units: Any, access: Any, wanted: int, spaces: UnitSpaces, place: int, used: int,
+    lists: SpaceLists, count: int, room: int,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Find or make the list of every space of every access predicate, writing their numbers to `spaces`.
+    """Find or make the list of every space of every access predicate, writing their numbers to `spaces.lists`.
 
     Starts with the unit at `place`, whose spaces begin at `used`, and stops before a unit for which there could be
     more than `room` lists; returns where, and the number of lists (docs/protocols.md, room).
     """
+    codes, found = spaces.codes, spaces.lists
     table, keys, levels = lists.table, lists.keys, lists.levels
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    codes = np.empty(max(1, space_counts.max()) if len(space_counts) > 0 else 1, dtype=np.int64)
     while place < len(units):
-        needed = space_counts[wanted * place : wanted * (place + 1)].sum()
+        needed = 0
+        for nth in range(wanted):
+            needed += spaces.counts[wanted * place + nth]
         if count + needed > room:
             break
         for nth in range(wanted):
@@ -135,7 +150,7 @@ def assign_spaces(
                     keys[count] = key
                     levels[attribute] |= np.uint32(1) << np.uint32(level_of(block))
                     count += 1
-                spaces[used] = table[slot]
+                found[used] = table[slot]
                 used += 1
         place += 1
     return place, used, count
@@ -158,7 +173,8 @@ def assign_combinations(
     while progress[0] < len(units) and progress[3] + wanted * most <= room:
         place, first, posting, count = progress[0], progress[1], progress[2], progress[3]
         unit, depth, total = units[place], 1, space_counts[wanted * place]
-        lists[posting : posting + total] = spaces[first : first + total]
+        for nth in range(total):
+            lists[posting + nth] = spaces[first + nth]
         first += total
         while depth < wanted and access[wanted * unit + depth] != UNUSED:
             full = depth == 1

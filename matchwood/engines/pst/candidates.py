@@ -27,6 +27,7 @@ from matchwood.engines.pst._space_list_kernels import (
     CombinationLimits,
     CombinationLists,
     SpaceLists,
+    UnitSpaces,
     assign_combinations,
     assign_spaces,
     count_gains,
@@ -222,13 +223,15 @@ class Candidates(State):
         space_counts = space_counts_of(conjunctions, units, access, wanted)
         needed = space_counts.reshape(len(units), wanted).sum(axis=1)
         spaces = np.empty(int(needed.sum()), dtype=np.int32)
+        codes = np.empty(int(space_counts.max(initial=0)), dtype=np.int64)
+        of_units = UnitSpaces(space_counts, spaces, codes)
         place, used, count = 0, 0, self.lists
         while place < len(units):
             room = self._reserve("table", count, int(needed[place]), len(spaces) - used)
             before = count
             lists = SpaceLists(self.table.writable(), self.keys.writable(), self.levels.writable())
             place, used, count = assign_spaces(
-                conjunctions, units, access, wanted, space_counts, place, used, lists, count, room, spaces
+                conjunctions, units, access, wanted, of_units, place, used, lists, count, room
             )
             self._entries["table"] += count - before
         self._resize(count)
@@ -298,7 +301,7 @@ class Candidates(State):
         self, conjunctions: Conjunctions, new: NewCandidates, sizes: NDArray[np.int64], lists: NDArray[np.int32]
     ) -> None:
         total = len(lists)
-        if self._least and not self._total:
+        if self._least and not self._total and total >= self._least:  # fewer fill no block
             layout = block_layout(conjunctions, new, self._wanted, sizes, lists, self.lists, self._least)
             _refuse_words(len(layout.blocks))
             self.blocks = Growable(np.int32, layout.blocks)
@@ -312,8 +315,9 @@ class Candidates(State):
         _refuse_words(end + needed)
         residuals.resize(end + needed)
         end = fill_candidates(
-            conjunctions, new, self._wanted, sizes, touched, grown, first_tests, residuals.writable(), end
-        )
+            conjunctions, new, self._wanted, sizes, touched, grown, first_tests, residuals.writable(), end,
+            np.full(len(new.units), -1, dtype=np.int64), np.empty(_longest(conjunctions, new.units), dtype=np.int8),
+        )  # fmt: skip
         residuals.resize(int(end))
         self._total += total
 
@@ -405,3 +409,8 @@ def _empty_table(size: int) -> Growable:
 
 def _empty_filter(slots: int) -> Growable:
     return Growable(np.uint64, np.zeros(slots // _FILTER_SHARE, dtype=np.uint64))
+
+
+def _longest(conjunctions: Conjunctions, units: NDArray[np.int32]) -> int:
+    """How many constraints the longest of these units has."""
+    return int((conjunctions.offsets[1:][units] - conjunctions.offsets[units]).max(initial=0))

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import bare_kernel, kernel
+from matchwood.core._sorting_kernels import order_by
+from matchwood.core.jit import bare_kernel
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.spaces.dyadic import count_blocks
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
@@ -101,13 +102,13 @@ def blend_shares(pieces: Any, shares: Any, observed: int, prior: int, costs: Any
         costs[constraint] = weight * min(1.0, seen) + (1.0 - weight) * costs[constraint]
 
 
-@kernel
+@bare_kernel
 def order_constraints(starts: Any, costs: Any, order: Any) -> None:
     """For each unit its constraints, as positions within it, the most selective first."""
     for place in range(len(starts) - 1):
         start, stop = starts[place], starts[place + 1]
         if stop - start > _MOST_INSERTED:
-            order[start:stop] = np.argsort(costs[start:stop], kind="mergesort")
+            order_by(costs, order[:0], start, stop, order)
             continue
         for position in range(stop - start):
             cost, back = costs[start + position], position
