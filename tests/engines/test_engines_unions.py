@@ -315,7 +315,7 @@ def test_as_published_there_are_none(name: str) -> None:
     store, _ = stored(wide(np.random.default_rng(14), 100, 2))
     engine = built(name, store, as_published=True)
     assert engine.settings["unions"] == "never"
-    with pytest.raises(InvalidArgument, match="'unions' of engine .* is 'never' as published"):
+    with pytest.raises(InvalidArgument, match=r"'unions' of engine .* is 'never' as published"):
         built(name, store, as_published=True, unions="always")
     with pytest.raises(InvalidArgument, match="must be one of 'auto', 'always', 'never'"):
         built(name, store, unions="sometimes")
