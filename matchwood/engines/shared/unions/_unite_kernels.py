@@ -20,7 +20,7 @@ from matchwood.engines.shared.unions._build_kernels import ENTRY, cell_of
 WORD, ENTRY_COST, VERIFY, HIT = 0.25, 1.0, 25.0, 1.5
 """Nanoseconds for a word of a row, for an entry, for verifying a unit, and for listing one."""
 
-_ROWS_OF_A_PAIR = 6
+ROWS_OF_A_PAIR = 6
 """Rows of missing attributes that lie before each pair of an event, where there are many attributes: the logarithm of
 how many, roughly."""
 
@@ -106,15 +106,9 @@ def plan_union(unions: Any, size: Any, count: int, scratch: Any) -> Any:
 
 
 @kernel
-def expected_rows(attributes: Any, pairs: Any) -> Any:
-    """How many rows an event of so many pairs has, about."""
-    return min(attributes, _ROWS_OF_A_PAIR * (pairs + 1))
-
-
-@kernel
 def prospect(size: Any, pairs: Any) -> Any:
     """What taking all rows should cost for an event of so many pairs, if there were unions."""
-    words = WORD * size.words * expected_rows(size.attributes, pairs)
+    words = WORD * size.words * min(size.attributes, ROWS_OF_A_PAIR * (pairs + 1))
     return words + ENTRY_COST * size.entries * min(size.attributes, pairs)
 
 

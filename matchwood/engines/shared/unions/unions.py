@@ -22,7 +22,7 @@ from matchwood.engines.shared.unions._build_kernels import (
     write_boundaries,
     write_units,
 )
-from matchwood.engines.shared.unions._unite_kernels import ENTRY_COST, HIT, WORD, expected_rows
+from matchwood.engines.shared.unions._unite_kernels import ENTRY_COST, HIT, ROWS_OF_A_PAIR, WORD
 from matchwood.engines.shared.unions.layout import UnionArrays
 from matchwood.engines.shared.views import read_only
 
@@ -88,8 +88,8 @@ def union_us(units: float, constraints: float, attributes: float, pairs: float, 
     if units < LEAST_UNITS or 4 * attributes > rows:
         return math.inf
     words, entries = units / 64, 2 * units * constraints / (rows - 2 * attributes)
-    taken = expected_rows(attributes, pairs) * WORD * words + min(attributes, pairs) * ENTRY_COST * entries
-    return float(taken + HIT * hits) / 1e3
+    rows_taken = min(attributes, ROWS_OF_A_PAIR * (pairs + 1))
+    return (rows_taken * WORD * words + min(attributes, pairs) * ENTRY_COST * entries + HIT * hits) / 1e3
 
 
 class _Cells(NamedTuple):
