@@ -12,6 +12,7 @@ from matchwood.engines import engine_class, engine_names
 ENGINE_PAGES = {
     "atree": "atree.md",
     "betree": "betree.md",
+    "counting": "unions.md",
     "hem": "hem.md",
     "kindex": "kindex.md",
     "pstbloom": "pst-engines.md",

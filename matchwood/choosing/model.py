@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.choosing.features import Features
+from matchwood.engines import engine_class, engine_names, union_us
 
 TERMS = (
     "event",
@@ -59,9 +60,10 @@ class Model(NamedTuple):
         return sorted(self.match)
 
     def predict(self, features: Features) -> dict[str, float]:
-        """Microseconds that each engine should take for an event."""
-        values = terms_of(features)
-        return {engine: float(values @ np.asarray(weights)) for engine, weights in self.match.items()}
+        """Microseconds that each engine should take for an event; one that unites takes the cheaper of its two ways."""
+        values, united = terms_of(features), united_us(features)
+        own = {engine: float(values @ np.asarray(weights)) for engine, weights in self.match.items()}
+        return {engine: min(us, united) if engine in uniting() else us for engine, us in own.items()}
 
     def build_seconds(self, features: Features, engine: str) -> float:
         """What it should take to build an engine."""
@@ -98,6 +100,18 @@ def build_terms_of(features: Features) -> NDArray[np.float64]:
     return np.array([1.0, features.units, constraints, constraints * features.distance])
 
 
+def united_us(features: Features) -> float:
+    """Microseconds that unions of runs of spaces should take, whichever engine has them."""
+    f = features
+    return union_us(f.units, f.constraints, f.attributes, f.pairs, f.hits)
+
+
+@functools.cache
+def uniting() -> frozenset[str]:
+    """The engines that match by unions where that costs less."""
+    return frozenset(name for name in engine_names("conjunctions") if engine_class(name).unites)
+
+
 @functools.cache
 def shipped() -> Model:
     """The model that comes with the package."""
@@ -128,10 +142,15 @@ def _named(names: Sequence[str], weights: Mapping[str, Sequence[float]]) -> dict
 def fit(
     features: Sequence[Features], match_us: Mapping[str, Sequence[float]], build_us: Mapping[str, Sequence[float]]
 ) -> Model:
-    """Weights from measured cells: for each engine the microseconds of each cell, nan where it was not measured."""
+    """Weights from measured cells: for each engine the microseconds of each cell, nan where it was not measured.
+
+    Where an engine takes no less than unions should, they may be at work, and tell nothing of its own way.
+    """
+    united = np.array([united_us(f) for f in features])
+    own_us = {engine: _below(times, united) if engine in uniting() else times for engine, times in match_us.items()}
     matching, building = np.array([terms_of(f) for f in features]), np.array([build_terms_of(f) for f in features])
     return Model(
-        {engine: _fitted(matching, np.asarray(times)).tolist() for engine, times in match_us.items()},
+        {engine: _fitted(matching, np.asarray(times)).tolist() for engine, times in own_us.items()},
         {engine: _fitted(building, np.asarray(times)).tolist() for engine, times in build_us.items()},
         dict.fromkeys(match_us, MARGINS[0]),
     )
@@ -152,6 +171,10 @@ def with_margins(
         saved = [float(np.nansum(gains[ratios < margin])) for margin in MARGINS]
         margins[engine] = MARGINS[int(np.argmax(saved))]
     return model._replace(margins=dict(sorted(margins.items())))
+
+
+def _below(times: Sequence[float], united: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.asarray(times) < united, times, np.nan)
 
 
 def _fitted(terms: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:

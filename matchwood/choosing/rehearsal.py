@@ -21,6 +21,7 @@ from matchwood.choosing.auto import AutoMatcher
 from matchwood.choosing.features import features_of
 from matchwood.choosing.trial import Trial
 from matchwood.core import BESIDE
+from matchwood.engines import ALWAYS_UNITE, NEVER_UNITE, Workspace
 from matchwood.errors import MatchwoodError
 from matchwood.matching import LEAST_COMPILED, SampleShares
 
@@ -117,6 +118,7 @@ def rehearse_changes(index: Any, identity: Callable[[int], Any] = str) -> None:
     for number in range(0, RULES, 37):
         del index[identity(number)]
     rehearse_matching(index)
+    _rehearse_unions(index)
     with index._changing(), index._storing():
         index._matcher.reconsider()
     index.compact()
@@ -135,6 +137,7 @@ def rehearse_reading(index: Any) -> None:
     """What threads do that only match: the index has no rules yet."""
     _insert(index, str)
     rehearse_matching(index)
+    _rehearse_unions(index)
 
 
 def _insert(index: Any, identity: Callable[[int], Any]) -> None:
@@ -158,6 +161,15 @@ def rehearse_matching(index: Any) -> None:
     index.match_many(columns.select(["n", "x", "v", "p0"]))
 
 
+def _rehearse_unions(index: Any) -> None:
+    """Unions of runs of spaces, which are not worth it for so few rules and events."""
+    engine = index._matcher.engine
+    if engine.unites and engine.settings["unions"] != NEVER_UNITE:
+        united: Any = type(engine)(engine.store, {**engine.settings, "unions": ALWAYS_UNITE})
+        united.rebuild()
+        united.match(index._matcher.ledger.sample.frozen(), 0, Workspace())
+
+
 def rehearse_ranking(index: Any, identity: Callable[[int], Any] = str) -> None:
     """The best rules, by weights of rules and of events."""
     weights = {"weight": 2.0, "weights": {"n": 0.5, "s": {"a1": 3.0}}}
@@ -167,6 +179,7 @@ def rehearse_ranking(index: Any, identity: Callable[[int], Any] = str) -> None:
     index[identity(0)] = rule(1)
     del index[identity(1)]
     index.top(event(2), 3)
+    _rehearse_unions(index)
 
 
 REHEARSALS: dict[str, Callable[[Any], None]] = {
@@ -203,3 +216,4 @@ def rehearse_trial(index: Any, name: str, options: Mapping[str, Any]) -> None:
             index.match(event(number))
             del index[str(number)]
         rehearse_matching(index)
+        _rehearse_unions(index)

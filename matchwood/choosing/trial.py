@@ -26,6 +26,9 @@ ROUNDS = 3
 MOST_SECONDS = 0.25
 """An engine is measured for so long; one that has not seen all events by then is judged by those it has seen."""
 
+FORESEEN = 2**15
+"""Events for which an engine is to make whatever pays off by then, before it is measured."""
+
 HOPELESS = 4.0
 """An engine that takes so many times as long as the best so far over the first pieces is given up."""
 
@@ -52,6 +55,13 @@ class Stopwatch:
         whole = min(MEASURED_EVENTS, sample.count) // PIECE
         self._pieces = [taken(sample, np.arange(PIECE * at, PIECE * (at + 1))) for at in range(whole)]
         self._workspace = Workspace()
+
+    def get_ready(self, engine: Structure) -> None:
+        """Let an engine see some events, and then again with what it makes for as many as are to come."""
+        for piece in self._pieces[:1]:
+            match_all(engine)(piece, self._workspace)
+            engine.foresee(FORESEEN // PIECE)
+            match_all(engine)(piece, self._workspace)
 
     def time(
         self, match: Callable[[EncodedEvents, Workspace], None], best: MeasuredTrial | None = None
@@ -109,6 +119,7 @@ class Trial:
         for name in self.names:
             engine = self.built(name)
             if engine is not None:
+                self._stopwatch.get_ready(engine)
                 measured = self.measured[name] = self._stopwatch.time(match_all(engine), self._leader(best))
                 if best is None or measured.ratio(self.measured[best.name]) < 1:
                     best = engine

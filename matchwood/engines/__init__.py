@@ -63,6 +63,8 @@ if TYPE_CHECKING:
         ScoringContext,
     )
     from matchwood.engines.shared.store import Added, ConjunctionStore
+    from matchwood.engines.shared.unions.keeper import ALWAYS_UNITE, NEVER_UNITE
+    from matchwood.engines.shared.unions.unions import union_us
     from matchwood.engines.shared.units import UnitTable
     from matchwood.engines.shared.verification import verified
     from matchwood.engines.shared.views import read_only, read_only_events
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AHEAD",
+    "ALWAYS_UNITE",
     "AND",
     "AS_PUBLISHED",
     "DEAD",
@@ -84,6 +87,7 @@ __all__ = [
     "KIND_NAMES",
     "LEAST_ENGINE",
     "LOAD",
+    "NEVER_UNITE",
     "ONE",
     "OP_BITS",
     "OR",
@@ -137,6 +141,7 @@ __all__ = [
     "registered",
     "selectivity_order",
     "square_of",
+    "union_us",
     "verdict",
     "verified",
 ]

@@ -11,6 +11,8 @@ from matchwood.core.jit import kernel
 from matchwood.engines.shared._posting_kernels import MOST_COUNTED, probe
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, WIDTH
 from matchwood.engines.shared._verification_kernels import clear, scatter, verify
+from matchwood.engines.shared.unions._unite_kernels import note_missed, plan_union, rows_of, unite
+from matchwood.engines.shared.unions.layout import UnionScratch
 
 LIVE = 1
 VERIFIED = 2
@@ -18,6 +20,9 @@ STALE = 4
 
 _WALK_COST = 32
 """Resetting a counter by its posting costs as much as resetting this many in sequence (1.1 ns; 0.03 ns)."""
+
+_POSTING = 1.0
+"""Nanoseconds to count a posting and to set its counter back (0.7 where lists are long, 1.7 where they are short)."""
 
 _EVERY_BYTE = 0x0101010101010101
 
@@ -41,12 +46,14 @@ class CountingScratch(NamedTuple):
     `labels`           by attribute: the event's label, NULL_LABEL between two events
     `counters`         by unit: the postings that are left until it is complete; equal to the needs between two events
     `starts`, `stops`  the stretches of the lists found: room for every level of every pair
+    `union`            what matching by unions writes to
     """
 
     labels: NDArray[np.int32]
     counters: NDArray[np.uint8]
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
+    union: UnionScratch
 
 
 @kernel
@@ -157,52 +164,81 @@ def _reset_touched(pool: Any, starts: Any, stops: Any, found: int, needs: Any, c
 
 
 @kernel
+def _count_event(
+    conjunctions: Any, pool: Any, counted: CountedUnits, verifying: bool, found: int, total: int,
+    scratch: CountingScratch, output: Any, used: int,
+) -> Any:  # fmt: skip
+    """Write the hits of an event, whose stretches have been found, behind `used`; returns the new end, and something to
+    be kept, so that no load is left out."""
+    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    needs, states, always = counted.needs, counted.states, counted.always
+    labels, counters, starts, stops = scratch.labels, scratch.counters, scratch.starts, scratch.stops
+    units, work = output.units, output.work
+    touched = _touch(pool, starts, stops, found)
+    complete = _count(pool, starts, stops, found, counters, units, used)
+    for position in range(used if verifying else complete, complete):
+        unit = units[position]
+        if states[unit] & VERIFIED != 0:
+            work[2] += 1
+            if not verify(positions, records, intervals, unit, labels):
+                continue
+        units[used] = unit
+        used += 1
+    if not verifying:
+        used = complete
+    for unit in always:
+        if states[unit] & LIVE != 0 and used < len(units):
+            work[1] += 1
+            work[2] += 1
+            if verify(positions, records, intervals, unit, labels):
+                units[used] = unit
+                used += 1
+    if total * _WALK_COST > len(needs):
+        work[1] += _reset_all(needs.view(np.uint64), counters.view(np.uint64))
+    else:
+        work[1] += _reset_touched(pool, starts, stops, found, needs, counters)
+    work[4] += total
+    return used, touched
+
+
+@kernel
 def match_counting(
-    conjunctions: Any, lists: Any, counted: CountedUnits, live: int, verifying: bool, events: Any, first: int,
-    scratch: CountingScratch, output: Any,
+    conjunctions: Any, lists: Any, unions: Any, size: Any, counted: CountedUnits, live: int, verifying: bool,
+    events: Any, first: int, scratch: CountingScratch, output: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room.
 
     `verifying` tells whether any posted unit has to be verified.
     """
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    needs, states, always = counted.needs, counted.states, counted.always
-    labels, counters, starts, stops = scratch.labels, scratch.counters, scratch.starts, scratch.stops
-    units, offsets, work = output.units, output.offsets, output.work
-    pool, used, touched = lists.pool, 0, np.int32(0)
-    need_words, counter_words = needs.view(np.uint64), counters.view(np.uint64)
+    starts, stops, union = scratch.starts, scratch.stops, scratch.union
+    used, touched, enough = 0, np.int32(0), False
     for event in range(first, len(events.offsets) - 1):
-        if len(units) - used < live:
+        if len(output.units) - used < live or enough:
             break
-        scatter(events, event, labels)
-        found, total = probe(lists, events, event, starts, stops)
-        touched ^= _touch(pool, starts, stops, found)
-        complete = _count(pool, starts, stops, found, counters, units, used)
-        for position in range(used if verifying else complete, complete):
-            unit = units[position]
-            if states[unit] & VERIFIED != 0:
-                work[2] += 1
-                if not verify(positions, records, intervals, unit, labels):
-                    continue
-            units[used] = unit
-            used += 1
-        if not verifying:
-            used = complete
-        for unit in always:
-            if states[unit] & LIVE != 0 and used < len(units):
-                work[1] += 1
-                work[2] += 1
-                if verify(positions, records, intervals, unit, labels):
-                    units[used] = unit
-                    used += 1
-        if total * _WALK_COST > len(needs):
-            work[1] += _reset_all(need_words, counter_words)
+        scatter(events, event, scratch.labels)
+        rows, taken, whole, holding = 0, 0, np.inf, 0
+        if size.ready:
+            rows, holding = rows_of(unions, scratch.labels, union)
+            taken, _, whole = plan_union(unions, size, rows, union)
+        # What holds is what would be counted, but for attributes without cells: finding the lists takes longer.
+        cost = whole
+        if size.ready and (size.always or whole < _POSTING * holding):
+            used = unite(conjunctions, unions, size, rows, taken, scratch.labels, union, output, used)
         else:
-            work[1] += _reset_touched(pool, starts, stops, found, needs, counters)
-        clear(events, event, labels)
-        work[4] += total
-        offsets[event - first + 1] = used
-        work[0] += 1
-    work[3] = used
+            found, total = probe(lists, events, event, starts, stops)
+            cost = _POSTING * total
+            if size.ready and whole < cost:
+                cost = whole
+                used = unite(conjunctions, unions, size, rows, taken, scratch.labels, union, output, used)
+            else:
+                used, kept = _count_event(
+                    conjunctions, lists.pool, counted, verifying, found, total, scratch, output, used
+                )
+                touched ^= kept
+        enough = note_missed(size, unions, events.offsets[event + 1] - events.offsets[event], cost, union)
+        clear(events, event, scratch.labels)
+        output.offsets[event - first + 1] = used
+        output.work[0] += 1
+    output.work[3] = used
     if len(starts) > 0:
         starts[0] = touched

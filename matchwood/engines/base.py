@@ -91,6 +91,8 @@ class Structure(State, ABC):
     """The values of the options that are names."""
     uses_event_statistics: ClassVar[bool] = False
     """Whether the engine lays units out by `event_statistics`, to `reconsider` that when candidates are too many."""
+    unites: ClassVar[bool] = False
+    """Whether it may match by unions of runs of spaces (`shared/unions`), where that costs less than its own way."""
     ranks: ClassVar[bool] = False
     """Whether `top` looks for the best rules by itself: programs and bounds are then made when rules are inserted."""
     bounds: BoundTable | None = None
@@ -172,6 +174,9 @@ class Structure(State, ABC):
     def reconsider(self) -> None:
         """Lay units out anew by what `event_statistics` tells by now."""
 
+    def foresee(self, times: int) -> None:
+        """So many times as many events as were matched so far will come: have what pays off then made soon."""
+
     @abstractmethod
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         """The hits of the events from `first` on, as far as the output reaches."""
@@ -194,8 +199,9 @@ class Structure(State, ABC):
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         if self.shaped_by_options:
             given = header.get("options")
-            # What was saved before an option was there has its default.
-            same = isinstance(given, Mapping) and {**self.options, **given} == self.settings
+            # What was saved before an option was there has its default; as published, the paper's value.
+            before = {**self.options, **(self.published if self.as_published else {})}
+            same = isinstance(given, Mapping) and {**before, **given} == self.settings
             require(same, f"the options of the engine are not those of its {self.shaped_by_options}")
         super().restore(arrays, header)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ from matchwood.choosing.model import (
     read_model,
     shipped,
     terms_of,
+    united_us,
+    uniting,
     with_margins,
 )
 from matchwood.engines import engine_names
@@ -53,6 +56,32 @@ def test_every_engine_over_conjunctions_has_weights() -> None:
     predicted = model.predict(features(np.random.default_rng(1)))
     assert all(value > 0 for value in predicted.values())
     assert all(model.build_seconds(features(np.random.default_rng(1)), name) > 0 for name in model.engines)
+
+
+def test_unions_bound_what_engines_that_have_them_should_take() -> None:
+    """Few attributes, and half of all constraints hold: counting these, or walking points, would take far longer."""
+    many = features(np.random.default_rng(1))._replace(
+        units=100_000.0, constraints=7.0, attributes=20.0, pairs=15.0, satisfied=350_000.0, hits=30_000.0
+    )
+    model, united = shipped(), united_us(many)
+    own = {name: float(terms_of(many) @ np.asarray(weights)) for name, weights in model.match.items()}
+    predicted = model.predict(many)
+    assert uniting() == {"counting", "hem"}
+    assert all(predicted[name] == united < own[name] for name in uniting())
+    assert all(predicted[name] == own[name] for name in predicted.keys() - uniting())
+    sparse = many._replace(attributes=3_000.0)
+    assert united_us(sparse) == united_us(many._replace(units=100.0)) == math.inf
+
+
+def test_what_unions_did_tells_nothing_of_counting() -> None:
+    rng = np.random.default_rng(8)
+    cells = [features(rng)._replace(attributes=10.0, constraints=5.0) for _ in range(40)]
+    times = [cell.satisfied * 0.001 for cell in cells]
+    united = [min(us, united_us(cell)) for us, cell in zip(times, cells, strict=True)]
+    assert united != times
+    found = fit(cells, {"counting": united}, {"counting": times})
+    weights = dict(zip(TERMS, found.match["counting"], strict=True))
+    assert weights["satisfied"] == pytest.approx(0.001, rel=1e-3)
 
 
 def test_weights_are_at_least_zero() -> None:

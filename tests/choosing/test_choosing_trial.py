@@ -12,6 +12,7 @@ from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines import Engine, Work, Workspace, engine_class, engine_names
 from matchwood.matching.ledger.clock import FIRST_LOOK, LATER, SLOWER, WINDOW, MatchingClock
 from matchwood.workloads.begen import begen
+from matchwood.workloads.hem import hem
 
 NONE = Work(0, 0, 0)
 
@@ -50,6 +51,34 @@ def test_an_engine_catches_up_with_its_store(name: str, given: Encoded) -> None:
     best.insert(more)
     fresh.insert(more)
     assert hits_of(best, given.events) == hits_of(fresh, given.events)
+
+
+@pytest.mark.parametrize("name", ["counting", "hem"])
+def test_unions_of_a_trial_catch_up(name: str, given: Encoded) -> None:
+    store, rest = given.store, encoded(begen(rules=60, events=5, matching=0.05, seed=4)).store
+    trial = Trial(store.copy(), given.events, [name], {"unions": "always"}, 0)
+    engine = trial.run(match_all(trial.built(name)))  # type: ignore[arg-type]
+    assert engine is not None
+    gone = store.live_units()[::9]
+    store.drop(gone)
+    store.free(gone)
+    store.add(rest.encoded(rest.live_units()))
+    trial.catch_up(engine, store)
+    assert engine.stats()["unions"]["fresh"] > 0
+    fresh = engine_class("scan")(store)
+    fresh.rebuild()
+    assert hits_of(engine, given.events) == hits_of(fresh, given.events)
+
+
+@pytest.mark.parametrize("name", ["counting", "hem"])
+def test_an_engine_has_its_unions_before_it_is_measured(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("matchwood.engines.shared.unions.keeper.LEAST_UNITS", 10)
+    plain = encoded(hem(rules=3_000, events=2 * PIECE, attributes=3, width=0.8, seed=3))
+    trial = Trial(plain.store.copy(), plain.events, [name], {}, 0)
+    engine = trial.built(name)
+    assert engine is not None
+    trial._stopwatch.get_ready(engine)
+    assert engine.stats()["unions"]["bytes"] > 0
 
 
 def test_a_copy_of_a_store_shares_nothing(given: Encoded) -> None:

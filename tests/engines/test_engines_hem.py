@@ -224,7 +224,7 @@ def test_plans_that_are_not_proven_are_counted() -> None:
     assert found(engine, encode_events(events)) == expected(contents, events)
     assert engine.stats()["unproven_plans"] == 0
     workspace = Workspace()
-    engine.scratch(workspace).counters[UNPROVEN] = 3
+    engine.scratch(workspace, engine._union_call(workspace).scratch).counters[UNPROVEN] = 3
     engine.match(encode_events(events), 0, workspace)
     assert engine.stats()["unproven_plans"] == 0
 

@@ -26,7 +26,6 @@ from matchwood.engines.hem._plan_kernels import PASSES as IN_PASSES
 from matchwood.engines.hem._triangle_kernels import MASKED
 from matchwood.engines.hem._walk_kernels import (
     clear_outside,
-    list_bits,
     list_inside,
     list_new,
     set_inside,
@@ -35,6 +34,8 @@ from matchwood.engines.hem._walk_kernels import (
 )
 from matchwood.engines.shared._record_kernels import WIDTH, attribute_of
 from matchwood.engines.shared._verification_kernels import clear, passes, scatter, verify
+from matchwood.engines.shared.unions._unite_kernels import list_bits, note_missed, plan_union, rows_of, unite
+from matchwood.engines.shared.unions.layout import UnionSize
 
 NEAR, OPTIMUM, TRIANGLE, DIRECT, PRINTED = range(5)
 """Plans, as the option names them."""
@@ -63,6 +64,7 @@ class Extent(NamedTuple):
     `live`       units in all, of which
     `indexed`    have points
     `decidable`  triangles of so many attributes leave nothing to verify; -1 if that cannot be
+    `union`      the unions
     """
 
     stride: int
@@ -70,10 +72,14 @@ class Extent(NamedTuple):
     live: int
     indexed: int
     decidable: int
+    union: UnionSize
 
+
+_POINT = 0.9
+"""Nanoseconds to walk over a point."""
 
 _WORD, _SQUARE = 0.3, 1.5
-"""What a word of bits and a square of the grid cost, in points walked over (0.9 ns each)."""
+"""What a word of bits and a square of the grid cost, in points walked over."""
 
 _BLOCK = 256
 """Candidates whose records are fetched before they are verified."""
@@ -152,7 +158,7 @@ def queue(
     grids: Any, words: int, indexed: int, decidable: int, ways: Ways, events: Any, event: int, labels: Any, scratch: Any
 ) -> Any:
     """The plan for an event: (whether the candidates are a list, of how many attributes; how many triangles; how many
-    attributes have one).
+    attributes have one; the cost in points).
 
     The attributes are in `scratch.listed`, or at the places of `scratch.order`.
     """
@@ -161,7 +167,7 @@ def queue(
         attributes, list_cost = _price_list(grids, events, event, indexed, ways.direct, scratch.listed)
         # Pricing every attribute would by itself take longer than so short a list.
         if list_cost <= len(grids.totals) + _WORD * words:
-            return True, attributes, 0, 0
+            return True, attributes, 0, 0, list_cost
     which, rates, costs, order = scratch.which, scratch.rates, scratch.costs, scratch.order
     count = _price_triangles(grids, words, indexed, ways, labels, scratch.mask_keys, which, rates, costs)
     all_units, way = ways.direct * indexed, VERIFIED if decidable < 0 else DECIDED
@@ -178,7 +184,7 @@ def queue(
         sort_attributes(rates, costs, count, order)
         chosen = count if ways.plan == TRIANGLE else 0
     cost = _WORD * words + plan_cost(rates, costs, count, all_units, way, order, chosen)
-    return list_cost < cost, attributes, chosen, count
+    return list_cost < cost, attributes, chosen, count, min(list_cost, cost)
 
 
 @kernel
@@ -321,56 +327,79 @@ def _verified(conjunctions: Any, candidates: Any, count: int, labels: Any, units
 
 
 @kernel
+def _exclude_event(
+    conjunctions: Any, grids: Any, extent: Extent, always: Any, ways: Ways, events: Any, event: int, labels: Any,
+    scratch: Any, output: Any, used: int,
+) -> Any:  # fmt: skip
+    """Write the hits of an event behind `used`, by its plan; returns the new end, and what the plan should cost."""
+    stride, words, indexed, decidable = extent.stride, extent.words, extent.indexed, extent.decidable
+    units, work, cost = output.units, output.work, 0.0
+    count, decided, listed, chosen, priced = 0, True, False, 0, 0
+    if indexed > 0:
+        listed, attributes, chosen, priced, cost = queue(
+            grids, words, indexed, decidable, ways, events, event, labels, scratch
+        )
+        if listed:
+            count = _list(grids, attributes, labels, scratch)
+            decided = attributes == 1 and decidable == 1
+        else:
+            _run_triangles(grids, stride, words, indexed, ways, chosen, labels, scratch)
+            count = list_bits(scratch.left, words, scratch.candidates, 0)
+            decided = chosen == decidable
+    work[1] += count
+    if not decided and ways.passes and not listed:
+        work[2] += count
+        count = _pass_directly(conjunctions, count, chosen, priced, labels, scratch)
+        # What triangles and passes both cannot tell is verified, and was counted before.
+        decided = decidable >= 0
+        work[2] -= 0 if decided else count
+    if decided:
+        kept = count if count < len(units) - used else len(units) - used
+        units[used : used + kept] = scratch.candidates[:kept]
+        used += kept
+    else:
+        work[2] += count
+        used = _verified(conjunctions, scratch.candidates, count, labels, units, used)
+    for unit in always:
+        work[1] += 1
+        work[2] += 1
+        if used < len(units) and verify(
+            conjunctions.offsets, conjunctions.records, conjunctions.intervals, unit, labels
+        ):
+            units[used] = unit
+            used += 1
+    return used, _POINT * cost
+
+
+@kernel
 def match_hem(
-    conjunctions: Any, grids: Any, extent: Extent, always: Any, ways: Ways, events: Any, first: int, labels: Any,
-    scratch: Any, output: Any,
+    conjunctions: Any, grids: Any, unions: Any, extent: Extent, always: Any, ways: Ways, events: Any, first: int,
+    labels: Any, scratch: Any, output: Any,
 ) -> None:  # fmt: skip
     """All hits of the events from `first` on, while a whole event's hits have room."""
-    stride, words, live = extent.stride, extent.words, extent.live
-    indexed, decidable = extent.indexed, extent.decidable
-    units, offsets, work, used = output.units, output.offsets, output.work, 0
+    size, union, used, enough = extent.union, scratch.union, 0, False
     for event in range(first, len(events.offsets) - 1):
-        if len(units) - used < live:
+        if len(output.units) - used < extent.live or enough:
             break
         scatter(events, event, labels)
-        count, decided, listed, chosen, priced = 0, True, False, 0, 0
-        if indexed > 0:
-            listed, attributes, chosen, priced = queue(
-                grids, words, indexed, decidable, ways, events, event, labels, scratch
-            )
-            if listed:
-                count = _list(grids, attributes, labels, scratch)
-                decided = attributes == 1 and decidable == 1
-            else:
-                _run_triangles(grids, stride, words, indexed, ways, chosen, labels, scratch)
-                count = list_bits(scratch.left, words, scratch.candidates, 0)
-                decided = chosen == decidable
-        work[1] += count
-        if not decided and ways.passes and not listed:
-            work[2] += count
-            count = _pass_directly(conjunctions, count, chosen, priced, labels, scratch)
-            # What triangles and passes both cannot tell is verified, and was counted before.
-            decided = decidable >= 0
-            work[2] -= 0 if decided else count
-        if decided:
-            kept = count if count < len(units) - used else len(units) - used
-            units[used : used + kept] = scratch.candidates[:kept]
-            used += kept
+        rows, taken, cost, listing = 0, 0, np.inf, np.inf
+        if size.ready:
+            rows, _ = rows_of(unions, labels, union)
+            taken, cost, _ = plan_union(unions, size, rows, union)
+            if ways.collect and not size.always:
+                _, points = _price_list(grids, events, event, extent.indexed, ways.direct, scratch.listed)
+                listing = _POINT * points
+        if size.ready and cost < listing:
+            used = unite(conjunctions, unions, size, rows, taken, labels, union, output, used)
         else:
-            work[2] += count
-            used = _verified(conjunctions, scratch.candidates, count, labels, units, used)
-        for unit in always:
-            work[1] += 1
-            work[2] += 1
-            if used < len(units) and verify(
-                conjunctions.offsets, conjunctions.records, conjunctions.intervals, unit, labels
-            ):
-                units[used] = unit
-                used += 1
+            used, cost = _exclude_event(
+                conjunctions, grids, extent, always, ways, events, event, labels, scratch, output, used
+            )
+        enough = note_missed(size, unions, events.offsets[event + 1] - events.offsets[event], cost, union)
         clear(events, event, labels)
-        offsets[event - first + 1] = used
-        work[0] += 1
-    work[3] = used
+        output.offsets[event - first + 1] = used
+        output.work[0] += 1
+    output.work[3] = used
 
 
 @kernel
@@ -382,7 +411,7 @@ def queue_all(
     for event in range(len(events.offsets) - 1):
         scatter(events, event, labels)
         if indexed > 0:
-            listed, attributes, chosen, _ = queue(
+            listed, attributes, chosen, _, _ = queue(
                 grids, words, indexed, decidable, ways, events, event, labels, scratch
             )
             triangles += attributes if listed else chosen

@@ -161,31 +161,3 @@ def unsee(seen: Any, units: Any, start: int, stop: int) -> None:
     """Undo what `list_new` did to `seen`."""
     for place in range(start, stop):
         seen[np.uint64(np.uint32(units[place])) >> np.uint64(6)] = 0
-
-
-@kernel
-def list_bits(mask: Any, words: int, units: Any, used: Any) -> Any:
-    """Write the units whose bits are set behind `used`; returns the new end. Nothing is written beyond the room."""
-    end, room, one = np.uint64(used), np.uint64(len(units)), np.uint64(1)
-    for word in range(np.uint64(words)):
-        left = mask[word]
-        base = word << np.uint64(6)
-        while left != 0 and end < room:
-            lowest = left & (~left + one)
-            units[end] = np.int32(base + _position(lowest))
-            end += one
-            left ^= lowest
-    return np.int64(end)
-
-
-@kernel
-def _position(bit: Any) -> Any:
-    """Which bit of 64 is the only one that is set."""
-    position = np.uint64(0)
-    position += np.uint64(bit & np.uint64(0xAAAAAAAAAAAAAAAA) != 0)
-    position += np.uint64(bit & np.uint64(0xCCCCCCCCCCCCCCCC) != 0) << np.uint64(1)
-    position += np.uint64(bit & np.uint64(0xF0F0F0F0F0F0F0F0) != 0) << np.uint64(2)
-    position += np.uint64(bit & np.uint64(0xFF00FF00FF00FF00) != 0) << np.uint64(3)
-    position += np.uint64(bit & np.uint64(0xFFFF0000FFFF0000) != 0) << np.uint64(4)
-    position += np.uint64(bit & np.uint64(0xFFFFFFFF00000000) != 0) << np.uint64(5)
-    return position

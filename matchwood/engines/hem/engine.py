@@ -5,7 +5,7 @@ Sci. China 2016, section 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,6 +24,8 @@ from matchwood.engines.hem.triangles import Triangles
 from matchwood.engines.shared.one_event import BatchOfOne, EventBuffers, OneEventSearch
 from matchwood.engines.shared.output import HitOutput, Output
 from matchwood.engines.shared.store import ConjunctionStore
+from matchwood.engines.shared.unions.keeper import NEVER_UNITE, UnionCall, UnionKeeper
+from matchwood.engines.shared.unions.layout import UnionScratch, UnionSize
 from matchwood.engines.shared.views import read_only, read_only_events
 from matchwood.engines.shared.workspace import Workspace
 
@@ -43,6 +45,7 @@ class ExclusionScratch(NamedTuple):
                   that share a value find them, in this call or a later one, until the rules change
     `candidates`  units
     `counters`    as `_match_kernels` names them
+    `union`       what matching by unions writes to
     """
 
     which: NDArray[np.int64]
@@ -59,6 +62,7 @@ class ExclusionScratch(NamedTuple):
     mask_keys: NDArray[np.int64]
     candidates: NDArray[np.int32]
     counters: NDArray[np.int64]
+    union: UnionScratch
 
 
 class TriangleView(NamedTuple):
@@ -80,9 +84,11 @@ class HEM(Engine):
     `direct_cost`  what verifying a candidate costs, in points walked over
     `passes`       what triangles leave is checked attribute by attribute (Algorithm 2), not rule by rule
     `share`        keep the result of a triangle for events that have the same value
+    `unions`       the plan `near`, without `passes`, may take unions of runs of spaces (`shared/unions`) in the place
+                   of triangles: `auto` where that should cost less, `always`, or `never`
 
-    Work: candidates are the units that the triangles of the plan leave, and those looked at always; verified are all of
-    them, or none where triangles decide everything.
+    Work: candidates are the units that the triangles of the plan, or unions, leave, and those looked at always;
+    verified are all of them, or none where triangles or unions decide everything.
     """
 
     name: ClassVar[str] = "hem"
@@ -90,6 +96,7 @@ class HEM(Engine):
     limits: ClassVar[Mapping[str, tuple[int, int]]] = LIMITS
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = CHOICES
     published: ClassVar[Mapping[str, Any]] = PUBLISHED
+    unites: ClassVar[bool] = True
     shaped_by_options: ClassVar[str] = "triangles"
     store: ConjunctionStore
 
@@ -110,6 +117,8 @@ class HEM(Engine):
     def start(self) -> None:
         super().start()
         self._indexed, self._partial, self._version = 0, 0, object()
+        own = self.settings
+        self._unions = UnionKeeper(own["unions"] if own["plan"] == "near" and not own["passes"] else NEVER_UNITE)
 
     def invariants(self) -> None:
         states, always = self._states.view(), self._always.view()
@@ -131,6 +140,7 @@ class HEM(Engine):
         pointed = np.empty(len(wanted), np.bool_)
         split_units(self.store.view(), wanted, pointed)
         self._list(wanted[~pointed])
+        self._unions.insert(wanted)
         inside = read_only(wanted[pointed], np.int32)
         self._states.writable()[inside] = INDEXED
         self._partial += self._triangles.insert(self.store.view(), self.store.attributes, inside)
@@ -147,6 +157,7 @@ class HEM(Engine):
         self.check()
         gone = np.unique(units)
         states = self._states.view()[gone]
+        self._unions.remove(gone[states != ABSENT])
         inside = read_only(gone[states == INDEXED], np.int32)
         self._partial -= self._triangles.remove(self.store.view(), inside)
         self._indexed -= len(inside)
@@ -159,45 +170,64 @@ class HEM(Engine):
 
     def _build_anew(self) -> None:
         """Triangles without gaps."""
-        live = np.flatnonzero(self._states.view() != ABSENT).astype(np.int32)
+        live = self._live_units()
         self.start()
         self.insert(live)
+
+    def _live_units(self) -> NDArray[np.int32]:
+        return np.flatnonzero(self._states.view() != ABSENT).astype(np.int32)
 
     # ------------------------------------------------------------------ matching
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
-        output, scratch = Output(workspace, events, first, self._most_hits), self.scratch(workspace)
+        output, call = Output(workspace, events, first, self._most_hits), self._union_call(workspace)
+        scratch = self.scratch(workspace, call.scratch)
         before = int(scratch.counters[UNPROVEN])
-        match_hem(*self._call(read_only_events(events), first, workspace, scratch, output.arrays))
+        match_hem(*self._call(read_only_events(events), first, workspace, scratch, call, output.arrays))
         self._count_unproven(scratch, before)
+        self._unions.settle(call)
         return output.hits()
 
     def one_event(self, workspace: Workspace) -> OneEventSearch:
         self.check()
-        buffers, scratch = EventBuffers(self.store.attributes), self.scratch(workspace)
+        buffers = EventBuffers(self.store.attributes)
         output = Output(workspace, buffers.events, 0, self._most_hits).arrays
-        arguments = self._call(buffers.source, 0, workspace, scratch, output)
-        matching = BatchOfOne(match_hem, buffers, output.work, arguments)
 
-        def match_and_count(count: int) -> int:
-            before = int(scratch.counters[UNPROVEN])
-            hits = matching(count)
-            self._count_unproven(scratch, before)
-            return hits
+        def matching(call: UnionCall) -> Callable[[int], int]:
+            scratch = self.scratch(workspace, call.scratch)
+            arguments = self._call(buffers.source, 0, workspace, scratch, call, output)
+            match = BatchOfOne(match_hem, buffers, output.work, arguments)
 
-        return OneEventSearch(match_and_count, buffers, output.units, output.work)
+            def match_and_count(count: int) -> int:
+                before = int(scratch.counters[UNPROVEN])
+                hits = match(count)
+                self._count_unproven(scratch, before)
+                return hits
+
+            return match_and_count
+
+        match_one = self._unions.one_event(lambda: self._union_call(workspace), matching)
+        return OneEventSearch(match_one, buffers, output.units, output.work)
+
+    def _union_call(self, workspace: Workspace) -> UnionCall:
+        return self._unions.call(self.store, self._most_hits, self._live_units, workspace)
+
+    def foresee(self, times: int) -> None:
+        self._unions.foresee(times)
 
     @property
     def _most_hits(self) -> int:
         return self._indexed + len(self._always)
 
     def _call(
-        self, source: EncodedEvents, first: int, workspace: Workspace, scratch: ExclusionScratch, output: HitOutput
-    ) -> tuple[Any, ...]:
+        self, source: EncodedEvents, first: int, workspace: Workspace, scratch: ExclusionScratch, unions: UnionCall,
+        output: HitOutput,
+    ) -> tuple[Any, ...]:  # fmt: skip
         """All that the kernel takes."""
-        searched = self.store.view(), self._triangles.view(), self._extent, self._always.view(), self._ways
-        return *searched, source, first, self._labels(workspace), scratch, output
+        searched = self.store.view(), self._triangles.view(), unions.arrays, self._extent(unions.size)
+        asked = self._always.view(), self._ways, source, first
+        return *searched, *asked, self._labels(workspace), scratch, output
 
     def _count_unproven(self, scratch: ExclusionScratch, before: int) -> None:
         if scratch.counters[UNPROVEN] > before:
@@ -209,7 +239,7 @@ class HEM(Engine):
         self.check()
         return queue_all(
             self._triangles.view(), self._words, self._indexed, self._decidable, self._ways, read_only_events(events),
-            self._labels(workspace), self.scratch(workspace),
+            self._labels(workspace), self.scratch(workspace, self._union_call(workspace).scratch),
         )  # fmt: skip
 
     def _labels(self, workspace: Workspace) -> NDArray[Any]:
@@ -220,10 +250,8 @@ class HEM(Engine):
         own = self.settings
         return Ways(PLANS[own["plan"]], own["collect"], own["passes"], own["share"], float(own["direct_cost"]))
 
-    @property
-    def _extent(self) -> Extent:
-        live = self._indexed + len(self._always)
-        return Extent(self._triangles.stride, self._words, live, self._indexed, self._decidable)
+    def _extent(self, union: UnionSize) -> Extent:
+        return Extent(self._triangles.stride, self._words, self._most_hits, self._indexed, self._decidable, union)
 
     @property
     def _decidable(self) -> int:
@@ -235,7 +263,7 @@ class HEM(Engine):
         """Words of a bit for each unit."""
         return (len(self._states) + 63) // 64
 
-    def scratch(self, workspace: Workspace) -> ExclusionScratch:
+    def scratch(self, workspace: Workspace, union: UnionScratch) -> ExclusionScratch:
         """Arrays of the workspace, large enough for any event."""
         attributes, largest, words = len(self._triangles.totals), self._triangles.largest, self._words
         masks = 1
@@ -258,6 +286,7 @@ class HEM(Engine):
             workspace.kept("hem.mask_keys", masks, np.int64, -1, self._version),
             room("hem.candidates", most + 1, np.int32, None),
             room("hem.counters", COUNTERS, np.int64),
+            union,
         )
 
     @property
@@ -284,6 +313,10 @@ class HEM(Engine):
     def always_candidates(self) -> int:
         return len(self._always)
 
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self._unions.nbytes
+
     def stats(self) -> dict[str, Any]:
         told = super().stats()
         dimensions = int(np.count_nonzero(self._triangles.totals))
@@ -293,6 +326,7 @@ class HEM(Engine):
             "squares": len(self._triangles.starts),
             "moved_points": self._triangles.moved,
             "unproven_plans": self._unproven,
+            "unions": self._unions.stats(),
         }
         if dimensions > MANY_DIMENSIONS:
             told["warning"] = (

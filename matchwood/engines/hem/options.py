@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from matchwood.engines.hem._match_kernels import DIRECT, NEAR, OPTIMUM, PRINTED, TRIANGLE
+from matchwood.engines.shared.unions.keeper import BY_COUNTS, NEVER_UNITE, UNIONS
 
 PLANS = {"near": NEAR, "optimum": OPTIMUM, "triangle": TRIANGLE, "direct": DIRECT, "printed": PRINTED}
 
@@ -19,9 +20,10 @@ DEFAULTS: Mapping[str, Any] = {
     "direct_cost": 60,
     "passes": False,
     "share": True,
+    "unions": BY_COUNTS,
 }
 LIMITS: Mapping[str, tuple[int, int]] = {"grid": (1, 1000), "direct_cost": (1, 1000)}
-CHOICES: Mapping[str, tuple[str, ...]] = {"plan": tuple(PLANS)}
+CHOICES: Mapping[str, tuple[str, ...]] = {"plan": tuple(PLANS), "unions": UNIONS}
 
 PUBLISHED: Mapping[str, Any] = {
     "plan": "printed",
@@ -29,5 +31,6 @@ PUBLISHED: Mapping[str, Any] = {
     "direct_cost": 1,
     "passes": True,
     "share": False,
+    "unions": NEVER_UNITE,
 }
 """Algorithm 4 as printed with Formula 4's costs, Algorithm 1 for each triangle and each event, Algorithm 2's passes."""

@@ -59,7 +59,7 @@ def measure(case: IntervalCase, size: IntervalScale) -> list[dict[str, Any]]:
 
 def _grid_cell(grid: int, prepared: Encoded, size: IntervalScale) -> IntervalCell:
     """A size of the grid has a section of its own, beside what the paper sweeps."""
-    cell = measure_engine_cell(f"hem, grid {grid}", {"grid": grid}, prepared, size)
+    cell = measure_engine_cell(f"hem, grid {grid}", {"grid": grid, "unions": "never"}, prepared, size)
     return cell._replace(row={**cell.row, **FigurePlace("grid", "grid", grid)._asdict(), "series": "hem"})
 
 

@@ -1,0 +1,210 @@
+"""Kernels that build unions: from constraints to the pieces of labels where they fail, from pieces to rows and entries.
+
+OEM (Computer Networks 2024): the units that fail in a run of spaces, as a bitset.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from matchwood.core.bits import bit_count
+from matchwood.core.jit import kernel
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
+from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+
+ENTRY = 3
+"""Integers of an entry."""
+
+
+@kernel
+def cell_of(edges: Any, first: Any, last: Any, label: Any) -> Any:
+    """How many of the edges first : last are at most `label`: the cell that it lies in."""
+    one = np.uint64(1)
+    start, left = np.uint64(first), np.uint64(last - first)
+    while left > 0:
+        # Without a branch: which way it goes is anybody's guess, and each wrong one costs as much as the other steps.
+        half = (left + one) >> one
+        start += half * np.uint64(edges[start + half - one] <= label)
+        left -= half
+    return np.int64(start) - first
+
+
+@kernel
+def _piece(records: Any, intervals: Any, at: Any, number: Any) -> Any:
+    """Where the labels begin and end that lie before the `number`-th interval of a constraint, and behind the one
+    before it: there it fails. Empty where an interval begins or ends the domain."""
+    low, high = records[at + 1], records[at + 2]
+    if records[at] & SEVERAL == 0:
+        start, stop = (np.int64(high), np.int64(TOP_LABEL)) if number > 0 else (np.int64(BOTTOM_LABEL), np.int64(low))
+        return start, stop
+    start, stop = np.int64(BOTTOM_LABEL), np.int64(TOP_LABEL)
+    if number > 0:
+        start = np.int64(intervals[2 * (low + number) - 1])
+    if number < high - low:
+        stop = np.int64(intervals[2 * (low + number)])
+    return start, stop
+
+
+@kernel
+def _pieces(records: Any, at: Any) -> Any:
+    """How many such pieces there are."""
+    return 2 if records[at] & SEVERAL == 0 else records[at + 2] - records[at + 1] + 1
+
+
+@kernel
+def count_boundaries(conjunctions: Any, units: Any, places: Any, counts: Any) -> None:
+    """Count the ends of intervals of each attribute that has a place."""
+    records = conjunctions.records
+    for unit in units:
+        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+            place = places[records[WIDTH * position] >> FLAG_BITS]
+            if place >= 0:
+                counts[place] += 2 * (_pieces(records, WIDTH * position) - 1)
+
+
+@kernel
+def write_boundaries(conjunctions: Any, units: Any, places: Any, ends: Any, boundaries: Any) -> None:
+    """Write those ends behind ends[place]."""
+    records, intervals = conjunctions.records, conjunctions.intervals
+    for unit in units:
+        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+            at = WIDTH * position
+            place = places[records[at] >> FLAG_BITS]
+            if place < 0:
+                continue
+            for number in range(1, _pieces(records, at)):
+                boundaries[ends[place]] = _piece(records, intervals, at, number - 1)[1]
+                boundaries[ends[place] + 1] = _piece(records, intervals, at, number)[0]
+                ends[place] += 2
+
+
+@kernel
+def _covered(edges: Any, first: Any, last: Any, start: Any, stop: Any) -> Any:
+    """The cells that a piece covers wholly, from one to before another, and the two that it reaches into: -1 for none,
+    and none twice."""
+    begin, head = np.int64(0), np.int64(-1)
+    if start > BOTTOM_LABEL:
+        begin = cell_of(edges, first, last, start)
+        if begin == 0 or edges[first + begin - 1] != start:
+            head = begin
+            begin += 1
+    end, tail = last - first + 1, np.int64(-1)
+    if stop < TOP_LABEL:
+        end = cell_of(edges, first, last, stop)
+        if end != head and (end == 0 or edges[first + end - 1] != stop):
+            tail = end
+    return begin, max(begin, end), head, tail
+
+
+@kernel
+def count_entries(conjunctions: Any, units: Any, places: Any, layout: Any, counts: Any) -> None:
+    """Count the entries of every row."""
+    records, intervals = conjunctions.records, conjunctions.intervals
+    firsts, edge_firsts, edges = layout.firsts, layout.edge_firsts, layout.edges
+    for unit in units:
+        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+            at = WIDTH * position
+            place = places[records[at] >> FLAG_BITS]
+            if place < 0:
+                continue
+            for number in range(_pieces(records, at)):
+                start, stop = _piece(records, intervals, at, number)
+                if start < stop:
+                    _, _, head, tail = _covered(edges, edge_firsts[place], edge_firsts[place + 1], start, stop)
+                    if head >= 0:
+                        counts[firsts[place] + head] += 1
+                    if tail >= 0:
+                        counts[firsts[place] + tail] += 1
+
+
+@kernel
+def _toggle(bits: Any, row: Any, words: Any, unit: Any) -> None:
+    bits[row * words + (unit >> 6)] ^= np.uint64(1) << np.uint64(unit & 63)
+
+
+@kernel
+def _enter(entries: Any, ends: Any, row: Any, unit: Any, start: Any, stop: Any) -> None:
+    at = ENTRY * ends[row]
+    entries[at], entries[at + 1], entries[at + 2] = unit, start, stop
+    ends[row] += 1
+
+
+@kernel
+def write_units(
+    conjunctions: Any, units: Any, places: Any, layout: Any, words: int, bits: Any, ends: Any, entries: Any, base: Any,
+    loose: Any,
+) -> int:  # fmt: skip
+    """Write the entries of these units, and mark in each row whether they fail from there on, or no longer do; returns
+    how many units constrain attributes without cells.
+
+    Marks at both ends of a piece, in the place of a bit in every row between, make that independent of how long it is;
+    `sweep` sets the bits between. Pieces of a constraint have a cell between them, so no two marks meet.
+    """
+    records, intervals = conjunctions.records, conjunctions.intervals
+    firsts, edge_firsts, edges = layout.firsts, layout.edge_firsts, layout.edges
+    leaves, loose_units = firsts[len(firsts) - 1] + len(firsts) - 1, 0
+    for unit in units:
+        _toggle(base, 0, words, unit)
+        is_loose = False
+        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
+            at = WIDTH * position
+            place = places[records[at] >> FLAG_BITS]
+            if place < 0:
+                is_loose = True
+                continue
+            if records[at] & ACCEPTS_NULL == 0:
+                _toggle(bits, leaves + place, words, unit)
+            first, cells = firsts[place], firsts[place + 1] - firsts[place]
+            for number in range(_pieces(records, at)):
+                start, stop = _piece(records, intervals, at, number)
+                if start >= stop:
+                    continue
+                begin, end, head, tail = _covered(edges, edge_firsts[place], edge_firsts[place + 1], start, stop)
+                if head >= 0:
+                    _enter(entries, ends, first + head, unit, start, stop)
+                if tail >= 0:
+                    _enter(entries, ends, first + tail, unit, start, stop)
+                if begin < end:
+                    _toggle(bits, first + begin, words, unit)
+                    if end < cells:
+                        _toggle(bits, first + end, words, unit)
+        if is_loose:
+            _toggle(loose, 0, words, unit)
+            loose_units += 1
+    return loose_units
+
+
+@kernel
+def _combine(bits: Any, into: Any, other: Any, words: int) -> None:
+    """Join the bits of a row with those of another."""
+    target, source = bits[into * words : (into + 1) * words], bits[other * words : (other + 1) * words]
+    for word in range(words):
+        target[word] |= source[word]
+
+
+@kernel
+def _carry(bits: Any, row: Any, words: int) -> None:
+    """Turn the marks of a row into bits, by those of the row before."""
+    target, source = bits[row * words : (row + 1) * words], bits[(row - 1) * words : row * words]
+    for word in range(words):
+        target[word] ^= source[word]
+
+
+@kernel
+def sweep(firsts: Any, words: int, bits: Any, fails: Any) -> None:
+    """Set the bits between marks, join the nodes of the tree, and count the bits of every row."""
+    count = len(firsts) - 1
+    for place in range(count):
+        for row in range(firsts[place] + 1, firsts[place + 1]):
+            _carry(bits, row, words)
+    tree = firsts[count]
+    for node in range(count - 1, 0, -1):
+        _combine(bits, tree + node, tree + 2 * node, words)
+        _combine(bits, tree + node, tree + 2 * node + 1, words)
+    for row in range(len(fails)):
+        found = 0
+        for word in range(row * words, (row + 1) * words):
+            found += bit_count(bits[word])
+        fails[row] = found
