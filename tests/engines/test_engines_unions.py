@@ -215,6 +215,7 @@ def test_they_are_built_when_they_would_have_saved_as_much(name: str, monkeypatc
     if not COMPILED:
         monkeypatch.setattr("matchwood.engines.shared.unions.keeper.LEAST_UNITS", 10)
     monkeypatch.setattr("matchwood.engines.shared.unions.keeper.BUILD_CONSTRAINT", 20.0)
+    monkeypatch.setattr("matchwood.engines.shared.unions.keeper.perf_counter_ns", lambda: 0)
     rng = np.random.default_rng(9)
     store, contents = stored(wide(rng, 5_000 if COMPILED else 100, 4))
     events = random_events(rng, 60 if COMPILED else 20, 4, 10**6)
@@ -275,6 +276,7 @@ def test_threads_that_match_while_one_builds(name: str, monkeypatch: pytest.Monk
     monkeypatch.setattr("matchwood.engines.shared.unions.keeper.LEAST_UNITS", 10)
     monkeypatch.setattr("matchwood.engines.shared.unions.keeper.BUILD_CONSTRAINT", 0.5)
     monkeypatch.setattr("matchwood.engines.shared.unions.keeper.BUILD_WORD", 0.0)
+    monkeypatch.setattr("matchwood.engines.shared.unions.keeper.perf_counter_ns", lambda: 0)
     rng = np.random.default_rng(12)
     store, contents = stored(wide(rng, 3_000 if COMPILED else 60, 4))
     events = random_events(rng, 40 if COMPILED else 5, 4, 10**6)
@@ -294,6 +296,54 @@ def test_threads_that_match_while_one_builds(name: str, monkeypatch: pytest.Monk
             thread.join()
         assert united(engine)["bytes"] > 0
     assert wrong == []
+
+
+@pytest.mark.parametrize("name", UNITING)
+def test_units_come_and_go_between_the_steps_of_building(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("STEP_CONSTRAINTS", "STEP_WORDS", "STEP_SORTED"):
+        monkeypatch.setattr(f"matchwood.engines.shared.unions.building.{limit}", 64)
+    rng = np.random.default_rng(17)
+    store, contents = stored(wide(rng, 600 if COMPILED else 60, 3))
+    engine, workspace, events = built(name, store), Workspace(), random_events(rng, 6, 3, 10**6)
+    keeper: Any = engine._unions  # type: ignore[attr-defined]
+    keeper._plan = building.plan_unions(store, store.live_units())
+    keeper._begin(store, store.live_units())
+    steps, changes, held = 0, 0, len(contents)
+    while keeper.held is None:
+        keeper._go_on()
+        steps += 1
+        if keeper.held is None and changes < held // 20:
+            rules = wide(rng, 2, 3)
+            added = store.add(encode(rules))
+            engine.insert(added.new_units)
+            contents |= dict(zip(added.units.tolist(), rules, strict=True))
+            gone = np.array(sorted(contents)[steps % 7 :: len(contents) // 2][:2], np.int32)
+            engine.remove(gone)
+            store.drop(gone)
+            for unit in gone.tolist():
+                del contents[unit]
+            changes += 2
+    assert steps > 20
+    assert len(keeper.held.fresh) > 0
+    assert found(engine, encode_events(events), workspace) == expected(contents, events)
+
+
+@pytest.mark.parametrize("name", UNITING)
+def test_a_call_makes_one_step_that_earlier_ones_have_paid_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeping = "matchwood.engines.shared.unions.keeper"
+    monkeypatch.setattr(f"{keeping}.LEAST_UNITS", 10)
+    monkeypatch.setattr(f"{keeping}.BUILD_CONSTRAINT", 0.5)
+    monkeypatch.setattr(f"{keeping}.BUILD_WORD", 0.0)
+    clock = iter(range(0, 10**12, 10**9))
+    monkeypatch.setattr(f"{keeping}.perf_counter_ns", lambda: next(clock))
+    rng = np.random.default_rng(18)
+    store, contents = stored(wide(rng, 2_000 if COMPILED else 60, 4))
+    engine, workspace, events = built(name, store), Workspace(), random_events(rng, 30, 4, 10**6)
+    for _ in range(5):
+        assert found(engine, encode_events(events), workspace) == expected(contents, events)
+    taken = next(clock) // 10**9 // 2
+    assert taken == 1, "the first step took a second, which nothing has paid for since"
+    assert united(engine)["bytes"] == 0
 
 
 @pytest.mark.parametrize("name", UNITING)

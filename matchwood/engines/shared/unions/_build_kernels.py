@@ -140,7 +140,7 @@ def write_units(
     how many units constrain attributes without cells.
 
     Marks at both ends of a piece, in the place of a bit in every row between, make that independent of how long it is;
-    `sweep` sets the bits between. Pieces of a constraint have a cell between them, so no two marks meet.
+    `carry_rows` sets the bits between. Pieces of a constraint have a cell between them, so no two marks meet.
     """
     records, intervals = conjunctions.records, conjunctions.intervals
     firsts, edge_firsts, edges = layout.firsts, layout.edge_firsts, layout.edges
@@ -193,17 +193,25 @@ def _carry(bits: Any, row: Any, words: int) -> None:
 
 
 @kernel
-def sweep(firsts: Any, words: int, bits: Any, fails: Any) -> None:
-    """Set the bits between marks, join the nodes of the tree, and count the bits of every row."""
-    count = len(firsts) - 1
-    for place in range(count):
-        for row in range(firsts[place] + 1, firsts[place + 1]):
+def carry_rows(is_first: Any, words: int, bits: Any, start: int, stop: int) -> None:
+    """Set the bits between marks in the rows start : stop, which come in order; `is_first` of an attribute's first."""
+    for row in range(start, stop):
+        if not is_first[row]:
             _carry(bits, row, words)
-    tree = firsts[count]
-    for node in range(count - 1, 0, -1):
+
+
+@kernel
+def join_nodes(tree: int, words: int, bits: Any, highest: int, lowest: int) -> None:
+    """Join what is below the nodes of the tree from `highest` down to `lowest`."""
+    for node in range(highest, lowest - 1, -1):
         _combine(bits, tree + node, tree + 2 * node, words)
         _combine(bits, tree + node, tree + 2 * node + 1, words)
-    for row in range(len(fails)):
+
+
+@kernel
+def count_fails(words: int, bits: Any, fails: Any, start: int, stop: int) -> None:
+    """Count the bits of the rows start : stop."""
+    for row in range(start, stop):
         found = 0
         for word in range(row * words, (row + 1) * words):
             found += bit_count(bits[word])
