@@ -19,6 +19,7 @@ from matchwood.language import Expression
 from matchwood.logic import (
     AND_ALONE,
     ANY_RULE,
+    AS_WRITTEN,
     NEVER,
     OR_OF_ANDS,
     Bind,
@@ -127,8 +128,10 @@ class StorePart(MatcherPart):
         return smaller_of(expression, bind, limit, clauses_only=self._form == "cnf")
 
     def takes_columns(self, limit: int) -> int | None:
-        if self.bounds is not None or self.weight_caps or self._form == "cnf" or limit <= 0:
+        if self.weight_caps or self._form == "cnf" or limit <= 0:
             return None
+        if self.bounds is not None:
+            return AS_WRITTEN
         return ANY_RULE if self._form == "dnf" else OR_OF_ANDS
 
     def index(self, added: Any, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> None:
@@ -142,7 +145,7 @@ class StorePart(MatcherPart):
         """Note how much the rules of these units can score; returns the units whose bounds have risen."""
         if self.bounds is None:
             return np.empty(0, np.int32)
-        return self.bounds.raise_to(units, batch_bounds(encoder, group.prepared, encoded, self.weight_caps))
+        return self.bounds.raise_to(units, batch_bounds(encoder, group, encoded, self.weight_caps))
 
     def drop(self, units: Units) -> EncodedConjunctions | None:
         freed = self.store.drop(units)
