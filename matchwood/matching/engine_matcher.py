@@ -143,7 +143,9 @@ class EngineMatcher:
         if added.repeated is not None:
             self.encoder.release(added.repeated)
         self.table.link(group.rows, added.units, part.kind)
-        if not (self._holds_back and part is self.parts[0]):
+        if self._holds_back and part is self.parts[0]:
+            part.await_index(added, group, encoded, self.encoder)
+        else:
             self._index(part, added, group, encoded)
 
     def _index(self, part: MatcherPart, added: Any, group: Group, encoded: Any) -> None:
@@ -151,7 +153,7 @@ class EngineMatcher:
         part.index(added, group, encoded, self.encoder)
 
     def hold_back(self) -> bool:
-        self._holds_back = self.parts[0].kind == "conjunctions" and self.parts[0].bounds is None
+        self._holds_back = self.parts[0].kind == "conjunctions"
         return self._holds_back
 
     def take_held_back(self) -> None:

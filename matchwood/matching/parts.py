@@ -84,6 +84,9 @@ class MatcherPart(ABC):
     def index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
         """Hand what is new in the store to the engine."""
 
+    def await_index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
+        """Note what is known of units only now, which the engine takes from the store later, with all others."""
+
     @abstractmethod
     def drop(self, units: Units) -> EncodedConjunctions | None:
         """Count one use less of each unit; returns the constraints that went with those that have none left."""
@@ -140,6 +143,9 @@ class StorePart(MatcherPart):
             self.engine.insert(added.new_units)
         if len(raised) and len(risen := np.setdiff1d(raised, added.new_units)):
             self.engine.weigh(risen)
+
+    def await_index(self, added: Any, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> None:
+        self._raise_bounds(added.units, group, encoded, encoder)
 
     def _raise_bounds(self, units: Units, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> Units:
         """Note how much the rules of these units can score; returns the units whose bounds have risen."""

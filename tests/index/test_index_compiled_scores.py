@@ -168,3 +168,16 @@ def test_terms(text: str, terms: list[int] | None, rows: list[int] | None) -> No
     if terms is not None:
         assert read.written().terms.tolist() == terms
         assert read.written().row_terms.tolist() == rows
+
+
+def test_rules_that_fill_an_index_wait_with_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the last chunk has come no event matches; an equal rule in a later chunk raises the bound of the first."""
+    texts = [f"a = {number % 150} and b > {number % 150}" for number in range(600)]
+    given = pa.table({"id": list(range(600)), "expression": texts, "weight": [float(number) for number in range(600)]})
+    index, seen, taken = Index("kindex"), list[Any](), counted(monkeypatch)
+    event = {"a": 7, "b": 9}
+    index.insert_many(given, progress=lambda _: seen.append((index.match(event), index.top(event, n=1))))
+    assert seen == [([], [])] * 3
+    assert taken == [200, 200, 200]
+    assert index.top(event, n=2) == [(457, 459.0), (307, 309.0)]
+    assert index.audit() == []

@@ -68,7 +68,8 @@ def unpacked_rules(data: bytes) -> CompiledRules:
     asked = AskedUses(told["attributes"], uses.astype(np.int64), ends.astype(np.int64))
     key_of, nulls, cut_ends, cut_of, *terms = columns
     known = CarriedLeaves((key_of, nulls, cut_ends, cut_of))
-    written = WrittenTerms(*terms) if terms else None
+    # What Arrow holds cannot be written to, and kernels would be compiled once more for it.
+    written = WrittenTerms(*[each.copy() for each in terms]) if terms else None
     return CompiledRules(numbers, known, expanded, asked, wanted.view(np.bool_), written)
 
 
