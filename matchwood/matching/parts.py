@@ -84,6 +84,7 @@ class MatcherPart(ABC):
     def index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
         """Hand what is new in the store to the engine."""
 
+    @abstractmethod
     def await_index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
         """Note what is known of units only now, which the engine takes from the store later, with all others."""
 
@@ -215,6 +216,9 @@ class TreePart(MatcherPart):
 
     def index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
         """The tree has taken it in already."""
+
+    def await_index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
+        """Nothing waits."""
 
     def drop(self, units: Units) -> EncodedConjunctions | None:
         gone = self.store.drop(units)
