@@ -181,3 +181,19 @@ def test_rules_that_fill_an_index_wait_with_their_bounds(monkeypatch: pytest.Mon
     assert taken == [200, 200, 200]
     assert index.top(event, n=2) == [(457, 459.0), (307, 309.0)]
     assert index.audit() == []
+
+
+@pytest.mark.parametrize(
+    "text", ["a = {}", "a != {}", "a = {} and b = 1", "c = 1 or a = {} and b = 1 and d > 2 or b = 3"]
+)
+def test_programs_in_columns_know_how_deep_their_stack_gets(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is not saved, but found again when an index is opened."""
+    given = [(number, text.format(number)) for number in range(100)]
+    alone, together = Index("kindex"), Index("kindex")
+    in_turn(monkeypatch, alone, given)
+    taken = counted(monkeypatch)
+    together.insert_many(given)
+    assert taken == [100]
+    matchers: list[Any] = [index._matcher for index in (alone, together)]
+    assert matchers[0].score_programs.depth == matchers[1].score_programs.depth
+    assert_same(together, alone)
