@@ -32,7 +32,10 @@ RULES, EVENTS = 600, 96
 """Enough for long lists, cuts and clusters; and for the sample that a trial needs."""
 
 SIMPLE = 8
-"""Shapes of rules that are read as columns: the others have too many conjunctions, and are taken one by one."""
+"""Shapes of rules that stand in an engine's own part: the others have too many conjunctions."""
+
+IN_COLUMNS = (0, 1, 2, 3, 4, 6, 7)
+"""Shapes that every engine over conjunctions reads as columns."""
 
 _done: set[tuple[str, ...]] = set()
 """What has been rehearsed in this process."""
@@ -127,7 +130,7 @@ def rehearse_changes(index: Any, identity: Callable[[int], Any] = str) -> None:
 
 def rehearse_loading(index: Any, identity: Callable[[int], Any] = str) -> None:
     """A load that is large enough to be read as columns, once into an empty index and once into one with rules."""
-    simple = [number for number in range(3 * LEAST_COMPILED) if number % 10 < SIMPLE]
+    simple = [number for number in range(3 * LEAST_COMPILED) if number % 10 in IN_COLUMNS]
     for place in (0, LEAST_COMPILED):
         index.insert_many({identity(number): rule(number) for number in simple[place : place + LEAST_COMPILED]})
     index.match(event(1))

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from matchwood.encoding.rules.flattening import Flat, LeafRows, flatten
     from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
     from matchwood.encoding.rules.predicate_book import PredicateBook
+    from matchwood.encoding.rules.written_terms import WrittenTerms
     from matchwood.encoding.schema.declared import Declared, read_schema
     from matchwood.encoding.schema.events_schema import types_of_events
     from matchwood.encoding.schema.inferred import Schema, Settled, Use, as_in
@@ -134,6 +135,7 @@ __all__ = [
     "Use",
     "UsesOfRules",
     "Values",
+    "WrittenTerms",
     "Zone",
     "always_fits",
     "as_in",

@@ -10,20 +10,36 @@ from numpy.typing import NDArray
 from matchwood.encoding import EncodedConjunctions, Encoder
 from matchwood.engines import UnitBounds
 from matchwood.logic import Clauses, Form
+from matchwood.matching.loading.groups import Group
 from matchwood.matching.loading.preparation import Normal, PreparedRule
-from matchwood.ranking import Row, RowBounds, RuleWeights, clause_bounds, row_bounds
+from matchwood.ranking import Row, RowBounds, RuleWeights, clause_bounds, put_term_bounds, row_bounds
 
 
 def batch_bounds(
-    encoder: Encoder, prepared: Sequence[PreparedRule], encoded: EncodedConjunctions, given: RuleWeights | None = None
+    encoder: Encoder, group: Group, encoded: EncodedConjunctions, given: RuleWeights | None = None
 ) -> UnitBounds:
-    """The bounds of the units of these rules, all conjunctions or all clauses, which `encoded` holds in their order.
+    """The bounds of a group of units, all conjunctions or all clauses, which `encoded` holds in their order.
 
     Where bounds are `given`, they take the place of what a rule weighs.
     """
+    offsets = encoded.pieces[encoded.offsets]
+    pieces, elsewhere = np.empty(int(offsets[-1])), np.zeros(encoded.count)
+    prepared = np.ones(encoded.count, np.bool_)
+    if group.columns is not None:
+        prepared[group.columns.units] = False
+        put_term_bounds(*group.columns, encoder, encoded, pieces)
+    if group.prepared:
+        found, elsewhere[prepared] = _prepared_bounds(encoder, group.prepared, given)
+        pieces[np.repeat(prepared, np.diff(offsets))] = found
+    return UnitBounds(offsets, pieces, group.constants, elsewhere)
+
+
+def _prepared_bounds(
+    encoder: Encoder, prepared: Sequence[PreparedRule], given: RuleWeights | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Those of rules that were prepared one by one: of all intervals, and elsewhere."""
     rows: list[Row] = []
     found: list[RowBounds] = []
-    constants: list[float] = []
     of_clauses = any(isinstance(rule.normal, Clauses) for rule in prepared)
     for rule in prepared:
         units = _units(rule.normal)
@@ -35,13 +51,11 @@ def batch_bounds(
             else:
                 found += row_bounds(rule.tree, weights, units, encoder.bind)
             rows += units
-            constants += [rule.weights.constant] * len(units)
     leaves = [piece for bounds in found for piece in bounds.pieces]
     # Clauses are encoded in the order in which they are, conjunctions by attribute number.
-    order = np.arange(len(leaves)) if of_clauses else _encoded_order(encoder, rows, encoded)
+    order = np.arange(len(leaves)) if of_clauses else _encoded_order(encoder, rows)
     pieces = [value for place in order.tolist() for value in leaves[place]]
-    elsewhere = [bounds.elsewhere for bounds in found]
-    return UnitBounds(encoded.pieces[encoded.offsets], _floats(pieces), _floats(constants), _floats(elsewhere))
+    return _floats(pieces), _floats([bounds.elsewhere for bounds in found])
 
 
 def _units(normal: Normal) -> list[Row]:
@@ -55,11 +69,11 @@ def _floats(values: list[float]) -> NDArray[np.float64]:
     return np.array(values, np.float64)
 
 
-def _encoded_order(encoder: Encoder, rows: Sequence[Row], encoded: EncodedConjunctions) -> NDArray[np.int64]:
+def _encoded_order(encoder: Encoder, rows: Sequence[Row]) -> NDArray[np.int64]:
     """The leaves of all conjunctions in the order of their constraints, which is that of attribute numbers."""
     keys = [leaf.attribute for row in rows for leaf in row]
     table = encoder.vocabulary.table
     numbers = {key: table.number(key) for key in dict.fromkeys(keys)}
     by_number = np.fromiter(map(numbers.__getitem__, keys), np.int64, len(keys))
-    owners = np.repeat(np.arange(encoded.count), np.diff(encoded.offsets))
+    owners = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
     return np.lexsort((by_number, owners))

@@ -24,7 +24,7 @@ from matchwood.matching.loading.preparation import Normal
 from matchwood.matching.one_event import OneEventMatching
 from matchwood.matching.parts import MatcherPart, parts_of
 from matchwood.matching.request import Dead, Request
-from matchwood.ranking import RuleWeights, ScorePrograms
+from matchwood.ranking import RuleWeights, ScorePrograms, WrittenPrograms
 from matchwood.rules import RuleTable, UnitKind, UnitsByKind
 
 WASTE_SHARE, WASTE_LEAST = 0.5, 10_000
@@ -96,7 +96,7 @@ class EngineMatcher:
     def insert(self, batch: Batch) -> None:
         self._begin_change()
         rows = insert_rules(self.table, self.encoder.schema, batch)
-        self._store(Incoming(rows, batch.prepared, batch.places, batch.compiled))
+        self._store(Incoming.of(rows, batch))
 
     def replace(self, rows: NDArray[np.int32], batch: Batch, old: OldUses = None) -> None:
         self._begin_change()
@@ -104,7 +104,7 @@ class EngineMatcher:
         replace_rules(self.table, self.encoder.schema, rows, batch, old)
         # The old conjunctions go first: the new ones may use an attribute with another type.
         self._drop(self.table.unlink_many(rows))
-        self._store(Incoming(rows, batch.prepared, batch.places, batch.compiled))
+        self._store(Incoming.of(rows, batch))
         self._compact_if_wasteful()
 
     def remove(self, rows: NDArray[np.int32]) -> None:
@@ -126,7 +126,14 @@ class EngineMatcher:
             for group in part.groups(rules, first=part is self.parts[0]):
                 self._store_group(part, group)
         if self.parts[0].bounds is not None:
-            self.score_programs.write(rules.rows, [rule.tree for rule in rules.prepared])
+            self._write_programs(rules)
+
+    def _write_programs(self, rules: Incoming) -> None:
+        trees = [rule.tree for rule in rules.prepared]
+        if rules.compiled is None:
+            self.score_programs.write(rules.rows, trees)
+        else:
+            self.score_programs.write_columns(rules.rows, rules.places, trees, WrittenPrograms(*rules.compiled))
 
     def _store_group(self, part: MatcherPart, group: Group) -> None:
         encoded = group.encode(self.encoder)
@@ -136,7 +143,9 @@ class EngineMatcher:
         if added.repeated is not None:
             self.encoder.release(added.repeated)
         self.table.link(group.rows, added.units, part.kind)
-        if not (self._holds_back and part is self.parts[0]):
+        if self._holds_back and part is self.parts[0]:
+            part.await_index(added, group, encoded, self.encoder)
+        else:
             self._index(part, added, group, encoded)
 
     def _index(self, part: MatcherPart, added: Any, group: Group, encoded: Any) -> None:
@@ -144,7 +153,7 @@ class EngineMatcher:
         part.index(added, group, encoded, self.encoder)
 
     def hold_back(self) -> bool:
-        self._holds_back = self.parts[0].kind == "conjunctions" and self.parts[0].bounds is None
+        self._holds_back = self.parts[0].kind == "conjunctions"
         return self._holds_back
 
     def take_held_back(self) -> None:

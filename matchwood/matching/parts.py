@@ -19,6 +19,7 @@ from matchwood.language import Expression
 from matchwood.logic import (
     AND_ALONE,
     ANY_RULE,
+    AS_WRITTEN,
     NEVER,
     OR_OF_ANDS,
     Bind,
@@ -84,6 +85,10 @@ class MatcherPart(ABC):
         """Hand what is new in the store to the engine."""
 
     @abstractmethod
+    def await_index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
+        """Note what is known of units only now, which the engine takes from the store later, with all others."""
+
+    @abstractmethod
     def drop(self, units: Units) -> EncodedConjunctions | None:
         """Count one use less of each unit; returns the constraints that went with those that have none left."""
 
@@ -127,8 +132,10 @@ class StorePart(MatcherPart):
         return smaller_of(expression, bind, limit, clauses_only=self._form == "cnf")
 
     def takes_columns(self, limit: int) -> int | None:
-        if self.bounds is not None or self.weight_caps or self._form == "cnf" or limit <= 0:
+        if self.weight_caps or self._form == "cnf" or limit <= 0:
             return None
+        if self.bounds is not None:
+            return AS_WRITTEN
         return ANY_RULE if self._form == "dnf" else OR_OF_ANDS
 
     def index(self, added: Any, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> None:
@@ -138,11 +145,14 @@ class StorePart(MatcherPart):
         if len(raised) and len(risen := np.setdiff1d(raised, added.new_units)):
             self.engine.weigh(risen)
 
+    def await_index(self, added: Any, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> None:
+        self._raise_bounds(added.units, group, encoded, encoder)
+
     def _raise_bounds(self, units: Units, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> Units:
         """Note how much the rules of these units can score; returns the units whose bounds have risen."""
         if self.bounds is None:
             return np.empty(0, np.int32)
-        return self.bounds.raise_to(units, batch_bounds(encoder, group.prepared, encoded, self.weight_caps))
+        return self.bounds.raise_to(units, batch_bounds(encoder, group, encoded, self.weight_caps))
 
     def drop(self, units: Units) -> EncodedConjunctions | None:
         freed = self.store.drop(units)
@@ -206,6 +216,9 @@ class TreePart(MatcherPart):
 
     def index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
         """The tree has taken it in already."""
+
+    def await_index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
+        """Nothing waits."""
 
     def drop(self, units: Units) -> EncodedConjunctions | None:
         gone = self.store.drop(units)

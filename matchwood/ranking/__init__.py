@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matchwood.ranking.weight_caps import check_caps
     from matchwood.ranking.weights import StatedWeights, caps_of, checked_weights
     from matchwood.ranking.witnesses import witness
+    from matchwood.ranking.written_rules import WrittenPrograms, put_term_bounds
 
 __all__ = [
     "NO_WORK",
@@ -25,6 +26,7 @@ __all__ = [
     "RuleWeights",
     "ScorePrograms",
     "StatedWeights",
+    "WrittenPrograms",
     "caps_of",
     "check_caps",
     "check_one",
@@ -34,6 +36,7 @@ __all__ = [
     "clause_bounds",
     "joined",
     "merged",
+    "put_term_bounds",
     "row_bounds",
     "tree_of",
     "witness",

@@ -13,8 +13,9 @@ Engines that need the programs of all rules have them saved with the index: `sco
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from matchwood.encoding import (
     EncodedEvents,
     Encoder,
     EventChunk,
+    Flat,
     Pace,
     event_plan,
     is_derived,
@@ -42,6 +44,7 @@ from matchwood.ranking.code import CodeDraft, Drafting, conjunction_draft
 from matchwood.ranking.rule_weights import RuleWeights
 from matchwood.ranking.score_program_state import ProgramState
 from matchwood.ranking.trees import scoring_tree
+from matchwood.ranking.written_rules import WrittenPrograms
 from matchwood.rules import RuleTable
 
 AT_ONCE = 4096
@@ -115,6 +118,18 @@ class ScorePrograms:
         drafts = [self._draft(row, tree) for row, tree in zip(_ints(rows), trees, strict=True)]
         self._store(rows, drafts)
 
+    def write_columns(
+        self, rows: NDArray[np.int32], places: NDArray[np.int64], trees: Sequence[Expression], columns: WrittenPrograms
+    ) -> None:
+        """The same for rows of which only those at some `places` have trees at hand, and the others are in columns."""
+        self.check()
+        drafts = []
+        for place, row, tree in zip(places.tolist(), rows[places].tolist(), trees, strict=True):
+            columns.number_before(place, self._number, self._weights)
+            drafts.append(self._draft(row, tree))
+        columns.number_before(len(rows), self._number, self._weights)
+        self._store_columns(rows, places, drafts, columns)
+
     def _draft(self, row: int, tree: Expression) -> CodeDraft:
         text = self._table.weights_json(row)
         short = conjunction_draft(tree, self._number) if not text else None
@@ -128,19 +143,46 @@ class ScorePrograms:
 
     def _store(self, rows: Sequence[int] | NDArray[np.int32], drafts: list[CodeDraft]) -> None:
         leaves = [(leaf,) for draft in drafts for leaf in draft.leaves]
-        tests = _tests(self._encode(leaves)) if leaves else iter(())
-        starts, words = [], list[int]()
+        tests = _tests(self._encode(leaves), range(len(leaves))) if leaves else iter(())
+        words = [_filled(draft, tests) for draft in drafts]
+        starts = _starts(np.fromiter(map(len, words), np.int64, len(words)), len(self._code))
+        self._code.extend(list(chain.from_iterable(words)))
+        self._note(rows, starts, drafts)
+
+    def _store_columns(
+        self, rows: NDArray[np.int32], places: NDArray[np.int64], drafts: list[CodeDraft], columns: WrittenPrograms
+    ) -> None:
+        leaves = [(leaf,) for draft in drafts for leaf in draft.leaves]
+        owners = np.repeat(places, np.array([len(draft.leaves) for draft in drafts], np.int64))
+        flat, positions = columns.tests_with(leaves, owners)
+        encoded = self._encode(flat) if len(positions) else None
+        own, theirs = positions[: len(leaves)], positions[len(leaves) :]
+        tests = iter(()) if encoded is None else _tests(encoded, own.tolist())
+        words = [_filled(draft, tests) for draft in drafts]
+        lengths = np.empty(len(rows), np.int64)
+        lengths[places] = np.fromiter(map(len, words), np.int64, len(words))
+        lengths[columns.places] = columns.lengths(encoded, theirs)
+        starts, code = _starts(lengths), np.empty(int(lengths.sum()), np.int32)
+        for start, written in zip(starts[places].tolist(), words, strict=True):
+            code[start : start + len(written)] = written
+        columns.put(encoded, theirs, starts[columns.places], code)
+        starts += len(self._code)
+        self._code.extend(code)
+        self._note(rows, starts, drafts)
+        self.depth = max(self.depth, columns.depth)
+
+    def _note(
+        self, rows: Sequence[int] | NDArray[np.int32], starts: NDArray[np.int64], drafts: list[CodeDraft]
+    ) -> None:
+        """The programs of these rows begin there."""
         for draft in drafts:
-            starts.append(len(self._code) + len(words))
-            words += _filled(draft, tests)
             self.depth, self.slots = max(self.depth, draft.depth), max(self.slots, draft.slots)
-        self._code.extend(words)
         if len(self._starts) < self._table.row_count:
             self._starts.resize(self._table.row_count, -1)
         self._starts.writable()[np.asarray(rows)] = starts
-        self.written += len(drafts)
+        self.written += len(starts)
 
-    def _encode(self, leaves: list[Any]) -> EncodedConjunctions:
+    def _encode(self, leaves: list[Any] | Flat) -> EncodedConjunctions:
         encoded = self._encoder.encode(leaves)
         for attribute, old, new in self._encoder.drain_relabelled():
             order = np.argsort(old)
@@ -304,14 +346,19 @@ def tree_of(text: str) -> Expression:
         raise CorruptSnapshot(f"the text of a rule is damaged ({error}): {text!r:.80}") from error
 
 
-def _tests(encoded: EncodedConjunctions) -> Iterator[list[int]]:
-    """The words of each test: its attribute, the number of its intervals, and these; NULL is one of them."""
+def _starts(lengths: NDArray[np.int64], first: int = 0) -> NDArray[np.int64]:
+    """Where programs of some lengths begin that lie end to end."""
+    return np.cumsum(lengths) - lengths + first
+
+
+def _tests(encoded: EncodedConjunctions, places: Iterable[int]) -> Iterator[list[int]]:
+    """The words of the tests at some places: its attribute, the number of its intervals, and these; NULL is one."""
     ends = np.stack((encoded.low, encoded.high), axis=1).ravel().tolist()
-    pieces, nulls = encoded.pieces.tolist(), encoded.accepts_null.tolist()
-    for place, attribute in enumerate(encoded.attributes.tolist()):
+    pieces, nulls, attributes = encoded.pieces.tolist(), encoded.accepts_null.tolist(), encoded.attributes.tolist()
+    for place in places:
         first, stop = pieces[place], pieces[place + 1]
         null = [-1, 0] if nulls[place] else []
-        yield [attribute, stop - first + nulls[place], *null, *ends[2 * first : 2 * stop]]
+        yield [attributes[place], stop - first + nulls[place], *null, *ends[2 * first : 2 * stop]]
 
 
 def _filled(draft: CodeDraft, tests: Iterator[list[int]]) -> list[int]:

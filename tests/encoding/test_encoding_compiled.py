@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from matchwood.encoding import Encoder, RuleReader
-from matchwood.encoding.rules.plain_tests import plain_cuts
+from matchwood.encoding.rules.plain_tests import plain_test
 from matchwood.errors import MatchwoodError
 from matchwood.language import parse
 from matchwood.logic import AND_ALONE, ANY_RULE, OR_OF_ANDS, Clauses, Form, dnf_of, form_of_rule, smaller_of
@@ -22,7 +22,7 @@ def conjunctions(texts: list[str], limit: int = 256, taking: int = ANY_RULE) -> 
     """The conjunctions of each text, None for those that are not taken."""
     utf8 = encode_many(texts)
     read = RuleReader(Encoder()).read(*utf8, np.ones(len(texts), np.bool_), limit, taking)
-    counts, lengths, leaves = read._expanded
+    counts, lengths, leaves, *_ = read._expanded
     stops = np.cumsum(lengths)
     rows = [
         tuple(read._leaf(leaf) for leaf in leaves[stop - length : stop].tolist())
@@ -134,8 +134,8 @@ def test_plain_ranges_are_bound_as_the_parser_reads_them() -> None:
     encoder = Encoder()
     texts = [*ranges, "a between 1e3 and 2", "a between 1 and 2 or b", "a not between 1 and 2"]
     for text in ranges:
-        found = plain_cuts(text.removeprefix("a "))
-        assert found == ("number", encoder.bind(parse(text)).cuts), text
+        found = plain_test(text.removeprefix("a "))
+        assert found == ("between", "number", encoder.bind(parse(text)).cuts), text
     assert assert_right(texts) == len(texts)
 
 

@@ -159,7 +159,7 @@ SCHEMAS: tuple[Any, ...] = (
 )
 
 
-@pytest.mark.parametrize("engine", ["scan", "counting", "atree", "auto"])
+@pytest.mark.parametrize("engine", ["scan", "counting", "kindex", "atree", "auto"])
 @pytest.mark.parametrize("schema", SCHEMAS, ids=["inferred", "declared"])
 def test_columns_give_what_single_rules_give(engine: str, schema: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "CHUNK_RULES", 700)
@@ -187,7 +187,7 @@ def test_chunks_of_any_rules(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
     if seed % 3 == 2:
         given[1_000:1_000] = [(f"text {number}", "n0 = 1") for number in range(3)]
     options = {"on_duplicate": rng.choice(("error", "replace"))}
-    engine = rng.choice(("scan", "atree"))
+    engine = rng.choice(("scan", "kindex", "atree"))
     alone, together = Index(engine, strict_schema=False), Index(engine)
     for _ in range(2):
         expected, report = (

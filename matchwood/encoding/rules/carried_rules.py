@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from matchwood.encoding.rules.compiled_rules import AskedUses, CompiledRules, LeafColumns, by_first_use
 from matchwood.encoding.rules.flattening import running
 from matchwood.encoding.rules.predicate_book import CutNumbers, KeyNumbers
+from matchwood.encoding.rules.written_terms import NO_LEAF, WrittenTerms
 from matchwood.encoding.spaces.decimals import FineDecimal
 from matchwood.logic import START, Cut, ExpandedRules
 
 _DECIMAL = "decimal"
+_NO_LEAVES = np.empty(0, np.int32)
 
 
 class CarriedNumbers(NamedTuple):
@@ -42,13 +44,18 @@ class CarriedLeaves:
 
 def packed_rules(rules: CompiledRules) -> bytes:
     """The rules as bytes, for `unpacked_rules` in another process."""
-    expanded, asked = rules._expanded, rules._asked
-    leaf_of, held = by_first_use(expanded.leaves, rules._expander.count)
+    expanded, asked, written = rules._expanded, rules._asked, rules._written
+    terms = () if written is None else written
+    tested = _NO_LEAVES if written is None else written.leaves[written.leaves != NO_LEAF]
+    leaf_of, held = by_first_use(np.concatenate((expanded.leaves, tested)), rules._expander.count)
+    if written is not None:
+        terms = written._replace(leaves=np.full_like(written.leaves, NO_LEAF))
+        terms.leaves[written.leaves != NO_LEAF] = leaf_of[len(expanded.leaves) :]
     columns, keys, cuts = _only_held(rules, held)
-    rows = expanded.counts, expanded.lengths, leaf_of, asked.uses, asked.ends
+    rows = expanded.counts, expanded.lengths, leaf_of[: len(expanded.leaves)], asked.uses, asked.ends
     values, sides = zip(*cuts[1:], strict=True) if len(cuts) > 1 else ((), ())
     told = {"keys": keys, "attributes": list(asked.attributes), "values": values, "sides": sides}
-    return _streamed([*map(_narrow, rows), rules.wanted.view(np.uint8), *columns], told)
+    return _streamed([*map(_narrow, rows), rules.wanted.view(np.uint8), *columns, *terms], told)
 
 
 def unpacked_rules(data: bytes) -> CompiledRules:
@@ -59,10 +66,11 @@ def unpacked_rules(data: bytes) -> CompiledRules:
     numbers.cuts.cuts = [START, *zip(told["values"], told["sides"], strict=True)]
     expanded = ExpandedRules(counts.astype(np.int64), lengths.astype(np.int64), leaves.astype(np.int32))
     asked = AskedUses(told["attributes"], uses.astype(np.int64), ends.astype(np.int64))
-    key_of, nulls, cut_ends, cut_of = columns
-    return CompiledRules(
-        numbers, CarriedLeaves((key_of, nulls, cut_ends, cut_of)), expanded, asked, wanted.view(np.bool_)
-    )
+    key_of, nulls, cut_ends, cut_of, *terms = columns
+    known = CarriedLeaves((key_of, nulls, cut_ends, cut_of))
+    # What Arrow holds cannot be written to, and kernels would be compiled once more for it.
+    written = WrittenTerms(*[each.copy() for each in terms]) if terms else None
+    return CompiledRules(numbers, known, expanded, asked, wanted.view(np.bool_), written)
 
 
 def _streamed(arrays: list[NDArray[Any]], told: dict[str, Any]) -> bytes:

@@ -18,9 +18,19 @@ from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import ANY_KIND, KIND_BITS, number_by_first_use, resolve_uses, tally_uses
 from matchwood.encoding.rules.flattening import Flat, running
 from matchwood.encoding.rules.predicate_book import USE_KINDS, CutNumbers, KeyNumbers, PredicateBook
+from matchwood.encoding.rules.written_terms import NO_LEAF, WrittenTerms
 from matchwood.encoding.schema.inferred import Schema, Use
 from matchwood.language import RuleTrees, read_trees
-from matchwood.logic import ANY_RULE, LARGEST_LIMIT, ExpandedRules, Form, Leaf, RuleExpander, conjunction_form
+from matchwood.logic import (
+    ANY_RULE,
+    AS_WRITTEN,
+    LARGEST_LIMIT,
+    ExpandedRules,
+    Form,
+    Leaf,
+    RuleExpander,
+    conjunction_form,
+)
 
 MOST_PREDICATES = 1_000_000
 """Predicates that are remembered, some 200 bytes each; then all are forgotten."""
@@ -67,14 +77,16 @@ class RuleReader:
         """Those of the given texts data[starts[i] : starts[i] + lengths[i]] that are taken.
 
         `limit`   the most conjunctions that a rule may have
-        `taking`  ANY_RULE, or which shapes are taken: OR_OF_ANDS or AND_ALONE
+        `taking`  ANY_RULE, or which shapes are taken: OR_OF_ANDS, AND_ALONE or AS_WRITTEN
         """
-        trees, predicates, asked, wanted = self._understood(data, starts, lengths, given)
+        trees, predicates, names, asked, wanted = self._understood(data, starts, lengths, given)
         ranks, key_ranks = self.book.cuts.ranks(), self.book.keys.ranks()
         columns = self.book.columns()
         wanted &= 0 < limit <= LARGEST_LIMIT
         expanded = self.expander.expand(trees, predicates, columns, ranks, key_ranks, wanted, limit, taking)
-        return CompiledRules(self.book, self.expander, expanded, asked, expanded.counts >= 0)
+        told = taking == AS_WRITTEN
+        written = WrittenTerms.of(self.book, trees, predicates, names, expanded) if told else None
+        return CompiledRules(self.book, self.expander, expanded, asked, expanded.counts >= 0, written)
 
     def uses(
         self,
@@ -84,7 +96,7 @@ class RuleReader:
         given: NDArray[np.bool_],
     ) -> UsesOfRules:
         """What the given texts ask of their attributes, and nothing else of them."""
-        _, _, asked, wanted = self._understood(data, starts, lengths, given)
+        *_, asked, wanted = self._understood(data, starts, lengths, given)
         return UsesOfRules(asked, wanted)
 
     def _understood(
@@ -93,14 +105,16 @@ class RuleReader:
         starts: NDArray[np.int64],
         lengths: NDArray[np.int32],
         given: NDArray[np.bool_],
-    ) -> tuple[RuleTrees, NDArray[np.int32], AskedUses, NDArray[np.bool_]]:
-        """The trees of texts, their predicates, what they ask of attributes, and which of them are sound so far."""
+    ) -> tuple[RuleTrees, NDArray[np.int32], NDArray[np.int32], AskedUses, NDArray[np.bool_]]:
+        """The trees of texts, their predicates and the names in these, what they ask of attributes, and which of them
+        are sound so far."""
         if self.book.count > MOST_PREDICATES:
             self.forget()
         trees = read_trees(data, starts, lengths, given)
         predicates, names = self.book.read(data, trees)
         wanted = np.diff(trees.node_ends, prepend=0) > 0
-        return trees, predicates, AskedUses.of(self.book, trees.predicate_ends, predicates, names, wanted), wanted
+        asked = AskedUses.of(self.book, trees.predicate_ends, predicates, names, wanted)
+        return trees, predicates, names, asked, wanted
 
 
 class UsesOfRules(NamedTuple):
@@ -194,9 +208,10 @@ class CompiledRules:
         expanded: ExpandedRules,
         asked: AskedUses,
         wanted: NDArray[np.bool_],
+        written: WrittenTerms | None = None,
     ) -> None:
         self._book, self._expander = book, expander
-        self._expanded, self._asked, self.wanted = expanded, asked, wanted
+        self._expanded, self._asked, self.wanted, self._written = expanded, asked, wanted, written
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.wanted))
@@ -247,19 +262,50 @@ class CompiledRules:
         return self._only_wanted(self.wanted & chosen)
 
     def _only_wanted(self, wanted: NDArray[np.bool_]) -> CompiledRules:
-        return CompiledRules(self._book, self._expander, self._expanded, self._asked, wanted)
+        return CompiledRules(self._book, self._expander, self._expanded, self._asked, wanted, self._written)
 
     def _rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The leaves of each conjunction: how many, and their numbers."""
-        counts, lengths, leaves = self._expanded
+        lengths, leaves, kept = self._expanded.lengths, self._expanded.leaves, self._kept_rows()
+        return (lengths, leaves) if kept is None else (lengths[kept], leaves[np.repeat(kept, lengths)])
+
+    def _kept_rows(self) -> NDArray[np.bool_] | None:
+        """Which conjunctions are of wanted rules; None if all are."""
+        counts = self._expanded.counts
         if (self.wanted == (counts >= 0)).all():
-            return lengths, leaves
-        kept = np.repeat(self.wanted[counts > 0], counts[counts > 0])
-        return lengths[kept], leaves[np.repeat(kept, lengths)]
+            return None
+        return np.repeat(self.wanted[counts > 0], counts[counts > 0])
+
+    @property
+    def attributes(self) -> list[str]:
+        """The names of the attributes that `written` has by number, and others."""
+        return self._asked.attributes
+
+    def written(self) -> WrittenTerms:
+        """Their predicates, where they were taken AS_WRITTEN."""
+        assert self._written is not None
+        kept = self._kept_rows()
+        if kept is None:
+            ends = self._written.ends[self.wanted]
+            return self._written._replace(ends=ends)
+        own = self._written.only(self.wanted)
+        return own._replace(ends=own.ends[self.wanted], row_terms=own.row_terms[kept])
+
+    def keys_of(self, leaves: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int32]]:
+        """The keys of all leaves, and which of them each of some leaves has; -1 for NO_LEAF."""
+        key_of, known = np.full(len(leaves), -1, np.int32), leaves != NO_LEAF
+        key_of[known] = self._expander.leaf_columns()[0][leaves[known]]
+        return self._book.keys.keys, key_of
 
     def flat(self) -> Flat:
         """Their conjunctions."""
-        lengths, leaves = self._rows()
+        return self._flat(*self._rows())
+
+    def flat_leaves(self, leaves: NDArray[np.int32]) -> Flat:
+        """Some leaves, each a conjunction by itself."""
+        return self._flat(np.ones(len(leaves), np.int64), leaves)
+
+    def _flat(self, lengths: NDArray[np.int64], leaves: NDArray[np.int32]) -> Flat:
         keys, nulls, ends, cuts = self._expander.leaf_columns()
         leaf_of, held = by_first_use(leaves, self._expander.count)
         key_of, used = by_first_use(keys[held], len(self._book.keys.keys))

@@ -7,7 +7,7 @@ same way, for attributes without a declared type, and leaves everything else to 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from matchwood.encoding.spaces.domains import NUMBER, STRING, compare
 from matchwood.language import CANONICAL, read_decimal
@@ -18,30 +18,39 @@ _PLAIN = re.compile(rf"([=]=?|!=|<[=>]?|>=?)\s*+(?:{_NUMBER}|'([^']*+)')")
 _BETWEEN = re.compile(rf"between\s++{_NUMBER}\s++and\s++{_NUMBER}", re.IGNORECASE)
 
 
-def plain_cuts(test: str) -> tuple[str, CutSet] | None:
-    """What a test asks of its attribute, `number` or `string`, and the values for which it is TRUE; None if it is not
-    plain.
+class PlainTest(NamedTuple):
+    """The operator of a test, what it asks of its attribute, `number` or `string`, and of which values it is TRUE."""
 
-    >>> plain_cuts(">= 5"), plain_cuts("= 'a'"), plain_cuts("in (1, 2)")
-    (('number', ((5, 0),)), ('string', (('a', 0), ('a\\x00', 0))), None)
-    >>> plain_cuts("between 1 and 2")
-    ('number', ((1, 0), (2, 2)))
+    op: str
+    kind: str
+    cuts: CutSet
+
+
+def plain_test(test: str) -> PlainTest | None:
+    """A test by its text; None if it is not plain.
+
+    >>> plain_test(">= 5"), plain_test("in (1, 2)")
+    (PlainTest(op='>=', kind='number', cuts=((5, 0),)), None)
+    >>> plain_test("between 1 and 2")
+    PlainTest(op='between', kind='number', cuts=((1, 0), (2, 2)))
     """
     found = _PLAIN.fullmatch(test)
     if found is None:
-        return _between_cuts(test)
+        return _between(test)
     symbol, whole, fraction, text = found.groups()
+    op = CANONICAL[symbol]
     if whole is None:
-        return "string", compare(STRING, CANONICAL[symbol], text)
-    return "number", compare(NUMBER, CANONICAL[symbol], _number(whole, fraction))
+        return PlainTest(op, "string", compare(STRING, op, text))
+    return PlainTest(op, "number", compare(NUMBER, op, _number(whole, fraction)))
 
 
-def _between_cuts(test: str) -> tuple[str, CutSet] | None:
+def _between(test: str) -> PlainTest | None:
     found = _BETWEEN.fullmatch(test)
     if found is None:
         return None
     low, low_fraction, high, high_fraction = found.groups()
-    return "number", compare(NUMBER, "between", (_number(low, low_fraction), _number(high, high_fraction)))
+    ends = _number(low, low_fraction), _number(high, high_fraction)
+    return PlainTest("between", "number", compare(NUMBER, "between", ends))
 
 
 def _number(whole: str, fraction: str | None) -> Any:

@@ -7,7 +7,7 @@ What cannot be read or bound is refused here without a word: its rules are prepa
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,12 @@ from matchwood.core import Growable, IntegerNumbers, SpanNumbers
 from matchwood.encoding.derived.keys import is_derived
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import REFUSED_KIND
-from matchwood.encoding.rules.plain_tests import plain_cuts
+from matchwood.encoding.rules.plain_tests import plain_test
 from matchwood.encoding.schema.requirements import requirement
 from matchwood.errors import MatchwoodError
 from matchwood.language import (
     NOT_IN_LIST,
+    OPERATORS,
     OTHER_TEST,
     ListedConstants,
     Predicate,
@@ -30,6 +31,7 @@ from matchwood.language import (
     read_whole,
 )
 from matchwood.logic import (
+    LEAF_BASE,
     NO_VERDICT,
     START,
     UNKNOWN_ANSWER,
@@ -51,8 +53,25 @@ _REFUSED = 0
 """The binding of what cannot be bound."""
 
 _Numbers: TypeAlias = NDArray[np.int64]
-_Outcome: TypeAlias = tuple[Any, int, Bound | None]
-"""A predicate, what it asks of its attribute, and what it is bound to; or nothing, REFUSED_KIND, and nothing."""
+_OPERATOR_NUMBERS = {op: number for number, op in enumerate(OPERATORS)}
+_NO_OPERATOR = -1
+_IN, _NOT_IN = _OPERATOR_NUMBERS["in"], _OPERATOR_NUMBERS["not in"]
+
+
+class _Outcome(NamedTuple):
+    """What a test was read as: the predicate where a parser read it, and what came of that; nothing of a refused one.
+
+    `operator`  its place in OPERATORS
+    `kind`      what it asks of its attribute
+    """
+
+    predicate: Predicate | None = None
+    operator: int = _NO_OPERATOR
+    kind: int = REFUSED_KIND
+    bound: Bound | None = None
+
+
+_REFUSED_TEST = _Outcome()
 
 
 class CutNumbers:
@@ -127,6 +146,7 @@ class PredicateBook:
         self._type_of, self._key_of = Growable(np.int64), Growable(np.int32)
         """Of each attribute: the number of its declared type, -1 if it may not be named; and its key."""
         self._kinds, self._verdicts = Growable(np.int8), Growable(np.int8)
+        self._operators = Growable(np.int8)
         self._ends, self._cuts = Growable(np.int64, [0]), Growable(np.int32)
         self._derived: dict[int, tuple[Predicate, str]] = {}
         """Bindings whose key names the attribute: a predicate that has it, and its key."""
@@ -135,7 +155,12 @@ class PredicateBook:
         """Constants in lists, and the pairs of a declared type and such a constant."""
         self._binding_of, self._point_of = Growable(np.int32), Growable(np.int32)
         """The bindings of pairs of a declared type and a test; and of those of a type and a constant."""
-        for column, value in ((self._kinds, REFUSED_KIND), (self._verdicts, NO_VERDICT), (self._ends, 0)):
+        for column, value in (
+            (self._kinds, REFUSED_KIND),
+            (self._verdicts, NO_VERDICT),
+            (self._operators, _NO_OPERATOR),
+            (self._ends, 0),
+        ):
             column.append(value)
 
     @property
@@ -153,6 +178,16 @@ class PredicateBook:
         """What predicates ask of their attributes, REFUSED_KIND where they cannot be bound."""
         kinds: NDArray[np.int8] = self._kinds.view()[self._bindings.view()[predicates]]
         return kinds
+
+    def operators(self, predicates: NDArray[np.int32]) -> NDArray[np.int8]:
+        """The places of the operators of predicates in OPERATORS, -1 where they cannot be bound."""
+        operators: NDArray[np.int8] = self._operators.view()[self._bindings.view()[predicates]]
+        return operators
+
+    def true_leaves(self, predicates: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The leaves that say where predicates are TRUE, -1 where none does or kernels have not asked."""
+        answers = self._answers.view().reshape(-1, 4)[predicates, 0]
+        return np.where(answers >= LEAF_BASE, answers - LEAF_BASE, -1).astype(np.int32)
 
     def read(self, data: NDArray[np.uint8], trees: RuleTrees) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The predicates and the attributes in trees, by number."""
@@ -238,6 +273,7 @@ class PredicateBook:
         # Constants of different types, or of none, are for the parser to refuse.
         self._kinds.extend(np.where(least == most, most, REFUSED_KIND))
         self._verdicts.resize(len(self._kinds), NO_VERDICT)
+        self._operators.extend(np.where(negated, _NOT_IN, _IN))
         self._ends.extend(cut_ends + len(self._cuts))
         self._cuts.extend(cuts)
         return np.arange(first, len(self._kinds), dtype=np.int32)
@@ -248,27 +284,31 @@ class PredicateBook:
         outcomes = [self._bound_text(self.attributes[name], said, back) for name, said, back in texts]
         cuts: list[int] = []
         ends = []
-        for place, (predicate, _, bound) in enumerate(outcomes):
+        for place, (predicate, _, _, bound) in enumerate(outcomes):
             if bound is not None:
                 cuts += self.cuts.of(bound.cuts)
-                if is_derived(bound.attribute):
+                if predicate is not None and is_derived(bound.attribute):
                     self._derived[first + place] = predicate, bound.attribute
             ends.append(len(self._cuts) + len(cuts))
-        self._kinds.extend([kind for _, kind, _ in outcomes])
-        self._verdicts.extend([NO_VERDICT if bound is None else _VERDICTS[bound.on_null] for _, _, bound in outcomes])
+        bounds = [outcome.bound for outcome in outcomes]
+        self._kinds.extend([outcome.kind for outcome in outcomes])
+        self._operators.extend([outcome.operator for outcome in outcomes])
+        self._verdicts.extend([NO_VERDICT if bound is None else _VERDICTS[bound.on_null] for bound in bounds])
         self._cuts.extend(cuts)
         self._ends.extend(ends)
         return np.arange(first, len(self._kinds), dtype=np.int32)
 
     def _bound_text(self, attribute: str, said: str, backward: bool) -> _Outcome:
-        plain = plain_cuts(said) if not backward and attribute in self._open else None
+        plain = plain_test(said) if not backward and attribute in self._open else None
         if plain is not None:
-            return None, _KIND_NUMBERS[plain[0]], Bound(attribute, plain[1], None)
+            kind, bound = _KIND_NUMBERS[plain.kind], Bound(attribute, plain.cuts, None)
+            return _Outcome(None, _OPERATOR_NUMBERS[plain.op], kind, bound)
         try:
             predicate = read_whole(f"{said} {attribute}" if backward else f"{attribute} {said}")
-            return predicate, _KIND_NUMBERS[requirement(predicate)], self._bind(predicate)
+            kind = _KIND_NUMBERS[requirement(predicate)]
+            return _Outcome(predicate, _OPERATOR_NUMBERS[predicate.op], kind, self._bind(predicate))
         except MatchwoodError:
-            return None, REFUSED_KIND, None
+            return _REFUSED_TEST
 
     def _name_derived(self, bindings: NDArray[np.int32], names: NDArray[np.int64], keys: NDArray[Any]) -> None:
         """Give predicates of derived attributes the keys of these."""

@@ -9,7 +9,14 @@ import numpy as np
 from matchwood.core.bits import highest_bit
 from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
-from matchwood.language.columnar._tree_kernels import AND_NODE, PREDICATE_NODE
+from matchwood.language.columnar._tree_kernels import (
+    AND_NODE,
+    NOT_NODE,
+    OR_NODE,
+    PREDICATE_NODE,
+    TEST_TRUE,
+    TRUTH_NODE,
+)
 from matchwood.logic.columnar._builder_kernels import (
     ALWAYS_TRUE,
     LEAF,
@@ -33,8 +40,12 @@ from matchwood.logic.columnar._row_kernels import (
 )
 from matchwood.logic.columnar._walk_kernels import IS_TRUE, answer_of, answered, is_or_of_ands
 
-ANY_RULE, OR_OF_ANDS, AND_ALONE = range(3)
-"""Which rules are taken: all, those that `route.py` takes without a form, or ANDs that are not constant."""
+ANY_RULE, OR_OF_ANDS, AND_ALONE, AS_WRITTEN = range(4)
+"""Which rules are taken: all, those that `route.py` takes without a form, ANDs that are not constant, or of those
+without a form such as are written in *terms*: as an AND of predicates, or an OR of such that are its conjunctions in
+the end. What is negated in a single AND stands in no term."""
+
+NO_TERM = -1
 
 MOST_TREE = 4_096
 MOST_DIRECT = 64
@@ -98,6 +109,83 @@ def _put_plain(work: Any, leaves: Any, key_ranks: Any, held: int, out: Any, posi
             at -= 1
         ranks[at], out[position + at] = rank, leaf
     return position + held
+
+
+@bare_kernel
+def _is_negated(tree: Any, node: int) -> Any:
+    """Whether a node is a negation, or a truth test other than `is true`."""
+    kind = tree.kinds[node]
+    return kind == NOT_NODE or (kind == TRUTH_NODE and tree.arguments[node] != 2 * TEST_TRUE)
+
+
+@bare_kernel
+def _is_in_terms(tree: Any, root: int) -> Any:
+    """Whether a rule is an OR of predicates and plain ANDs, an AND of predicates and negations, or a negation."""
+    kind = tree.kinds[root]
+    if kind != OR_NODE and kind != AND_NODE:
+        return _is_negated(tree, root)
+    below = root - 1
+    for _ in range(tree.arguments[root]):
+        fits = _is_plain(tree, below) if kind == OR_NODE else tree.kinds[below] == PREDICATE_NODE
+        if not (fits or (kind == AND_NODE and _is_negated(tree, below))):
+            return False
+        below -= tree.sizes[below]
+    return True
+
+
+@bare_kernel
+def _tell_single(tree: Any, root: int, output: Any, made: int, rows: int) -> None:
+    """Note that rows behind `made` others are the only term, and which predicates stand in none."""
+    for row in range(made, made + rows):
+        output.row_terms[row] = 0
+    below, first = root, root
+    if tree.kinds[root] == AND_NODE:
+        below, first = root - 1, root - tree.sizes[root] + 1
+    while below >= first:
+        for node in range(below - tree.sizes[below] + 1, below):
+            if tree.kinds[node] == PREDICATE_NODE:
+                output.terms[tree.arguments[node]] = NO_TERM
+        below -= tree.sizes[below]
+
+
+@bare_kernel
+def _row_like(work: Any, held: int, output: Any, made: int, rows: int) -> Any:
+    """Which of the rows behind `made` others has the leaves work.singles[:held]; -1 if none has."""
+    for row in range(made, made + rows):
+        begin = output.row_ends[row - 1] if row else 0
+        place = 0
+        if output.row_ends[row] - begin == held:
+            while place < held and output.leaves[begin + place] == work.singles[place]:
+                place += 1
+            if place == held:
+                return row
+    return -1
+
+
+@bare_kernel
+def _tell_terms(given: Any, work: Any, root: int, output: Any, made: int, rows: Any) -> Any:
+    """Note which term each row behind `made` others is, and in which each predicate stands; whether all are one."""
+    tree = given.tree
+    if tree.kinds[root] != OR_NODE:
+        _tell_single(tree, root, output, made, rows)
+        return True
+    if rows != tree.arguments[root]:
+        return False
+    term = root - 1
+    for number in range(rows - 1, -1, -1):
+        first = term if tree.kinds[term] == PREDICATE_NODE else term - tree.arguments[term]
+        held = _plain_row(given, work, first, term)
+        if held < 0 or given.state[FAILED]:
+            return False
+        _put_plain(work, given.leaves, given.key_ranks, held, work.singles, 0)
+        row = _row_like(work, held, output, made, rows)
+        if row < 0:
+            return False
+        output.row_terms[row] = number
+        for node in range(first, max(term, first + 1)):
+            output.terms[tree.arguments[node]] = number
+        term -= tree.sizes[term]
+    return True
 
 
 @bare_kernel
@@ -264,14 +352,19 @@ def expand_rules(given: Any, work: Any, wanted: Any, limit: int, taking: int, fi
             if held >= 0:
                 position = _put_plain(work, leaves, given.key_ranks, held, out, position)
                 row_ends[made] = position
+                if taking == AS_WRITTEN:
+                    output.row_terms[made] = 0
                 made += 1
             continue
-        direct = taking != OR_OF_ANDS or is_or_of_ands(tree, root, min(limit, MOST_DIRECT), work)
-        if taking == AND_ALONE or not direct:
+        if taking == AND_ALONE or (taking == AS_WRITTEN and not _is_in_terms(tree, root)):
+            continue
+        if taking != ANY_RULE and not is_or_of_ands(tree, root, min(limit, MOST_DIRECT), work):
             continue
         _begin(work, state, root - base + 1)
         answer = answered(given, work, base, root)
         rows, count, fits = np.int64(answer == ALWAYS_TRUE), np.int64(0), not state[FAILED]
+        if taking == AS_WRITTEN and tree.kinds[root] == OR_NODE and (answer < 0 or answer >= LEAF_BASE):
+            continue
         if fits and answer >= LEAF_BASE:
             work.leaves[0] = answer - LEAF_BASE
             position = _put_plain(work, leaves, given.key_ranks, 1, out, position)
@@ -280,8 +373,11 @@ def expand_rules(given: Any, work: Any, wanted: Any, limit: int, taking: int, fi
             rows, count, fits = _rows_of(work, leaves, state, given.ranks, given.key_ranks, answer, limit)
         if state[FAILED] or not fits or rows * count > RULE_OUT:
             continue
+        stop = _put_rows(work, rows, count, out, position, row_ends, made)
+        if taking == AS_WRITTEN and not _tell_terms(given, work, root, output, made, rows):
+            continue
         output.rule_rows[rule] = rows
-        position = _put_rows(work, rows, count, out, position, row_ends, made)
+        position = stop
         made += rows
     done[0], done[1] = position, made
     return len(ends)

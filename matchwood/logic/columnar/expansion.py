@@ -17,12 +17,23 @@ from matchwood.language import RuleTrees
 from matchwood.logic.columnar import _builder_kernels as building
 from matchwood.logic.columnar import _row_kernels as rows
 from matchwood.logic.columnar import _rule_kernels as rules
+from matchwood.logic.columnar._builder_kernels import LEAF_BASE
 from matchwood.logic.columnar._builder_kernels import UNKNOWN as UNKNOWN_ANSWER
 from matchwood.logic.columnar._leaf_kernels import COUNT, EMPTY_SLOT, MOST_CUTS
-from matchwood.logic.columnar._rule_kernels import AND_ALONE, ANY_RULE, OR_OF_ANDS, expand_rules
+from matchwood.logic.columnar._rule_kernels import AND_ALONE, ANY_RULE, AS_WRITTEN, OR_OF_ANDS, expand_rules
 from matchwood.logic.columnar._walk_kernels import MOST_PENDING, NO_VERDICT, VERDICT_FALSE, VERDICT_TRUE
 
-__all__ = ["AND_ALONE", "ANY_RULE", "NO_VERDICT", "OR_OF_ANDS", "UNKNOWN_ANSWER", "VERDICT_FALSE", "VERDICT_TRUE"]
+__all__ = [
+    "AND_ALONE",
+    "ANY_RULE",
+    "AS_WRITTEN",
+    "LEAF_BASE",
+    "NO_VERDICT",
+    "OR_OF_ANDS",
+    "UNKNOWN_ANSWER",
+    "VERDICT_FALSE",
+    "VERDICT_TRUE",
+]
 
 LARGEST_LIMIT = 65_536
 """Limits of conjunctions up to which sizes are estimated here."""
@@ -88,12 +99,15 @@ class _Output(NamedTuple):
     `leaves`     the leaves of all rows, and `row_ends` where those of each end
     `rule_rows`  the rows of each rule, -1 for one that is not taken
     `done`       how many leaves and rows were written so far
+    `terms`, `row_terms`  of rules taken AS_WRITTEN: the term of each predicate, and that which each row is
     """
 
     leaves: NDArray[np.int32]
     row_ends: NDArray[np.int64]
     rule_rows: NDArray[np.int64]
     done: NDArray[np.int64]
+    terms: NDArray[np.int32]
+    row_terms: NDArray[np.int32]
 
 
 def _work_type() -> np.dtype[Any]:
@@ -130,17 +144,24 @@ def _work_type() -> np.dtype[Any]:
     return np.dtype(fields, align=True)
 
 
+_NO_TERMS = np.empty(0, np.int32)
+
+
 class ExpandedRules(NamedTuple):
     """Conjunctions of rules.
 
     `counts`   conjunctions of each rule, -1 for one that was not expanded
     `lengths`  leaves of each conjunction, rule by rule
     `leaves`   their numbers, in canonical order
+    `terms`    if rules were taken AS_WRITTEN: in which of its rule's terms each predicate of the trees stands
+    `row_terms`  and which of these each conjunction is
     """
 
     counts: NDArray[np.int64]
     lengths: NDArray[np.int64]
     leaves: NDArray[np.int32]
+    terms: NDArray[np.int32] = _NO_TERMS
+    row_terms: NDArray[np.int32] = _NO_TERMS
 
 
 class RuleExpander:
@@ -191,15 +212,20 @@ class RuleExpander:
         out = np.empty(2 * len(predicate_of) + rules.RULE_OUT, np.int32)
         row_ends = np.empty(2 * len(wanted) + rows.MOST_ROWS, np.int64)
         tree = _Tree(trees.kinds, trees.arguments, trees.sizes)
+        told = taking == AS_WRITTEN
+        terms, row_terms = np.zeros(told * len(predicate_of), np.int32), np.zeros(told * len(row_ends), np.int32)
         done, at = np.zeros(2, np.int64), 0
         while True:
             given = _Given(tree, trees.node_ends, predicates, predicate_of, self._leaves, self._state, ranks, key_ranks)
-            at = expand_rules(given, self._work, wanted, limit, taking, at, _Output(out, row_ends, counts, done))
+            output = _Output(out, row_ends, counts, done, terms, row_terms)
+            at = expand_rules(given, self._work, wanted, limit, taking, at, output)
             if at == len(wanted):
-                return ExpandedRules(counts, np.diff(row_ends[: done[1]], prepend=0), out[: done[0]])
+                lengths = np.diff(row_ends[: done[1]], prepend=0)
+                return ExpandedRules(counts, lengths, out[: done[0]], terms, row_terms[: told * int(done[1])])
             self._make_room()
             out = _roomy(out, int(done[0]) + 2 * rules.RULE_OUT)
             row_ends = _roomy(row_ends, int(done[1]) + 2 * rows.MOST_ROWS)
+            row_terms = _roomy(row_terms, told * len(row_ends))
 
     def _make_room(self) -> None:
         leaves, count = self._leaves, self.count

@@ -9,27 +9,47 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import Encoder, Flat, LeafRows, flatten
+from matchwood.encoding import CompiledRules, Encoder, Flat, LeafRows, flatten
 from matchwood.logic import Clauses, Conjunction, Form
-from matchwood.matching.loading.batches import PlacedRules
+from matchwood.matching.loading.batches import Batch, PlacedRules
 from matchwood.matching.loading.preparation import PreparedRule
 
 
 class Incoming(NamedTuple):
-    """Rules that are to be stored: `rows` of all in their order, `places` of the prepared ones among them."""
+    """Rules that are to be stored: `rows` and constant weights of all in their order, `places` of the prepared ones."""
 
     rows: NDArray[np.int32]
+    constants: NDArray[np.float64]
     prepared: Sequence[PreparedRule]
     places: NDArray[np.int64]
     compiled: PlacedRules | None = None
 
+    @classmethod
+    def of(cls, rows: NDArray[np.int32], batch: Batch) -> Incoming:
+        """A batch whose rules have these rows."""
+        constants = np.asarray(batch.constants, np.float64)
+        return cls(rows, constants, batch.prepared, batch.places, batch.compiled)
+
+
+class ColumnUnits(NamedTuple):
+    """Rules in columns, and the places of their units in a group."""
+
+    rules: CompiledRules
+    units: NDArray[np.int64]
+
 
 class Group(NamedTuple):
-    """Units of one kind: the row of each, how they are encoded, and the prepared rules that they are of."""
+    """Units of one kind: the row of each and its constant weight, how they are encoded, and the rules that they are of.
+
+    `prepared`  the rules that were prepared, in the order of their units
+    `columns`   those in columns, if there are any, and which units are theirs
+    """
 
     rows: NDArray[np.int32]
+    constants: NDArray[np.float64]
     encode: Callable[[Encoder], Any]
     prepared: list[PreparedRule]
+    columns: ColumnUnits | None
 
 
 def groups_of(rules: Incoming, normal_forms: tuple[type, ...], first: bool, shared: bool) -> Iterator[Group]:
@@ -42,25 +62,30 @@ def groups_of(rules: Incoming, normal_forms: tuple[type, ...], first: bool, shar
         compiled = rules.compiled if first and normal is normal_forms[-1] else None
         if chosen or compiled is not None:
             own = [rules.prepared[place] for place in chosen]
-            owners, encode = _WAYS[normal]([rule.normal for rule in own], rules.places[chosen], compiled, shared)
+            normals = [rule.normal for rule in own]
+            owners, encode, columns = _WAYS[normal](normals, rules.places[chosen], compiled, shared)
             if len(owners):
-                yield Group(rules.rows[owners], encode, own)
+                yield Group(rules.rows[owners], rules.constants[owners], encode, own, columns)
 
 
-_Way = tuple[NDArray[np.int64], Callable[[Encoder], Any]]
-"""The place of the rule of each unit, and how the units are encoded."""
+class _Way(NamedTuple):
+    """The place of the rule of each unit, how the units are encoded, and which of them are of rules in columns."""
+
+    owners: NDArray[np.int64]
+    encode: Callable[[Encoder], Any]
+    columns: ColumnUnits | None = None
 
 
 def _as_forms(forms: list[Form], places: NDArray[np.int64], compiled: PlacedRules | None, shared: bool) -> _Way:
     if compiled is not None:
         places, order = _in_order(places, compiled.places)
         forms = list(map((forms + compiled.rules.forms()).__getitem__, order.tolist()))
-    return places, lambda encoder: encoder.encode_forms(forms, shared=shared)
+    return _Way(places, lambda encoder: encoder.encode_forms(forms, shared=shared))
 
 
 def _as_clauses(normals: list[Clauses], places: NDArray[np.int64], compiled: PlacedRules | None, shared: bool) -> _Way:
     clauses = [normal.rows for normal in normals]
-    return places, lambda encoder: encoder.encode_clauses(clauses)
+    return _Way(places, lambda encoder: encoder.encode_clauses(clauses))
 
 
 def _as_conjunctions(
@@ -69,12 +94,14 @@ def _as_conjunctions(
     owners = np.repeat(places, np.fromiter(map(len, normals), np.int64, len(normals)))
     conjunctions = list(chain.from_iterable(normals))
     leaves: list[Conjunction] | Flat = conjunctions
+    columns = None
     if compiled is not None:
         owners, order = _in_order(owners, np.repeat(compiled.places, compiled.rules.counts))
         leaves = compiled.rules.flat()
         if conjunctions:
             leaves = flatten(LeafRows.of(conjunctions)).joined(leaves, order)
-    return owners, lambda encoder: encoder.encode(leaves)
+        columns = ColumnUnits(compiled.rules, np.flatnonzero(order >= len(conjunctions)))
+    return _Way(owners, lambda encoder: encoder.encode(leaves), columns)
 
 
 _WAYS: dict[type, Callable[[Any, NDArray[np.int64], PlacedRules | None, bool], _Way]] = {
