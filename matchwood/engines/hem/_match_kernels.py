@@ -34,7 +34,15 @@ from matchwood.engines.hem._walk_kernels import (
 )
 from matchwood.engines.shared._record_kernels import WIDTH, attribute_of
 from matchwood.engines.shared._verification_kernels import clear, passes, scatter, verify
-from matchwood.engines.shared.unions._unite_kernels import list_bits, note_missed, plan_union, rows_of, unite
+from matchwood.engines.shared.unions._unite_kernels import (
+    FETCHED,
+    list_bits,
+    note_missed,
+    plan_union,
+    rows_of,
+    touch_records,
+    unite,
+)
 from matchwood.engines.shared.unions.layout import UnionSize
 
 NEAR, OPTIMUM, TRIANGLE, DIRECT, PRINTED = range(5)
@@ -80,9 +88,6 @@ _POINT = 0.9
 
 _WORD, _SQUARE = 0.3, 1.5
 """What a word of bits and a square of the grid cost, in points walked over."""
-
-_BLOCK = 256
-"""Candidates whose records are fetched before they are verified."""
 
 
 @kernel
@@ -298,25 +303,13 @@ def _pass_directly(
 
 
 @kernel
-def _touch(offsets: Any, records: Any, candidates: Any, start: int, stop: int) -> Any:
-    """Read the ends of the candidates' records: independent loads, whose cache misses overlap."""
-    touched = np.int32(0)
-    for place in range(start, stop):
-        unit = np.uint64(np.uint32(candidates[place]))
-        first, last = offsets[unit], offsets[unit + np.uint64(1)]
-        if first < last:
-            touched ^= records[WIDTH * first] ^ records[WIDTH * last - 1]
-    return touched
-
-
-@kernel
 def _verified(conjunctions: Any, candidates: Any, count: int, labels: Any, units: Any, used: int) -> Any:
     """Write the candidates that hold behind `used`; returns the new end."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     end, touched = used, np.int32(0)
-    for start in range(0, count, _BLOCK):
-        stop = min(start + _BLOCK, count)
-        touched ^= _touch(offsets, records, candidates, start, stop)
+    for start in range(0, count, FETCHED):
+        stop = min(start + FETCHED, count)
+        touched ^= touch_records(offsets, records, candidates, start, stop)
         for place in range(start, stop):
             unit = np.uint64(np.uint32(candidates[place]))
             if verify(offsets, records, intervals, unit, labels) and end < len(units):

@@ -27,7 +27,7 @@ how many, roughly."""
 _SURELY = 1.3
 """What is missed without unions counts if the other way should take so many times as long: estimates err."""
 
-_BLOCK = 256
+FETCHED = 256
 """Candidates whose records are fetched before they are verified."""
 
 
@@ -190,7 +190,7 @@ def list_bits(mask: Any, words: int, units: Any, used: Any) -> Any:
 
 
 @kernel
-def _touch(offsets: Any, records: Any, units: Any, start: int, stop: int) -> Any:
+def touch_records(offsets: Any, records: Any, units: Any, start: int, stop: int) -> Any:
     """Read the ends of the candidates' records: independent loads, whose cache misses overlap."""
     touched = np.int32(0)
     for place in range(start, stop):
@@ -206,9 +206,9 @@ def _verified(conjunctions: Any, units: Any, used: int, stop: int, labels: Any, 
     """Keep those of the units used : stop that hold, from `used` on; returns the new end."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     touched = np.int32(0)
-    for start in range(used, stop, _BLOCK):
-        end = min(start + _BLOCK, stop)
-        touched ^= _touch(offsets, records, units, start, end)
+    for start in range(used, stop, FETCHED):
+        end = min(start + FETCHED, stop)
+        touched ^= touch_records(offsets, records, units, start, end)
         for place in range(start, end):
             unit = units[place]
             units[used] = unit
