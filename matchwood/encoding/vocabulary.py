@@ -87,6 +87,7 @@ class Vocabulary:
             self.event_statistics.begin(number)
             spaces = self.spaces.made(number)
             self.version += 1
+        self.event_statistics.before_new_boundaries()
         labels = spaces.add_many(elements, counts)
         if spaces.relabellings:
             self.relabelled.extend((number, old, new) for old, new in spaces.relabellings)

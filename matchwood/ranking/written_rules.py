@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Growable
+from matchwood.core import Growable, places_in
 from matchwood.encoding import CompiledRules, EncodedConjunctions, Encoder, Flat, LeafRows, WrittenTerms, flatten
 from matchwood.language import OPERATORS
 from matchwood.logic import Leaf
@@ -115,7 +115,7 @@ class WrittenPrograms:
             self._numbers[self._met[at]] = number(self._rules.attributes[self._met[at]])
             at += 1
         first, self._named_so_far = self._weighed_so_far, at
-        stop = int(np.searchsorted(self._owners, np.searchsorted(self.places, place)))
+        stop = places_in(self._owners, places_in(self.places, place))
         if first < stop:
             self._weight_numbers[first:stop] = len(weights) + np.arange(stop - first)
             weights.extend(self._weights[first:stop])

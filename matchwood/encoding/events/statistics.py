@@ -38,6 +38,9 @@ WAITING, WAITING_PAIRS = WELL_KNOWN, 1 << 18
 are an eighth of those counted already. Each counting costs some 20 µs an attribute: with 400 of them, and a thousand
 events at a time, that was a third of what a batch from a table took."""
 
+SETTLED = 1_024
+"""So many are counted before boundaries come that part the spaces they lie in."""
+
 REMEMBERED = 65_536
 """When more events have been counted, the weight of all of them is halved."""
 
@@ -127,6 +130,11 @@ class EventStatistics:
             except BeginAgain:
                 self._waiting.take_back(len(labels), min(count, wanted))  # it comes again
                 raise
+
+    def before_new_boundaries(self) -> None:
+        """Count many that wait: one that is counted lies anywhere in its space, one that waits at its beginning."""
+        if self._waiting.count >= SETTLED:
+            self.settle()
 
     def settle(self) -> None:
         """Count all events that wait; before attributes change their numbers or their kinds."""
