@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.bits import bit_count, lowest_bit
+from matchwood.core.bits import bit_count, lowest_bit, transpose
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
-from matchwood.core.transposition import transpose
 from matchwood.engines.pst._block_kernels import end_of_block
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._known_list_kernels import KnownLists, SelectedLists, select_lists
@@ -181,7 +180,7 @@ def _examine_known(
 ) -> Any:  # fmt: skip
     """All hits behind the remembered first tests of an event; returns their end."""
     selected, tests, labels, passing = group.selected, group.known.tests, scratch.labels, scratch.passing
-    waiting = np.int64(0)
+    waiting = 0
     for at in range(selected.test_ends[number], selected.test_ends[number + 1], 2):
         start, count = np.int64(selected.tests[at]), np.int64(selected.tests[at + 1])
         if waiting + count > BATCH:
@@ -189,7 +188,7 @@ def _examine_known(
                 lists.residuals, intervals, signatures, passing, waiting, states, stale, labels, output.units, used,
                 output.work,
             )  # fmt: skip
-            waiting = np.int64(0)
+            waiting = 0
         waiting = collect_passing(tests, start, start + count, labels, passing, waiting)
         output.work[1] += count
     return verify_passing(

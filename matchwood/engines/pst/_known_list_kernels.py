@@ -176,7 +176,7 @@ def _fetch_slots(events: Any, event: int, known: KnownLists) -> None:
 
 
 @bare_kernel
-def _lead_on(known: KnownLists, attribute: Any, at: Any, some: Any, scratch: ListScratch, count: int) -> None:
+def _lead_on(known: KnownLists, attribute: Any, at: Any, some: Any, scratch: ListScratch, count: Any) -> None:
     """Write the spaces of a label that may lead on to combinations behind `count` of them."""
     for step in range(some):
         place = np.uint64(count) + step
@@ -194,7 +194,7 @@ def _select_spaces(
     Returns the new ends, the number of spaces that lead on to combinations, and whether there was room.
     """
     blocked_end, plain_end, test_end = np.uint64(ends[0]), np.uint64(ends[1]), np.uint64(ends[2])
-    spaces, slots, count = scratch.spaces, known.slots, 0
+    spaces, slots, count = scratch.spaces, known.slots, np.int64(0)
     for pair in range(np.uint64(events.offsets[event]), np.uint64(events.offsets[event + 1])):
         attribute, label = events.attributes[pair], events.labels[pair]
         slot = _found(slots, attribute, label)

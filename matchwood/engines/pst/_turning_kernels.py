@@ -65,9 +65,9 @@ def _words(lists: Any, listed: Any) -> Any:
 
 
 @bare_kernel
-def _give_places(lists: Any, seen: int, fewest: int, turned: TurnedLists, room: int) -> int:
+def _give_places(lists: Any, seen: int, fewest: int, turned: TurnedLists, room: Any) -> int:
     """Choose the lists that are tried with all their events, as far as there is room for what may be kept of them."""
-    places, touched, used, tried, tiles = turned.places, turned.touched, 0, 0, 0
+    places, touched, used, tried, tiles = turned.places, turned.touched, np.int64(0), 0, np.int64(0)
     for number in range(seen):
         listed = touched[number]
         under = np.int64(places[listed])
