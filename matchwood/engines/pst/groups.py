@@ -38,7 +38,7 @@ SEGMENTS = 2**15
 KNOWN_LABELS, KNOWN_LISTS, KNOWN_TESTS = 2**17, 2**18, 2**18
 """Labels that are remembered, a power of two, and the lists and first tests of all of them."""
 
-FEW_KNOWN = 32
+FEW_KNOWN = 64
 """Where there are so many times more slots for labels than pairs, one of so many slots is enough."""
 
 
