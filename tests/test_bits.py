@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+from matchwood.core import bits
 from matchwood.core.bits import bit_count, highest_bit, lowest_bit
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel, kernel
 
 
 @kernel
@@ -38,3 +40,22 @@ def test_highest_bits() -> None:
     _highest(words, highest)
     assert highest.tolist() == [word.bit_length() - 1 for word in words.tolist()]
     assert [int(highest_bit(word)) for word in words] == highest.tolist()
+
+
+@bare_kernel
+def _turned(words: Any, at: int) -> None:
+    bits.transpose(words, at)
+
+
+@pytest.mark.parametrize("at", [0, 3])
+def test_bits_and_words_change_places(at: int) -> None:
+    words = np.random.default_rng(at).integers(0, 2**64, 70, np.uint64)
+    found, plain = words.copy(), words.copy()
+    _turned(found, at)
+    bits._plain_transpose(plain, at)
+    before = [[int(words[at + word]) >> bit & 1 for bit in range(64)] for word in range(64)]
+    after = [[int(found[at + word]) >> bit & 1 for bit in range(64)] for word in range(64)]
+    assert after == [list(column) for column in zip(*before, strict=True)]
+    assert np.array_equal(found, plain)
+    assert np.array_equal(found[:at], words[:at])
+    assert np.array_equal(found[at + 64 :], words[at + 64 :])

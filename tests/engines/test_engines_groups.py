@@ -127,14 +127,17 @@ def test_lists_that_come_later_are_found(engine: str, options: dict[str, Any], c
         assert matched(index._matcher.engine, events, workspace) == one_by_one(index._matcher.engine, events)
 
 
-LITTLE_ROOM = {"SELECTED": 3, "KEPT": 40, "PASSED": 9, "SEGMENTS": 3, "KNOWN_LISTS": 33, "KNOWN_LABELS": 2}
+LITTLE_ROOM = [
+    ("SELECTED", 3), ("SELECTED", 300), ("KEPT", 70), ("SEGMENTS", 3), ("KNOWN_LISTS", 1), ("KNOWN_LISTS", 150),
+    ("KNOWN_TESTS", 1), ("KNOWN_TESTS", 1_100), ("KNOWN_LABELS", 4),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("limit", LITTLE_ROOM)
+@pytest.mark.parametrize(("limit", "room"), LITTLE_ROOM)
 def test_what_a_group_has_no_room_for_goes_the_way_of_single_events(
-    limit: str, monkeypatch: pytest.MonkeyPatch
+    limit: str, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(groups, limit, LITTLE_ROOM[limit])
+    monkeypatch.setattr(groups, limit, room)
     rng = random.Random(limit)
     index = mw.Index("pstbloom", options={"packed": 1})
     index.insert_many(rules(rng, 300))

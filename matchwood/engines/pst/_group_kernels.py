@@ -1,19 +1,19 @@
 """Kernels of `pstbloom` and `psthash` for many events: a list is walked once, with all events of a group under it.
 
-An event alone pays for the cache misses and the wrong guesses of each list that it selects. In a group of some hundred
+An event alone pays for the cache misses and the wrong guesses of each list that it selects. In a group of some thousand
 events the lists that matter are selected again and again, so the group is turned round:
 
-- the lists of all events are found, and events that are alike brought together (`_known_list_kernels`);
-- the ranks of up to TILE neighbours are laid out, and each list that several of them select is tried with all of those
-  at once (`_lane_kernels`);
+- the lists of all events are found (`_known_list_kernels`), and the events under each list (`_turning_kernels`);
+- the ranks of up to TILE events under a list are laid out, and the list is tried with all of those at once
+  (`_lane_kernels`);
 - what holds is kept as words, and the hits counted; once it is known where those of each event begin, they are written
   there, in the order of the events.
 
 What else an event selects (lists of few events, candidates that are in no block, units without lists) is looked at as
 for one event. Hits and work are the same.
 
-VLDB 2018, ours, in the place of the verification of Algorithms 5 and 7; events are brought together as A-PCM does
-(ICDE 2014).
+VLDB 2018, ours, in the place of the verification of Algorithms 5 and 7; events that are alike come together under their
+lists, where A-PCM (ICDE 2014) sorts them.
 """
 
 from __future__ import annotations
@@ -23,75 +23,50 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.bits import bit_count, lowest_bit
+from matchwood.core.bits import bit_count, lowest_bit, transpose
 from matchwood.core.jit import bare_kernel, kernel
-from matchwood.core.lanes import LANES
 from matchwood.core.prefetch import prefetch
-from matchwood.engines.pst._block_kernels import BLOCK_TEST_WIDTH, MARK_WIDTH
-from matchwood.engines.pst._known_list_kernels import KnownLists, SelectedLists, put_in_order, select_lists
-from matchwood.engines.pst._lane_kernels import TILE, LaneWords, lay_out, try_blocks
+from matchwood.engines.pst._block_kernels import end_of_block
+from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
+from matchwood.engines.pst._known_list_kernels import KnownLists, SelectedLists, select_lists
+from matchwood.engines.pst._lane_kernels import TILE, EventCodes, LaneWords, lay_out, pack_codes, try_block
 from matchwood.engines.pst._match_kernels import (
+    BATCH,
     ListedUnits,
     ListScratch,
     ListSearch,
+    collect_passing,
     examine_blocks,
     examine_tests,
     fetch_lists,
     verify_always,
+    verify_passing,
 )
+from matchwood.engines.pst._turning_kernels import TurnedLists, turn_round
 from matchwood.engines.shared._residual_kernels import LINE
 from matchwood.engines.shared._verification_kernels import clear, scatter
 
-FEWEST = 3
-"""Events of a tile under a list for which it is tried with all of them at once."""
-
-SMALLEST_GROUP, FIRST_GROUP, LARGEST_GROUP = 8, 64, 4_096
+SMALLEST_GROUP, FIRST_GROUP, LARGEST_GROUP = 8, 64, 8_192
 """Events of a group: at least, while nothing is known of their hits, and at most. Others have as many as should fill
 the output, by the hits of the group before; if those are too few, events go alone, and the next call tries again."""
 
-SELECTED = 2**18
-"""Lists that the events of a group may select together."""
-
-KEPT = 2**18
-"""Candidates that hold of an event in a group's lists."""
-
-PASSED = 2**14
-"""Candidates of lists under the same events that pass their first test."""
-
-SEGMENTS = 2**14
-"""Stretches of kept candidates that were tried with the same events."""
-
 SEGMENT_WIDTH = 4
-_CANDIDATE = BLOCK_TEST_WIDTH + MARK_WIDTH
 _AHEAD, _MOST_FETCHED = 2, 64
-_ALL_LANES = np.uint64(2**LANES - 1)
+_FEW_WORDS = 8
+"""So few words are read bit by bit; more of them are turned round first, so that each lane has its own."""
+
 _ONE = np.uint64(1)
 
 
-class TileWords(NamedTuple):
-    """The events of a tile under each list.
-
-    `under`    by list: a bit for each event of the tile that selects it; 0 between two tiles
-    `touched`  the lists of which there are some
-    `left`     by event of the group: how many of its lists remain for itself
-    """
-
-    under: NDArray[np.uint64]
-    touched: NDArray[np.int32]
-    left: NDArray[np.int64]
-
-
 class KeptSegments(NamedTuple):
-    """Stretches of kept candidates.
+    """Stretches of kept candidates, one for each tile that some hold of.
 
-    `segments`  four each: where its lanes begin in the order of events, which of them, the end of what is kept, and the
-                end of `lane_hits`
-    `lane_hits` how many hits each lane of each segment has
-    `used`      how many segments, kept candidates, passed first tests and lane hits there are, and candidates looked at
+    `segments`  four each: where its events begin among the members, how many they are, and where its words begin and
+                end: by candidate if they are few, otherwise by lane, 64 candidates at a time
+    `used`      how many segments there are, and where the next words go
     """
 
     segments: NDArray[np.int64]
-    lane_hits: NDArray[np.int32]
     used: NDArray[np.int64]
 
 
@@ -112,7 +87,8 @@ class GroupScratch(NamedTuple):
 
     known: KnownLists
     selected: SelectedLists
-    tile: TileWords
+    turned: TurnedLists
+    codes: EventCodes
     words: LaneWords
     kept: KeptSegments
     counts: GroupCounts
@@ -120,151 +96,105 @@ class GroupScratch(NamedTuple):
 
 
 @bare_kernel
-def _gather(selected: SelectedLists, begin: int, stop: int, lists: Any, tile: TileWords) -> int:
-    """Note which events of a tile are under each list with blocks; returns how many such lists there are."""
-    under, touched, block_starts, seen = tile.under, tile.touched, lists.block_starts, 0
-    for place in range(begin, stop):
-        event, bit = selected.order[place], _ONE << np.uint64(place - begin)
-        for at in range(selected.ends[event], selected.ends[event + 1]):
-            listed = selected.lists[at]
-            if block_starts[listed] < block_starts[listed + 1]:
-                if under[listed] == 0:
-                    touched[seen] = listed
-                    seen += 1
-                under[listed] |= bit
-    return seen
-
-
-@bare_kernel
-def _tally(group: GroupScratch, place: int, lanes: Any, first_kept: int) -> None:
-    """Add what was found with some lanes to the events of these, and remember the hits of each."""
-    order, used, words, counts = group.selected.order, group.kept.used, group.words, group.counts
-    passed_words, lane_words, lane_hits = words.passed, words.lanes, group.kept.lane_hits
-    while lanes != 0:
-        bit = np.uint32(lowest_bit(lanes))
-        passed, hits = np.uint32(0), np.uint32(0)
-        for at in range(used[2]):
-            passed += (passed_words[at] >> bit) & np.uint32(1)
-        for at in range(first_kept, used[1]):
-            hits += (lane_words[at] >> bit) & np.uint32(1)
-        event = order[place + np.int64(bit)]
-        counts.passed[event] += np.int64(passed)
-        counts.hits[event] += np.int64(hits)
-        counts.looked[event] += used[4]
-        lane_hits[used[3]] = hits
-        used[3] += 1
-        lanes &= lanes - _ONE
-
-
-@bare_kernel
-def _close(group: GroupScratch, place: int, lanes: Any) -> None:
-    """End the segment of some lanes, if it has candidates."""
-    used, segments = group.kept.used, group.kept.segments
-    if used[4] == 0:
-        return
-    first_kept = segments[SEGMENT_WIDTH * used[0] - 2] if used[0] > 0 else 0
-    _tally(group, place, lanes, first_kept)
-    at = SEGMENT_WIDTH * used[0]
-    segments[at], segments[at + 1], segments[at + 2], segments[at + 3] = place, np.int64(lanes), used[1], used[3]
-    used[0] += 1
-    used[2], used[4] = 0, 0
-
-
-@bare_kernel
-def _has_room(group: GroupScratch, most: int) -> bool:
-    """Whether a list of at most so many candidates can be tried, and be a segment of its own."""
-    used, kept = group.kept.used, group.kept
-    room = SEGMENT_WIDTH * (used[0] + 2) <= len(kept.segments) and used[1] + most <= len(group.words.units)
-    return room and used[3] + 2 * LANES <= len(kept.lane_hits) and most <= len(group.words.passed)
-
-
-@bare_kernel
-def _fetch(lists: Any, touched: Any, number: int, seen: int, under: Any) -> None:
-    """Ask for the blocks of a list that is going to be tried with several events."""
-    if number < seen and bit_count(under[touched[number]]) > 2:
-        start, stop = lists.block_starts[touched[number]], lists.block_starts[touched[number] + 1]
+def _fetch(lists: Any, turned: TurnedLists, number: int, count: int) -> None:
+    """Ask for the blocks of a list that is going to be tried."""
+    if number < count:
+        start, stop = lists.block_starts[turned.tried[number]], lists.block_starts[turned.tried[number] + 1]
         for at in range(start, min(stop, start + _MOST_FETCHED * LINE), LINE):
             prefetch(lists.blocks, at)
 
 
 @bare_kernel
-def _try_lists(lists: Any, states: Any, stale: bool, place: int, seen: int, group: GroupScratch) -> None:
-    """Try the lists of a tile with their events; those that were tried with an event stay under the list."""
-    under, touched, used, block_starts = group.tile.under, group.tile.touched, group.kept.used, lists.block_starts
-    open_lane, open_lanes = 0, np.uint64(0)
-    for number in range(seen):
-        listed = touched[number]
-        _fetch(lists, touched, number + _AHEAD, seen, under)
-        most = (block_starts[listed + 1] - block_starts[listed]) // _CANDIDATE
-        left, tried = under[listed], np.uint64(0)
-        while left != 0:
-            lane = min(lowest_bit(left), TILE - LANES)
-            lanes = (left >> np.uint64(lane)) & _ALL_LANES
-            left &= ~(lanes << np.uint64(lane))
-            if bit_count(lanes) < group.limits[0] or not _has_room(group, most):
-                continue
-            if lane != open_lane or lanes != open_lanes or used[2] + most > len(group.words.passed):
-                _close(group, place + open_lane, open_lanes)
-                open_lane, open_lanes = lane, lanes
-            size, used[2], used[1] = try_blocks(
-                lists, listed, states, stale, lane, lanes, group.words, used[2], used[1]
-            )
-            used[4] += size
-            tried |= lanes << np.uint64(lane)
-        under[listed] = tried
-    _close(group, place + open_lane, open_lanes)
+def _count_bits(words: Any, begin: Any, end: Any, members: Any, first: Any, lanes: int, counts: Any) -> None:
+    """Add up for each lane how many of the words have its bit; many of them are turned round for it."""
+    start, stop, member = np.uint64(begin), np.uint64(end), np.uint64(first)
+    if stop - start <= np.uint64(_FEW_WORDS):
+        for at in range(start, stop):
+            left = words[at]
+            while left != 0:
+                counts[np.uint32(members[member + np.uint64(lowest_bit(left))])] += 1
+                left &= left - _ONE
+        return
+    for at in range(stop, start + np.uint64((end - begin + TILE - 1) // TILE * TILE)):
+        words[at] = 0
+    for at in range(start, stop, np.uint64(TILE)):
+        transpose(words, np.int64(at))
+        for lane in range(np.uint64(lanes)):
+            counts[np.uint32(members[member + lane])] += bit_count(words[at + lane])
 
 
 @bare_kernel
-def _leave(selected: SelectedLists, begin: int, stop: int, counts: Any, tile: TileWords) -> None:
-    """Keep the lists that an event must look at itself; of those that were tried with it, only other candidates are
-    left, and they are complemented."""
-    under, chosen = tile.under, selected.lists
+def _try_tile(lists: Any, listed: Any, states: Any, stale: bool, begin: int, stop: int, group: GroupScratch) -> None:
+    """Try the blocks of a list with the events of one tile, whose ranks are laid out."""
+    members, counts, words, kept = group.turned.members, group.counts, group.words, group.kept
+    count = stop - begin
+    lanes, first = np.uint64(2**64 - 1) >> np.uint64(TILE - count), kept.used[1]
+    at, last, end, size = lists.block_starts[listed], lists.block_starts[listed + 1], first, np.int64(0)
+    while at < last:
+        tested, end = try_block(lists.blocks, at, states, stale, lanes, words, end)
+        _count_bits(words.passed, 0, tested, members, begin, count, counts.passed)
+        at, size = end_of_block(lists.blocks, at), size + lists.blocks[at]
     for place in range(begin, stop):
-        event, lane = selected.order[place], np.uint64(place - begin)
-        first = end = selected.ends[event]
-        for at in range(first, selected.ends[event + 1]):
-            listed = chosen[at]
-            tried = (under[listed] >> lane) & _ONE != 0
-            chosen[end] = ~listed if tried else listed
-            end += not tried or counts[listed] > 0
-        tile.left[event] = end - first
+        counts.looked[members[place]] += size
+    if end > first:
+        _count_bits(words.lanes, first, end, members, begin, count, counts.hits)
+        row = SEGMENT_WIDTH * kept.used[0]
+        kept.segments[row], kept.segments[row + 1] = begin, count
+        kept.segments[row + 2], kept.segments[row + 3] = first, end
+        kept.used[0], kept.used[1] = kept.used[0] + 1, first + (end - first + TILE - 1) // TILE * TILE
 
 
 @bare_kernel
-def _try_tiles(lists: Any, listed: Any, stale: bool, events: Any, first: int, count: int, group: GroupScratch) -> None:
-    """Try the lists of all events that stand in order, tile by tile."""
-    selected, tile, words, ordered = group.selected, group.tile, group.words, put_in_order(group.selected, count)
+def _try_lists(lists: Any, listed: Any, stale: bool, events: Any, first: int, count: int, group: GroupScratch) -> None:
+    """Try the lists of a group with the events under them, tile by tile."""
+    turned, ranks = group.turned, group.words.ranks
+    pack_codes(events, first, count, len(ranks) // TILE, group.codes)
     for event in range(count):
         group.counts.hits[event], group.counts.passed[event], group.counts.looked[event] = 0, 0, 0
-        tile.left[event] = selected.ends[event + 1] - selected.ends[event]
     group.kept.used[:] = 0
-    for begin in range(0, ordered, TILE):
-        stop = min(ordered, begin + TILE)
-        seen = _gather(selected, begin, stop, lists, tile)
-        lay_out(events, first, selected.order, begin, stop, words.ranks, False)
-        _try_lists(lists, listed.states, stale, begin, seen, group)
-        lay_out(events, first, selected.order, begin, stop, words.ranks, True)
-        _leave(selected, begin, stop, lists.counts, tile)
-        for number in range(seen):
-            tile.under[tile.touched[number]] = np.uint64(0)
+    tried, begin = turn_round(lists, group.selected, count, group.limits[0], turned, len(group.words.units)), 0
+    for number in range(tried):
+        _fetch(lists, turned, number + _AHEAD, tried)
+        while begin < turned.ends[number]:
+            stop = min(begin + TILE, turned.ends[number])
+            lay_out(group.codes, turned.members, begin, stop, ranks, False)
+            _try_tile(lists, turned.tried[number], listed.states, stale, begin, stop, group)
+            lay_out(group.codes, turned.members, begin, stop, ranks, True)
+            begin = stop
 
 
 @bare_kernel
-def _own_lists(lists: Any, group: GroupScratch, number: int, found: Any) -> Any:
-    """The lists whose blocks an event tries itself, and the end of those whose other candidates it looks at."""
-    chosen, start, total = group.selected.lists, group.selected.ends[number], 0
-    end = start
-    for at in range(start, start + group.tile.left[number]):
-        listed = chosen[at]
-        if listed < 0:
-            listed = ~listed
-        else:
-            found[total] = listed
-            total += 1
-        chosen[end] = listed
-        end += lists.counts[listed] > 0
-    return total, end
+def _fetch_tests(selected: SelectedLists, known: KnownLists, number: int, count: int) -> None:
+    """Ask for the remembered first tests of an event."""
+    if number < count:
+        for at in range(selected.test_ends[number], selected.test_ends[number + 1], 2):
+            start = TEST_WIDTH * np.int64(selected.tests[at])
+            for line in range(start, start + TEST_WIDTH * np.int64(selected.tests[at + 1]), LINE):
+                prefetch(known.tests, line)
+
+
+@bare_kernel
+def _examine_known(
+    lists: Any, intervals: Any, signatures: Any, group: GroupScratch, number: int, states: Any, stale: bool,
+    scratch: ListScratch, used: Any, output: Any,
+) -> Any:  # fmt: skip
+    """All hits behind the remembered first tests of an event; returns their end."""
+    selected, tests, labels, passing = group.selected, group.known.tests, scratch.labels, scratch.passing
+    waiting = 0
+    for at in range(selected.test_ends[number], selected.test_ends[number + 1], 2):
+        start, count = np.int64(selected.tests[at]), np.int64(selected.tests[at + 1])
+        if waiting + count > BATCH:
+            used = verify_passing(
+                lists.residuals, intervals, signatures, passing, waiting, states, stale, labels, output.units, used,
+                output.work,
+            )  # fmt: skip
+            waiting = 0
+        waiting = collect_passing(tests, start, start + count, labels, passing, waiting)
+        output.work[1] += count
+    return verify_passing(
+        lists.residuals, intervals, signatures, passing, waiting, states, stale, labels, output.units, used,
+        output.work,
+    )  # fmt: skip
 
 
 @kernel
@@ -280,23 +210,27 @@ def _finish(
     begin, first, count, used = place
     labels, found, states, stale, counts = scratch.labels, scratch.found, listed.states, search.stale, group.counts
     units, offsets, work, covered = output.units, output.offsets, output.work, 0
+    selected, intervals = group.selected, conjunctions.intervals
     for number in range(count):
         if len(units) - used < max(search.live, counts.hits[number]):
             break
-        event, start = first + number, group.selected.ends[number]
+        event, start, left = first + number, selected.ends[number], group.turned.left[number]
+        plain, plain_end = selected.plain_ends[number], selected.plain_ends[number + 1]
         counts.cursors[number] = used
         used += counts.hits[number]
-        total, end = _own_lists(lists, group, number, found)
-        if total > 0 or end > start or len(listed.always) > 0:
-            scatter(events, event, labels)
-            fetch_lists(lists, found, total)
-            used = examine_blocks(lists, found, total, states, stale, scratch, used, output)
+        _fetch_tests(selected, group.known, number + 1, count)
+        scatter(events, event, labels)
+        if left > 0 or plain_end > plain:
+            for place in range(left):
+                found[place] = selected.blocked[start + place]
+            fetch_lists(lists, found, left)
+            used = examine_blocks(lists, found, left, states, stale, scratch, used, output)
             used = examine_tests(
-                lists, conjunctions.intervals, signatures, group.selected.lists, start, end, states, stale, scratch,
-                used, output,
-            )  # fmt: skip
-            used = verify_always(conjunctions, listed, labels, used, output)
-            clear(events, event, labels)
+                lists, intervals, signatures, selected.plain, plain, plain_end, states, stale, scratch, used, output
+            )
+        used = _examine_known(lists, intervals, signatures, group, number, states, stale, scratch, used, output)
+        used = verify_always(conjunctions, listed, labels, used, output)
+        clear(events, event, labels)
         offsets[event - begin + 1] = used
         work[0] += 1
         work[1] += counts.looked[number]
@@ -306,33 +240,50 @@ def _finish(
 
 
 @bare_kernel
-def _write_lane(words: LaneWords, bit: Any, kept: Any, at: Any, end: Any, units: Any) -> None:
-    """Write the kept candidates of a lane to `at` up to `end`: what is no hit is overwritten by the next."""
-    kept_units, kept_lanes = words.units, words.lanes
-    source, target, stop = np.uint64(kept), np.uint64(at), np.uint64(end)
-    while target < stop:
-        units[target] = kept_units[source]
-        target += np.uint64((kept_lanes[source] >> bit) & np.uint32(1))
-        source += _ONE
+def _write_lanes(
+    words: LaneWords, first: Any, end: Any, members: Any, begin: Any, count: Any, cursors: Any, units: Any
+) -> None:
+    """Write the hits of each lane, whose words tell its candidates, 64 at a time."""
+    kept_units, kept_lanes, start, stop = words.units, words.lanes, np.uint64(first), np.uint64(end)
+    for lane in range(np.uint64(count)):
+        event = np.uint32(members[np.uint64(begin) + lane])
+        target = np.uint64(cursors[event])
+        for at in range(start, stop, np.uint64(TILE)):
+            left = kept_lanes[at + lane]
+            while left != 0:
+                units[target] = kept_units[at + np.uint64(lowest_bit(left))]
+                target += _ONE
+                left &= left - _ONE
+        cursors[event] = np.int64(target)
+
+
+@bare_kernel
+def _write_words(
+    words: LaneWords, first: Any, end: Any, members: Any, begin: Any, count: Any, cursors: Any, units: Any
+) -> None:
+    """The same of few candidates, whose words tell their lanes."""
+    lanes = np.uint64(2**64 - 1) >> np.uint64(TILE - count)
+    for at in range(np.uint64(first), np.uint64(end)):
+        left = words.lanes[at] & lanes
+        while left != 0:
+            event = np.uint32(members[np.uint64(begin) + np.uint64(lowest_bit(left))])
+            units[np.uint64(cursors[event])] = words.units[at]
+            cursors[event] += 1
+            left &= left - _ONE
 
 
 @bare_kernel
 def _write(group: GroupScratch, covered: int, units: Any) -> None:
     """Write what was kept where the hits of each event go, of the events that are covered."""
-    order, cursors, segments = group.selected.order, group.counts.cursors, group.kept.segments
-    lane_hits, kept, member = group.kept.lane_hits, 0, 0
-    for segment in range(group.kept.used[0]):
-        at = SEGMENT_WIDTH * segment
-        lanes = np.uint64(segments[at + 1])
-        while lanes != 0:
-            bit = lowest_bit(lanes)
-            event, hits = order[segments[at] + bit], lane_hits[member]
-            if event < covered:
-                _write_lane(group.words, np.uint32(bit), kept, cursors[event], cursors[event] + hits, units)
-                cursors[event] += hits
-            member += 1
-            lanes &= lanes - _ONE
-        kept = segments[at + 2]
+    members, cursors, segments = group.turned.members, group.counts.cursors, group.kept.segments
+    for row in range(0, SEGMENT_WIDTH * group.kept.used[0], SEGMENT_WIDTH):
+        begin, count, first, end = segments[row], segments[row + 1], segments[row + 2], segments[row + 3]
+        while count > 0 and members[begin + count - 1] >= covered:
+            count -= 1
+        if end - first > _FEW_WORDS:
+            _write_lanes(group.words, first, end, members, begin, count, cursors, units)
+        elif count > 0:
+            _write_words(group.words, first, end, members, begin, count, cursors, units)
 
 
 @bare_kernel
@@ -359,7 +310,7 @@ def match_groups(
         count = select_lists(
             lists, search, events, event, min(most, last - event), scratch, group.known, group.selected
         )
-        _try_tiles(lists, listed, search.stale, events, event, count, group)
+        _try_lists(lists, listed, search.stale, events, event, count, group)
         before, place = used, (first, event, count, used)
         covered, used = _finish(conjunctions, lists, signatures, search, listed, events, place, scratch, group, output)
         _write(group, covered, units)

@@ -1,10 +1,9 @@
-"""Kernels that find the lists of many events, and bring events together that are alike.
+"""Kernels that find the lists of many events.
 
 Events of a batch have the same labels again and again, and each label of an attribute is in a space at every level in
-use: probing them all takes half as long as matching, so what was found for a label is remembered until lists change.
-
-The order of events is that of A-PCM and OSR (ICDE 2014) in its simplest form: events that share the longest of their
-lists stand side by side.
+use: probing them all takes half as long as matching. So what was found for a label is remembered until lists change,
+ready for use: the lists with blocks, and the first tests of its short lists in one piece, where each list would be a
+cache miss or two.
 
 VLDB 2018, Algorithms 5 and 7, as `_match_kernels` has them.
 """
@@ -18,8 +17,10 @@ from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
+from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import LEVELS, ancestor
 from matchwood.engines.pst._block_kernels import RANK_SHIFT
+from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._match_kernels import ListScratch, ListSearch, select_combinations
 from matchwood.engines.pst._space_list_kernels import attribute_bit
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
@@ -27,121 +28,216 @@ from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
 NULL_RANK = 2**16 - 1
 """The rank that stands for NULL where ranks are laid out side by side."""
 
-KNOWN_LABELS, KNOWN_LISTS = 2**16, 2**18
-"""Labels whose lists are remembered, a power of two, and the lists of all of them."""
+FEW_TESTS = 32
+"""First tests of a list that are remembered with each of its labels; those of longer lists stay where they are."""
 
-NO_LIST, PLACES = -1, 4
+SLOT, WAYS = 8, 2
+"""Integers of what is remembered of a label, and labels that share a cache line."""
+
+_ATTRIBUTE, _LABEL, _LISTS, _BLOCKED, _PLAIN, _SPACES, _TESTS, _TEST_COUNT = range(SLOT)
+_ONE = np.uint64(1)
 
 
 class KnownLists(NamedTuple):
-    """The lists of labels that were met before.
+    """What is remembered of labels, by slot.
 
-    `keys`    by slot: the attribute and the label, plus one; 0 where there is none
-    `places`  by slot, four each: where its lists begin, how many they are, the longest of them or NO_LIST, and how long
-              its blocks are
-    `lists`, `levels`  the lists, and the bits of their levels
-    `used`    how many of these are used
+    `slots`   for each label: its attribute plus one, itself, where its lists begin, how many of them have blocks, how
+              many more have first tests that are not remembered, how many more are there for combinations; where its
+              first tests begin, and how many they are. 0 where there is none
+    `lists`, `levels`  the lists, and the bits of the levels of those for combinations
+    `tests`   the first tests, as in `CandidateLists`
+    `used`    how many lists and first tests are used
     """
 
-    keys: NDArray[np.uint64]
-    places: NDArray[np.int32]
+    slots: NDArray[np.int32]
     lists: NDArray[np.int32]
     levels: NDArray[np.uint32]
+    tests: NDArray[np.int32]
     used: NDArray[np.int64]
 
 
 class SelectedLists(NamedTuple):
-    """What the events of a group select.
+    """What the events of a group select, one event behind the other.
 
-    `lists`    the lists of all of them, one event behind the other
-    `ends`     where those of each event end, from 0 on
-    `longest`  by event: the longest of its lists; NO_LIST if it has none, or must be looked at alone
-    `order`    the events that have one, those with the same side by side
-    `counts`   by list: how many events have it as their longest; 0 between two groups
-    `touched`  the lists of which there are some
+    `blocked`, `ends`       lists with blocks, and where those of each event end, from 0 on
+    `plain`, `plain_ends`   lists with first tests to be looked at where they are
+    `tests`, `test_ends`    remembered first tests: where some begin, and how many they are
+    `alone`  by event: whether it must be looked at alone, because it has a label whose rank stands for NULL
     """
 
-    lists: NDArray[np.int32]
+    blocked: NDArray[np.int32]
     ends: NDArray[np.int64]
-    longest: NDArray[np.int32]
-    order: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    touched: NDArray[np.int32]
+    plain: NDArray[np.int32]
+    plain_ends: NDArray[np.int64]
+    tests: NDArray[np.int32]
+    test_ends: NDArray[np.int64]
+    alone: NDArray[np.bool_]
 
 
 @bare_kernel
 def _forget(known: KnownLists) -> None:
     """Begin anew, because there is no room for more."""
-    for slot in range(len(known.keys)):
-        known.keys[slot] = np.uint64(0)
-    known.used[0] = 0
+    for at in range(_ATTRIBUTE, len(known.slots), SLOT):
+        known.slots[at] = 0
+    known.used[0], known.used[1] = 0, 0
 
 
 @bare_kernel
-def _probe(lists: Any, attribute: Any, label: Any, known: KnownLists) -> Any:
-    """Write the lists of a label behind the ones that are known; returns how many they are, the longest, and how long
-    that is."""
-    table, keys, starts = lists.table, lists.keys, lists.block_starts
-    left = lists.levels[attribute] if attribute < len(lists.levels) else np.uint32(0)
-    at, level, longest, most = known.used[0], 0, np.int64(NO_LIST), np.int64(0)
+def _probe(lists: Any, attribute: Any, label: Any, known: KnownLists, at: Any) -> Any:
+    """Write the lists of a label to `at`, with the bits of their levels; returns how many they are."""
+    table, keys, first = lists.table, lists.keys, at
+    left, level = lists.levels[attribute] if attribute < len(lists.levels) else np.uint32(0), 0
     while left != 0:
         if left & np.uint32(1) != 0:
             found = np.int64(table[slot_of(table, keys, key_of(attribute, ancestor(label, level)))])
             if found != EMPTY:
                 known.lists[at], known.levels[at] = found, np.uint32(1) << np.uint32(level)
                 at += 1
-                size = starts[found + 1] - starts[found]
-                longest, most = (found, size) if size > most else (longest, most)
         left >>= np.uint32(1)
         level += 1
-    return at - known.used[0], longest, most
+    return at - first
 
 
 @bare_kernel
-def _known(lists: Any, attribute: Any, label: Any, known: KnownLists) -> Any:
-    """Where a label's lists stand: the first of its four places."""
-    key = ((np.uint64(attribute) << np.uint64(32)) | np.uint64(label)) + np.uint64(1)
-    slot = mix64(key) & np.uint64(len(known.keys) - 1)
-    place = np.uint64(PLACES) * slot
-    if known.keys[slot] != key:
-        if known.used[0] + LEVELS > len(known.lists):
-            _forget(known)
-        begin, places = known.used[0], known.places
-        count, longest, size = _probe(lists, attribute, label, known)
-        known.keys[slot], known.used[0] = key, begin + count
-        places[place], places[place + np.uint64(1)] = begin, count
-        places[place + np.uint64(2)], places[place + np.uint64(3)] = longest, size
-    return place
+def _copy_tests(lists: Any, listed: Any, known: KnownLists) -> None:
+    """Remember the first tests of a list."""
+    source, target = TEST_WIDTH * lists.starts[listed], TEST_WIDTH * known.used[1]
+    for step in range(TEST_WIDTH * np.int64(lists.counts[listed])):
+        known.tests[target + step] = lists.first_tests[source + step]
+    known.used[1] += lists.counts[listed]
+
+
+@bare_kernel
+def _remember(lists: Any, attribute: Any, label: Any, known: KnownLists, leading: bool, slot: Any) -> bool:
+    """Remember a label in a slot, if there is room."""
+    slots, begin = known.slots, known.used[0]
+    if begin + 3 * LEVELS > len(known.lists) or TEST_WIDTH * (known.used[1] + FEW_TESTS * LEVELS) > len(known.tests):
+        return False
+    spaces, end = begin + 2 * LEVELS, begin
+    count = _probe(lists, attribute, label, known, spaces)
+    slots[slot + _ATTRIBUTE], slots[slot + _LABEL], slots[slot + _LISTS] = attribute + 1, label, begin
+    for at in range(spaces, spaces + count):
+        known.lists[end] = known.lists[at]
+        end += lists.block_starts[known.lists[at]] < lists.block_starts[known.lists[at] + 1]
+    slots[slot + _BLOCKED], slots[slot + _TESTS] = end - begin, known.used[1]
+    for at in range(spaces, spaces + count):
+        if lists.counts[known.lists[at]] > FEW_TESTS:
+            known.lists[end] = known.lists[at]
+            end += 1
+        else:
+            _copy_tests(lists, known.lists[at], known)
+    slots[slot + _PLAIN], slots[slot + _TEST_COUNT] = (
+        end - begin - slots[slot + _BLOCKED],
+        known.used[1] - slots[slot + _TESTS],
+    )
+    slots[slot + _SPACES] = count if leading else 0
+    for step in range(count if leading else 0):
+        known.lists[end + step], known.levels[end + step] = known.lists[spaces + step], known.levels[spaces + step]
+    known.used[0] = end + slots[slot + _SPACES]
+    return True
+
+
+@bare_kernel
+def _line(slots: Any, attribute: Any, label: Any) -> Any:
+    """Where the slots begin in which a label may be."""
+    key = (np.uint64(attribute) << np.uint64(32)) | np.uint64(label)
+    lines = np.uint64(len(slots)) // np.uint64(SLOT * WAYS)
+    return (mix64(key) & (lines - _ONE)) * np.uint64(SLOT * WAYS)
+
+
+@bare_kernel
+def _found(slots: Any, attribute: Any, label: Any) -> Any:
+    """The slot of a label if it is remembered, otherwise one of another label."""
+    line, width = _line(slots, attribute, label), np.uint64(SLOT)
+    first = slots[line] == attribute + 1 and slots[line + np.uint64(_LABEL)] == label
+    return line if first else line + width
+
+
+@kernel
+def _remembered(lists: Any, attribute: Any, label: Any, known: KnownLists, leading: bool) -> bool:
+    """Remember a label that is not, if there is room.
+
+    It takes the first of its two slots, and whatever was in that moves on to the second. A function of its own: handing
+    over so many arrays takes longer than finding a label does.
+    """
+    slots, line, width = known.slots, _line(known.slots, attribute, label), np.uint64(SLOT)
+    for at in range(line, line + width):
+        slots[at + width] = slots[at]
+    slots[line] = 0
+    return _remember(lists, attribute, label, known, leading, np.int64(line))
+
+
+@bare_kernel
+def _fetch_slots(events: Any, event: int, known: KnownLists) -> None:
+    """Ask for the slots of an event's labels."""
+    if event + 1 < len(events.offsets):
+        for pair in range(events.offsets[event], events.offsets[event + 1]):
+            prefetch(known.slots, np.int64(_line(known.slots, events.attributes[pair], events.labels[pair])))
+
+
+@bare_kernel
+def _lead_on(known: KnownLists, attribute: Any, at: Any, some: Any, scratch: ListScratch, count: Any) -> None:
+    """Write the spaces of a label that may lead on to combinations behind `count` of them."""
+    for step in range(some):
+        place = np.uint64(count) + step
+        scratch.spaces[place], scratch.levels[place] = known.lists[at + step], known.levels[at + step]
+        scratch.attributes[place] = attribute_bit(attribute)
 
 
 @bare_kernel
 def _select_spaces(
-    lists: Any, events: Any, event: int, scratch: ListScratch, known: KnownLists, into: Any, used: Any, room: Any,
+    lists: Any, events: Any, event: int, scratch: ListScratch, known: KnownLists, selected: SelectedLists, ends: Any,
     leading: bool,
 ) -> Any:  # fmt: skip
-    """As `select_spaces`, into[used : used + room]: where the lists of an event end, and the longest, or NO_LIST.
+    """Select what is known of an event's labels behind the three `ends`.
 
-    If combinations are wanted, what leads on to them goes to the scratch.
+    Returns the new ends, the number of spaces that lead on to combinations, and whether there was room.
     """
-    spaces, attributes, places = scratch.spaces, scratch.attributes, known.places
-    end, stop = np.uint64(used), np.uint64(used + room)
-    best, most, alone = np.int32(NO_LIST), np.int32(0), False
-    for pair in range(events.offsets[event], events.offsets[event + 1]):
+    blocked_end, plain_end, test_end = np.uint64(ends[0]), np.uint64(ends[1]), np.uint64(ends[2])
+    spaces, slots, count = scratch.spaces, known.slots, np.int64(0)
+    for pair in range(np.uint64(events.offsets[event]), np.uint64(events.offsets[event + 1])):
         attribute, label = events.attributes[pair], events.labels[pair]
-        alone |= label >> RANK_SHIFT == NULL_RANK
-        place = _known(lists, attribute, label, known)
-        at, count = np.uint64(places[place]), np.uint64(places[place + np.uint64(1)])
-        count = min(count, stop - end)
-        for step in range(count):
-            into[end + step] = known.lists[at + step]
+        slot = _found(slots, attribute, label)
+        if slots[slot] != attribute + 1 or slots[slot + np.uint64(_LABEL)] != label:
+            if not _remembered(lists, attribute, label, known, leading):
+                return (np.int64(blocked_end), np.int64(plain_end), np.int64(test_end)), count, False
+            slot = _line(slots, attribute, label)
+        at, some = np.uint64(slots[slot + np.uint64(_LISTS)]), np.uint64(slots[slot + np.uint64(_BLOCKED)])
+        for step in range(some):
+            selected.blocked[blocked_end + step] = known.lists[at + step]
+        at, blocked_end, some = at + some, blocked_end + some, np.uint64(slots[slot + np.uint64(_PLAIN)])
+        for step in range(some):
+            selected.plain[plain_end + step] = known.lists[at + step]
+        at, plain_end = at + some, plain_end + some
         if leading:
-            for step in range(count):
-                spaces[end + step] = known.lists[at + step]
-                attributes[end + step], scratch.levels[end + step] = attribute_bit(attribute), known.levels[at + step]
-        end += count
-        if places[place + np.uint64(3)] > most:
-            best, most = places[place + np.uint64(2)], places[place + np.uint64(3)]
-    return np.int64(end), np.int32(NO_LIST) if alone else best
+            some = min(np.uint64(slots[slot + np.uint64(_SPACES)]), np.uint64(len(spaces) - count))
+            _lead_on(known, attribute, at, some, scratch, count)
+            count += np.int64(some)
+        tests = slots[slot + np.uint64(_TEST_COUNT)]
+        selected.tests[test_end], selected.tests[test_end + _ONE] = slots[slot + np.uint64(_TESTS)], tests
+        test_end += np.uint64(2) if tests > 0 else np.uint64(0)
+    return (np.int64(blocked_end), np.int64(plain_end), np.int64(test_end)), count, True
+
+
+@bare_kernel
+def _add_combinations(lists: Any, found: Any, count: int, total: int, selected: SelectedLists, ends: Any) -> Any:
+    """Select the lists of combinations, which stand behind those of `count` spaces."""
+    blocked_end, plain_end, test_end = ends
+    for place in range(count, total):
+        listed = found[place]
+        selected.blocked[blocked_end] = selected.plain[plain_end] = listed
+        blocked_end += lists.block_starts[listed] < lists.block_starts[listed + 1]
+        plain_end += lists.counts[listed] > 0
+    return blocked_end, plain_end, test_end
+
+
+@bare_kernel
+def _stands_alone(events: Any, event: int) -> bool:
+    """Whether an event has a label whose rank stands for NULL."""
+    alone = False
+    for pair in range(events.offsets[event], events.offsets[event + 1]):
+        alone |= events.labels[pair] >> RANK_SHIFT == NULL_RANK
+    return alone
 
 
 @kernel
@@ -149,50 +245,34 @@ def select_lists(
     lists: Any, search: ListSearch, events: Any, first: int, most: int, scratch: ListScratch, known: KnownLists,
     selected: SelectedLists,
 ) -> int:  # fmt: skip
-    """Find the lists of up to `most` events, as far as there is room; returns how many events."""
-    ends, used, count, found = selected.ends, 0, 0, scratch.found
-    ends[0] = 0
+    """Find the lists of up to `most` events, as far as there is room; returns how many events.
+
+    Nothing is forgotten in the middle of a group, which refers to what is remembered.
+    """
+    count, found, leading, fresh = 0, scratch.found, search.depth > 1, False
+    ends = np.int64(0), np.int64(0), np.int64(0)
+    selected.ends[0], selected.plain_ends[0], selected.test_ends[0] = 0, 0, 0
     while count < most:
         event = first + count
         pairs = events.offsets[event + 1] - events.offsets[event]
-        room = min(len(scratch.spaces), len(found), LEVELS * pairs)
-        if search.depth > 1:
-            total, longest = _select_spaces(lists, events, event, scratch, known, found, 0, room, True)
-            total = select_combinations(lists, scratch, total, search.depth)
-            if used + total > len(selected.lists):
+        if max(ends[0], ends[1]) + LEVELS * pairs > len(selected.blocked) or ends[2] + 2 * pairs + 2 > len(
+            selected.tests
+        ):
+            break
+        _fetch_slots(events, event + 1, known)
+        after, spaces, complete = _select_spaces(lists, events, event, scratch, known, selected, ends, leading)
+        if not complete:
+            if count > 0 or fresh:
                 break
-            for place in range(total):
-                selected.lists[used + place] = found[place]
-            used += total
-        else:
-            if used + room > len(selected.lists):
+            _forget(known)
+            fresh = True
+            continue
+        if leading:
+            total = select_combinations(lists, scratch, spaces, search.depth)
+            if max(after[0], after[1]) + total > len(selected.blocked):
                 break
-            used, longest = _select_spaces(lists, events, event, scratch, known, selected.lists, used, room, False)
-        selected.longest[count] = longest
+            after = _add_combinations(lists, found, spaces, total, selected, after)
+        selected.alone[count], ends = _stands_alone(events, event), after
         count += 1
-        ends[count] = used
+        selected.ends[count], selected.plain_ends[count], selected.test_ends[count] = ends
     return count
-
-
-@bare_kernel
-def put_in_order(selected: SelectedLists, count: int) -> int:
-    """Bring the events together that have the same longest list; returns how many have one."""
-    longest, counts, touched, order, seen = selected.longest, selected.counts, selected.touched, selected.order, 0
-    for event in range(count):
-        if longest[event] != NO_LIST:
-            if counts[longest[event]] == 0:
-                touched[seen] = longest[event]
-                seen += 1
-            counts[longest[event]] += 1
-    used = 0
-    for place in range(seen):
-        here = counts[touched[place]]
-        counts[touched[place]] = used
-        used += here
-    for event in range(count):
-        if longest[event] != NO_LIST:
-            order[counts[longest[event]]] = event
-            counts[longest[event]] += 1
-    for place in range(seen):
-        counts[touched[place]] = 0
-    return used

@@ -1,7 +1,8 @@
 """Kernels that try the candidates in a list's blocks with many events at once: the answer is a word, a bit an event.
 
-The ranks of a *tile* of up to TILE events are laid out by attribute, 16 bits each; LANES of them are tested together.
-Rank 2**16 - 1 stands for NULL, and no event in a tile has it as a rank.
+The ranks of a *tile*, up to TILE events under the same list, are laid out by attribute, 16 bits each; LANES of them are
+tested together, and as many again where a tile has more. Rank 2**16 - 1 stands for NULL, and no event in a tile has it
+as a rank.
 
 VLDB 2018, ours, in the place of the verification of Algorithms 5 and 7.
 """
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core.jit import bare_kernel
-from matchwood.core.lanes import lanes_masked, lanes_within
+from matchwood.core.lanes import LANES, lanes_masked, lanes_within
+from matchwood.core.prefetch import prefetch
 from matchwood.engines.pst._block_kernels import (
     BLOCK_START,
     BLOCK_TEST_WIDTH,
@@ -25,7 +27,6 @@ from matchwood.engines.pst._block_kernels import (
     RANK_SHIFT,
     SINGLE_FAR,
     SINGLE_WIDTH,
-    end_of_block,
 )
 from matchwood.engines.pst._known_list_kernels import NULL_RANK
 from matchwood.engines.shared._residual_kernels import LIVE
@@ -36,6 +37,7 @@ TILE = 64
 PLANES = 5
 """Bits of a count of a candidate's entries, beyond the lowest three."""
 
+_AHEAD = 4
 _ONE, _EVERY = np.uint64(1), np.uint64(2**64 - 1)
 
 
@@ -43,48 +45,83 @@ class LaneWords(NamedTuple):
     """What candidates are true of.
 
     `ranks`   by attribute: the ranks of the events of a tile; NULL_RANK between two tiles
-    `passed`  for each candidate that was looked at and passed, the lanes of its first test
+    `passed`  for each candidate of a block that passed its first test, the lanes of that
     `units`, `lanes`  the candidates that hold of some lane, and of which
     `planes`  counts of entries in eights, a bit of each lane's count in each word; 0 between two candidates
     """
 
     ranks: NDArray[np.uint16]
-    passed: NDArray[np.uint32]
+    passed: NDArray[np.uint64]
     units: NDArray[np.int32]
-    lanes: NDArray[np.uint32]
+    lanes: NDArray[np.uint64]
     planes: NDArray[np.uint64]
 
 
+class EventCodes(NamedTuple):
+    """The events of a group, as they are laid out.
+
+    `codes`  the place of an attribute's ranks and a rank, 16 bits each, of all pairs of one event behind the other
+    `ends`   where those of each event end, from 0 on
+    """
+
+    codes: NDArray[np.uint32]
+    ends: NDArray[np.int64]
+
+
 @bare_kernel
-def lay_out(events: Any, first: int, order: Any, begin: int, stop: int, ranks: Any, taken: bool) -> None:
+def pack_codes(events: Any, first: int, count: int, attributes: int, packed: EventCodes) -> None:
+    """Pack the pairs of a group's events; attributes that no block names are left out."""
+    used = np.uint64(0)
+    packed.ends[0] = 0
+    for event in range(np.uint64(count)):
+        at = np.uint64(first) + event
+        for pair in range(np.uint64(events.offsets[at]), np.uint64(events.offsets[at + _ONE])):
+            attribute, label = np.uint32(events.attributes[pair]), np.uint32(events.labels[pair])
+            packed.codes[used] = (attribute << np.uint32(16)) | (label >> np.uint32(RANK_SHIFT))
+            used += np.uint64(attribute < np.uint32(attributes))
+        packed.ends[event + _ONE] = used
+
+
+@bare_kernel
+def lay_out(packed: EventCodes, members: Any, begin: int, stop: int, ranks: Any, taken: bool) -> None:
     """Put the ranks of some events side by side by attribute, or take them away again."""
-    attributes = len(ranks) // TILE
-    for lane in range(stop - begin):
-        event = first + order[begin + lane]
-        for pair in range(events.offsets[event], events.offsets[event + 1]):
-            if events.attributes[pair] < attributes:
-                rank = NULL_RANK if taken else events.labels[pair] >> RANK_SHIFT
-                ranks[TILE * np.int64(events.attributes[pair]) + lane] = rank
+    codes, ends = packed.codes, packed.ends
+    for lane in range(np.uint64(stop - begin)):
+        place = np.uint64(begin) + lane
+        if not taken:
+            later = np.uint64(members[min(place + np.uint64(_AHEAD), np.uint64(stop - 1))])
+            prefetch(codes, ends[later])
+        event = np.uint64(members[place])
+        for at in range(np.uint64(ends[event]), np.uint64(ends[event + _ONE])):
+            code = codes[at]
+            rank = np.uint32(NULL_RANK) if taken else code & np.uint32(0xFFFF)
+            ranks[np.uint64(TILE) * np.uint64(code >> np.uint32(16)) + lane] = rank
 
 
 @bare_kernel
-def _held(blocks: Any, entry: Any, ranks: Any, lane: Any) -> Any:
-    """The lanes from `lane` on of which a single entry, or a first test, holds: of NULL, the last rank, none does."""
+def _held(blocks: Any, entry: Any, ranks: Any, wide: bool) -> Any:
+    """The lanes of which a single entry, or a first test, holds: of NULL, the last rank, none does."""
     test, width = np.uint32(blocks[entry]), np.uint64(np.uint32(blocks[entry + _ONE]) & np.uint32(0xFFFF))
-    low = np.uint64(test >> np.uint32(16))
+    low, start = np.uint64(test >> np.uint32(16)), np.int64(TILE) * np.int64(test & np.uint32(0xFFFF))
     count = width if low + width == np.uint64(NULL_RANK) else width + _ONE
-    return lanes_within(ranks, np.int64(TILE) * np.int64(test & np.uint32(0xFFFF)) + lane, low, count)
+    held = lanes_within(ranks, start, low, count)
+    if wide:
+        held |= lanes_within(ranks, start + np.int64(LANES), low, count) << np.uint64(LANES)
+    return held
 
 
 @bare_kernel
-def _mask_held(blocks: Any, entry: Any, ranks: Any, lane: Any) -> Any:
-    """The lanes from `lane` on of which a masked entry holds; of NULL, the last rank, none does."""
+def _mask_held(blocks: Any, entry: Any, ranks: Any, wide: bool) -> Any:
+    """The lanes of which a masked entry holds; of NULL, the last rank, none does."""
     test, shift = np.uint32(blocks[entry]), np.uint64(np.uint32(blocks[entry + _ONE]) & np.uint32(31))
-    start, low = np.int64(TILE) * np.int64(test & np.uint32(0xFFFF)) + lane, np.uint64(test >> np.uint32(16))
+    low, start = np.uint64(test >> np.uint32(16)), np.int64(TILE) * np.int64(test & np.uint32(0xFFFF))
     bits = np.uint64(np.uint32(blocks[entry + np.uint64(2)]))
     bits |= np.uint64(np.uint32(blocks[entry + np.uint64(3)])) << np.uint64(32)
     count = min(np.uint64(64) << shift, np.uint64(NULL_RANK) - low)
-    return lanes_masked(ranks, start, low, count, shift, bits)
+    held = lanes_masked(ranks, start, low, count, shift, bits)
+    if wide:
+        held |= lanes_masked(ranks, start + np.int64(LANES), low, count, shift, bits) << np.uint64(LANES)
+    return held
 
 
 @bare_kernel
@@ -99,9 +136,9 @@ def _count_more(planes: Any, lanes: Any) -> None:
 
 
 @bare_kernel
-def _several_held(blocks: Any, mark: Any, entry: Any, ranks: Any, lane: Any, planes: Any) -> Any:
-    """The lanes from `lane` on of which the constraints with several entries hold: of each constraint at most one entry
-    does, so it is enough to count; the lowest bits of the counts in three words, the others, which are rare, in planes.
+def _several_held(blocks: Any, mark: Any, entry: Any, ranks: Any, wide: bool, planes: Any) -> Any:
+    """The lanes of which the constraints with several entries hold: of each constraint at most one entry does, so it is
+    enough to count; the lowest bits of the counts in three words, the others, which are rare, in planes.
     """
     single, masked = np.uint32(blocks[mark + _ONE]), np.uint32(blocks[mark + np.uint64(2)])
     low, wanted = np.uint32((1 << COUNT_BITS) - 1), np.uint64(single >> np.uint32(SINGLE_FAR + COUNT_BITS))
@@ -112,10 +149,10 @@ def _several_held(blocks: Any, mark: Any, entry: Any, ranks: Any, lane: Any, pla
     mask_end = mask_at + np.uint64(MASK_WIDTH) * np.uint64((masked >> np.uint32(MASK_FAR)) & low)
     while entry < single_end or mask_at < mask_end:
         if entry < single_end:
-            held = _held(blocks, entry, ranks, lane)
+            held = _held(blocks, entry, ranks, wide)
             entry += np.uint64(SINGLE_WIDTH)
         else:
-            held = _mask_held(blocks, mask_at, ranks, lane)
+            held = _mask_held(blocks, mask_at, ranks, wide)
             mask_at += np.uint64(MASK_WIDTH)
         two, four = ones & held, ones & held & twos
         ones, twos = ones ^ held, twos ^ two
@@ -132,36 +169,31 @@ def _several_held(blocks: Any, mark: Any, entry: Any, ranks: Any, lane: Any, pla
 
 
 @bare_kernel
-def try_blocks(
-    lists: Any, listed: Any, states: Any, stale: bool, lane: int, lanes: Any, words: LaneWords, tested: Any, kept: Any
-) -> Any:
-    """Try a list's blocks with the lanes from `lane` on; there is room for a word of each candidate.
+def try_block(blocks: Any, start: int, states: Any, stale: bool, lanes: Any, words: LaneWords, kept: Any) -> Any:
+    """Try the candidates of a block with the lanes of a tile; there is room for a word of each of them.
 
-    Returns how many candidates there are, and the ends of what passed and of what is kept.
+    Returns the ends of what passed, from 0 on, and of what is kept.
     """
-    blocks, start, stop = lists.blocks, lists.block_starts[listed], lists.block_starts[listed + 1]
-    ranks, planes, size, first = words.ranks, words.planes, np.int64(0), np.int64(lane)
+    ranks, planes, wide, tested = words.ranks, words.planes, lanes >> np.uint64(LANES) != 0, 0
     passed, kept_units, kept_lanes = words.passed, words.units, words.lanes
-    while start < stop:
-        test, count = np.uint64(start + BLOCK_START), np.int64(blocks[start])
-        mark, size = test + np.uint64(BLOCK_TEST_WIDTH) * np.uint64(count), size + count
-        for _ in range(count):
-            held = lanes & _held(blocks, test, ranks, first)
-            if held != 0:
-                passed[tested] = np.uint32(held)
-                tested += 1
-                single, masked = np.uint32(blocks[mark + _ONE]), np.uint32(blocks[mark + np.uint64(2)])
-                entry = mark + np.uint64(single & np.uint32((1 << SINGLE_FAR) - 1))
-                alone = entry + np.uint64(SINGLE_WIDTH) * np.uint64(masked >> np.uint32(MASK_FAR + COUNT_BITS))
-                while entry < alone and held != 0:
-                    held &= _held(blocks, entry, ranks, first)
-                    entry += np.uint64(SINGLE_WIDTH)
-                if held != 0 and single >> np.uint32(SINGLE_FAR + COUNT_BITS) != 0:
-                    held &= _several_held(blocks, mark, entry, ranks, first, planes)
-                unit = blocks[mark]
-                kept_units[kept], kept_lanes[kept] = unit, np.uint32(held)
-                kept += held != 0 and (not stale or states[unit] == LIVE)
-            test += np.uint64(BLOCK_TEST_WIDTH)
-            mark += np.uint64(MARK_WIDTH)
-        start = end_of_block(blocks, start)
-    return size, tested, kept
+    test, count = np.uint64(start + BLOCK_START), np.int64(blocks[start])
+    mark = test + np.uint64(BLOCK_TEST_WIDTH) * np.uint64(count)
+    for _ in range(count):
+        held = lanes & _held(blocks, test, ranks, wide)
+        if held != 0:
+            passed[tested] = held
+            tested += 1
+            single, masked = np.uint32(blocks[mark + _ONE]), np.uint32(blocks[mark + np.uint64(2)])
+            entry = mark + np.uint64(single & np.uint32((1 << SINGLE_FAR) - 1))
+            alone = entry + np.uint64(SINGLE_WIDTH) * np.uint64(masked >> np.uint32(MASK_FAR + COUNT_BITS))
+            while entry < alone and held != 0:
+                held &= _held(blocks, entry, ranks, wide)
+                entry += np.uint64(SINGLE_WIDTH)
+            if held != 0 and single >> np.uint32(SINGLE_FAR + COUNT_BITS) != 0:
+                held &= _several_held(blocks, mark, entry, ranks, wide, planes)
+            unit = blocks[mark]
+            kept_units[kept], kept_lanes[kept] = unit, held
+            kept += held != 0 and (not stale or states[unit] == LIVE)
+        test += np.uint64(BLOCK_TEST_WIDTH)
+        mark += np.uint64(MARK_WIDTH)
+    return tested, kept

@@ -153,7 +153,7 @@ def fetch_lists(lists: Any, found: Any, count: int) -> None:
 
 
 @bare_kernel
-def _passing(first_tests: Any, start: Any, stop: Any, labels: Any, passing: Any, count: Any) -> Any:
+def collect_passing(first_tests: Any, start: Any, stop: Any, labels: Any, passing: Any, count: Any) -> Any:
     """Collect the residuals of the first tests start : stop whose test holds, without a branch to mispredict."""
     end = np.uint64(count)
     for at in range(np.uint64(TEST_WIDTH * start), np.uint64(TEST_WIDTH * stop), np.uint64(TEST_WIDTH)):
@@ -164,7 +164,7 @@ def _passing(first_tests: Any, start: Any, stop: Any, labels: Any, passing: Any,
 
 
 @bare_kernel
-def _hits(
+def verify_passing(
     residuals: Any, intervals: Any, signatures: Any, passing: Any, count: int, states: Any, stale: bool, labels: Any,
     units: Any, used: Any, work: Any,
 ) -> Any:  # fmt: skip
@@ -213,14 +213,14 @@ def examine_tests(
         work[1] += stop - start
         while start < stop:
             end = min(stop, start + BATCH - waiting)
-            waiting = _passing(first_tests, start, end, labels, passing, waiting)
+            waiting = collect_passing(first_tests, start, end, labels, passing, waiting)
             start = end
             if waiting == BATCH:
-                used = _hits(
+                used = verify_passing(
                     residuals, intervals, signatures, passing, waiting, states, stale, labels, units, used, work
                 )
                 waiting = 0
-    return _hits(residuals, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
+    return verify_passing(residuals, intervals, signatures, passing, waiting, states, stale, labels, units, used, work)
 
 
 @bare_kernel

@@ -8,32 +8,37 @@ from __future__ import annotations
 import numpy as np
 
 from matchwood.encoding import LEVELS
+from matchwood.engines.pst._block_kernels import BLOCK_SIZE
 from matchwood.engines.pst._block_write_kernels import MOST_ATTRIBUTES
+from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._group_kernels import (
-    FEWEST,
-    KEPT,
     LARGEST_GROUP,
-    PASSED,
     SEGMENT_WIDTH,
-    SEGMENTS,
-    SELECTED,
     GroupCounts,
     GroupScratch,
     KeptSegments,
-    TileWords,
 )
-from matchwood.engines.pst._known_list_kernels import (
-    KNOWN_LABELS,
-    KNOWN_LISTS,
-    NULL_RANK,
-    PLACES,
-    KnownLists,
-    SelectedLists,
-)
-from matchwood.engines.pst._lane_kernels import PLANES, TILE, LaneWords
+from matchwood.engines.pst._known_list_kernels import FEW_TESTS, NULL_RANK, SLOT, WAYS, KnownLists, SelectedLists
+from matchwood.engines.pst._lane_kernels import PLANES, TILE, EventCodes, LaneWords
+from matchwood.engines.pst._turning_kernels import TurnedLists
 from matchwood.engines.shared.workspace import Workspace
 
-FEW_KNOWN = 32
+FEWEST = 3
+"""Events under a list for which it is tried with all of them at once."""
+
+SELECTED = 2**19
+"""Lists that the events of a group may select together."""
+
+KEPT = 2**20
+"""Candidates of all tiles of a group that may hold of an event."""
+
+SEGMENTS = 2**15
+"""Tiles of a group."""
+
+KNOWN_LABELS, KNOWN_LISTS, KNOWN_TESTS = 2**17, 2**18, 2**18
+"""Labels that are remembered, a power of two, and the lists and first tests of all of them."""
+
+FEW_KNOWN = 64
 """Where there are so many times more slots for labels than pairs, one of so many slots is enough."""
 
 
@@ -46,17 +51,16 @@ def group_scratch(workspace: Workspace, lists: int, attributes: int, pairs: int,
     limits[0] = FEWEST
     return GroupScratch(
         _known_lists(workspace, pairs, version),
-        _selected_lists(workspace, lists),
-        TileWords(
-            workspace.array("pst.under", lists, np.uint64),
-            workspace.array("pst.touched", lists, np.int32, None),
-            workspace.array("pst.left_lists", LARGEST_GROUP, np.int64, None),
+        _selected_lists(workspace),
+        _turned_lists(workspace, lists),
+        EventCodes(
+            workspace.array("pst.codes", pairs + 1, np.uint32, None),
+            workspace.array("pst.code_ends", LARGEST_GROUP + 1, np.int64, None),
         ),
         _lane_words(workspace, min(attributes, MOST_ATTRIBUTES)),
         KeptSegments(
             workspace.array("pst.segments", SEGMENT_WIDTH * SEGMENTS, np.int64, None),
-            workspace.array("pst.lane_hits", SELECTED, np.int32, None),
-            workspace.array("pst.used", 5, np.int64)[:5],
+            workspace.array("pst.used", 2, np.int64)[:2],
         ),
         GroupCounts._make(
             workspace.array(f"pst.{name}", LARGEST_GROUP, np.int64, None) for name in GroupCounts._fields
@@ -70,32 +74,48 @@ def _known_lists(workspace: Workspace, pairs: int, version: object) -> KnownList
     have changed."""
     few = FEW_KNOWN * pairs < KNOWN_LABELS
     name, share = ("pst.few_known", FEW_KNOWN) if few else ("pst.known", 1)
-    slots, lists = max(1, KNOWN_LABELS // share), max(LEVELS, KNOWN_LISTS // share)
+    lines, lists = max(1, KNOWN_LABELS // share // WAYS), max(3 * LEVELS, KNOWN_LISTS)
     return KnownLists(
-        workspace.kept(f"{name}_keys", slots, np.uint64, 0, version),
-        workspace.array(f"{name}_places", PLACES * slots, np.int32, None),
+        workspace.kept(f"{name}_slots", SLOT * WAYS * lines, np.int32, 0, version),
         workspace.array(f"{name}_lists", lists, np.int32, None),
         workspace.array(f"{name}_levels", lists, np.uint32, None),
-        workspace.kept(f"{name}_used", 1, np.int64, 0, version),
+        workspace.array(f"{name}_tests", TEST_WIDTH * max(FEW_TESTS * LEVELS, KNOWN_TESTS), np.int32, None),
+        workspace.kept(f"{name}_used", 2, np.int64, 0, version),
     )
 
 
-def _selected_lists(workspace: Workspace, lists: int) -> SelectedLists:
+def _selected_lists(workspace: Workspace) -> SelectedLists:
+    ends = [workspace.array(f"pst.{name}_ends", LARGEST_GROUP + 1, np.int64, None) for name in ("", "plain", "test")]
     return SelectedLists(
         workspace.array("pst.selected", SELECTED, np.int32, None),
-        workspace.array("pst.ends", LARGEST_GROUP + 1, np.int64, None),
-        workspace.array("pst.longest", LARGEST_GROUP, np.int32, None),
-        workspace.array("pst.order", LARGEST_GROUP, np.int32, None),
-        workspace.array("pst.longest_counts", lists, np.int32),
-        workspace.array("pst.longest_touched", LARGEST_GROUP, np.int32, None),
+        ends[0],
+        workspace.array("pst.selected_plain", SELECTED, np.int32, None),
+        ends[1],
+        workspace.array("pst.selected_tests", SELECTED, np.int32, None),
+        ends[2],
+        workspace.array("pst.alone", LARGEST_GROUP, np.bool_, None),
+    )
+
+
+def _turned_lists(workspace: Workspace, lists: int) -> TurnedLists:
+    tiles = workspace.array("pst.tiles", 1, np.int64)
+    tiles[0] = SEGMENTS
+    return TurnedLists(
+        workspace.array("pst.places", lists, np.int32),
+        workspace.array("pst.touched", lists, np.int32, None),
+        workspace.array("pst.tried", lists, np.int32, None),
+        workspace.array("pst.tried_ends", lists, np.int64, None),
+        workspace.array("pst.members", SELECTED, np.int32, None),
+        workspace.array("pst.left_lists", LARGEST_GROUP, np.int64, None),
+        tiles,
     )
 
 
 def _lane_words(workspace: Workspace, attributes: int) -> LaneWords:
     return LaneWords(
         workspace.array("pst.ranks", TILE * attributes, np.uint16, NULL_RANK),
-        workspace.array("pst.passed_words", PASSED, np.uint32, None),
+        workspace.array("pst.passed_words", BLOCK_SIZE, np.uint64, None),
         workspace.array("pst.kept_units", KEPT, np.int32, None),
-        workspace.array("pst.kept_lanes", KEPT, np.uint32, None),
+        workspace.array("pst.kept_lanes", KEPT, np.uint64, None),
         workspace.array("pst.planes", PLANES, np.uint64),
     )

@@ -15,7 +15,7 @@ class Workspace:
     stops at the event's edge when it is used up.
     """
 
-    def __init__(self, room: int = 2**21) -> None:
+    def __init__(self, room: int = 2**22) -> None:
         self.room = room
         self._arrays: dict[str, NDArray[Any]] = {}
         self._versions: dict[str, object] = {}
