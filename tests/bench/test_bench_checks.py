@@ -244,7 +244,7 @@ def _one_peer(monkeypatch: pytest.MonkeyPatch, name: str, build: object) -> None
 def test_a_peer_with_other_answers_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     _one_peer(monkeypatch, "liar", lambda texts: lambda event: [0])
     with pytest.raises(WrongAnswer, match="liar gives other answers than Matchwood"):
-        peers.measure("smoke")
+        peers.measure("smoke", "begen 1%")
 
 
 def test_peers_that_are_not_installed_are_left_out(
@@ -264,7 +264,7 @@ def test_peers_that_are_not_installed_are_left_out(
     _one_peer(monkeypatch, "zen-engine", build)
     monkeypatch.setattr(peers, "_spark_sql", real)
     monkeypatch.setattr(peers, "session_for", no_spark)
-    names = [row["engine"] for row in peers.measure("smoke")]
+    names = [row["engine"] for row in peers.measure("smoke", "begen 1%")]
     assert (len(names), names[0], names[-1]) == (6, "matchwood, batch", "matchwood, scan")
     told = capsys.readouterr().err
     assert "left out: Spark SQL, counting join is not installed: pip install 'matchwood[spark]'" in told
@@ -280,7 +280,7 @@ def test_a_slow_peer_has_a_sample_of_rules_and_events(monkeypatch: pytest.Monkey
 
     _one_peer(monkeypatch, "slow", build)
     with time_box(0.66):
-        row = peers.measure("smoke")[-1]
+        row = peers.measure("smoke", "begen 1%")[-1]
     assert (row["engine"], 200 <= row["rules"] < 240) == ("slow", True)
     assert 2 <= row["events"] < 10
     assert row["us_per_event_all"] == pytest.approx(row["us_per_event"] * 300 / row["rules"], rel=0.01)

@@ -52,11 +52,11 @@ OWN_ENGINE = "pstbloom"
 
 SIZES = {
     "smoke": ((2_000, 40),),
-    "quick": ((100_000, 1_000),),
-    "full": ((100_000, 1_000), (1_000_000, 200)),
-    "paper": ((100_000, 1_000), (1_000_000, 200)),
+    "quick": ((100_000, 4_000),),
+    "full": ((100_000, 4_000), (1_000_000, 1_000)),
+    "paper": ((100_000, 4_000), (1_000_000, 1_000)),
 }
-"""Rules, and events of a batch."""
+"""Rules, and events of a batch: thousands, as jobs have them."""
 
 WORKLOADS: dict[str, Callable[[int, int], Workload]] = {
     "begen 1%": lambda rules, events: begen(rules=rules, events=drawn(events), matching=0.01, seed=7),

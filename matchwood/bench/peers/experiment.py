@@ -52,7 +52,10 @@ EVENTS = {"smoke": 60, "quick": 2_000, "full": 4_000, "paper": 4_000}
 
 ONE_BY_ONE = {"smoke": 60, "quick": 500, "full": 2_000, "paper": 2_000}
 SQL_EVENTS = {"smoke": 20, "quick": 200, "full": 1_000, "paper": 1_000}
-NAME, SEED = "begen 1%", 13
+WORKLOADS = {"begen 1%": 0.01, "begen 0.1%": 0.001}
+"""Rules of BEGen, and the share of them that matches an event."""
+
+SEED = 13
 BATCH, ALL_CORES, ENCODED = "matchwood, batch", "matchwood, batch, all cores", "matchwood, encoded events"
 ENCODED_ALL_CORES = f"{ENCODED}, all cores"
 _COMPARED = {
@@ -71,13 +74,13 @@ def warm_up() -> None:
 
 
 def parts(scale: str) -> list[ExperimentPart]:
-    return [ExperimentPart(NAME, partial(measure, scale), (FigurePlace(NAME),))]
+    return [ExperimentPart(name, partial(measure, scale, name), (FigurePlace(name),)) for name in WORKLOADS]
 
 
-def measure(scale: str) -> list[Row]:
+def measure(scale: str, name: str) -> list[Row]:
     """Matchwood in batches and one by one, and every peer inside the time box."""
     way, singles = drawn(EVENTS[scale]), ONE_BY_ONE[scale]
-    workload = begen(rules=RULES[scale], events=4 * way + singles, matching=0.01, seed=SEED)
+    workload = begen(rules=RULES[scale], events=4 * way + singles, matching=WORKLOADS[name], seed=SEED)
     prepared = prepare(workload, "auto")
     own = [range(first, first + way) for first in range(0, 4 * way, way)]
     rows = [_batch(BATCH, prepared, own[0]), _batch(ALL_CORES, prepared, own[1], usable_cores())]
@@ -91,7 +94,7 @@ def measure(scale: str) -> list[Row]:
     others: list[Callable[[], Row]] = [partial(_join, name, make, tables, hits) for name, make in JOINS.items()]
     others.append(partial(_spark_sql, workload, SQL_EVENTS[scale], hits))
     others += [partial(_engine, name, build, workload, hits) for name, build in PEERS.items()]
-    return _compared(rows + _present(others), workload)
+    return [{**row, "workload": name} for row in _compared(rows + _present(others), workload)]
 
 
 class _NotInstalled(MatchwoodError):
@@ -283,7 +286,6 @@ def _pairs(hits: pa.Table) -> Any:
 def _row(name: str, build_s: float, us: float, events: int, hits: int, rules: int) -> Row:
     return {
         "engine": name,
-        "workload": NAME,
         "rules": rules,
         "events": events,
         "build_s": round(build_s, 3),

@@ -23,10 +23,10 @@ LABELS = 8 * 2**20
 FIRST_ROWS = 64
 """Rows of the first chunk where nobody can say beforehand how many labels a row has."""
 
-CHUNKS_A_THREAD, GOOD_ROWS, LEAST_ROWS = 4, 1_000, 256
+CHUNKS_A_THREAD, GOOD_ROWS, LEAST_ROWS = 4, 2_000, 256
 """What each of several threads gets of the events, so that all end at about the same time: as many chunks, but no more
 than give each of them GOOD_ROWS, and one that has LEAST_ROWS. A chunk costs some milliseconds however small it is, and
-engines match many events together: two threads took 40 µs an event for 2,000 events in eight chunks, 17 in two."""
+engines match many events together: BEGen at 1% takes a third less in groups of 4,000 events than in groups of 1,000."""
 
 
 class EventPlan(NamedTuple):
@@ -102,7 +102,7 @@ def _shared(count: int, threads: int) -> int:
     """Rows of a chunk, so that each of some threads gets several if there are enough for that.
 
     >>> [_shared(count, 2) for count in (100, 1_000, 2_000, 4_000, 100_000, 1_000_000)]
-    [256, 500, 1000, 1000, 12500, 16384]
+    [256, 500, 1000, 2000, 12500, 16384]
     """
     chunks = threads * max(1, min(CHUNKS_A_THREAD, count // (threads * GOOD_ROWS)))
     return min(ROWS, max(LEAST_ROWS, -(-count // chunks)))
