@@ -27,15 +27,18 @@ def mark(row: Any, bits: Any, summary: Any) -> Any:
 
 
 @bare_kernel
-def walk_bits(bits: Any, summary: Any, out: Any, filled: Any) -> Any:
-    """Write the marked rows to out[filled:] in order and clear them; returns where they would end, room or not."""
+def walk_bits(bits: Any, summary: Any, added: Any, out: Any, filled: Any) -> Any:
+    """Write the marked rows to out[filled:] in order and clear them; returns where they would end, room or not.
+
+    To each row `added` is added.
+    """
     for upper in range(len(summary)):
         marked = summary[upper]
         summary[upper] = 0
         while marked != 0:
             word = upper * 64 + lowest_bit(marked)
             marked &= marked - _ONE
-            filled = _write_rows(word * 64, bits[word], out, filled)
+            filled = _write_rows(added + word * 64, bits[word], out, filled)
             bits[word] = 0
     return filled
 
@@ -58,28 +61,29 @@ def _write_rows(first: Any, word: Any, out: Any, filled: Any) -> Any:
 
 
 @bare_kernel
-def write_ranked(listed: Any, count: Any, bits: Any, before: Any, out: Any, filled: Any) -> Any:
+def write_ranked(listed: Any, count: Any, bits: Any, before: Any, added: Any, out: Any, filled: Any) -> Any:
     """The same for rows that are also listed, in any order: each is written where the bits below its own say."""
-    seen = np.uint32(0)
+    seen: Any = np.uint32(0)
     for word in range(np.uint64(len(bits))):
         before[word] = seen
         seen += np.uint32(bit_count(bits[word]))
     end = filled + np.int64(seen)
     if end <= len(out):
-        for place in range(np.uint64(count)):
-            row = np.uint32(listed[place])
-            word = np.uint64(row >> np.uint32(6))
-            below = bits[word] & ((_ONE << (np.uint64(row) & _LOW)) - _ONE)
-            out[np.uint64(filled) + np.uint64(before[word]) + np.uint64(bit_count(below))] = row
-    for word in range(np.uint64(len(bits))):
-        bits[word] = 0
+        for i in range(np.uint64(count)):
+            row = np.uint32(listed[i])
+            at = np.uint64(row >> np.uint32(6))
+            below = bits[at] & ((_ONE << (np.uint64(row) & _LOW)) - _ONE)
+            place = np.uint64(filled) + np.uint64(before[at]) + np.uint64(bit_count(below))
+            out[place] = added + np.int64(row)
+    for cleared in range(np.uint64(len(bits))):
+        bits[cleared] = 0
     return end
 
 
 @bare_kernel
-def walk_each(bits: Any, out: Any, filled: Any) -> Any:
+def walk_each(bits: Any, added: Any, out: Any, filled: Any) -> Any:
     """The same as `walk_bits`, word after word."""
-    for place in range(len(bits)):
-        filled = _write_rows(place * 64, bits[place], out, filled)
-        bits[place] = 0
+    for word in range(len(bits)):
+        filled = _write_rows(added + word * 64, bits[word], out, filled)
+        bits[word] = 0
     return filled

@@ -181,8 +181,8 @@ def _mark_all(side: Any, event: Any, rows: Any, scratch: Any, seen: Any) -> Any:
 
 
 @bare_kernel
-def _sort_few(few: Any, seen: Any, out: Any, filled: Any) -> Any:
-    """Write the distinct rows of few[:seen] to out[filled:] in order; returns where they would end, room or not."""
+def _sort_few(few: Any, seen: Any, added: Any, out: Any, filled: Any) -> Any:
+    """Write the distinct rows of few[:seen], and `added` to each, to out[filled:] in order; where they would end."""
     for i in range(1, seen):
         row, k = few[i], i
         while k > 0 and few[k - 1] > row:
@@ -192,7 +192,7 @@ def _sort_few(few: Any, seen: Any, out: Any, filled: Any) -> Any:
     for i in range(seen):
         if i == 0 or few[i] != few[i - 1]:
             if filled < len(out):
-                out[filled] = few[i]
+                out[filled] = added + few[i]
             filled += 1
     return filled
 
@@ -225,8 +225,10 @@ def _hits_of(event: Any, sides: Any) -> Any:
 
 
 @bare_kernel
-def collect(count: Any, rows: Any, sides: Any, scratch: Any, ends: Any, out: Any) -> Any:
+def collect(count: Any, rows: Any, sides: Any, scratch: Any, added: Any, ends: Any, out: Any) -> Any:
     """The rows of the events 0 … count - 1, as far as out has room; ends[i] is where those of event i end in out.
+
+    To each row `added` is added, which makes it the rule's id where ids count on as rows do.
 
     The sides are always as many, some of them empty. Their offsets begin with the first event's. Returns how many
     events were covered, and the room that the next one would have needed in out; (DAMAGED, 0) when a number leads
@@ -241,15 +243,15 @@ def collect(count: Any, rows: Any, sides: Any, scratch: Any, ends: Any, out: Any
         if seen == DAMAGED:
             return np.int64(DAMAGED), np.int64(0)
         if many and seen <= len(listed):
-            end = write_ranked(listed, seen, bits, before, out, filled)
+            end = write_ranked(listed, seen, bits, before, added, out, filled)
         elif many:
-            end = walk_each(bits, out, filled)
+            end = walk_each(bits, added, out, filled)
         elif seen <= len(few):
-            end = _sort_few(few, seen, out, filled)
+            end = _sort_few(few, seen, added, out, filled)
         else:
             for i in range(len(few)):
                 mark(few[i], bits, summary)
-            end = walk_bits(bits, summary, out, filled)
+            end = walk_bits(bits, summary, added, out, filled)
         if end > len(out):
             return np.int64(event), end - filled
         ends[event] = end
@@ -275,7 +277,7 @@ def collect_one(table: Any, rows: Any, hits: Any) -> Any:
         writable(table, 8, np.int32), writable(table, 9, np.int32), writable(table, 10, np.uint32),
     )  # fmt: skip
     ends, out = writable(table, 11, np.int64), writable(table, 12, np.int32)
-    done, _ = collect(np.int64(1), rows, (side, none, none), scratch, ends, out)
+    done, _ = collect(np.int64(1), rows, (side, none, none), scratch, np.int64(0), ends, out)
     if done == DAMAGED:
         return done
     ids, found = readable(table, 13, np.int64), writable(table, 14, np.int64)

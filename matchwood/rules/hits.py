@@ -27,12 +27,19 @@ class RuleRows(NamedTuple):
     A call may cover fewer events than the hits do, when its output is full; it covers at least one.
 
     `scores`  of the rows, where the best of the rules are wanted, which then come first
+    `ids`     of the rules, where they were written at once, in place of rows; there are none of these then
     """
 
     first: int
     offsets: NDArray[np.int64]
     rows: NDArray[np.int32]
     scores: NDArray[np.float64] | None = None
+    ids: NDArray[np.int64] | None = None
+
+    @property
+    def total(self) -> int:
+        """How many rules all events have."""
+        return int(self.offsets[-1])
 
     @property
     def count(self) -> int:  # type: ignore[override]
@@ -75,15 +82,26 @@ _SPARE = 8
 
 
 def rows_of_hits(
-    found: Sequence[tuple[Hits, RuleLinks]], first: int, rows: int, workspace: Workspace, room: int = ROOM
+    found: Sequence[tuple[Hits, RuleLinks]],
+    first: int,
+    rows: int,
+    workspace: Workspace,
+    room: int = ROOM,
+    first_id: int | None = None,
 ) -> RuleRows:
-    """The rules that have one of the units that matched, from event `first` on, as far as the output reaches."""
+    """The rules that have one of the units that matched, from event `first` on, as far as the output reaches.
+
+    `first_id`  the id of the first row, if all others count on from there: then ids are written, and no rows
+    """
     stop = min([hits.first + len(hits.offsets) - 1 for hits, _ in found])
     if first >= stop or first < max([hits.first for hits, _ in found]):
         raise IndexError(f"no hits for event {first} (they end at {stop})")
     sides = [_side(hits, links, first) for hits, links in found]
     sides += [_NO_SIDE] * (_SIDES - len(sides))
-    return _collected(first, stop - first, rows, tuple(sides), workspace, room)
+    offsets, written = _collected(stop - first, rows, tuple(sides), workspace, room, first_id)
+    if first_id is None:
+        return RuleRows(first, offsets, written)
+    return RuleRows(first, offsets, _NO_UNITS, ids=written)
 
 
 def _side(hits: Hits, links: RuleLinks, first: int) -> LinkedHits:
@@ -94,18 +112,19 @@ def _side(hits: Hits, links: RuleLinks, first: int) -> LinkedHits:
 
 
 def _collected(
-    first: int, count: int, rows: int, sides: tuple[LinkedHits, ...], workspace: Workspace, room: int
-) -> RuleRows:
+    count: int, rows: int, sides: tuple[LinkedHits, ...], workspace: Workspace, room: int, first_id: int | None
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    kind, added = (np.int32, 0) if first_id is None else (np.int64, first_id)
     scratch = _scratch(rows, sum(len(side.heads) for side in sides), workspace)
     offsets = np.zeros(count + 1, np.int64)
     needed = min(room, _likely(sides, count))
     while True:
-        out = pooled(needed, np.int32)
-        done, more = collect(count, rows, sides, scratch, offsets[1:], out)
+        out = pooled(needed, kind)
+        done, more = collect(count, rows, sides, scratch, added, offsets[1:], out)
         if done == DAMAGED:
             raise _refused(scratch)
         if done == count or (done and needed >= room):
-            return RuleRows(first, offsets[: done + 1], out[: offsets[done]])
+            return offsets[: done + 1], out[: offsets[done]]
         needed = max(min(room, 2 * needed), int(more) if not done else 0)
 
 

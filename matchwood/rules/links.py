@@ -47,7 +47,7 @@ NO_SHIFT = -(2**31)
 """Where units do not all differ from their rows by the same number: added to any unit it is no row."""
 
 KEPT_SHARE = 4
-"""Shifts are derived once as many hits were asked for as there are units, divided by this: until then they do not pay."""
+"""Shifts are derived once hits were asked for that are one for so many units: until then they do not pay."""
 
 
 class RuleLinks:

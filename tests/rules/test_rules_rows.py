@@ -171,8 +171,20 @@ def test_units_that_count_on_as_their_rows_do(changed: str) -> None:
     assert answers == expected(links, events[:1])
 
 
+@pytest.mark.parametrize("size", [0, 3, 60, 400])
+def test_ids_that_count_on_are_written_in_place_of_rows(size: int) -> None:
+    links, generator = RuleLinks(), np.random.default_rng(size)
+    links.link(np.arange(2_000), generator.permutation(2_000))
+    events = [generator.choice(2_000, size, replace=False).tolist() for _ in range(5)]
+    answer = rows_of_hits([(hits_of(events), links)], 0, 2_000, Workspace(), first_id=-(2**40))
+    assert answer.ids is not None
+    assert answer.total == len(answer.ids) == 5 * size
+    rows = answer._replace(rows=answer.ids + 2**40)
+    assert lists(rows) == expected(links, events)
+
+
 def test_rows_of_two_sides_that_are_more_than_the_units() -> None:
-    """Rules that share units on the first side leave no room to list those of the second: they are found all the same."""
+    """Rules that share units on the first side leave no room to list those of the second: they are found too."""
     first, second = RuleLinks(), RuleLinks()
     first.link(np.arange(600), np.arange(600) // 30)
     second.link(np.arange(300, 620), np.arange(320))
