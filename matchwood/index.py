@@ -316,7 +316,7 @@ class Index(MutableMapping[Any, str]):
         def found() -> pa.Table:
             with self._matching_turn if again else self._lock.reading(), little_work(little):
                 results = ResultFormat.of(self._table, request)
-                asked = self._matcher.ask(events, request, strictness.anew(), threads)
+                asked = self._matcher.ask(events, request.without_rows(), strictness.anew(), threads)
                 return pa.Table.from_batches(all_batches(results, asked, threads), schema=results.schema)
 
         table = begun_again(found)
@@ -337,7 +337,7 @@ class Index(MutableMapping[Any, str]):
         get_ready(self)
         with self._lock.reading(), little_work(little):
             results = ResultFormat.of(self._table, ALL_RULES)
-            asked = self._matcher.ask(events, ALL_RULES, strictness, threads)
+            asked = self._matcher.ask(events, ALL_RULES.without_rows(), strictness, threads)
         batches = record_batches(results, asked, functools.partial(self._matching, little), threads)
         return pa.RecordBatchReader.from_batches(results.schema, batches)
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import State, require
+from matchwood.core import State, pooled_copy, require
 from matchwood.encoding import EncodedEvents
 from matchwood.engines.shared.bounds import BoundTable
 from matchwood.engines.shared.one_event import OneEventSearch
@@ -52,6 +52,10 @@ class Hits(NamedTuple):
     @property
     def count(self) -> int:  # type: ignore[override]
         return len(self.offsets) - 1
+
+    def owned(self) -> Hits:
+        """The same in arrays of their own."""
+        return self._replace(offsets=self.offsets.copy(), units=pooled_copy(self.units))
 
     @property
     def scored(self) -> int:

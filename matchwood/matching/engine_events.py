@@ -81,12 +81,16 @@ class _FoundByParts:
         clock = thread_time if len(events.offsets) > 2 else perf_counter
         calls: list[EngineCall] = []
         self._found: dict[UnitKind, PartFound] = {}
-        workspace = matcher.workspace
-        for part in busy(matcher.parts):
-            started = clock()
-            found = self._found[part.kind] = question.ask(part, events, first, workspace)
-            seconds = clock() - started
-            calls.append((part.engine, found.count, found.work, found.scored, seconds))
+        workspace, parts = matcher.workspace, busy(matcher.parts)
+        self._lent = workspace.lends = len(parts) == 1
+        try:
+            for part in parts:
+                started = clock()
+                found = self._found[part.kind] = question.ask(part, events, first, workspace)
+                seconds = clock() - started
+                calls.append((part.engine, found.count, found.work, found.scored, seconds))
+        finally:
+            workspace.lends = False
         matcher.ledger.note(events, first, calls)
         self._end = first + min([call[1] for call in calls])
 
@@ -94,5 +98,12 @@ class _FoundByParts:
         return self._first <= first < self._end
 
     def rows(self, first: int) -> RuleRows:
-        """The rows of the events from `first` on; positions are those of the codes."""
-        return self._question.rows(self._found, first, self._matcher.workspace)
+        """The rows of the events from `first` on; positions are those of the codes.
+
+        What was found may lie where the next call writes, so if some of it is left it is copied.
+        """
+        rows = self._question.rows(self._found, first, self._matcher.workspace)
+        if self._lent and first + rows.count < self._end:
+            self._found = {kind: found.owned() for kind, found in self._found.items()}
+            self._lent = False
+        return rows

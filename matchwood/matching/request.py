@@ -49,6 +49,9 @@ class PartFound(Protocol):
     @property
     def scored(self) -> int: ...
 
+    def owned(self) -> PartFound:
+        """The same in arrays of their own; until then it may lie where the engine's next call writes."""
+
 
 class Question(Protocol):
     """A request, put to a compiled matcher for some events."""
@@ -73,6 +76,10 @@ class Request(ABC):
 
     ranks: ClassVar[bool]
     """Whether rules are scored."""
+
+    def without_rows(self) -> Request:
+        """The same for one who needs no rows: `RuleRows` may have ids in their place."""
+        return self
 
     @abstractmethod
     def question(
@@ -115,14 +122,20 @@ class Request(ABC):
 
 
 class AllRules(Request):
-    """All rules that are true, in rule order."""
+    """All rules that are true, in rule order; `as_ids` if nobody needs rows."""
 
     ranks = False
+
+    def __init__(self, as_ids: bool = False) -> None:
+        self._as_ids = as_ids
+
+    def without_rows(self) -> Request:
+        return _ALL_IDS
 
     def question(
         self, matcher: EngineMatcher, score_codes: Callable[[], EncodedEvents], first: int = 0, dead: Dead = None
     ) -> Question:
-        return _AllQuestion(matcher.table, dead)
+        return _AllQuestion(matcher.table, dead, self._as_ids and dead is None)
 
     def chosen(self, rows: list[int], score: Score, position: int) -> RuleRows:
         return RuleRows(position, np.array([0, len(rows)], np.int64), np.array(rows, np.int32))
@@ -150,20 +163,21 @@ class AllRules(Request):
 
 
 ALL_RULES: AllRules = AllRules()
+_ALL_IDS = AllRules(as_ids=True)
 
 
 class _AllQuestion:
-    __slots__ = ("_dead", "_table")
+    __slots__ = ("_as_ids", "_dead", "_table")
 
-    def __init__(self, table: RuleTable, dead: Dead) -> None:
-        self._table, self._dead = table, dead
+    def __init__(self, table: RuleTable, dead: Dead, as_ids: bool) -> None:
+        self._table, self._dead, self._as_ids = table, dead, as_ids
 
     def ask(self, part: MatcherPart, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         hits: Hits = part.engine.match(events, first, workspace)
         return hits
 
     def rows(self, found: Mapping[UnitKind, Hits], first: int, workspace: Workspace) -> RuleRows:
-        rows = self._table.rows(found, first, workspace)
+        rows = self._table.rows(found, first, workspace, as_ids=self._as_ids)
         return rows if self._dead is None else rows.without(self._dead)
 
 

@@ -38,7 +38,7 @@ class ResultFormat(NamedTuple):
         return cls(table, request, request.schema(table.id_type))
 
     def batch(self, rows: RuleRows) -> pa.RecordBatch:
-        ids, wanted = self.table.ids(rows.rows), self.schema.field("rule").type
+        ids, wanted = self.table.ids_of(rows), self.schema.field("rule").type
         if ids.type != wanted:
             raise MatchwoodError(f"the ids of the index became {ids.type} while batches with ids of {wanted} were read")
         return self.request.batch(self.schema, rows.first, rows.offsets, ids, rows.scores)
@@ -102,7 +102,7 @@ def _piece_of_a_turn(results: ResultFormat, turn: Turn, events: EventsAsked, fir
 def _piece(results: ResultFormat, turn: Turn, events: EventsAsked, first: int) -> Piece:
     with turn():
         rows = events.rows(first)
-        return rows.count, results.batch(rows) if len(rows.rows) else None
+        return rows.count, results.batch(rows) if rows.total else None
 
 
 def with_errors(found: pa.Table, told: Sequence[tuple[int, str]]) -> pa.Table:

@@ -1,9 +1,12 @@
 """From the units that matched an event to the rules: sorted, distinct rows.
 
 A rule may have several units that match, so rows repeat. A few of them are sorted by insertion; more are marked in a
-bit set over all rows (`_bitset_kernels`). Units of rules that came in bulk are in the order of their rows, as long as
-each has one row: where many match, units are put in order instead, and their rows then read in passing, which takes a
-third less than to look each up where it happens to lie (`_ordered_kernels`).
+bit set over all rows (`_bitset_kernels`). Where many match, each row is then written where it belongs, which the number
+of bits below its own tells: to walk the words of the bit set takes half as long again, since how many bits a word has
+is anybody's guess to the processor.
+
+Units of rules that came in bulk count on as their rows do, but for a few: so most rows are found by a number for each
+64 units (`shifts` in `links.py`), and the link itself, which lies anywhere in a large array, is not looked at.
 All numbers are checked as they are followed, so a table can be mapped from a file without reading it first.
 """
 
@@ -14,17 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel
 from matchwood.core.pinned import readable, writable
-from matchwood.rules._bitset_kernels import AT_ONCE, mark, walk_all, walk_bits, walk_each
-from matchwood.rules._ordered_kernels import rows_in_order
+from matchwood.rules._bitset_kernels import mark, walk_bits, walk_each, write_ranked
 
 DAMAGED = -1
 _MANY = 4
 """With so many times fewer units than words of the bit set it pays to know which words are empty."""
-_ASTRAY = 8
-"""Units are put in order until one event in so many had to be looked at again, because their rows were not."""
 _ONE, _LOW = np.uint64(1), np.uint64(63)
+_SHIFTED = np.uint32(6)
+"""2 to this power units share a shift."""
 
 
 class LinkedHits(NamedTuple):
@@ -34,9 +36,27 @@ class LinkedHits(NamedTuple):
     units: NDArray[np.int32]
     heads: NDArray[np.int32]
     chain: NDArray[np.int32]
+    shifts: NDArray[np.int32]
 
 
-@kernel
+class RowScratch(NamedTuple):
+    """What is written to on the way.
+
+    `few`     rows, to be sorted by insertion
+    `bits`    a bit set of rows, and `summary` one of its words; both are empty between two events
+    `listed`  the rows that are marked, with room for as many as units can match; `aside` are units
+    `before`  how many rows are marked in all words before each
+    """
+
+    few: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+    summary: NDArray[np.uint64]
+    listed: NDArray[np.int32]
+    aside: NDArray[np.int32]
+    before: NDArray[np.uint32]
+
+
+@bare_kernel
 def _gather(
     units: Any, start: Any, stop: Any, heads: Any, chain: Any, rows: Any, few: Any, seen: Any, bits: Any, summary: Any
 ) -> Any:
@@ -68,46 +88,101 @@ def _gather(
     return seen
 
 
-@kernel
-def _mark_chain(node: Any, chain: Any, rows: Any, bits: Any) -> Any:
-    """Mark the rows of a unit that several use; returns how many, or DAMAGED."""
-    seen = np.int64(0)
-    while node >= 0:
-        if 2 * node + 1 >= len(chain):
-            return np.int64(DAMAGED)
-        row, following = np.int64(chain[2 * node]), np.int64(chain[2 * node + 1])
-        if row < 0 or row >= rows or following >= node:
-            return np.int64(DAMAGED)
-        bits[row >> 6] |= _ONE << (np.uint64(row) & _LOW)
-        seen, node = seen + 1, following
-    return seen
+@bare_kernel
+def _mark_shifted(
+    units: Any, start: Any, stop: Any, shifts: Any, known: Any, rows: Any, bits: Any, listed: Any, seen: Any, aside: Any
+) -> Any:
+    """Mark and list the rows of units[start:stop] that the first `known` shifts tell, and put all other units aside.
 
-
-@kernel
-def _mark_all(units: Any, start: Any, stop: Any, heads: Any, chain: Any, rows: Any, bits: Any) -> Any:
-    """Mark the rows of units[start:stop] in the bit set alone; returns how many, or DAMAGED."""
-    seen = np.int64(0)
+    Returns how many rows were seen, and how many units are aside.
+    """
+    limit, count = np.uint32(rows), np.uint32(known)
+    place, left = np.uint64(seen), np.uint64(0)
     for i in range(np.uint64(start), np.uint64(stop)):
-        unit = np.uint64(units[i])
-        if unit >= np.uint64(len(heads)):
+        unit = np.uint32(units[i])  # one below 0 is beyond all
+        row = limit
+        if unit >> _SHIFTED < count:
+            row = np.uint32(np.uint32(shifts[np.uint64(unit >> _SHIFTED)]) + unit)
+        if row < limit:
+            bits[np.uint64(row >> _SHIFTED)] |= _ONE << (np.uint64(row) & _LOW)
+            listed[place] = row
+            place += _ONE
+        else:
+            aside[left] = unit
+            left += _ONE
+    return np.int64(place), np.int64(left)
+
+
+@bare_kernel
+def _mark_direct(aside: Any, count: Any, heads: Any, rows: Any, bits: Any, listed: Any, seen: Any) -> Any:
+    """The same for the first units that are aside, if their heads name a row; the others stay there."""
+    limit, units = np.uint32(rows), np.uint32(len(heads))
+    place, left = np.uint64(seen), np.uint64(0)
+    for i in range(np.uint64(count)):
+        unit = np.uint32(aside[i])
+        row = limit
+        if unit < units:
+            row = np.uint32(heads[np.uint64(unit)])
+        if row < limit:
+            bits[np.uint64(row >> _SHIFTED)] |= _ONE << (np.uint64(row) & _LOW)
+            listed[place] = row
+            place += _ONE
+        else:
+            aside[left] = unit
+            left += _ONE
+    return np.int64(place), np.int64(left)
+
+
+@bare_kernel
+def _mark_linked(aside: Any, count: Any, heads: Any, chain: Any, rows: Any, bits: Any, listed: Any, seen: Any) -> Any:
+    """The same for all that are aside, however many rows use them; returns how many were seen, or DAMAGED.
+
+    Rows that find no room in the list are marked all the same, and counted.
+    """
+    for i in range(count):
+        unit = np.uint32(aside[i])
+        if unit >= len(heads):
             return np.int64(DAMAGED)
         row = np.int64(heads[unit])
-        if row >= 0:
-            if row >= rows:
+        node = np.int64(-2) - row  # -1 for a unit that no row uses, below for one that names its only row
+        while row != -1:
+            following = np.int64(-1)
+            if node >= 0:
+                if 2 * node + 1 >= len(chain):
+                    return np.int64(DAMAGED)
+                row, following = np.int64(chain[2 * node]), np.int64(chain[2 * node + 1])
+            if row < 0 or row >= rows or (node >= 0 and following >= node):
                 return np.int64(DAMAGED)
-            bits[np.uint64(row) >> np.uint64(6)] |= _ONE << (np.uint64(row) & _LOW)
+            bits[row >> 6] |= _ONE << (np.uint64(row) & _LOW)
+            if seen < len(listed):
+                listed[seen] = row
             seen += 1
-        elif row < -1:
-            more = _mark_chain(np.int64(-2) - row, chain, rows, bits)
-            if more == DAMAGED:
-                return np.int64(DAMAGED)
-            seen += more
-    return seen
+            node = following
+            if node < 0:
+                break
+    return np.int64(seen)
 
 
-@kernel
-def _sort_few(few: Any, seen: Any, out: Any, filled: Any) -> Any:
-    """Write the distinct rows of few[:seen] to out[filled:] in order; returns where they would end, room or not."""
+@bare_kernel
+def _mark_all(side: Any, event: Any, rows: Any, scratch: Any, seen: Any) -> Any:
+    """Mark the rows of an event's units in the bit set alone, and list them; returns how many were seen, or DAMAGED.
+
+    One loop does what most units need and no more, and the next what is left: in one loop for all it takes three times
+    as long. If the rows of units before have filled the list, only the last loop is right.
+    """
+    start, stop = side.offsets[event], side.offsets[event + 1]
+    _, bits, _, listed, aside, _ = scratch
+    roomy = seen + stop - start <= len(listed)
+    known = len(side.shifts) if roomy else 0
+    seen, left = _mark_shifted(side.units, start, stop, side.shifts, known, rows, bits, listed, seen, aside)
+    if roomy:
+        seen, left = _mark_direct(aside, left, side.heads, rows, bits, listed, seen)
+    return _mark_linked(aside, left, side.heads, side.chain, rows, bits, listed, seen)
+
+
+@bare_kernel
+def _sort_few(few: Any, seen: Any, added: Any, out: Any, filled: Any) -> Any:
+    """Write the distinct rows of few[:seen], and `added` to each, to out[filled:] in order; where they would end."""
     for i in range(1, seen):
         row, k = few[i], i
         while k > 0 and few[k - 1] > row:
@@ -117,73 +192,66 @@ def _sort_few(few: Any, seen: Any, out: Any, filled: Any) -> Any:
     for i in range(seen):
         if i == 0 or few[i] != few[i - 1]:
             if filled < len(out):
-                out[filled] = few[i]
+                out[filled] = added + few[i]
             filled += 1
     return filled
 
 
-@kernel
-def _seen_of(event: Any, many: Any, rows: Any, sides: Any, few: Any, bits: Any, summary: Any) -> Any:
+@bare_kernel
+def _seen_of(event: Any, many: Any, rows: Any, sides: Any, scratch: Any) -> Any:
     """Gather the rows of one event from all sides; returns how many, or DAMAGED."""
     seen = np.int64(0)
+    few, bits, summary = scratch.few, scratch.bits, scratch.summary
     for side in sides:
         if seen != DAMAGED and len(side.offsets) > event + 1:
-            start, stop = side.offsets[event], side.offsets[event + 1]
             if many:
-                more = _mark_all(side.units, start, stop, side.heads, side.chain, rows, bits)
-                seen = np.int64(DAMAGED) if more == DAMAGED else seen + more
+                seen = _mark_all(side, event, rows, scratch, seen)
             else:
+                start, stop = side.offsets[event], side.offsets[event + 1]
                 seen = np.int64(
                     _gather(side.units, start, stop, side.heads, side.chain, rows, few, seen, bits, summary)
                 )
     return seen
 
 
-@kernel
+@bare_kernel
 def _hits_of(event: Any, sides: Any) -> Any:
-    """How many hits an event has on all sides, and the only side that has some, or the last."""
-    hits, found = np.int64(0), 0
-    for number in range(len(sides)):
-        side = sides[number]
-        if len(side.offsets) > event + 1 and side.offsets[event + 1] > side.offsets[event]:
+    """How many hits an event has on all sides."""
+    hits = np.int64(0)
+    for side in sides:
+        if len(side.offsets) > event + 1:
             hits += side.offsets[event + 1] - side.offsets[event]
-            found = number
-    return hits, found
+    return hits
 
 
-@kernel
-def collect(count: Any, rows: Any, sides: Any, few: Any, bits: Any, summary: Any, ends: Any, out: Any) -> Any:
+@bare_kernel
+def collect(count: Any, rows: Any, sides: Any, scratch: Any, added: Any, ends: Any, out: Any) -> Any:
     """The rows of the events 0 … count - 1, as far as out has room; ends[i] is where those of event i end in out.
+
+    To each row `added` is added, which makes it the rule's id where ids count on as rows do.
 
     The sides are always as many, some of them empty. Their offsets begin with the first event's. Returns how many
     events were covered, and the room that the next one would have needed in out; (DAMAGED, 0) when a number leads
     outside.
     """
-    filled, tried, astray = np.int64(0), 0, 0
+    few, bits, summary, listed, _, before = scratch
+    filled = np.int64(0)
     for event in range(count):
-        hits, found = _hits_of(event, sides)
-        many = _MANY * hits >= len(bits)
-        if many and _ASTRAY * astray <= tried + _ASTRAY and filled + hits + AT_ONCE <= len(out):
-            side = sides[found]
-            if len(side.offsets) > event + 1 and side.offsets[event + 1] - side.offsets[event] == hits:
-                end = rows_in_order(side.units, side.offsets[event], hits, side.heads, rows, bits, out, filled)
-                tried += 1
-                if end >= 0:
-                    ends[event] = filled = end
-                    continue
-                astray += 1
-        seen = _seen_of(event, many, rows, sides, few, bits, summary)
+        hits = _hits_of(event, sides)
+        many = _MANY * hits >= len(bits) and hits <= len(listed)
+        seen = _seen_of(event, many, rows, sides, scratch)
         if seen == DAMAGED:
             return np.int64(DAMAGED), np.int64(0)
-        if many:
-            roomy = filled + seen + AT_ONCE <= len(out)
-            end = walk_all(bits, out, filled) if roomy else walk_each(bits, out, filled)
+        if many and seen <= len(listed):
+            end = write_ranked(listed, seen, bits, before, added, out, filled)
+        elif many:
+            end = walk_each(bits, added, out, filled)
         elif seen <= len(few):
-            end = _sort_few(few, seen, out, filled)
+            end = _sort_few(few, seen, added, out, filled)
         else:
             for i in range(len(few)):
                 mark(few[i], bits, summary)
-            end = walk_bits(bits, summary, out, filled)
+            end = walk_bits(bits, summary, added, out, filled)
         if end > len(out):
             return np.int64(event), end - filled
         ends[event] = end
@@ -191,25 +259,28 @@ def collect(count: Any, rows: Any, sides: Any, few: Any, bits: Any, summary: Any
     return np.int64(count), np.int64(0)
 
 
-@kernel
+@bare_kernel
 def collect_one(table: Any, rows: Any, hits: Any) -> Any:
     """How many rows one event has, written to the pinned output, which has room for all; or DAMAGED.
 
-    The table has offsets, units, heads and chain of its hits, then few, bits and summary, ends and the output; and then
-    the ids of all rows and room for those of the event, where ids are numbers.
+    The table has offsets, units, heads, chain and shifts of its hits; then what `RowScratch` has, ends and the output;
+    and then the ids of all rows and room for those of the event, where ids are numbers.
     """
     writable(table, 0, np.int64)[1] = hits
     side = LinkedHits(
         readable(table, 0, np.int64), readable(table, 1, np.int32), readable(table, 2, np.int32),
-        readable(table, 3, np.int32),
+        readable(table, 3, np.int32), readable(table, 4, np.int32),
     )  # fmt: skip
-    none = LinkedHits(side.offsets[:0], side.units[:0], side.heads[:0], side.chain[:0])
-    few, bits, summary = writable(table, 4, np.int64), writable(table, 5, np.uint64), writable(table, 6, np.uint64)
-    ends, out = writable(table, 7, np.int64), writable(table, 8, np.int32)
-    done, _ = collect(np.int64(1), rows, (side, none, none), few, bits, summary, ends, out)
+    none = LinkedHits(side.offsets[:0], side.units[:0], side.heads[:0], side.chain[:0], side.shifts[:0])
+    scratch = RowScratch(
+        writable(table, 5, np.int64), writable(table, 6, np.uint64), writable(table, 7, np.uint64),
+        writable(table, 8, np.int32), writable(table, 9, np.int32), writable(table, 10, np.uint32),
+    )  # fmt: skip
+    ends, out = writable(table, 11, np.int64), writable(table, 12, np.int32)
+    done, _ = collect(np.int64(1), rows, (side, none, none), scratch, np.int64(0), ends, out)
     if done == DAMAGED:
         return done
-    ids, found = readable(table, 9, np.int64), writable(table, 10, np.int64)
+    ids, found = readable(table, 13, np.int64), writable(table, 14, np.int64)
     if len(found) > 0:
         for place in range(np.uint64(ends[0])):
             # Rows are below their number, and as many ids there are.

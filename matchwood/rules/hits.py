@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Pinned, pooled, pooled_copy
+from matchwood.core import Pinned, pooled
 from matchwood.engines import Hits, Workspace, read_only
 from matchwood.errors import CorruptSnapshot
 from matchwood.rules._hit_kernels import repeat_positions
-from matchwood.rules._row_kernels import DAMAGED, LinkedHits, collect, collect_one
+from matchwood.rules._row_kernels import DAMAGED, LinkedHits, RowScratch, collect, collect_one
 from matchwood.rules.ids import IdColumn
 from matchwood.rules.links import RuleLinks
 
@@ -27,12 +27,19 @@ class RuleRows(NamedTuple):
     A call may cover fewer events than the hits do, when its output is full; it covers at least one.
 
     `scores`  of the rows, where the best of the rules are wanted, which then come first
+    `ids`     of the rules, where they were written at once, in place of rows; there are none of these then
     """
 
     first: int
     offsets: NDArray[np.int64]
     rows: NDArray[np.int32]
     scores: NDArray[np.float64] | None = None
+    ids: NDArray[np.int64] | None = None
+
+    @property
+    def total(self) -> int:
+        """How many rules all events have."""
+        return int(self.offsets[-1])
 
     @property
     def count(self) -> int:  # type: ignore[override]
@@ -63,61 +70,68 @@ def event_positions(first: int, offsets: NDArray[np.int64]) -> NDArray[np.int64]
     return found
 
 
-class _Scratch(NamedTuple):
-    few: NDArray[np.int64]
-    bits: NDArray[np.uint64]
-    summary: NDArray[np.uint64]
-
-    def refused(self) -> CorruptSnapshot:
-        """The error for links that lead astray; what was marked by then is cleared."""
-        self.bits[:], self.summary[:] = 0, 0
-        return CorruptSnapshot("a unit that matched leads to a rule that does not exist: the snapshot is damaged")
-
-
-_SLACK = 8
-"""Places behind the last row that kernels may write to (`_row_kernels._AT_ONCE`)."""
-
 _SIDES = 3
 """The kernel is given so many sides, some of them empty: for another number it would be compiled again."""
 _NO_OFFSETS, _NO_UNITS = np.empty(0, np.int64), np.empty(0, np.int32)
 for _shared in (_NO_OFFSETS, _NO_UNITS):
     _shared.flags.writeable = False
-_NO_SIDE = LinkedHits(_NO_OFFSETS, _NO_UNITS, _NO_UNITS, _NO_UNITS)
+_NO_SIDE = LinkedHits(_NO_OFFSETS, _NO_UNITS, _NO_UNITS, _NO_UNITS, _NO_UNITS)
+
+_SPARE = 8
+"""Rows may be more than hits, where rules share units: room for one more in so many is made before anybody counts."""
 
 
 def rows_of_hits(
-    found: Sequence[tuple[Hits, RuleLinks]], first: int, rows: int, workspace: Workspace, room: int = ROOM
+    found: Sequence[tuple[Hits, RuleLinks]],
+    first: int,
+    rows: int,
+    workspace: Workspace,
+    room: int = ROOM,
+    first_id: int | None = None,
 ) -> RuleRows:
-    """The rules that have one of the units that matched, from event `first` on, as far as the output reaches."""
+    """The rules that have one of the units that matched, from event `first` on, as far as the output reaches.
+
+    `first_id`  the id of the first row, if all others count on from there: then ids are written, and no rows
+    """
     stop = min([hits.first + len(hits.offsets) - 1 for hits, _ in found])
     if first >= stop or first < max([hits.first for hits, _ in found]):
         raise IndexError(f"no hits for event {first} (they end at {stop})")
     sides = [_side(hits, links, first) for hits, links in found]
     sides += [_NO_SIDE] * (_SIDES - len(sides))
-    return _collected(first, stop - first, rows, tuple(sides), workspace, room)
+    offsets, written = _collected(stop - first, rows, tuple(sides), workspace, room, first_id)
+    if first_id is None:
+        return RuleRows(first, offsets, written)
+    return RuleRows(first, offsets, _NO_UNITS, ids=written)
 
 
 def _side(hits: Hits, links: RuleLinks, first: int) -> LinkedHits:
     """Hits from event `first` on and the links of their units; read-only, or the kernel would be compiled twice."""
     offsets, units = hits.offsets[first - hits.first :], hits.units.view()
     offsets.flags.writeable = units.flags.writeable = False
-    return LinkedHits(offsets, units, *links.reading())
+    return LinkedHits(offsets, units, *links.reading(), links.shifts(int(offsets[-1] - offsets[0])))
 
 
 def _collected(
-    first: int, count: int, rows: int, sides: tuple[LinkedHits, ...], workspace: Workspace, room: int
-) -> RuleRows:
-    scratch = _scratch(rows, workspace)
+    count: int, rows: int, sides: tuple[LinkedHits, ...], workspace: Workspace, room: int, first_id: int | None
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    kind, added = (np.int32, 0) if first_id is None else (np.int64, first_id)
+    scratch = _scratch(rows, sum(len(side.heads) for side in sides), workspace)
     offsets = np.zeros(count + 1, np.int64)
-    needed = room
+    needed = min(room, _likely(sides, count))
     while True:
-        out = workspace.array("rows.out", needed, np.int32)
-        arguments = (count, rows, sides, *scratch, offsets[1:], out[: max(room, needed)])
-        done, needed = collect(*arguments)
+        out = pooled(needed, kind)
+        done, more = collect(count, rows, sides, scratch, added, offsets[1:], out)
         if done == DAMAGED:
-            raise scratch.refused()
-        if done:
-            return RuleRows(first, offsets[: done + 1], pooled_copy(out[: offsets[done]]))
+            raise _refused(scratch)
+        if done == count or (done and needed >= room):
+            return offsets[: done + 1], out[: offsets[done]]
+        needed = max(min(room, 2 * needed), int(more) if not done else 0)
+
+
+def _likely(sides: tuple[LinkedHits, ...], count: int) -> int:
+    """The rows of some events, if no more of them share units than usual."""
+    hits = sum(int(side.offsets[count] - side.offsets[0]) for side in sides if len(side.offsets))
+    return hits + hits // _SPARE + _SPARE
 
 
 class OneEventIds:
@@ -128,31 +142,42 @@ class OneEventIds:
     def __init__(
         self, units: NDArray[np.int32], links: RuleLinks, ids: IdColumn, rows: int, workspace: Workspace
     ) -> None:
-        self._ids, self._rows, self._scratch = ids, rows, _scratch(rows, workspace)
-        self._out = np.empty(rows + _SLACK, np.int32)
+        self._ids, self._rows, self._scratch = ids, rows, _scratch(rows, len(units), workspace)
+        self._out = np.empty(rows, np.int32)
         numbers = _NO_OFFSETS if ids.numbers is None else ids.numbers
         self._found = np.empty(rows if len(numbers) >= rows else 0, np.int64)
         offsets, ends = np.zeros(2, np.int64), np.zeros(1, np.int64)
-        self._pinned = Pinned((offsets, units, *links.reading(), *self._scratch, ends, self._out, numbers, self._found))
+        read = offsets, units, *links.reading(), links.shifts(0)
+        self._pinned = Pinned((*read, *self._scratch, ends, self._out, numbers, self._found))
 
     def of(self, hits: int) -> list[Any]:
         """The ids of the rules of the first `hits` units, in rule order."""
         count = collect_one(self._pinned.table, self._rows, hits)
         if count == DAMAGED:
-            raise self._scratch.refused()
+            raise _refused(self._scratch)
         if len(self._found):
             return self._found[:count].tolist()  # type: ignore[no-any-return]
         return self._ids.to_list(self._out[:count])
 
 
-def _scratch(rows: int, workspace: Workspace) -> _Scratch:
+def _refused(scratch: RowScratch) -> CorruptSnapshot:
+    """The error for links that lead astray; what was marked by then is cleared."""
+    scratch.bits[:], scratch.summary[:] = 0, 0
+    return CorruptSnapshot("a unit that matched leads to a rule that does not exist: the snapshot is damaged")
+
+
+def _scratch(rows: int, units: int, workspace: Workspace) -> RowScratch:
+    """For so many rows and units; an event may match all of these."""
     words = (rows + 63) // 64
     upper = (words + 63) // 64
     few = _few(upper)
-    return _Scratch(
+    return RowScratch(
         workspace.array("rows.few", few, np.int64)[:few],
         workspace.array("rows.bits", words, np.uint64)[:words],
         workspace.array("rows.summary", upper, np.uint64)[:upper],
+        workspace.array("rows.listed", units, np.int32, None)[:units],
+        workspace.array("rows.aside", units, np.int32, None)[:units],
+        workspace.array("rows.before", words, np.uint32, None)[:words],
     )
 
 

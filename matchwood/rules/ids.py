@@ -173,6 +173,13 @@ class IdColumn:
             raise IndexError("a row has no id")
         return pa.array(found)
 
+    def counts_on_from(self, asked: int) -> int | None:
+        """The first id, if all others are known to count on from there, for one who asks for so many."""
+        if self.kind != INT:
+            return None
+        ids = self._integers.view()
+        return int(ids[0]) if self._counts_on(ids, asked) else None
+
     def _counts_on(self, ids: NDArray[np.int64], asked: int) -> bool:
         """Whether all ids count on from the first; ids that are not known to are looked at if enough are asked for."""
         known, count = self._counted_on, len(ids)

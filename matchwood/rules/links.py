@@ -10,6 +10,10 @@ still names it directly, which saves matching a step; one with several has `unit
 
     chain[2 * node :]              row, next node of the same unit                        (what matching reads)
     back[3 * node :]               unit, previous node of the same unit, next node of the same row
+
+Rules that come in bulk get units that count on as their rows do, but for a rule here and there whose unit another has
+already. So 64 units in a row mostly differ from their rows by one and the same number, which is their *shift*. Shifts
+are derived from the heads once enough is asked of them: they are 64 times smaller, and stay in the processor's cache.
 """
 
 from __future__ import annotations
@@ -30,7 +34,20 @@ PIECE = 1 << 18
 
 _NAMES = ("unit_heads", "row_heads", "chain", "back")
 _FourArrays: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
-_NOWHERE = np.empty(0, np.int32)
+_NOWHERE, _NO_SHIFTS = np.empty((2, 0), np.int32)
+_NO_SHIFTS.flags.writeable = False
+
+FEW_UNITS = 8_192
+"""Below that, the heads themselves stay in the processor's nearest cache."""
+
+SHIFTED = 64
+"""So many units share a shift; kernels divide by it."""
+
+NO_SHIFT = -(2**31)
+"""Where units do not all differ from their rows by the same number: added to any unit it is no row."""
+
+KEPT_SHARE = 4
+"""Shifts are derived once hits were asked for that are one for so many units: until then they do not pay."""
 
 
 class RuleLinks:
@@ -52,6 +69,11 @@ class RuleLinks:
         self._chain, self._back = Growable(np.int32), Growable(np.int32)
         self.garbage = 0
         """Nodes that no chain leads to any more."""
+        self._forget_shifts()
+
+    def _forget_shifts(self) -> None:
+        self._shifts: NDArray[np.int32] | None = None
+        self._asked = 0
 
     @property
     def nbytes(self) -> int:
@@ -69,6 +91,20 @@ class RuleLinks:
     def reading(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """What the kernel that turns hits into rows reads: unit_heads and chain."""
         return self._unit_heads.view(), self._chain.view()
+
+    def shifts(self, hits: int) -> NDArray[np.int32]:
+        """The shift of each SHIFTED units, for one who has so many hits to look up; empty if it does not pay yet.
+
+        Several threads may ask at once: they all work out the same.
+        """
+        known = self._shifts
+        if known is not None:
+            return known
+        self._asked += hits
+        if len(self._unit_heads) < FEW_UNITS or KEPT_SHARE * self._asked < len(self._unit_heads):
+            return _NO_SHIFTS
+        known = self._shifts = _shifts_of(self._unit_heads.view())
+        return known
 
     def link(self, rows: ArrayLike, units: ArrayLike) -> None:
         """Add the links rows[i] - units[i]."""
@@ -90,6 +126,7 @@ class RuleLinks:
 
     def _writing(self, nodes: int | None = None) -> _FourArrays:
         """The arrays to write to, with room for so many nodes if it is told."""
+        self._forget_shifts()
         if nodes is not None:
             self._chain.resize(2 * nodes)
             self._back.resize(3 * nodes)
@@ -151,6 +188,7 @@ class RuleLinks:
             Growable(np.int32, arrays[name]) for name in _NAMES
         )
         self.garbage = header["garbage"]
+        self._forget_shifts()
         if len(self._chain) % 2 or len(self._back) != self.nodes * 3:
             raise CorruptSnapshot(f"links: {len(self._chain)} and {len(self._back)} numbers make no nodes")
 
@@ -184,6 +222,25 @@ class RuleLinks:
 def _reach(array: Growable, count: int) -> None:
     if array.count < count:
         array.resize(count, NONE)
+
+
+def _shifts_of(heads: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The shift of each SHIFTED units.
+
+    >>> rows = np.arange(200, dtype=np.int32)
+    >>> _shifts_of(np.concatenate((rows[:100], rows[101:]))).tolist() == [0, NO_SHIFT, 1, 1]
+    True
+    """
+    words = -(-len(heads) // SHIFTED)
+    rows = np.empty(words * SHIFTED, np.int32)
+    rows[: len(heads)] = heads
+    # Behind the last unit, rows count on.
+    rows[len(heads) :] = np.arange(1, len(rows) - len(heads) + 1) + (heads[-1] if len(heads) else 0)
+    lines = (rows - np.arange(len(rows), dtype=np.int32)).reshape(words, SHIFTED)
+    regular = (lines == lines[:, :1]).all(axis=1) & (rows[::SHIFTED] >= 0)
+    shifts = np.where(regular, lines[:, 0], np.int32(NO_SHIFT)).astype(np.int32)
+    shifts.flags.writeable = False
+    return shifts
 
 
 def _followed(

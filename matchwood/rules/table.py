@@ -101,6 +101,10 @@ class RuleTable:
         """The ids of many rows, as an Arrow array."""
         return self._ids.take(rows)
 
+    def ids_of(self, found: RuleRows) -> pa.Array:
+        """The ids of all rules that were found, as an Arrow array."""
+        return self._ids.take(found.rows) if found.ids is None else pa.array(found.ids)
+
     def id_list(self, rows: NDArray[Any]) -> list[int] | list[str]:
         """The ids of a few rows, as Python objects."""
         return self._ids.to_list(rows)
@@ -256,13 +260,21 @@ class RuleTable:
         """What kernels follow from units to rows, as `links.py` describes: unit_heads and chain."""
         return self._links[kind].reading()
 
-    def rows(self, found: Mapping[UnitKind, Hits], first: int, workspace: Workspace, room: int = ROOM) -> RuleRows:
+    def rows(
+        self,
+        found: Mapping[UnitKind, Hits],
+        first: int,
+        workspace: Workspace,
+        room: int = ROOM,
+        as_ids: bool = False,
+    ) -> RuleRows:
         """The rules of the events from `first` on, as far as the hits of all kinds and the output reach.
 
-        At most `room` rows come back, unless a single event has more.
+        At most `room` rows come back, unless a single event has more. With `as_ids` there may be ids in their place.
         """
         linked = [(hits, self._links[kind]) for kind, hits in found.items()]
-        return rows_of_hits(linked, first, self.row_count, workspace, room)
+        first_id = self._ids.counts_on_from(sum(len(hits.units) for hits in found.values())) if as_ids else None
+        return rows_of_hits(linked, first, self.row_count, workspace, room, first_id)
 
     def one_event(self, units: NDArray[np.int32], kind: UnitKind, workspace: Workspace) -> OneEventIds:
         """Ids for one event after the other, whose units of a kind stand at one place; until a rule changes."""

@@ -42,7 +42,7 @@ def answers_of_one(
     shard: Shard, events: Any, strictness: Strictness, request: Request = ALL_RULES, threads: int = 1
 ) -> Iterator[Answered]:
     """The answers of a single shard, whose own order of rules is kept."""
-    parts = shard.matcher.ask(events, request, strictness, threads, shard.dead)
+    parts = shard.matcher.ask(events, request.without_rows(), strictness, threads, shard.dead)
     return _flat(parts, lambda asked: _of_one(shard, asked), threads)
 
 
@@ -55,7 +55,7 @@ def _of_one(shard: Shard, asked: EventsAsked) -> Iterator[Answered]:
         found = asked.rows(first)
         told = _told(asked.errors, asked.first_row + first, found.count)
         work = shard.candidates - before, asked.encoding - encoding
-        yield Answered(found.offsets, shard.table.ids(found.rows), told, found.scores, *work)
+        yield Answered(found.offsets, shard.table.ids_of(found), told, found.scores, *work)
         first += found.count
 
 

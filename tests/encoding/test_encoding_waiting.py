@@ -25,6 +25,15 @@ def test_what_was_added_last_is_taken_back() -> None:
     assert (waiting.count, waiting.attributes.tolist(), waiting.labels.tolist()) == (1, [0, 1], [10, 20])
 
 
+def test_labels_are_counted_by_attribute() -> None:
+    waiting = WaitingEvents()
+    assert list(waiting.by_attribute()) == []
+    waiting.add(pairs(7, 3, 7), pairs(0, 2**31 - 1, 5), 2)
+    waiting.add(pairs(7, 70_000, 7), pairs(5, 1, 5), 2)
+    found = [(number, labels.tolist(), times.tolist()) for number, labels, times in waiting.by_attribute()]
+    assert found == [(3, [2**31 - 1], [1]), (7, [0, 5], [1, 3]), (70_000, [1], [1])]
+
+
 def test_a_copy_goes_on_by_itself() -> None:
     waiting = WaitingEvents()
     waiting.add(pairs(0), pairs(10), 1)

@@ -81,6 +81,27 @@ def small_buffers(index: mw.Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RuleTable, "rows", functools.partialmethod(RuleTable.rows, room=1))
 
 
+@pytest.mark.parametrize("start", [None, 0, -7])
+def test_others_are_matched_between_two_batches(
+    start: int | None, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left of a batch is not lost when the same thread matches other events meanwhile; ids of all kinds."""
+    index = mw.Index(engine=engine)
+    names = [f"r{number}" for number in range(60)] if start is None else list(range(start, start + 60))
+    index.insert_many({name: f"x >= {number} or y = {number}" for number, name in enumerate(names)})
+    events = [{"x": number % 50, "y": 55} for number in range(40)]
+    wanted = [[number, names[rule]] for number in range(40) for rule in [*range(number % 50 + 1), 55]]
+    if engine != "oracle":
+        monkeypatch.setattr(RuleTable, "rows", functools.partialmethod(RuleTable.rows, room=70))
+    found: list[list[Any]] = []
+    for batch in index.match_batches(events):
+        found += [list(hit.values()) for hit in batch.to_pylist()]
+        assert index.match_many([{"x": 59}] * 3).num_rows == 180
+        assert index.match({"y": 3}) == [names[3]]
+    assert found == wanted
+    assert [list(hit.values()) for hit in index.match_many(events).to_pylist()] == wanted
+
+
 def compacted(index: mw.Index) -> None:
     del index["a"]
     index["d"] = "x >= 75"

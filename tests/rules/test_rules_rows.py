@@ -13,7 +13,7 @@ from matchwood.engines.base import Hits, Work
 from matchwood.engines.shared.workspace import Workspace
 from matchwood.errors import CorruptSnapshot
 from matchwood.rules.hits import RuleRows, rows_of_hits
-from matchwood.rules.links import RuleLinks
+from matchwood.rules.links import SHIFTED, RuleLinks
 
 SLOW = bool(numba.config.DISABLE_JIT)
 
@@ -143,6 +143,54 @@ def test_units_in_the_order_of_their_rows_and_units_that_are_not(swapped: int, s
     answers, _ = all_rows(hits_of(events), links, rows + shared, 5_000, workspace)
     assert answers == expected(links, events)
     assert not workspace.array("rows.bits", 1, np.uint64).any()
+
+
+@pytest.mark.parametrize("changed", ["nothing", "holes", "swaps", "shared"])
+def test_units_that_count_on_as_their_rows_do(changed: str) -> None:
+    """As those of rules that came in bulk: shifts tell the rows of most of them, and the links those of the others."""
+    rows, generator = 9_000, np.random.default_rng(3)
+    units = np.arange(rows) + 7
+    if changed == "holes":
+        units = np.delete(units, generator.choice(rows, 20, replace=False))
+    elif changed == "swaps":
+        units[500:540] = units[500:540][::-1]
+    links = RuleLinks()
+    links.link(np.arange(len(units)), units)
+    if changed == "shared":
+        links.link(np.arange(rows, rows + 25), generator.choice(rows, 25) + 7)
+    events = [(generator.choice(units, size, replace=False)).tolist() for size in (2_500, 40, 900, 8_000)]
+    workspace = Workspace()
+    for _ in range(2):  # shifts are derived from the links once enough was asked of them
+        answers, _ = all_rows(hits_of(events), links, rows + 25, 50_000, workspace)
+        assert answers == expected(links, events)
+        assert not workspace.array("rows.bits", 1, np.uint64).any()
+    assert len(links.shifts(0)) == -(-int(units.max() + 1) // SHIFTED)
+    links.unlink([3])
+    assert not len(links.shifts(0))
+    answers, _ = all_rows(hits_of([[*events[0]]]), links, rows + 25, 50_000, workspace)
+    assert answers == expected(links, events[:1])
+
+
+@pytest.mark.parametrize("size", [0, 3, 60, 400])
+def test_ids_that_count_on_are_written_in_place_of_rows(size: int) -> None:
+    links, generator = RuleLinks(), np.random.default_rng(size)
+    links.link(np.arange(2_000), generator.permutation(2_000))
+    events = [generator.choice(2_000, size, replace=False).tolist() for _ in range(5)]
+    answer = rows_of_hits([(hits_of(events), links)], 0, 2_000, Workspace(), first_id=-(2**40))
+    assert answer.ids is not None
+    assert answer.total == len(answer.ids) == 5 * size
+    rows = answer._replace(rows=answer.ids + 2**40)
+    assert lists(rows) == expected(links, events)
+
+
+def test_rows_of_two_sides_that_are_more_than_the_units() -> None:
+    """Rules that share units on the first side leave no room to list those of the second: they are found too."""
+    first, second = RuleLinks(), RuleLinks()
+    first.link(np.arange(600), np.arange(600) // 30)
+    second.link(np.arange(300, 620), np.arange(320))
+    hits = hits_of([list(range(20))]), hits_of([list(range(320))])
+    answer = rows_of_hits([(hits[0], first), (hits[1], second)], 0, 620, Workspace())
+    assert lists(answer) == [list(range(620))]
 
 
 @pytest.mark.parametrize("hit_count", [3, 500])

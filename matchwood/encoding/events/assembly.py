@@ -73,7 +73,9 @@ class Assembly:
     def finish(self) -> EncodedEvents:
         """All pairs, event by event, ordered by attribute."""
         self._labels.sort(key=lambda labels: labels.number)
-        numbers = sorted({*(labels.number for labels in self._labels), *self._fixed.numbers.tolist()})
+        numbers = self._fixed.numbers.tolist()
+        if self._labels:
+            numbers = sorted({*(labels.number for labels in self._labels), *numbers})
         cells, matrix = self._cells(), len(numbers) * self._count
         dense = cells * _SPARSE >= matrix
         self.held = max(cells, matrix) if dense else cells

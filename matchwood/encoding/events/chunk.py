@@ -93,7 +93,7 @@ def _without_fixed(plan: EventPlan, chunk: Chunk, fixed: FixedColumns) -> Contai
     batch = chunk.table.batch(layout.positions) if layout.positions else None
     if batch is None:
         return chunk.rows
-    fixed.add_batch(layout.targets, layout.kinds, batch)
+    fixed.add_batch(layout.columns, batch)
     return chunk.table.some(layout.others)
 
 

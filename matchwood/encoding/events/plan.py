@@ -35,6 +35,7 @@ class EventPlan(NamedTuple):
     `readings`  of each source; `of_pandas` those of its DataFrames
     `misfits`   counts values that do not fit
     `quick`     keys of which a pair is one look-up; `slow` are all others
+    `unclear`   whether nobody can say beforehand how many labels an event may have
     """
 
     version: int
@@ -46,6 +47,7 @@ class EventPlan(NamedTuple):
     quick: dict[str, TypedReaders]
     slow: frozenset[str]
     layouts: Layouts
+    unclear: bool
 
 
 def event_plan(encoder: Encoder) -> EventPlan:
@@ -73,6 +75,7 @@ def _made(encoder: Encoder) -> EventPlan:
         quick,
         frozenset(trie) - quick.keys(),
         Layouts(trie, sources, nan_is_null),
+        len(sources) > LABELS // ROWS or any(source.derived is not None for source in sources),
     )
 
 
@@ -84,10 +87,8 @@ class Pace:
 
     def __init__(self, encoder: Encoder, threads: int = 1, count: int | None = None) -> None:
         """For so many threads, and so many rows if that is known."""
-        sources = event_plan(encoder).sources
-        unclear = len(sources) > LABELS // ROWS or any(source.derived is not None for source in sources)
         self._most = ROWS if threads == 1 else _shared(ROWS if count is None else count, threads)
-        self._rows = min(self._most, FIRST_ROWS if unclear else ROWS)
+        self._rows = min(self._most, FIRST_ROWS if event_plan(encoder).unclear else ROWS)
 
     def __call__(self) -> int:
         return self._rows

@@ -178,7 +178,9 @@ class TableRows:
     def batch(self, positions: tuple[int, ...]) -> pa.RecordBatch | None:
         """Some columns of fixed width as they lie in memory; None if they lie in pieces, or one is damaged."""
         chosen = self._columns.selected(positions)
-        parts = [] if chosen is None else chosen.slice(self._start, self._size).to_batches()
+        if chosen is not None and self._size < len(chosen):
+            chosen = chosen.slice(self._start, self._size)
+        parts = [] if chosen is None else chosen.to_batches()
         return parts[0] if len(parts) == 1 and len(parts[0]) == self._size else None
 
 

@@ -51,7 +51,7 @@ _BESIDE = np.array([BOTTOM_LABEL, TRUE_LABEL], np.int32)
 class Counted(Protocol):
     """Spaces, or counters alone."""
 
-    def observe(self, labels: NDArray[np.int32]) -> None: ...
+    def observe(self, labels: NDArray[np.int32], times: NDArray[np.int64] | None = None) -> None: ...
 
     def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]: ...
 
@@ -70,8 +70,8 @@ class CountersBeside:
         other.counters = self.counters.copy()
         return other
 
-    def observe(self, labels: NDArray[np.int32]) -> None:
-        self.counters.observe(labels, _BESIDE)
+    def observe(self, labels: NDArray[np.int32], times: NDArray[np.int64] | None = None) -> None:
+        self.counters.observe(labels, _BESIDE, times)
 
     def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
         return self.counters.between(low, high)
@@ -146,8 +146,8 @@ class EventStatistics:
         if not waiting.count:
             return
         self._begin_attributes()
-        for number, places in grouped(waiting.attributes):
-            self._counters(number).observe(waiting.labels[places])
+        for number, labels, times in waiting.by_attribute():
+            self._counters(number).observe(labels, times)
         self._counted += waiting.count
         self._waiting = WaitingEvents()
         if self._counted > REMEMBERED:

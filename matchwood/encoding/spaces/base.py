@@ -80,7 +80,7 @@ class Spaces(Protocol):
         """How many elements of the domain have a label in each interval [low, high) of boundaries or ends of the
         domain; infinite where there are several and nobody counts them."""
 
-    def observe(self, labels: NDArray[np.int32]) -> None:
+    def observe(self, labels: NDArray[np.int32], times: NDArray[np.int64] | None = None) -> None:
         """Count one event more for the space of each label; calls overlap neither each other nor changes."""
 
     def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:

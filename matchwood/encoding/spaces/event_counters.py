@@ -53,11 +53,19 @@ class EventCounters:
         other._counts = self._current()
         return other
 
-    def observe(self, observed: NDArray[np.int32], labels: NDArray[np.int32]) -> None:
-        """Count labels, given those of all spaces as they are now; a label without a space counts for the one below."""
-        places = np.maximum(places_in(labels, observed, "right") - 1, 0)
-        added = np.bincount(places, minlength=len(labels)).astype(np.float32)
-        self._counts = _counts(labels, self._beside(labels) + added)
+    def observe(
+        self, observed: NDArray[np.int32], labels: NDArray[np.int32], times: NDArray[np.int64] | None = None
+    ) -> None:
+        """Count labels, given those of all spaces as they are now; a label without a space counts for the one below.
+
+        `times`  how often each of them was observed, if not once
+        """
+        above = np.bincount(places_in(labels, observed, "right"), times, minlength=len(labels) + 1)
+        above[1] += above[0]
+        edges, weights, _ = self._current()
+        known = len(weights) == len(labels) and bool((edges[:-1] == labels).all())
+        counted = (weights if known else self._beside(labels)) + above[1:].astype(np.float32)
+        self._counts = _counts(labels, counted) if not known else _SpaceCounts(edges, counted, _below(counted))
 
     def between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
         """The weight of each interval [low, high)."""
@@ -98,8 +106,8 @@ class CountedAside:
     def __init__(self, counters: EventCounters, labels: NDArray[np.int32]) -> None:
         self._counters, self._labels = counters, labels
 
-    def observe(self, labels: NDArray[np.int32]) -> None:
-        self._counters.observe(labels, self._labels)
+    def observe(self, labels: NDArray[np.int32], times: NDArray[np.int64] | None = None) -> None:
+        self._counters.observe(labels, self._labels, times)
 
     def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
         return self._counters.between(low, high)
@@ -121,11 +129,19 @@ class _SpaceCounts(NamedTuple):
 
 
 def _counts(labels: NDArray[np.int32], weights: Weights) -> _SpaceCounts:
-    return _SpaceCounts(_edges(labels), weights, np.concatenate(([0.0], np.cumsum(weights, dtype=np.float64))))
+    return _SpaceCounts(_edges(labels), weights, _below(weights))
+
+
+def _below(weights: Weights) -> NDArray[np.float64]:
+    below = np.zeros(len(weights) + 1, np.float64)
+    np.cumsum(weights, out=below[1:])
+    return below
 
 
 def _edges(labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    return np.append(labels, np.int32(TOP_LABEL))
+    edges = np.empty(len(labels) + 1, np.int32)
+    edges[:-1], edges[-1] = labels, TOP_LABEL
+    return edges
 
 
 def _with_bottom(labels: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -183,8 +183,8 @@ class LabelledSpaces(ABC):
 
     # ----------------------------------------------------------------- events
 
-    def observe(self, labels: NDArray[np.int32]) -> None:
-        self._events.observe(labels, self._space_labels())
+    def observe(self, labels: NDArray[np.int32], times: NDArray[np.int64] | None = None) -> None:
+        self._events.observe(labels, self._space_labels(), times)
 
     def observed_between(self, low: NDArray[np.int32], high: NDArray[np.int32]) -> NDArray[np.float64]:
         return self._events.between(low, high)

@@ -268,8 +268,10 @@ class SortedSpaces(LabelledSpaces):
             self._changed("merged", dropped)
 
     def _space_labels(self) -> NDArray[np.int32]:
-        labels = np.concatenate(([BOTTOM_LABEL], self._main.labels, self._tail_labels)).astype(np.int32)
-        return np.unique(labels) if self._dead or self._tail_labels else labels
+        main, tail = self._main.labels, self._tail_labels
+        labels = np.empty(1 + len(main) + len(tail), np.int32)
+        labels[0], labels[1 : 1 + len(main)], labels[1 + len(main) :] = BOTTOM_LABEL, main, tail
+        return np.unique(labels) if self._dead or tail else labels
 
     # ------------------------------------------------------------ maintenance
 

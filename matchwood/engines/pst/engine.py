@@ -180,7 +180,7 @@ class AccessEngine(ListEngine):
         written = self._scratch(len(source.attributes), workspace), output.arrays
         if source.count - first < SMALLEST_GROUP or not self._candidates.blocks.count:
             match_lists(*searched, source, first, *written)
-            return output.hits()
+            return output.last_hits()
         scratch, arrays = written
         candidates, pairs = self._candidates, len(source.attributes)
         group = group_scratch(workspace, candidates.lists, self.store.attributes, pairs, candidates.version)
@@ -188,7 +188,7 @@ class AccessEngine(ListEngine):
         if done == first:
             # Its lists are too many for a group: it goes alone, with what comes behind it.
             match_lists(*searched, source, first, *written)
-        return output.hits()
+        return output.last_hits()
 
     def one_event(self, workspace: Workspace) -> OneEventSearch:
         self.check()

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import pooled_copy
 from matchwood.encoding import EncodedEvents
 from matchwood.engines.base import Hits, Work
 from matchwood.engines.shared.workspace import Workspace
@@ -34,7 +33,7 @@ class Output:
         count = len(events.offsets) - 1
         if not 0 <= first <= count:
             raise InvalidArgument(f"the first event to match must be in 0 to {count} (got {first})")
-        self.first = first
+        self.first, self._lends = first, workspace.lends
         self.units: NDArray[Any] = workspace.array("hits.units", worst + workspace.room, np.int32, None)
         self.offsets: NDArray[Any] = workspace.array("hits.offsets", count - first + 1, np.int64, None)
         self.work = np.zeros(5, dtype=np.int64)
@@ -47,6 +46,13 @@ class Output:
 
     def hits(self) -> Hits:
         """The hits as arrays of their own, which the caller may keep while the next call runs."""
+        return self._hits().owned()
+
+    def last_hits(self) -> Hits:
+        """The same, by an engine that has done with the workspace: as they lie there, if that is enough."""
+        return self._hits() if self._lends else self.hits()
+
+    def _hits(self) -> Hits:
         covered, *work = self.work.tolist()
-        offsets = self.offsets[: covered + 1].copy()
-        return Hits(self.first, offsets, pooled_copy(self.units[: offsets[-1]]), Work(*work))
+        offsets = self.offsets[: covered + 1]
+        return Hits(self.first, offsets, self.units[: offsets[-1]], Work(*work))

@@ -132,6 +132,10 @@ class Ranked(NamedTuple):
     def count(self) -> int:  # type: ignore[override]
         return len(self.offsets) - 1
 
+    def owned(self) -> Ranked:
+        """The same in arrays of their own, as they are from the start."""
+        return self
+
 
 class TopQuery(Protocol):
     """One call of `top`: how many rules are wanted, and how to score them."""

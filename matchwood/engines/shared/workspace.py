@@ -17,6 +17,8 @@ class Workspace:
 
     def __init__(self, room: int = 2**22) -> None:
         self.room = room
+        self.lends = False
+        """Whether an engine may leave its hits where it wrote them, until its next call."""
         self._arrays: dict[str, NDArray[Any]] = {}
         self._versions: dict[str, object] = {}
 

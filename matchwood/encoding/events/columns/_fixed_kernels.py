@@ -32,6 +32,9 @@ UNREAD, BIT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, FLOAT32, FLOAT64 
 SPACES = 8
 """Addresses and sizes of an attribute's boundaries: how many, keys, rests or 0, labels; the same of the tail."""
 
+_TOGETHER = 64
+"""So many values are looked up at the same time."""
+
 _INFINITY_KEY = 0x7FF0_0000_0000_0000
 _LEAST = np.int64(-(2**63))
 _EXACT = 2**53
@@ -172,6 +175,74 @@ def _label_at(fixed: Any, column: Any, place: Any) -> Any:
     return label
 
 
+class Searches(NamedTuple):
+    """Values that are looked up at the same time: their keys, the rests of these, and how many boundaries are below."""
+
+    keys: NDArray[np.int64]
+    rests: NDArray[np.int64]
+    below: NDArray[np.int64]
+
+
+@kernel
+def _begin_searches(fixed: Any, column: Any, rows: Any, begin: Any, count: Any, searches: Any) -> Any:
+    """Read the values of some rows of a column as keys."""
+    kind, values, place = fixed.kinds[column], fixed.values[column], fixed.starts[column]
+    keys, rests, below = searches
+    for i in range(count):
+        at = place + rows[begin + i]
+        key, rest = np.int64(0), np.int64(DOUBLE)
+        if kind == FLOAT64:
+            key = _double_key(float64_at(values + 8 * at))
+        elif kind == FLOAT32:
+            key = _double_key(np.float64(float32_at(values + 4 * at)))
+        elif fixed.spaces[column, 2]:
+            key, rest = _number_key(_integer_at(kind, values, at))
+        else:
+            key = _integer_at(kind, values, at)
+        keys[i], rests[i], below[i] = key, rest, 0
+
+
+@kernel
+def _locate_together(fixed: Any, column: Any, count: Any, searches: Any) -> None:
+    """Search for all keys among the boundaries of a column at once: each takes one step, then each takes the next.
+
+    A step waits for memory, or for one before it; those of several searches wait at the same time.
+    """
+    size, boundaries, own_rests = fixed.spaces[column, 0], fixed.spaces[column, 1], fixed.spaces[column, 2]
+    keys, rests, below = searches
+    while size > 0:
+        half = (size + 1) >> 1
+        if own_rests:
+            for i in range(count):
+                further = below[i] + half
+                key, rest = int64_at(boundaries + 8 * (further - 1)), np.int64(int16_at(own_rests + 2 * (further - 1)))
+                passed = (key < keys[i]) | ((key == keys[i]) & (rest <= rests[i]))
+                below[i] = further if passed else below[i]
+        else:
+            for i in range(count):
+                further = below[i] + half
+                below[i] = further if int64_at(boundaries + 8 * (further - 1)) <= keys[i] else below[i]
+        size -= half
+
+
+@kernel
+def _locate_column(fixed: Any, column: Any, rows: Any, labels: Any, begin: Any, end: Any, searches: Any) -> None:
+    """Write the labels of a column's values in rows[begin:end]."""
+    if fixed.kinds[column] == UNREAD or fixed.spaces[column, 0] < 0 or fixed.spaces[column, 4]:
+        for i in range(begin, end):
+            labels[i] = _label_at(fixed, column, fixed.starts[column] + rows[i])
+        return
+    own_labels = fixed.spaces[column, 3]
+    while begin < end:
+        count = min(end - begin, _TOGETHER)
+        _begin_searches(fixed, column, rows, begin, count, searches)
+        _locate_together(fixed, column, count, searches)
+        for i in range(count):
+            found = searches.below[i]
+            labels[begin + i] = int32_at(own_labels + 4 * (found - 1)) if found else np.int32(0)
+        begin += count
+
+
 @kernel
 def located(fixed: Any, numbers: Any, rows: int, total: int) -> Any:
     """Row, attribute and label of each of the `total` values that are not NULL, column by column.
@@ -181,6 +252,7 @@ def located(fixed: Any, numbers: Any, rows: int, total: int) -> Any:
     bounds = np.zeros(len(fixed.kinds) + 1, np.int64)
     found_rows, attributes = np.empty(total, np.int64), np.empty(total, np.int32)
     labels = np.empty(total, np.int32)
+    searches = Searches(np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.int64))
     end = 0
     for column in range(len(fixed.kinds)):
         validity, place = fixed.validity[column], fixed.starts[column]
@@ -192,13 +264,12 @@ def located(fixed: Any, numbers: Any, rows: int, total: int) -> Any:
             else:
                 word = _valid_word(validity, place + row, rows - row)
             while word != 0 and end < total:
-                at = row + lowest_bit(word)
-                found_rows[end] = at
+                found_rows[end] = row + lowest_bit(word)
                 attributes[end] = numbers[column]
-                labels[end] = _label_at(fixed, column, place + at)
                 word &= word - _ONE
                 end += 1
             row += step
+        _locate_column(fixed, column, found_rows, labels, bounds[column], end, searches)
         bounds[column + 1] = end
     return bounds, found_rows, attributes, labels
 

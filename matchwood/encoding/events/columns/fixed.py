@@ -8,7 +8,9 @@ by Arrow's C data interface; others one by one, as they are found.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from operator import is_not
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,11 +67,44 @@ def fixed_target(source: Source) -> Target | None:
     return target if target.spaces is None or target.spaces.lookup() is not None else None
 
 
-class _ColumnGroup(NamedTuple):
-    """Some columns: what to look them up by, how they are read, where they lie, and what keeps that alive."""
+class FixedTargets:
+    """What some columns are looked up by, and how they are read: worked out once for all tables with one schema.
 
-    targets: list[Target]
-    kinds: list[int]
+    Columns come in the order of their attributes.
+
+    `numbers`  the attributes
+    `kinds`    what stands in the columns
+    """
+
+    def __init__(self, targets: Sequence[Target], kinds: Sequence[int]) -> None:
+        self.numbers: NDArray[np.int32] = np.array([target.number for target in targets], np.int32)
+        self.kinds: NDArray[np.int64] = np.array(kinds, np.int64)
+        self._spaces = [target.spaces for target in targets]
+        self._held: _HeldSpaces | None = None
+
+    def __len__(self) -> int:
+        return len(self._spaces)
+
+    def spaces(self) -> _HeldSpaces:
+        """Where their boundaries lie now; several threads may ask at once."""
+        lookups = [None if spaces is None else spaces.lookup() for spaces in self._spaces]
+        held = self._held
+        if held is None or any(map(is_not, held.lookups, lookups)):
+            held = self._held = _HeldSpaces(_lines(lookups), lookups)
+        return held
+
+
+class _HeldSpaces(NamedTuple):
+    """Lines of `FixedLayout.spaces`, and what must live as long as they are read."""
+
+    lines: NDArray[np.int64]
+    lookups: list[Lookup | None]
+
+
+class _ColumnGroup(NamedTuple):
+    """Some columns: what they are, where they lie, and what keeps that alive."""
+
+    columns: FixedTargets
     values: NDArray[np.int64]
     validity: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -84,12 +119,12 @@ class FixedColumns:
         self._groups: list[_ColumnGroup] = []
         self._arrays: list[tuple[Target, int, pa.Array]] = []
 
-    def add_batch(self, targets: list[Target], kinds: list[int], batch: pa.RecordBatch) -> None:
+    def add_batch(self, columns: FixedTargets, batch: pa.RecordBatch) -> None:
         """All columns of a batch, which was validated."""
         _, capsule = batch.__arrow_c_array__()
-        values, validity, starts = np.empty((3, len(targets)), np.int64)
+        values, validity, starts = np.empty((3, len(columns)), np.int64)
         kernels.read_children(_pointer_in(capsule, b"arrow_array"), values, validity, starts)
-        self._groups.append(_ColumnGroup(targets, kinds, values, validity, starts, (batch, capsule)))
+        self._groups.append(_ColumnGroup(columns, values, validity, starts, (batch, capsule)))
 
     def add_array(self, source: Source, array: pa.Array) -> bool:
         """One column, validated or made here; False if it is not fixed."""
@@ -101,7 +136,7 @@ class FixedColumns:
         return True
 
     def __len__(self) -> int:
-        return len(self._arrays) + sum(len(group.targets) for group in self._groups)
+        return len(self._arrays) + sum(len(group.columns) for group in self._groups)
 
     @cached_property
     def numbers(self) -> NDArray[np.int32]:
@@ -125,19 +160,21 @@ class FixedColumns:
     @cached_property
     def _columns(self) -> tuple[NDArray[np.int32], FixedLayout, Any]:
         """All columns by number, and what must live as long as they are read."""
-        groups = [*self._groups, _group_of(self._arrays)]
-        targets = [target for group in groups for target in group.targets]
-        lookups = [None if target.spaces is None else target.spaces.lookup() for target in targets]
-        numbers = np.array([target.number for target in targets], np.int32)
+        groups = [*self._groups, *([_group_of(self._arrays)] if self._arrays or not self._groups else [])]
+        every = [(group.columns.numbers, *_laid_out(group)) for group in groups]
+        if len(every) == 1:
+            return every[0]
+        numbers = np.concatenate([own for own, _, _ in every])
         order = np.argsort(numbers)
-        fixed = FixedLayout(
-            np.array([kind for group in groups for kind in group.kinds], np.int64)[order],
-            np.concatenate([group.values for group in groups])[order],
-            np.concatenate([group.validity for group in groups])[order],
-            np.concatenate([group.starts for group in groups])[order],
-            _lines(lookups)[order],
+        fixed = FixedLayout._make(
+            np.concatenate(parts)[order] for parts in zip(*(own for _, own, _ in every), strict=True)
         )
-        return numbers[order], fixed, (groups, lookups)
+        return numbers[order], fixed, every
+
+
+def _laid_out(group: _ColumnGroup) -> tuple[FixedLayout, Any]:
+    held = group.columns.spaces()
+    return FixedLayout(group.columns.kinds, group.values, group.validity, group.starts, held.lines), (group, held)
 
 
 def _lines(lookups: list[Lookup | None]) -> NDArray[np.int64]:
@@ -147,10 +184,10 @@ def _lines(lookups: list[Lookup | None]) -> NDArray[np.int64]:
 
 def _group_of(arrays: list[tuple[Target, int, pa.Array]]) -> _ColumnGroup:
     """Columns that were found one by one."""
+    arrays = sorted(arrays, key=lambda each: each[0].number)
     buffers = [array.buffers() for _, _, array in arrays]
     return _ColumnGroup(
-        [target for target, _, _ in arrays],
-        [kind for _, kind, _ in arrays],
+        FixedTargets([target for target, _, _ in arrays], [kind for _, kind, _ in arrays]),
         np.array([0 if held[1] is None else held[1].address for held in buffers], np.int64),
         np.array([0 if held[0] is None else held[0].address for held in buffers], np.int64),
         np.array([array.offset for _, _, array in arrays], np.int64),

@@ -8,18 +8,17 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from matchwood.encoding.attribute import Source, Target
-from matchwood.encoding.events.columns.fixed import fixed_kind, fixed_target
+from matchwood.encoding.events.columns.fixed import FixedTargets, fixed_kind, fixed_target
 from matchwood.encoding.events.containers import positions_of
 from matchwood.encoding.events.paths import Node
 
 
 class ColumnLayout(NamedTuple):
-    """The plain columns of tables with one schema, and by name the positions of the others."""
+    """The plain columns of tables with one schema, in the order of their attributes, and the others by name."""
 
     schema: pa.Schema
     positions: tuple[int, ...]
-    targets: list[Target]
-    kinds: list[int]
+    columns: FixedTargets
     others: dict[str, list[int]]
 
 
@@ -38,17 +37,17 @@ class Layouts:
         return layout
 
     def _made(self, schema: pa.Schema) -> ColumnLayout:
-        types, layout = schema.types, ColumnLayout(schema, (), [], [], {})
-        plain = []
+        types, others = schema.types, dict[str, list[int]]()
+        plain: list[tuple[Target, int, int]] = []
         for name, places in positions_of(schema.names).items():
             found = self._plain(name, types[places[0]]) if len(places) == 1 else None
             if found is None:
-                layout.others[name] = places
-                continue
-            plain.append(places[0])
-            layout.targets.append(found[0])
-            layout.kinds.append(found[1])
-        return layout._replace(positions=tuple(plain))
+                others[name] = places
+            else:
+                plain.append((*found, places[0]))
+        plain.sort(key=lambda each: each[0].number)
+        columns = FixedTargets([target for target, _, _ in plain], [kind for _, kind, _ in plain])
+        return ColumnLayout(schema, tuple(place for _, _, place in plain), columns, others)
 
     def _plain(self, name: str, arrow_type: pa.DataType) -> tuple[Target, int] | None:
         """Only of a name that is the one way to one attribute."""
