@@ -37,8 +37,8 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 
 @pytest.fixture(autouse=True)
 def _few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "LEAST_COMPILED", PART)
-    monkeypatch.setattr(sources, "CHUNK_RULES", 4 * PART)
+    monkeypatch.setattr(bulk, "LEAST_COMPILED", 64)
+    monkeypatch.setattr(sources, "CHUNK_RULES", 200)
 
 
 def term(rng: random.Random) -> str:
@@ -100,6 +100,8 @@ def test_bounds_and_programs_are_those_of_single_rules(
     seed: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Inserted in several chunks and calls, replaced, deleted, saved and opened: the same arrays, the best rules."""
+    monkeypatch.setattr(bulk, "LEAST_COMPILED", PART)
+    monkeypatch.setattr(sources, "CHUNK_RULES", 4 * PART)
     alone, together = (Index("kindex", options=options) for _ in range(2))
     oracle, taken = Index("oracle"), counted(monkeypatch)
     given = ((0, 10, 0), (100, 5, 10), (200, 8, 6))
