@@ -25,6 +25,11 @@ settings.load_profile("matchwood")
 # What is tested is compiled code: whether a small index finds it loaded must not depend on a thread beside.
 os.environ.setdefault("MATCHWOOD_INTERPRET", "0")
 
+# No test cuts the power, and what a killed process has written others read: of saving small indexes in the tests,
+# waiting for the disk took more than half of the time.
+if not SOAK:
+    os.fsync = lambda descriptor: None
+
 # Deep trees and thousands of tests make many objects: looking for cycles as often as usual took a fifth of the time.
 gc.set_threshold(50_000, 20, 10)
 

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from subprocess import PIPE, STDOUT
 from typing import NamedTuple
 
 KERNELS = "kernels"
@@ -70,6 +71,11 @@ def jobs(cores: int) -> list[Job]:
     ]
 
 
+def _environment() -> dict[str, str]:
+    """Tests start hundreds of processes: what Python makes of the package's text is kept, so that each need not."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def _python(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, *arguments)
 
@@ -98,7 +104,7 @@ class SideBySide:
     def _work(self, beside: bool) -> None:
         while (job := self._next(beside)) is not None:
             started = time.monotonic()
-            done = subprocess.run(job.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            done = subprocess.run(job.command, env=_environment(), stdout=PIPE, stderr=STDOUT, text=True, check=False)
             self._end(Outcome(job, done.returncode, done.stdout, time.monotonic() - started))
 
     def _next(self, beside: bool) -> Job | None:

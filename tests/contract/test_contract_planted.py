@@ -24,6 +24,8 @@ from tests.contract.restless import TURNS, make_restless
 from tests.contract.twin import Twin, script
 
 Patch = pytest.MonkeyPatch
+STEPS = 40
+"""Of the life in which bugs are found, and none without them."""
 
 
 def _lost(hits: Hits) -> Hits:
@@ -112,12 +114,12 @@ def test_a_planted_bug_is_found(planted: tuple[str, str], monkeypatch: pytest.Mo
     else:
         COMPILED[bug](monkeypatch, engine_class(engine))
     with pytest.raises(AssertionError):
-        script(Twin(engine), random.Random("planted"), steps=60)
+        script(Twin(engine), random.Random("planted"), STEPS)
 
 
 def test_without_a_bug_none_is_found() -> None:
     for engine in ENGINES:
-        assert script(Twin(engine), random.Random("planted"), steps=60) > 100
+        assert script(Twin(engine), random.Random("planted"), STEPS) > 100
 
 
 def test_engines_change_in_the_middle_of_a_life(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +127,7 @@ def test_engines_change_in_the_middle_of_a_life(monkeypatch: pytest.MonkeyPatch)
     seen: set[str] = set()
     _wrap(monkeypatch, AutoMatcher, "adopt", lambda adopt, self, built: (adopt(self, built), seen.add(self.name)))
     twin = Twin("auto")
-    script(twin, random.Random("planted"), steps=60)
+    script(twin, random.Random("planted"), STEPS)
     assert seen >= set(TURNS)
     assert twin.index.stats()["choice"]["changes"] > len(TURNS)
 

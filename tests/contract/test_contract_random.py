@@ -16,8 +16,8 @@ from tests.conftest import SOAK
 from tests.contract.engines import ENGINES
 from tests.contract.twin import SCHEMA, Twin, check_workload, oracle_answers, script
 
-LIVES = 100 if SOAK else 2
-EXAMPLES = 1_000 if SOAK else 60
+LIVES, STEPS = (100, 60) if SOAK else (2, 40)
+EXAMPLES = 1_000 if SOAK else 30
 
 
 @pytest.mark.parametrize("seed", range(LIVES))
@@ -25,12 +25,12 @@ def test_a_random_life(engine: str, seed: int, tmp_path: Path) -> None:
     rng = random.Random(f"life {seed}")
     types = SCHEMA if seed % 2 else None
     twin = Twin(engine, types, dnf_limit=rng.choice((1, 4, 256)))
-    assert script(twin, rng, steps=60, path=tmp_path / "index", text_ids=seed % 3 == 0) > 100
+    assert script(twin, rng, steps=STEPS, path=tmp_path / "index", text_ids=seed % 3 == 0) > 100
 
 
 def test_a_life_in_another_zone(engine: str, tmp_path: Path) -> None:
     twin = Twin(engine, timezone="America/New_York")
-    assert script(twin, random.Random("zone"), steps=40, path=tmp_path / "index") > 50
+    assert script(twin, random.Random("zone"), steps=40 if SOAK else 24, path=tmp_path / "index") > 50
 
 
 def test_any_workload() -> None:
@@ -46,12 +46,12 @@ def test_any_workload() -> None:
         seen.update(evaluate(rule, event) for rule in work.rules for event in work.events)
 
     agree()
-    assert seen.total() > 40 * EXAMPLES
+    assert seen.total() > 30 * EXAMPLES
     assert seen[True] >= 0.30 * seen.total()
     assert seen[None] >= 0.15 * seen.total()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=100 if SOAK else 8, deadline=None)
 @given(work=strategies.workloads(rules=20, events=4))
 def test_rules_that_come_one_by_one(work: Workload) -> None:
     """Each replaces the one seven before it."""

@@ -8,20 +8,22 @@ import pytest
 
 import matchwood
 from tests.cases import workloads
+from tests.conftest import SOAK
 from tests.contract.twin import SCHEMA, Twin
 
 
 @pytest.mark.parametrize("types", [SCHEMA, None], ids=["declared", "inferred"])
 def test_saved_opened_changed_saved(engine: str, types: dict[str, str] | None, tmp_path: Path) -> None:
-    work, more = workloads(seed=21, count=2, rules=60, events=20)
+    size = 60 if SOAK else 30
+    work, more = workloads(seed=21, count=2, rules=size, events=size // 3)
     twin = Twin(engine, types)
     twin.put_many(list(enumerate(work.rules)))
     seen = twin.check(work.events)
     twin.reopen(tmp_path / "index")
     assert twin.check(work.events) == seen
-    for number in range(0, 60, 3):
+    for number in range(0, size, 3):
         twin.remove(number)
-    twin.put_many([(number + 40, rule) for number, rule in enumerate(more.rules)])
+    twin.put_many([(number + size * 2 // 3, rule) for number, rule in enumerate(more.rules)])
     twin.check([*work.events, *more.events])
     twin.reopen(tmp_path / "index")
     twin.check([*work.events, *more.events])

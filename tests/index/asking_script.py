@@ -1,6 +1,6 @@
-"""Answers of a saved index, from a process of its own.
+"""Answers of saved indexes, from a process of its own.
 
-asking_script.py PATH        open the index, ask it the sample events, print ids and hits as JSON
+asking_script.py COUNT PATH ...     open each index, ask it so many of the sample events, print ids and hits as JSON
 """
 
 from __future__ import annotations
@@ -12,5 +12,6 @@ import matchwood as mw
 from tests.index.index_samples import answers, sample_events
 
 if __name__ == "__main__":
-    index = mw.open(sys.argv[1], read_only=True)
-    print(json.dumps({"ids": list(index), "hits": answers(index, sample_events(1000))}))
+    events = sample_events(int(sys.argv[1]))
+    opened = [mw.open(path, read_only=True) for path in sys.argv[2:]]
+    print(json.dumps([{"ids": list(index), "hits": answers(index, events)} for index in opened]))

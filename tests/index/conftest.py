@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+ENGINES = ("oracle", "scan", "counting", "atree")
 
-@pytest.fixture(params=["oracle", "scan", "counting", "atree"])
+
+@pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)

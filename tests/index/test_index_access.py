@@ -13,6 +13,7 @@ from matchwood.engines.base import Work
 from matchwood.matching.ledger import counters
 from matchwood.matching.ledger.counters import Watch
 from matchwood.matching.ledger.singles import TOGETHER
+from tests.conftest import SOAK
 
 ENGINES = ["pstbloom", "psthash"]
 EMPTY_SHARE = 1.05
@@ -168,7 +169,10 @@ def test_nothing_is_left_when_all_rules_are_gone(engine: str, options: dict[str,
     index.compact()
     before = index.stats()
     index.insert_many(
-        [(f"r{number}", f"a > {number} and b = {number % 7} and c <= {number}") for number in range(3_000)]
+        [
+            (f"r{number}", f"a > {number} and b = {number % 7} and c <= {number}")
+            for number in range(3_000 if SOAK else 600)
+        ]
     )
     index.match_many([{"a": number, "b": 3, "c": 5} for number in range(200)])
     for rule in list(index):

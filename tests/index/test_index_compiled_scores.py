@@ -18,9 +18,13 @@ from matchwood.matching import ReadRules
 from matchwood.matching.loading import load as bulk
 from matchwood.matching.loading import sources
 from matchwood.rules import encode_many
+from tests.conftest import SOAK
 from tests.encoding.compiled_support import nested, predicate
 from tests.index.test_index_compiled import assert_same, counted, in_turn, refused
 from tests.index.test_index_read_apart import read_apart
+
+PART = 50 if SOAK else 20
+"""What the numbers of rules are multiples of."""
 
 OPTIONS: tuple[dict[str, Any], ...] = (
     {},
@@ -96,13 +100,16 @@ def test_bounds_and_programs_are_those_of_single_rules(
     seed: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Inserted in several chunks and calls, replaced, deleted, saved and opened: the same arrays, the best rules."""
+    monkeypatch.setattr(bulk, "LEAST_COMPILED", PART)
+    monkeypatch.setattr(sources, "CHUNK_RULES", 4 * PART)
     alone, together = (Index("kindex", options=options) for _ in range(2))
     oracle, taken = Index("oracle"), counted(monkeypatch)
-    steps = [rule_table(seed, 500), rule_table(seed + 100, 250, first=500), rule_table(seed + 200, 400, first=300)]
-    for given in steps:
-        expected = in_turn(monkeypatch, alone, given, on_duplicate="replace")
-        report = together.insert_many(given, max_rejected=1.0, on_duplicate="replace")
-        oracle.insert_many(given, max_rejected=1.0, on_duplicate="replace")
+    given = ((0, 10, 0), (100, 5, 10), (200, 8, 6))
+    steps = [rule_table(seed + more, count * PART, first=first * PART) for more, count, first in given]
+    for step in steps:
+        expected = in_turn(monkeypatch, alone, step, on_duplicate="replace")
+        report = together.insert_many(step, max_rejected=1.0, on_duplicate="replace")
+        oracle.insert_many(step, max_rejected=1.0, on_duplicate="replace")
         assert str(report) == str(expected)
         assert refused(report) == refused(expected)
         assert_same(together, alone)
@@ -111,7 +118,7 @@ def test_bounds_and_programs_are_those_of_single_rules(
             for rule_id in gone:
                 del index[rule_id]
         assert_same(together, alone)
-    assert sum(taken) > 400
+    assert sum(taken) > 8 * PART
     assert_ranks_as(together, oracle, seed)
     together.save(tmp_path / "rules")
     opened = matchwood.open(tmp_path / "rules")

@@ -13,6 +13,7 @@ import matchwood as mw
 from matchwood.engines.kindex import engine as kindex
 from matchwood.engines.kindex.engine import KIndex
 from tests.cases import workloads
+from tests.conftest import SOAK
 from tests.contract.twin import Twin, script
 
 FIGURE_1 = {
@@ -155,7 +156,7 @@ def test_a_merge_does_not_hold_up_those_who_match(monkeypatch: pytest.MonkeyPatc
 def test_readers_see_every_update_whole_while_merges_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step replaces rules of every kind and inserts one, then deletes one; small runs make merges frequent."""
     monkeypatch.setattr(kindex, "SMALL", 3)
-    index, steps, size, merges = mw.Index("kindex"), 60, 30, []
+    index, steps, size, merges = mw.Index("kindex"), 60 if SOAK else 24, 30, []
     adopt = KIndex.adopt
     monkeypatch.setattr(KIndex, "adopt", lambda engine, built: (merges.append(1), adopt(engine, built))[1])
 

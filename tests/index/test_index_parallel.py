@@ -15,6 +15,7 @@ import matchwood as mw
 from matchwood.encoding.events import plan as event_plan
 from matchwood.matching import threads as pools
 from matchwood.matching.threads import MOST_THREADS, checked_threads, in_order, in_turns
+from tests.conftest import SOAK
 
 COUNTS = [1, 2, 3, 7, None]
 
@@ -161,7 +162,7 @@ def test_rules_change_while_threads_match(engine: str, monkeypatch: pytest.Monke
     readers = [threading.Thread(target=read, args=(threads,)) for threads in (2, 3)]
     for reader in readers:
         reader.start()
-    for step in range(25):
+    for step in range(25 if SOAK else 10):
         write(5 + step)
         index[f"other {step % 3}"] = f"x > {100 + step} or z = {step}"
     done.set()

@@ -13,6 +13,7 @@ from matchwood.encoding import RuleReader, packed_rules, unpacked_rules
 from matchwood.matching import PackedChunk, ReadRules, RulesApart
 from matchwood.matching.loading import load as bulk
 from matchwood.matching.loading import read_rules, sources
+from tests.conftest import SOAK
 from tests.index.test_index_compiled import SCHEMAS, assert_same, mixed_texts, one_typed, refused, text
 
 CHUNK = 700
@@ -65,7 +66,9 @@ def texts_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_what_was_read_apart_is_stored_the_same(engine: str, schema: Any) -> None:
     """Good rules and bad ones, types that are disputed, NULL for a text: whatever a table may hold."""
     rng = random.Random(8)
-    rules = table([*(text(rng, 30) for _ in range(2_300)), None, *mixed_texts()[:400]])
+    rules = table(
+        [*(text(rng, 30) for _ in range(2_300 if SOAK else 900)), None, *mixed_texts()[: 400 if SOAK else 150]]
+    )
     settings: dict[str, Any] = {"engine": engine, "schema": schema}
     alone, together = Index(**settings), Index(**settings)
     expected = alone.insert_many(rules, max_rejected=1.0)

@@ -104,7 +104,7 @@ def test_rules_of_several_conjunctions_come_and_go_whole(engine: str, monkeypatc
     monkeypatch.setattr(sources, "CHUNK_RULES", 7)
     index = mw.Index(engine=engine)
     index["first"] = "shared = 1"
-    total = 7 * (STEPS if SOAK else 12)
+    total = 7 * (STEPS if SOAK else 5)
 
     def moment_of(found: list[list[Any]]) -> int:
         by_shared, by_own = found
