@@ -77,6 +77,9 @@ for _shared in (_NO_OFFSETS, _NO_UNITS):
     _shared.flags.writeable = False
 _NO_SIDE = LinkedHits(_NO_OFFSETS, _NO_UNITS, _NO_UNITS, _NO_UNITS, _NO_UNITS)
 
+_ASKED_TOGETHER = 4_096
+"""Hits of single events that are told of at once to those who know when it pays to look at all links."""
+
 _SPARE = 8
 """Rows may be more than hits, where rules share units: room for one more in so many is made before anybody counts."""
 
@@ -137,21 +140,35 @@ def _likely(sides: tuple[LinkedHits, ...], count: int) -> int:
 class OneEventIds:
     """The ids of the rules of one event after the other, for units that stand at one place; until a rule changes."""
 
-    __slots__ = ("_found", "_ids", "_out", "_pinned", "_rows", "_scratch")
+    __slots__ = ("_asked", "_found", "_ids", "_links", "_out", "_pinned", "_rows", "_scratch", "_written")
 
     def __init__(
         self, units: NDArray[np.int32], links: RuleLinks, ids: IdColumn, rows: int, workspace: Workspace
     ) -> None:
-        self._ids, self._rows, self._scratch = ids, rows, _scratch(rows, len(units), workspace)
+        self._ids, self._links, self._rows = ids, links, rows
+        self._scratch, self._asked = _scratch(rows, len(units), workspace), 0
         self._out = np.empty(rows, np.int32)
         numbers = _NO_OFFSETS if ids.numbers is None else ids.numbers
         self._found = np.empty(rows if len(numbers) >= rows else 0, np.int64)
-        offsets, ends = np.zeros(2, np.int64), np.zeros(1, np.int64)
-        read = offsets, units, *links.reading(), links.shifts(0)
-        self._pinned = Pinned((*read, *self._scratch, ends, self._out, numbers, self._found))
+        self._written = np.zeros(2, np.int64), units, np.zeros(1, np.int64), numbers
+        self._pinned = self._pin(links.shifts(0))
+
+    def _pin(self, shifts: NDArray[np.int32]) -> Pinned:
+        self._asked = -1 if len(shifts) else 0
+        offsets, units, ends, numbers = self._written
+        read = offsets, units, *self._links.reading(), shifts
+        return Pinned((*read, *self._scratch, ends, self._out, numbers, self._found))
+
+    def _ask_for_shifts(self, hits: int) -> None:
+        """Use shifts as soon as they pay; events are told of together, since asking takes as long as some hits do."""
+        self._asked += hits
+        if self._asked >= _ASKED_TOGETHER:
+            self._pinned = self._pin(self._links.shifts(self._asked))
 
     def of(self, hits: int) -> list[Any]:
         """The ids of the rules of the first `hits` units, in rule order."""
+        if self._asked >= 0:
+            self._ask_for_shifts(hits)
         count = collect_one(self._pinned.table, self._rows, hits)
         if count == DAMAGED:
             raise _refused(self._scratch)

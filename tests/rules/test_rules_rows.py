@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from matchwood.engines.base import Hits, Work
 from matchwood.engines.shared.workspace import Workspace
 from matchwood.errors import CorruptSnapshot
-from matchwood.rules.hits import RuleRows, rows_of_hits
+from matchwood.rules.hits import OneEventIds, RuleRows, rows_of_hits
+from matchwood.rules.ids import IdColumn
 from matchwood.rules.links import SHIFTED, RuleLinks
 
 SLOW = bool(numba.config.DISABLE_JIT)
@@ -181,6 +182,19 @@ def test_ids_that_count_on_are_written_in_place_of_rows(size: int) -> None:
     assert answer.total == len(answer.ids) == 5 * size
     rows = answer._replace(rows=answer.ids + 2**40)
     assert lists(rows) == expected(links, events)
+
+
+def test_single_events_use_shifts_once_they_pay() -> None:
+    count, generator = 9_000, np.random.default_rng(5)
+    links, ids, units = RuleLinks(), IdColumn(), np.zeros(count, np.int32)
+    links.link(np.arange(count), np.arange(count))
+    ids.add_many(list(range(100, 100 + count)))
+    one = OneEventIds(units, links, ids, count, Workspace())
+    for _ in range(8):
+        chosen = generator.choice(count, 1_000, replace=False)
+        units[:1_000] = chosen
+        assert one.of(1_000) == sorted((chosen + 100).tolist())
+    assert len(links.shifts(0)) == -(-count // SHIFTED)
 
 
 def test_rows_of_two_sides_that_are_more_than_the_units() -> None:

@@ -277,13 +277,18 @@ def located(fixed: Any, numbers: Any, rows: int, total: int) -> Any:
 @kernel
 def fill_lines(fixed: Any, lines: Any, rows: int, matrix: Any) -> None:
     """Write the labels of each column to a line of the matrix, -1 for NULL."""
+    held, labels = np.empty(_TOGETHER + 1, np.int64), np.empty(_TOGETHER, np.int32)
+    searches = Searches(np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER, np.int64))
     for column in range(len(fixed.kinds)):
         validity, place, line = fixed.validity[column], fixed.starts[column], matrix[lines[column]]
-        if validity == 0:
-            for row in range(rows):
-                line[row] = _label_at(fixed, column, place + row)
-            continue
-        for row in range(rows):
-            at = place + row
-            valid = (int8_at(validity + (at >> 3)) >> (at & 7)) & 1
-            line[row] = _label_at(fixed, column, at) if valid else np.int32(-1)
+        for first in range(0, rows, _TOGETHER):
+            count = 0
+            for row in range(first, min(rows, first + _TOGETHER)):
+                # Each row is written where the next one goes, and stays if it has a value.
+                held[count] = row
+                line[row] = -1
+                at = place + row
+                count += 1 if validity == 0 else (int8_at(validity + (at >> 3)) >> (at & 7)) & 1
+            _locate_column(fixed, column, held, labels, 0, count, searches)
+            for i in range(count):
+                line[held[i]] = labels[i]
