@@ -69,3 +69,11 @@ def test_all_well_is_told_as_well(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     monkeypatch.setattr(side_by_side, "jobs", lambda cores: [python("good", "")])
     assert side_by_side.main([]) == 0
     assert capsys.readouterr().out.endswith("all passed\n")
+
+
+def test_jobs_keep_byte_code_and_drivers_of_spark_compile_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
+    told = "import os, sys; print(sys.dont_write_bytecode, os.environ['SPARK_SUBMIT_OPTS'])"
+    (outcome,) = SideBySide([python("told", told)], lambda line: None).run(1)
+    assert outcome.said == f"False {side_by_side.SHORT_LIVED}\n"

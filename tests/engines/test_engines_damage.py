@@ -10,8 +10,9 @@ from engines_support import COMPILED, encode, encode_events, random_conjunctions
 
 from matchwood.engines import ConjunctionStore, Engine, Workspace, engine_class, engine_names
 from matchwood.errors import CorruptSnapshot
+from tests.conftest import SOAK
 
-TRIES = 60 if COMPILED else 4
+TRIES = (60 if SOAK else 20) if COMPILED else 4
 EXTREMES = (-(2**31), -3, -2, -1, 0, 1, 5, 300, 2**20, 2**31 - 1)
 
 

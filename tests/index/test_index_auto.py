@@ -142,7 +142,7 @@ def test_too_few_events_are_no_reason_for_a_trial(monkeypatch: pytest.MonkeyPatc
 def test_what_comes_and_goes_during_a_trial_is_made_up_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(name)
     obey(monkeypatch, [name])
-    index, oracle = two(rng, 400)
+    index, oracle = two(rng, 160)
     index.match_many(events(rng, 100))
     run = Trial.run
 
@@ -150,21 +150,21 @@ def test_what_comes_and_goes_during_a_trial_is_made_up_for(name: str, monkeypatc
         found = run(self, match_now)
         for each in (index, oracle):
             changes = random.Random(7)
-            for number in changes.sample(range(400), 60):
+            for number in changes.sample(range(160), 30):
                 del each[number]
-            each.insert_many({number: rule(changes) for number in range(1_000, 1_080)})
+            each.insert_many({number: rule(changes) for number in range(1_000, 1_040)})
             each.insert_many({number: rule(changes) for number in range(1_000, 1_010)}, on_duplicate="replace")
-            for number in range(1_070, 1_080):
+            for number in range(1_030, 1_040):
                 del each[number]
         return found
 
     monkeypatch.setattr(Trial, "run", slowly)
     assert change_mind(index) == name
     assert index.audit() == []
-    asked = events(rng, 50)
+    asked = events(rng, 20)
     assert hits(index, asked) == hits(oracle, asked)
     for each in (index, oracle):
-        each.insert_many({number: rule(random.Random(number)) for number in range(2_000, 2_050)})
+        each.insert_many({number: rule(random.Random(number)) for number in range(2_000, 2_020)})
         del each[2_003]
     assert hits(index, asked) == hits(oracle, asked)
     index.compact()

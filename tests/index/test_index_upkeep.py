@@ -15,6 +15,7 @@ import pytest
 import matchwood as mw
 from matchwood.matching import engine_matcher as compiled
 from tests.cases import event, expression
+from tests.conftest import SOAK
 from tests.pools import palettes
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "index.md"
@@ -121,7 +122,7 @@ def test_the_audit_finds_nothing_after_any_operation(limit: int, engine: str, tm
     rng = random.Random(f"audit {limit}")
     shared = palettes(rng)
     index = mw.Index(engine=engine, dnf_limit=limit)
-    for step in range(60):
+    for step in range(60 if SOAK else 30):
         chance = rng.random()
         rule_id = rng.randrange(25)
         if chance < 0.45:

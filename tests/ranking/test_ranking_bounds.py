@@ -12,7 +12,7 @@ from matchwood.ranking import bounds
 from tests.conftest import SOAK
 from tests.ranking import absorbing
 
-ROUNDS = 400 if SOAK else 6
+ROUNDS = 400 if SOAK else 3
 
 OPTIONS: list[dict[str, Any]] = [
     {},

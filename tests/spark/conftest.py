@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 MASTERS: dict[str, dict[str, str]] = {
-    "local": {"master": "local[2]"},
+    "local": {"master": "local[2]", "spark.python.daemon.module": "ready_daemon"},
     "cluster": {"master": "local-cluster[2,1,1024]"},
     "connect": {"remote": "local[2]"},
 }
