@@ -166,24 +166,15 @@ def event(number: int) -> dict[str, Any]:
 
 def rehearse_changes(index: Any, identity: Callable[[int], Any] = str) -> None:
     """All that a service does to an index: rules come and go, alone and many at once, while events are matched."""
-    _change(index, identity, rehearse_matching)
-
-
-def rehearse_writing(index: Any) -> None:
-    """What a writer does. Events come as dicts alone: those who match columns leave their turn for what they need."""
-    _change(index, str, lambda read: read.match_many([event(number) for number in range(EVENTS)]))
-
-
-def _change(index: Any, identity: Callable[[int], Any], match: Callable[[Any], object]) -> None:
     _insert(index, identity)
-    match(index)
+    rehearse_matching(index)
     for number in range(RULES, RULES + 20):
         index[identity(number)] = rule(number)
         index[identity(number)] = rule(number + 1)
         index.match(event(number))
     for number in range(0, RULES, 37):
         del index[identity(number)]
-    match(index)
+    rehearse_matching(index)
     _rehearse_unions(index)
     with index._changing(), index._storing():
         index._matcher.reconsider()
@@ -249,7 +240,7 @@ def rehearse_ranking(index: Any, identity: Callable[[int], Any] = str) -> None:
 
 
 REHEARSALS: dict[str, Callable[[Any], None]] = {
-    "changes": rehearse_writing,
+    "changes": rehearse_changes,
     "loading": rehearse_loading,
     "ranking": rehearse_ranking,
     "reading": rehearse_reading,
