@@ -6,11 +6,12 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from matchwood import insight
 from matchwood.choosing import (
     AutoMatcher,
     begin_choice,
@@ -20,22 +21,7 @@ from matchwood.choosing import (
 )
 from matchwood.core import BeginAgain, ReadersWriterLock, at_rest, begun_again, count_of, little_work, tell_of_compiling
 from matchwood.encoding import Encoder, EventSettings, Schema, Strictness, can_be_read_again
-from matchwood.engines import NodeView
 from matchwood.errors import CorruptSnapshot, MatchwoodError, counted
-from matchwood.insight import (
-    MOST_NODES,
-    Explanation,
-    IndexPlots,
-    audit_of,
-    explain_text,
-    find_witness,
-    found_rows,
-    lint_rules,
-    picture_of,
-    query_of,
-    stats_of,
-    tree_nodes,
-)
 from matchwood.matching import (
     ALL_RULES,
     INDEX_KIND,
@@ -79,6 +65,10 @@ from matchwood.progress import LoadProgress
 from matchwood.ranking import GivenWeights, check_one
 from matchwood.rules import RuleTable
 from matchwood.storage import Snapshot, ready_to_save
+
+if TYPE_CHECKING:
+    from matchwood.engines import NodeView
+    from matchwood.insight import Explanation
 
 Done = TypeVar("Done")
 
@@ -395,7 +385,7 @@ class Index(MutableMapping[Any, str]):
         with self._reading():
             text, types = self._table.text(self._table.row_of(rule_id)), self._encoder.schema.types()
             timezone, settings = self._encoder.timezone, self._encoder.event_settings
-        return explain_text(text, event, types, timezone, settings)
+        return insight.explain_text(text, event, types, timezone, settings)
 
     # ---------------------------------------------------------------- insight
 
@@ -414,6 +404,7 @@ class Index(MutableMapping[Any, str]):
             self._at_rest(self._check)
         self._gather()
         get_ready(self)
+        query_of, found_rows = insight.query_of, insight.found_rows  # imported here, outside the turn
 
         def found() -> list[Any]:
             with self._matching_turn:
@@ -427,25 +418,29 @@ class Index(MutableMapping[Any, str]):
 
         Problems: `never` true, `always` true, `duplicate` of an earlier rule, `implied` by another.
         """
-        return self._at_rest(self._linted)
+        lint_rules = insight.lint_rules
 
-    def _linted(self) -> pa.Table:
-        self._check()
-        return lint_rules(self._table, self._encoder, self._matcher, self._dnf_limit)
+        def linted() -> pa.Table:
+            self._check()
+            return lint_rules(self._table, self._encoder, self._matcher, self._dnf_limit)
+
+        return self._at_rest(linted)
 
     def stats(self) -> dict[str, Any]:
         """Counts, bytes and the work done so far, as plain data."""
+        stats_of = insight.stats_of
         with self._reading():
             return stats_of(self._table, self._encoder, self._matcher)
 
     def nodes(self) -> list[NodeView]:
         """The nodes of the engine `atree`, one by one; InvalidArgument for other engines and for large trees."""
+        tree_nodes = insight.tree_nodes
         return self._at_rest(lambda: tree_nodes(self._table, self._encoder, self._matcher))
 
     def draw(
         self,
         format: str | None = None,
-        limit: int = MOST_NODES,
+        limit: int = insight.MOST_NODES,
         attribute: str | None = None,
         event: Mapping[str, Any] | None = None,
     ) -> str:
@@ -454,13 +449,14 @@ class Index(MutableMapping[Any, str]):
         A tree of more than `limit` nodes is an error, because nobody could read it. A triangle shows one `attribute`,
         by default the one that most rules constrain, and what an `event` excludes; more points than `limit` are shades.
         """
-        shown = format, limit, attribute, event
+        shown, picture_of = (format, limit, attribute, event), insight.picture_of
         return self._at_rest(lambda: picture_of(self._table, self._encoder, self._matcher, *shown))
 
-    plot = property(lambda self: IndexPlots(self, Index), doc="Charts of rules and events: `IndexPlots`.")
+    plot = property(lambda self: insight.IndexPlots(self, Index), doc="Charts of rules and events: `IndexPlots`.")
 
     def audit(self) -> list[str]:
         """Every broken invariant in words; empty when all structures are sound."""
+        audit_of = insight.audit_of
         return self._at_rest(lambda: audit_of(self._table, self._encoder, self._matcher))
 
     def compact(self) -> None:
@@ -517,8 +513,11 @@ class Index(MutableMapping[Any, str]):
         reconsider_if_due(self)
 
     @contextlib.contextmanager
-    def _changing(self, rules: float = 1) -> Iterator[None]:
-        """The turn of one writer of so many rules, in which it takes the lock when it is ready to change something."""
+    def _changing(self, rules: float = 0) -> Iterator[None]:
+        """The turn of one writer, in which it takes the lock when it is ready to change something.
+
+        `rules`  how many may come at once; one more or less does not make an index large
+        """
         if self._read_only:
             raise MatchwoodError("this index was opened with read_only=True; open it without to change it in memory")
         little = is_little(self, rules)
@@ -583,7 +582,7 @@ class Index(MutableMapping[Any, str]):
             self._checked = True
 
     def _find_witness(self, attribute: str, kind: str, passed_over: Container[Any] = ()) -> Any:
-        return find_witness(self._table, self._encoder.schema, attribute, kind, passed_over)
+        return insight.find_witness(self._table, self._encoder.schema, attribute, kind, passed_over)
 
 
 def index_from(path: Any, snapshot: Snapshot, read_only: bool = False, part: str = ONLY_PART) -> Index:

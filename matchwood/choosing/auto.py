@@ -60,6 +60,8 @@ LEAST_SAMPLE = 64
 
 def engines_for(options: Mapping[str, Any]) -> list[str]:
     """The engines that have all of these options; InvalidArgument if there is none, or if a value is wrong."""
+    if not options:
+        return engine_names()  # without loading them all
     known = {name: set(engine_class(name).option_names()) for name in engine_names()}
     unknown = sorted(set(options) - set().union(*known.values()))
     if unknown:
@@ -79,7 +81,7 @@ class AutoMatcher(EngineMatcher):
     """
 
     def __init__(self, encoder: Encoder, table: RuleTable, options: Mapping[str, Any], dnf_limit: int) -> None:
-        able = [name for name in engines_for(options) if engine_class(name).unit_kind == "conjunctions"]
+        able = [name for name in engines_for(options) if name in engine_names("conjunctions")]
         super().__init__(FIRST_ENGINE if FIRST_ENGINE in able else able[0], encoder, table, options, dnf_limit)
         self.setting, self._options = AUTO, dict(options)
         model = shipped()

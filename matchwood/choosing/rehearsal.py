@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 from matchwood.choosing.auto import AutoMatcher
 from matchwood.choosing.features import features_of
 from matchwood.choosing.trial import Trial
-from matchwood.core import BESIDE
+from matchwood.core import BESIDE, before_kernels
 from matchwood.engines import ALWAYS_UNITE, NEVER_UNITE, Workspace
 from matchwood.errors import MatchwoodError
 from matchwood.matching import LEAST_COMPILED, SampleShares
@@ -39,15 +39,69 @@ IN_COLUMNS = (0, 1, 2, 3, 4, 6, 7)
 
 _done: set[tuple[str, ...]] = set()
 """What has been rehearsed in this process."""
-_under_way: defaultdict[tuple[str, ...], threading.Lock] = defaultdict(threading.Lock)
-"""Held by whoever rehearses something: a writer need not wait for what a trial rehearses."""
 
 
-def once(key: tuple[str, ...], rehearse: Callable[[], None]) -> None:
+WAITED_FOR, SOON, SOME_TIME = range(3)
+"""What a rehearsal is for: somebody waits for it; calls that are interpreted until then; a trial that may come."""
+
+
+class RehearsalTurns:
+    """One rehearsal at a time: two would compile in turns, and share the interpreter lock with all who match.
+
+    The one that is wanted most goes first. Another that is under way stops before its next kernel, and goes on after.
+    """
+
+    def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Nobody has the turn, nobody waits: as in a process that was just forked."""
+        self._turn = threading.Condition()
+        self._waiting = [0, 0, 0]
+        """How many wait, by what they are for."""
+        self._is_taken = False
+
+    @contextlib.contextmanager
+    def turn(self, purpose: int) -> Iterator[None]:
+        """The turn of one rehearsal."""
+        self._take(purpose)
+        try:
+            with before_kernels(functools.partial(self._let_others_go_first, purpose)):
+                yield
+        finally:
+            self._give_up()
+
+    def _take(self, purpose: int) -> None:
+        with self._turn:
+            self._waiting[purpose] += 1
+            try:
+                self._turn.wait_for(lambda: not self._is_taken and not any(self._waiting[:purpose]))
+            finally:
+                self._waiting[purpose] -= 1
+            self._is_taken = True
+
+    def _give_up(self) -> None:
+        with self._turn:
+            self._is_taken = False
+            self._turn.notify_all()
+
+    def _let_others_go_first(self, purpose: int) -> None:
+        if any(self._waiting[:purpose]):
+            self._give_up()
+            self._take(purpose)
+
+
+_TURNS = RehearsalTurns()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_TURNS.begin_anew)
+
+
+def once(key: tuple[str, ...], rehearse: Callable[[], None], purpose: int = WAITED_FOR) -> None:
     """Rehearse something, unless this process has; whoever asks for the same meanwhile waits."""
     if key in _done or numba.config.DISABLE_JIT:
         return
-    with _under_way[key]:
+    with _TURNS.turn(purpose):
         if key not in _done:
             # Options may refuse a rule of ours: what was to be loaded until then is, and nobody asked for the rule.
             with contextlib.suppress(MatchwoodError):
@@ -78,7 +132,7 @@ def get_ready(index: Index, what: str | None = None, beside: bool | None = None)
         key = (what, engine, repr(sorted(index._options.items())), spaces)
         rehearsed = functools.partial(once, key, lambda: REHEARSALS[what](index._rehearsal(engine)))
         if key not in _done and (index._little_turn is not None if beside is None else beside):
-            BESIDE.ask(key, rehearsed)
+            BESIDE.ask(key, functools.partial(rehearsed, SOON))
             return
         rehearsed()
     index._rehearsed |= {what}

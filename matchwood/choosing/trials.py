@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from matchwood.choosing.auto import AUTO, AutoMatcher
-from matchwood.choosing.rehearsal import once, rehearse_features, rehearse_trial
+from matchwood.choosing.rehearsal import SOME_TIME, once, rehearse_features, rehearse_trial
 from matchwood.engines import Engine
 from matchwood.errors import MatchwoodError
 
@@ -105,7 +105,7 @@ def _rehearse_engine(index: Index, matcher: AutoMatcher, name: str) -> None:
 
 def _rehearse(index: Index, matcher: AutoMatcher, what: str, rehearse: Callable[[Any], None]) -> None:
     options = {**matcher.engine_options}
-    once((AUTO, what, repr(sorted(options.items()))), lambda: rehearse(index._rehearsal(AUTO)))
+    once((AUTO, what, repr(sorted(options.items()))), lambda: rehearse(index._rehearsal(AUTO)), SOME_TIME)
 
 
 def _is_matched_by(index: Index, matcher: AutoMatcher) -> bool:

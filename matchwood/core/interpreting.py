@@ -85,6 +85,8 @@ def first_call(kernel: Any) -> Callable[..., Any]:
 
 
 def _made(load_or_compile: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    if HERE.before_kernel is not None:
+        HERE.before_kernel()
     with BESIDE.compiling():
         return load_or_compile(*arguments)  # type: ignore[no-any-return]
 

@@ -7,6 +7,7 @@ Whoever has little work need not wait for it (`interpreting.py`).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -57,11 +58,26 @@ def _compiled(function: Function, options: dict[str, Any], passed: Callable[[Any
         return made  # type: ignore[no-any-return]
     made._cache = KeptCode(function)
     made._compile_for_args = interpreting.first_call(made)
-    made.within = _dispatcher(function, {"pipeline_class": PART, "no_cpython_wrapper": True, **options})
-    made.within._cache = KeptPart(function)
-    made.get_call_template = _for_types(made.within.get_call_template, passed)
-    made.get_overload = made.within.get_overload
+    made.within = within = _Within(function, options)
+    made.get_call_template = _for_types(lambda *asked: within.get_call_template(*asked), passed)
+    made.get_overload = lambda signature: within.get_overload(signature)
     return made  # type: ignore[no-any-return]
+
+
+class _Within:
+    """The dispatcher that other kernels find: made when one of them is compiled, which most processes never do."""
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        self._function, self._options = function, options
+
+    @functools.cached_property
+    def _made(self) -> Any:
+        made = _dispatcher(self._function, {"pipeline_class": PART, "no_cpython_wrapper": True, **self._options})
+        made._cache = KeptPart(self._function)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
 
 
 def _dispatcher(function: Function, options: dict[str, Any]) -> Any:

@@ -64,10 +64,12 @@ class _Here(threading.local):
 
     `little`   in how many turns with little work it is
     `leaving`  how it leaves the turn that it is in; None if there is none, or none that could begin again
+    `before_kernel`  what it does before it has a kernel loaded or compiled, if it is to let others go first
     """
 
     little = 0
     leaving: Leaving | None = None
+    before_kernel: Callable[[], None] | None = None
 
 
 HERE = _Here()
@@ -198,6 +200,16 @@ def little_work(little: bool) -> Iterator[None]:
         yield
     finally:
         HERE.little = before
+
+
+@contextlib.contextmanager
+def before_kernels(let_others_go_first: Callable[[], None]) -> Iterator[None]:
+    """Have this thread do something before each kernel that is loaded or compiled for it."""
+    before, HERE.before_kernel = HERE.before_kernel, let_others_go_first
+    try:
+        yield
+    finally:
+        HERE.before_kernel = before
 
 
 @contextlib.contextmanager

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
-from matchwood.engines.atree.engine import ATree
 from matchwood.engines.base import Structure
-from matchwood.engines.betree.engine import BETree
-from matchwood.engines.counting import Counting
-from matchwood.engines.hem.engine import HEM
-from matchwood.engines.kindex.engine import KIndex
-from matchwood.engines.pst.pstbloom import PSTBloom
-from matchwood.engines.pst.psthash import PSTHash
-from matchwood.engines.scan import Scan
 from matchwood.errors import InvalidArgument
 
-_ENGINES: dict[str, type[Structure]] = {
-    engine.name: engine for engine in (ATree, BETree, Counting, HEM, KIndex, PSTBloom, PSTHash, Scan)
+
+class Place(NamedTuple):
+    """Where an engine is, and what is asked of all engines: most processes use two or three, and load no others."""
+
+    module: str
+    name: str
+    unit_kind: str = "conjunctions"
+    published_spaces: str | None = None
+
+
+_PLACES = {
+    "atree": Place("atree.engine", "ATree", unit_kind="forms"),
+    "betree": Place("betree.engine", "BETree"),
+    "counting": Place("counting", "Counting"),
+    "hem": Place("hem.engine", "HEM"),
+    "kindex": Place("kindex.engine", "KIndex"),
+    "pstbloom": Place("pst.pstbloom", "PSTBloom", published_spaces="pstree"),
+    "psthash": Place("pst.psthash", "PSTHash", published_spaces="pstree"),
+    "scan": Place("scan", "Scan"),
 }
 
+_ENGINES: dict[str, type[Structure]] = {}
+"""Those that are loaded, and those that others have registered."""
 
-FIRST_ENGINE = PSTBloom.name
+FIRST_ENGINE = "pstbloom"
 """What an index begins with that may have any: a quarter of counting's time where few rules match, and never much more
 (`bench core`)."""
 
-LEAST_ENGINE = Scan.name
+LEAST_ENGINE = "scan"
 """Lays nothing out: for whoever needs conjunctions in a store, and seldom matches."""
 
 
@@ -37,12 +49,16 @@ def engine_choices() -> list[str]:
 
 def engine_names(unit_kind: str | None = None) -> list[str]:
     """The names of all engines, or of those whose units are `conjunctions` or `forms`, sorted."""
-    return sorted(name for name, engine in _ENGINES.items() if unit_kind in (None, engine.unit_kind))
+    return sorted(name for name, engine in _known().items() if unit_kind in (None, engine.unit_kind))
+
+
+def _known() -> dict[str, Place | type[Structure]]:
+    return {**_PLACES, **_ENGINES}
 
 
 def published_spaces(name: str) -> str | None:
     """The predicate spaces that an engine's paper asks for; `auto` may choose any engine, and has what one asks for."""
-    wanted = {engine.published_spaces for own, engine in _ENGINES.items() if name in (own, "auto")}
+    wanted = {engine.published_spaces for own, engine in _known().items() if name in (own, "auto")}
     return next(iter(wanted - {None}), None)
 
 
@@ -52,11 +68,13 @@ def engine_class(name: str) -> Any:
     >>> engine_class("scan").__name__, engine_class("scan").unit_kind, engine_class("atree").unit_kind
     ('Scan', 'conjunctions', 'forms')
     """
-    found = _ENGINES.get(name)
-    if found is None:
-        available = ", ".join(sorted(engine_choices()))
-        raise InvalidArgument(f"there is no engine {name!r} (available: {available})")
-    return found
+    if name not in _ENGINES:
+        place = _PLACES.get(name)
+        if place is None:
+            available = ", ".join(sorted(engine_choices()))
+            raise InvalidArgument(f"there is no engine {name!r} (available: {available})")
+        _ENGINES[name] = getattr(importlib.import_module(f"matchwood.engines.{place.module}"), place.name)
+    return _ENGINES[name]
 
 
 @contextmanager

@@ -102,7 +102,7 @@ class KeptCode(NullCache):  # type: ignore[misc]
         return cache_directory()
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        context.refresh()
+        _prepare(context)
         for path in self._places(signature, target_of(context.codegen())):
             found = _read(path, functools.partial(self._rebuilt, context))
             if found is not None:
@@ -142,6 +142,12 @@ class KeptCode(NullCache):  # type: ignore[misc]
     def _file_name(self, signature: Any, target: str) -> str:
         key = f"{self.name} {self._variant} {described(types.Tuple(signature))} {target}"
         return f"{self.name.rpartition('.')[2]}-{_digest([key.encode()])}.nbc"
+
+
+@functools.cache
+def _prepare(context: Any) -> None:
+    """Have Numba ready for code that it did not compile; once, since it looks through all its modules each time."""
+    context.refresh()
 
 
 class KeptPart(KeptCode):

@@ -18,6 +18,8 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.typing.context import BaseContext
 
+from matchwood.core.machine_code.lowering import KernelContext
+from matchwood.core.machine_code.pipeline import ARE_TAKEN, steps_for
 from matchwood.core.machine_code.remembering import TypingContext
 
 _OF_LIBRARIES = (
@@ -95,11 +97,18 @@ class PartContext:
 
 
 class WholeCompiler(Compiler):  # type: ignore[misc]
-    """Numba's compiler, for a kernel that Python calls: it remembers."""
+    """Numba's compiler, for a kernel that Python calls: it remembers, and takes fewer steps (`pipeline.py`)."""
 
     def __init__(self, typing: Any, target: Any, *rest: Any) -> None:
         super().__init__(typing, target, *rest)
         self.state.typingctx = TypingContext(typing)
+        if ARE_TAKEN:
+            # Numba has made this context for the one kernel.
+            self.state.targetctx.__class__ = KernelContext
+            self.state.targetctx.typing_context = self.state.typingctx
+
+    def define_pipelines(self) -> list[Any]:
+        return steps_for(self.state.func_id.func) or super().define_pipelines()
 
 
 class PartCompiler(WholeCompiler):
