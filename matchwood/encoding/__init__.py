@@ -57,9 +57,10 @@ if TYPE_CHECKING:
         Strictness,
         checked_on_error,
     )
+    from matchwood.encoding.rules.asked_uses import AskedUses, UsesOfRules
     from matchwood.encoding.rules.binding import Binder
     from matchwood.encoding.rules.carried_rules import packed_rules, unpacked_rules
-    from matchwood.encoding.rules.compiled_rules import CompiledRules, CountedUse, RuleReader, UsesOfRules
+    from matchwood.encoding.rules.compiled_rules import CompiledRules, CountedUse, RuleReader
     from matchwood.encoding.rules.flattening import Flat, LeafRows, flatten
     from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
     from matchwood.encoding.rules.predicate_book import PredicateBook
@@ -103,6 +104,7 @@ __all__ = [
     "TYPES",
     "XNOR",
     "XOR",
+    "AskedUses",
     "AskingEncoder",
     "Binder",
     "Chunk",

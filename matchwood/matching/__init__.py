@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from matchwood.matching.ledger.sample import SampleShares, taken
     from matchwood.matching.little import is_little, matching_turn_of, turns_of
     from matchwood.matching.loading.batches import Batch
-    from matchwood.matching.loading.chunks import RuleSource
+    from matchwood.matching.loading.chunks import LEAST_COMPILED, RuleSource
     from matchwood.matching.loading.groups import Group
     from matchwood.matching.loading.limits import USUAL, RejectLimit
-    from matchwood.matching.loading.load import LEAST_COMPILED, TURN_RULES, is_large, load_rules
+    from matchwood.matching.loading.load import TURN_RULES, is_large, load_rules
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
     from matchwood.matching.loading.read_rules import PackedChunk, ReadRules, RulesApart
     from matchwood.matching.loading.rehearsal import without_collecting

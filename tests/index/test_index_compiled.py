@@ -14,7 +14,7 @@ import pytest
 from matchwood import Index
 from matchwood.encoding.rules import compiled_rules
 from matchwood.errors import InvalidArgument
-from matchwood.matching.loading import batches, sources
+from matchwood.matching.loading import batches, sources, votes
 from matchwood.matching.loading import load as bulk
 from matchwood.matching.loading.report import Report
 from tests import cases, pools
@@ -117,6 +117,7 @@ def refused(report: Report) -> list[dict[str, Any]]:
 def in_turn(monkeypatch: pytest.MonkeyPatch, index: Index, given: Any, **options: Any) -> Report:
     with monkeypatch.context() as patch:
         patch.setattr(bulk, "LEAST_COMPILED", 10**9)
+        patch.setattr(votes, "LEAST_COMPILED", 10**9)
         return index.insert_many(given, max_rejected=1.0, **options)
 
 
@@ -124,6 +125,7 @@ def in_turn(monkeypatch: pytest.MonkeyPatch, index: Index, given: Any, **options
 def _few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of these tests are small."""
     monkeypatch.setattr(bulk, "LEAST_COMPILED", 128)
+    monkeypatch.setattr(votes, "LEAST_COMPILED", 128)
 
 
 def state(index: Index) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from matchwood.language import (
     read_whole,
 )
 from matchwood.language.columnar import _tree_kernels as kernels
+from matchwood.language.columnar._token_kernels import _digits_in, _quotes_in, _word_bytes_in
 from matchwood.language.tree import TESTS
 from matchwood.rules.strings import encode_many
 from tests import cases, pools
@@ -185,3 +187,53 @@ def test_texts_that_are_not_given_are_not_read() -> None:
 def test_any_space_may_stand_between_constants() -> None:
     """`int` takes fewer characters for spaces than the grammar does."""
     assert parse("x in (1\x1f, 2\x1c)") == parse("x in (1, 2)")
+
+
+EDGES = ("a", "a1", "abcdefg", "abcdefgh", "abcdefghi", "timestamp", "Timestamps", "unknown", "a_b", "_", "a.b", "a.b1")
+ENDS = (
+    "1",
+    "1234567",
+    "12345678",
+    "123456789",
+    "12.5",
+    "1e3",
+    "'x'",
+    "'it''s'",
+    "'1234567'",
+    "'12345678'",
+    "''",
+    "'ß'",
+)
+
+
+@pytest.mark.parametrize("around", ["", "a", "nd", "9", ".", "_", "'", " and ", "ß"])
+def test_what_stands_around_a_text_is_not_read(around: str) -> None:
+    """Names, words and constants of every length, of which eight bytes are looked at together."""
+    texts = [f"{name} {compared}{end}" for name in EDGES for compared in ("= ", ">") for end in ENDS]
+    texts += [f"{name} between 3 AND {end}" for name in EDGES for end in ENDS]
+    texts += [f"{name} {word}" for name in EDGES for word in ("is null", "or x", "", "xor notand", "in (1,22)")]
+    for text in texts:
+        alone = read([text])[0]
+        data = f"{around}{text}{around}".encode()
+        start = len(around.encode())
+        length = np.array([len(text.encode())], np.int32)
+        trees = read_trees(np.frombuffer(data, np.uint8), np.array([start]), length, np.ones(1, np.bool_))
+        assert tree_of(trees, data, 0) == alone, text
+        assert alone is None or alone == parse(text)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bytes_are_counted_eight_at_a_time(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    likely = np.frombuffer(b"azAZ09_m5'/:@[`{.\x7f\x80\xff\x00 ", np.uint8)
+    for _ in range(2_000):
+        data = rng.choice(likely, 8) if rng.random() < 0.5 else rng.integers(0, 256, 8).astype(np.uint8)
+        text, eight = data.tobytes(), np.uint64(int.from_bytes(data.tobytes(), "little"))
+        for counted, pattern in (
+            (_digits_in, rb"[0-9]*"),
+            (_word_bytes_in, rb"[A-Za-z0-9_]*"),
+            (_quotes_in, rb"[^']*"),
+        ):
+            found = re.match(pattern, text)
+            assert found is not None
+            assert counted(eight) == found.end()

@@ -29,6 +29,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> list[reading.ReadFile]:
         return written
 
     monkeypatch.setattr(reading, "READ_RULES", 60)
+    monkeypatch.setattr(reading, "READ_FROM", 61)
     monkeypatch.setattr(reading, "cores_of", lambda session: 8)
     monkeypatch.setattr(building, "read_files", noted)
     return written
@@ -116,7 +117,7 @@ def test_the_source_is_read_once_also_then(
 
 @pytest.mark.parametrize(
     ("rules", "shards", "cores", "tasks"),
-    [(100_000, 1, 8, 0), (100_001, 1, 8, 2), (1_000_000, 1, 1, 0), (1_000_000, 2, 2, 0), (1_000_000, 2, 4, 10)],
+    [(499_999, 1, 8, 0), (500_000, 1, 8, 5), (1_000_000, 1, 1, 0), (1_000_000, 2, 2, 0), (1_000_000, 2, 4, 10)],
 )
 def test_tasks_read_where_cores_would_wait(
     monkeypatch: pytest.MonkeyPatch, rules: int, shards: int, cores: int, tasks: int

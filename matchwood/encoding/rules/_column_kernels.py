@@ -77,3 +77,29 @@ def tally_uses(uses: Any, ends: Any, wanted: Any, counts: Any, firsts: Any, met:
                 count += 1
             counts[use] += 1
     return count
+
+
+@bare_kernel
+def drop_contrary(uses: Any, ends: Any, wanted: Any, kinds: Any) -> Any:
+    """Want no rule that asks for another kind of an attribute than a wanted rule before it; how many were dropped.
+
+    `kinds`  one element an attribute, ANY_KIND before
+    """
+    dropped = first = 0
+    mask = (1 << KIND_BITS) - 1
+    for rule in range(len(ends)):
+        begin, first = first, ends[rule]
+        if not wanted[rule]:
+            continue
+        for at in range(begin, first):
+            kind, known = uses[at] & mask, kinds[uses[at] >> KIND_BITS]
+            if kind != ANY_KIND and known != ANY_KIND and known != kind:
+                wanted[rule] = False
+        if not wanted[rule]:
+            dropped += 1
+            continue
+        for at in range(begin, first):
+            kind = uses[at] & mask
+            if kind != ANY_KIND:
+                kinds[uses[at] >> KIND_BITS] = kind
+    return dropped

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.encoding.rules.compiled_rules import AskedUses, CompiledRules, LeafColumns, by_first_use
+from matchwood.encoding.rules.asked_uses import AskedUses
+from matchwood.encoding.rules.compiled_rules import CompiledRules, LeafColumns, by_first_use
 from matchwood.encoding.rules.flattening import running
 from matchwood.encoding.rules.predicate_book import CutNumbers, KeyNumbers
 from matchwood.encoding.rules.written_terms import NO_LEAF, WrittenTerms

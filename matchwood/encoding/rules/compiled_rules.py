@@ -8,16 +8,17 @@ whose types are not those of all others.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import IntegerNumbers
 from matchwood.encoding.encoder import Encoder
-from matchwood.encoding.rules._column_kernels import ANY_KIND, KIND_BITS, number_by_first_use, resolve_uses, tally_uses
+from matchwood.encoding.rules._column_kernels import ANY_KIND, KIND_BITS, drop_contrary, number_by_first_use
+from matchwood.encoding.rules.asked_uses import KIND_MASK, AskedUses, UsesOfRules
 from matchwood.encoding.rules.flattening import Flat, running
-from matchwood.encoding.rules.predicate_book import USE_KINDS, CutNumbers, KeyNumbers, PredicateBook
+from matchwood.encoding.rules.predicate_book import CutNumbers, KeyNumbers, PredicateBook
 from matchwood.encoding.rules.written_terms import NO_LEAF, WrittenTerms
 from matchwood.encoding.schema.inferred import Schema, Use
 from matchwood.language import RuleTrees, read_trees
@@ -41,7 +42,6 @@ CountedUse = tuple[Use, int, int]
 LeafColumns: TypeAlias = tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]]
 """Of leaves: their keys, whether NULL is accepted, and where the cuts of each end; and the cuts."""
 
-_KIND_MASK = (1 << KIND_BITS) - 1
 _SHIFT, _MASK = 32, 2**32 - 1
 
 
@@ -117,65 +117,6 @@ class RuleReader:
         return trees, predicates, names, asked, wanted
 
 
-class UsesOfRules(NamedTuple):
-    """What rules that were read ask of their attributes; `wanted` says which of them could be read."""
-
-    asked: AskedUses
-    wanted: NDArray[np.bool_]
-
-    def left_out(self) -> NDArray[np.int64]:
-        """The positions of those that could not."""
-        return np.flatnonzero(~self.wanted)
-
-    def counted(self, start: int, stop: int) -> list[tuple[Use, int]]:
-        """The uses of the rules at some positions, and how many of these have each."""
-        found, counts, _ = self.asked.between(start, stop).tally(self.wanted[start:stop])
-        return [(self.asked.named(use), count) for use, count in zip(found.tolist(), counts.tolist(), strict=True)]
-
-
-class AskedUses(NamedTuple):
-    """What rules ask of their attributes, one use an attribute: an attribute's number, shifted, and a kind."""
-
-    attributes: list[str]
-    uses: NDArray[np.int64]
-    ends: NDArray[np.int64]
-
-    @classmethod
-    def of(
-        cls,
-        book: PredicateBook,
-        ends: NDArray[np.int64],
-        predicates: NDArray[np.int32],
-        names: NDArray[np.int32],
-        wanted: NDArray[np.bool_],
-    ) -> AskedUses:
-        """Those of the wanted rules; rules that contradict themselves, or cannot be bound, are not wanted from then."""
-        slots = np.full(len(book.attributes), -1, np.int64)
-        uses, use_ends = np.empty(len(predicates), np.int64), np.empty(len(ends), np.int64)
-        count = resolve_uses(ends, names.astype(np.int64), book.kinds(predicates), wanted, slots, uses, use_ends)
-        return cls(book.attributes, uses[:count], use_ends)
-
-    def between(self, start: int, stop: int) -> AskedUses:
-        """Those of the rules at some positions."""
-        first = int(self.ends[start - 1]) if start else 0
-        ends = self.ends[start:stop] - first
-        return AskedUses(self.attributes, self.uses[first : first + (int(ends[-1]) if len(ends) else 0)], ends)
-
-    def tally(self, wanted: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The uses of wanted rules as they are met, how many have each, and the first that does."""
-        room = len(self.attributes) << KIND_BITS
-        counts, firsts, met = np.zeros(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-        found = met[: tally_uses(self.uses, self.ends, wanted, counts, firsts, met)]
-        return found, counts[found], firsts[found]
-
-    def named(self, use: int) -> Use:
-        return self.attributes[use >> KIND_BITS], USE_KINDS[use & _KIND_MASK]
-
-    def owners(self) -> NDArray[np.int64]:
-        """The rule of each use."""
-        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
-
-
 class KnownNumbers(Protocol):
     """What numbers of keys and of cuts stand for."""
 
@@ -235,20 +176,26 @@ class CompiledRules:
         """Whether live rules allow all their uses."""
         return all(schema.allows(use) for use, _, _ in self.uses())
 
-    def undisputed(self, schema: Schema) -> CompiledRules:
-        """Without rules whose types are not those of all others here and of live rules."""
+    def allowed_by(self, schema: Schema) -> CompiledRules:
+        """Without rules that live rules, or what is settled, are against."""
         found, _, _ = self._asked.tally(self.wanted)
-        compared = np.sort(found[found & _KIND_MASK != ANY_KIND] >> KIND_BITS)
-        several = np.unique(compared[1:][compared[1:] == compared[:-1]]).tolist()
-        open_names = [number for number in several if not schema.is_decided(self._asked.attributes[number])]
-        allowed = np.fromiter(map(schema.allows, map(self._asked.named, found.tolist())), np.bool_, len(found))
-        disputed = found[np.isin(found >> KIND_BITS, open_names) | ~allowed]
-        if not len(disputed):
+        against = [use for use in found.tolist() if not schema.allows(self._asked.named(use))]
+        if not against:
             return self
         refused = np.zeros(len(self._asked.attributes) << KIND_BITS, np.bool_)
-        refused[disputed] = True
+        refused[against] = True
         wanted = self.wanted.copy()
         wanted[self._asked.owners()[refused[self._asked.uses]]] = False
+        return self._only_wanted(wanted)
+
+    def agreeing(self) -> CompiledRules:
+        """Without rules that ask for another type of an attribute than one before them does."""
+        found, _, _ = self._asked.tally(self.wanted)
+        compared = np.sort(found[found & KIND_MASK != ANY_KIND] >> KIND_BITS)
+        if (compared[1:] != compared[:-1]).all():
+            return self
+        wanted, kinds = self.wanted.copy(), np.full(len(self._asked.attributes), ANY_KIND, np.int64)
+        drop_contrary(self._asked.uses, self._asked.ends, wanted, kinds)
         return self._only_wanted(wanted)
 
     def between(self, start: int, stop: int) -> CompiledRules:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core.bits import lowest_bit
 from matchwood.core.jit import bare_kernel
 from matchwood.core.words import word_at
 
@@ -25,15 +26,34 @@ def _packed(word: str) -> np.uint64:
     return np.uint64(int.from_bytes(word.encode()[:8], "little"))
 
 
-_AND, _OR, _XOR, _XNOR, _NOT = _packed("and"), _packed("or"), _packed("xor"), _packed("xnor"), _packed("not")
-_IN, _BETWEEN, _LIKE, _ILIKE, _RLIKE = map(_packed, ("in", "between", "like", "ilike", "rlike"))
-_IS, _NULL, _TRUE, _FALSE, _UNKNOWN = map(_packed, ("is", "null", "true", "false", "unknown"))
-_ONE, _ALL, _NONE, _OF, _DATE = map(_packed, ("one", "all", "none", "of", "date"))
-_TIMESTAMP, _CAST, _ESCAPE = map(_packed, ("timestamp", "cast", "escape"))
-_LONGEST = len("timestamp")
+_WORDS = {
+    "and": AND, "or": OR, "xor": XOR, "xnor": XNOR, "not": NOT, "in": IN, "between": BETWEEN, "is": IS, "null": NULL,
+    "like": LIKE, "ilike": LIKE, "rlike": LIKE, "true": TRUE, "false": FALSE, "unknown": UNKNOWN, "one": ONE,
+    "all": ALL, "none": NONE, "of": OF, "date": MOMENT, "cast": CAST, "escape": ESCAPE,
+}  # fmt: skip
+_TIMESTAMP, _LONGEST = _packed("timestamp"), len("timestamp")
+"""The only word of more than eight letters."""
+
+_FACTOR, _SHIFT = np.uint64(0x5E78442CBABC4FDD), np.uint64(59)
+"""A product with this factor, of which five bits remain, tells all words apart."""
+
+
+def _slot(packed: np.uint64) -> int:
+    return (int(packed) * int(_FACTOR) & 2**64 - 1) >> int(_SHIFT)
+
+
+def _words_by_slot() -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    words, kinds = np.zeros(32, np.uint64), np.full(32, NAME)
+    for word, kind in _WORDS.items():
+        words[_slot(_packed(word))], kinds[_slot(_packed(word))] = _packed(word), kind
+    return words, kinds
+
+
+_WORD_AT, _KIND_AT = _words_by_slot()
 _LOWER_CASE = _packed(8 * " ")
 
-_LETTER, _DIGIT, _SPACE = 1, 2, 4
+_LETTER, _DIGIT, _SPACE, _BEYOND = 1, 2, 4, 8
+"""BEYOND are dots, and bytes outside ASCII: a word or a number that they follow is not plain."""
 
 
 def _kinds_of_bytes() -> NDArray[np.uint8]:
@@ -41,6 +61,7 @@ def _kinds_of_bytes() -> NDArray[np.uint8]:
     kinds[np.r_[97:123, 65:91, 95]] = _LETTER
     kinds[48:58] = _DIGIT
     kinds[np.r_[32, 9:14]] = _SPACE
+    kinds[np.r_[46, 128:256]] = _BEYOND
     return kinds
 
 
@@ -59,72 +80,76 @@ def _is_digit(byte: Any) -> Any:
 
 
 @bare_kernel
+def _each(byte: int) -> Any:
+    """A byte eight times."""
+    return np.uint64(byte) * np.uint64(0x0101010101010101)
+
+
+@bare_kernel
+def _between(seven: Any, low: int, high: int) -> Any:
+    """The highest bit of each of eight bytes that lies in a range; none of them has that bit itself."""
+    return (seven + _each(128 - low)) & ~(seven + _each(127 - high))
+
+
+@bare_kernel
+def _digits_in(eight: Any) -> Any:
+    """How many of eight bytes are digits before another follows."""
+    digits = _between(eight & _each(127), 48, 57) & ~eight & _each(128)
+    return lowest_bit(digits ^ _each(128)) >> 3
+
+
+@bare_kernel
+def _word_bytes_in(eight: Any) -> Any:
+    """How many of eight bytes are letters, digits or underscores before another follows."""
+    seven = eight & _each(127)
+    letters, digits = _between(seven | _LOWER_CASE, 97, 122), _between(seven, 48, 57)
+    return lowest_bit((letters | digits | _between(seven, 95, 95)) & ~eight & _each(128) ^ _each(128)) >> 3
+
+
+@bare_kernel
+def _quotes_in(eight: Any) -> Any:
+    """How many of eight bytes come before a single quote."""
+    differing = eight ^ _each(39)
+    return lowest_bit((differing - _each(1)) & ~differing & _each(128)) >> 3
+
+
+@bare_kernel
 def _first_letters(data: Any, start: int, length: int) -> Any:
     """Up to eight letters of a word as one number, in lower case."""
     packed = np.uint64(0)
-    if start + 8 <= len(data):
-        packed = word_at(data, start) | _LOWER_CASE
-        return packed if length >= 8 else packed & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
     for place in range(min(length, 8)):
         packed |= np.uint64(data[start + place] | 32) << np.uint64(8 * place)
     return packed
 
 
 @bare_kernel
+def _short_keyword(packed: Any) -> Any:
+    """Which word the letters are, in lower case; NAME if none of the language's up to eight letters."""
+    slot = (packed * _FACTOR) >> _SHIFT
+    return _KIND_AT[slot] if _WORD_AT[slot] == packed else NAME
+
+
+@bare_kernel
 def _keyword(data: Any, start: int, stop: int) -> Any:
     """Which word stands there, in any case; NAME if it is none of the language's."""
     length = stop - start
-    if length < 2 or length > _LONGEST:
+    if length > _LONGEST:
         return NAME
     packed = _first_letters(data, start, length)
-    if length <= 4:
-        if packed == _AND:
-            return AND
-        if packed == _OR:
-            return OR
-        if packed == _IN:
-            return IN
-        if packed == _NOT:
-            return NOT
-        if packed == _IS:
-            return IS
-        if packed == _LIKE:
-            return LIKE
-        if packed == _XOR:
-            return XOR
-        if packed == _XNOR:
-            return XNOR
-        if packed == _NULL:
-            return NULL
-        if packed == _TRUE:
-            return TRUE
-        if packed == _ONE:
-            return ONE
-        if packed == _ALL:
-            return ALL
-        if packed == _NONE:
-            return NONE
-        if packed == _OF:
-            return OF
-        if packed == _DATE:
-            return MOMENT
-        return CAST if packed == _CAST else NAME
-    if packed == _BETWEEN:
-        return BETWEEN
-    if packed in (_ILIKE, _RLIKE):
-        return LIKE
-    if packed == _FALSE:
-        return FALSE
-    if packed == _UNKNOWN:
-        return UNKNOWN
-    if packed == _TIMESTAMP and length == _LONGEST:
-        return MOMENT if data[stop - 1] | 32 == 112 else NAME
-    return ESCAPE if packed == _ESCAPE else NAME
+    if length == _LONGEST:
+        return MOMENT if packed == _TIMESTAMP and data[stop - 1] | 32 == 112 else NAME
+    return _short_keyword(packed)
 
 
 @bare_kernel
 def _word(data: Any, start: int, end: int) -> Any:
     """A name, of several keys perhaps, or a keyword."""
+    if start + 8 <= len(data):
+        eight = word_at(data, start)
+        length = min(_word_bytes_in(eight), end - start)
+        if length < 8 and (start + length == end or _KINDS[data[start + length]] != _BEYOND):
+            letters = (eight | _LOWER_CASE) & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
+            return _short_keyword(letters), start, start + length
     position = start + 1
     while position < end and _is_word_byte(data[position]):
         position += 1
@@ -141,6 +166,11 @@ def _word(data: Any, start: int, end: int) -> Any:
 
 @bare_kernel
 def _number(data: Any, start: int, end: int) -> Any:
+    if start + 8 <= len(data):
+        length = min(_digits_in(word_at(data, start)), end - start)
+        plain = start + length == end or _KINDS[data[start + length]] & (_LETTER | _BEYOND) == 0
+        if 0 < length < 8 and plain:
+            return NUMBER, start, start + length
     position = start
     while position < end and _is_digit(data[position]):
         position += 1
@@ -168,6 +198,11 @@ def _string(data: Any, start: int, end: int) -> Any:
     """A text in single quotes, in which a quote is doubled."""
     position = start + 1
     while position < end:
+        if position + 8 <= end:
+            before = _quotes_in(word_at(data, position))
+            position += before
+            if before == 8:
+                continue
         if data[position] != 39:
             position += 1
         elif position + 1 < end and data[position + 1] == 39:

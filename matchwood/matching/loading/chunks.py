@@ -25,6 +25,14 @@ class RuleSource(NamedTuple):
     problem: MatchwoodError | None = None
 
 
+LEAST_COMPILED = 2_000
+"""Rules that make it worth to look at a chunk as columns: fewer take less than half a second one by one, and nobody who
+has a few should wait until the kernels are compiled or loaded."""
+
+MOST_BYTES = 1 << 27
+"""Bytes of the texts that are looked at as columns at a time, whose trees take a few times as much."""
+
+
 class Texts(NamedTuple):
     """The bytes of a chunk's texts, and which of them are `given`: rules that are text and a plain weight at most."""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from matchwood.encoding import CompiledRules, RuleReader, Settled
 from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, TypeConflict
 from matchwood.matching.loading.chunk_columns import ChunkColumns, OldRules
-from matchwood.matching.loading.chunks import RuleChunk, RuleSource
+from matchwood.matching.loading.chunks import LEAST_COMPILED, MOST_BYTES, RuleChunk, RuleSource
 from matchwood.matching.loading.filling import Filling
 from matchwood.matching.loading.limits import RejectLimit
 from matchwood.matching.loading.preparation import PreparedRule
@@ -36,20 +36,13 @@ from matchwood.matching.loading.storing import (
 )
 from matchwood.matching.loading.telling import Tell, rule_count, telling
 from matchwood.matching.loading.undo import Undo
-from matchwood.matching.loading.votes import votes_of
+from matchwood.matching.loading.votes import Votes, votes_of
 
 if TYPE_CHECKING:
     from matchwood.index import Index
 
-LEAST_COMPILED = 2_000
-"""Rules that make it worth to look at a chunk as columns: fewer take less than half a second one by one, and nobody who
-has a few should wait until the kernels are compiled or loaded."""
-
 TURN_RULES = 20_000
 """Rules prepared one by one at a time: few enough that their trees take tens of megabytes."""
-
-MOST_BYTES = 1 << 27
-"""Bytes of the texts that are looked at as columns at a time, whose trees take a few times as much."""
 
 ON_ERROR = ("collect", "raise")
 ON_DUPLICATE = ("error", "replace")
@@ -78,9 +71,9 @@ def load_rules(
         _rehearse(index, chunks, on_duplicate)
     with telling(progress, rule_count(rules)) as tell:
         try:
-            return _Load(index, on_duplicate, limit, tell).run(chunks)
+            return _Load(index, chunks, on_duplicate, limit, tell).run()
         except _Outvoted as found:
-            return _Load(index, on_duplicate, limit, tell, found.settled).run(chunks)
+            return _Load(index, chunks, on_duplicate, limit, tell, found.settled).run()
 
 
 def _check(name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -118,13 +111,14 @@ class _Load(Rehearsal):
     def __init__(
         self,
         index: Index,
+        chunks: Chunks,
         on_duplicate: str,
         limit: RejectLimit,
         tell: Tell,
         settled: Mapping[str, Settled] | None = None,
     ) -> None:
         super().__init__(index, on_duplicate, settled)
-        self._tell, self._read = tell, 0
+        self._all_chunks, self._tell, self._read = chunks, tell, 0
         self._limit, self._undo, self._filling = limit, Undo(index), Filling(index)
         self._known = self._schema.copy()
         """The types before this load."""
@@ -136,11 +130,11 @@ class _Load(Rehearsal):
         self._comes_twice = False
         """Whether an id of the chunk does: then types agree when the whole of it is stored, and not before."""
 
-    def run(self, chunks: Chunks) -> Report:
+    def run(self) -> Report:
         """Take all rules, or none if too many are refused."""
         try:
-            for chunk, is_last in with_last(chunks()):
-                self._take_chunk(chunk, is_last, chunks)
+            for chunk, is_last in with_last(self._all_chunks()):
+                self._take_chunk(chunk, is_last)
         except (_Outvoted, LimitExceeded):
             self._filling.end()
             self._undo.undo()
@@ -151,18 +145,18 @@ class _Load(Rehearsal):
         return self.finish()
 
     @without_collecting()
-    def _take_chunk(self, chunk: RuleChunk, is_last: bool, chunks: Chunks) -> None:
+    def _take_chunk(self, chunk: RuleChunk, is_last: bool) -> None:
         """Prepare and store a chunk: as columns if it can be, otherwise in parts that are small enough to be taken in
         turn, of which each may again be columns."""
         whole = chunk.nbytes <= MOST_BYTES and not self._in_slices
         taken = self._tried(chunk) if whole else None
         if taken is not None:
-            self._end_chunk(taken, len(chunk), is_last, chunks)
+            self._end_chunk(taken, len(chunk), is_last)
             return
         for start in range(0, len(chunk), TURN_RULES):
             part = chunk.part(start, start + TURN_RULES)
             ends = is_last and start + TURN_RULES >= len(chunk)
-            self._end_chunk(self._ready(part, not whole or len(part) < len(chunk)), len(part), ends, chunks)
+            self._end_chunk(self._ready(part, not whole or len(part) < len(chunk)), len(part), ends)
 
     def _ready(self, chunk: RuleChunk, may_be_columns: bool) -> ChunkColumns | None:
         """A chunk of new rules as columns; of any other, the rules wait to be stored."""
@@ -179,9 +173,9 @@ class _Load(Rehearsal):
             self._waiting = {}
         return taken
 
-    def _end_chunk(self, taken: ChunkColumns | None, read: int, is_last: bool, chunks: Chunks) -> None:
+    def _end_chunk(self, taken: ChunkColumns | None, read: int, is_last: bool) -> None:
         if is_last:
-            self._judge(chunks)
+            self._judge()
         self._store(taken, is_last)
         self._read += read
         self._tell(self._read, self._report.rejections)
@@ -191,12 +185,18 @@ class _Load(Rehearsal):
 
         What is not taken so is prepared as if it came first. That makes no difference as long as no rule is against
         another of the chunk, which shows when they are compared with those in columns in the end. Those in columns are
-        against none of the rules that the chunk replaces either, so it does not matter when these go.
+        against none of the rules that the chunk replaces either, so it does not matter when these go. Rules that are
+        against one in columns before them are refused for that, whatever else there is.
         """
         rows = self._rows_to_replace(chunk)
-        compiled = None if rows is None else self._compiled(chunk)
-        outcome = None if rows is None or compiled is None else self._prepared_beside(chunk, compiled, rows)
-        if rows is None or compiled is None or outcome is None or not compiled.agree_with(self._schema):
+        allowed = None if rows is None else self._allowed(chunk)
+        if rows is None or allowed is None:
+            return None
+        compiled = allowed.agreeing()
+        if 2 * len(compiled) < len(allowed):
+            self._vote_at_once(compiled)
+        outcome = self._prepared_beside(chunk, allowed, compiled, rows)
+        if outcome is None:
             return None
         prepared, rejected = outcome
         taken = ChunkColumns(chunk, prepared, compiled, rows, None)
@@ -210,10 +210,20 @@ class _Load(Rehearsal):
         index = self._index
         return taken._replace(old=OldRules(self._reader, index._encoder.schema, index._table, replaced))
 
-    def _compiled(self, chunk: RuleChunk) -> CompiledRules | None:
-        """The rules that may be stored as columns; None if there are too few."""
-        compiled = read_chunk(chunk, self._reader, self._index._matcher).undisputed(self._schema)
+    def _allowed(self, chunk: RuleChunk) -> CompiledRules | None:
+        """The rules that may be stored as columns if they agree with each other; None if there are too few."""
+        compiled = read_chunk(chunk, self._reader, self._index._matcher).allowed_by(self._schema)
         return compiled if len(compiled) >= LEAST_COMPILED else None
+
+    def _vote_at_once(self, first: CompiledRules) -> None:
+        """Raise if the types of the rules that come first are not those of most: all others would be refused in turn,
+        and then taken after all."""
+        settled = self._votes().settled()
+        if any(use[0] in settled and use[1] not in ("any", settled[use[0]].kind) for use, _, _ in first.uses()):
+            raise _Outvoted(settled)
+
+    def _votes(self) -> Votes:
+        return votes_of(self._index._encoder, self._known, self._all_chunks(), self._replaces, self._reader)
 
     def _rows_to_replace(self, chunk: RuleChunk) -> NDArray[np.int32] | None:
         """The row of the rule that each would replace, -1 if it is new; None if the chunk has to be taken in turn.
@@ -230,22 +240,34 @@ class _Load(Rehearsal):
         return rows if may else None
 
     def _prepared_beside(
-        self, chunk: RuleChunk, compiled: CompiledRules, rows: NDArray[np.int32]
+        self, chunk: RuleChunk, allowed: CompiledRules, compiled: CompiledRules, rows: NDArray[np.int32]
     ) -> tuple[dict[int, PreparedRule], list[tuple[RuleSource, MatchwoodError]]] | None:
         """The other rules by position, and those refused; None if types depend on who comes first."""
         prepared: dict[int, PreparedRule] = {}
-        rejected: list[tuple[RuleSource, MatchwoodError]] = []
-        others, replaces = np.flatnonzero(~compiled.wanted).tolist(), bool((rows >= 0).any())
-        if len(others) > TURN_RULES:
+        rejected: dict[int, tuple[RuleSource, MatchwoodError]] = {}
+        others, replaces = np.flatnonzero(~compiled.wanted), bool((rows >= 0).any())
+        contrary = allowed.wanted[others]
+        if len(others) > TURN_RULES or len(compiled) < LEAST_COMPILED:
             return None
-        for position, rule in zip(others, chunk.sources(others) if others else (), strict=True):
+        for position, rule in _rules_at(chunk, others[~contrary]):
             try:
                 prepared[position] = self._prepared(rule, int(rows[position]))[1]
             except MatchwoodError as error:
                 if isinstance(error, TypeConflict) and (replaces or self._is_open(error.what)):
                     return None
-                rejected.append((rule, error))
-        return prepared, rejected
+                rejected[position] = rule, error
+        if not compiled.agree_with(self._schema) or (replaces and contrary.any()):
+            return None
+        if contrary.any():
+            self._schema.add_all((use, count, chunk.id_at(first)) for use, count, first in compiled.uses())
+        for position, rule in _rules_at(chunk, others[contrary]):
+            try:
+                self._prepared(rule, -1)
+            except TypeConflict as error:
+                rejected[position] = rule, error
+            else:
+                return None
+        return prepared, [rejected[position] for position in sorted(rejected)]
 
     def _is_open(self, attribute: str) -> bool:
         """Whether the attribute had no type before this chunk, so that the first of its rules gives it one."""
@@ -267,10 +289,10 @@ class _Load(Rehearsal):
         self._report.replaced += old is not None
         self._report.inserted += old is None
 
-    def _judge(self, chunks: Chunks) -> None:
+    def _judge(self) -> None:
         """Raise if most rules of the batch say otherwise on a type, or if too many were refused."""
         if not all(self._known.is_decided(error.what) for error in self._report.conflicts()):
-            votes = votes_of(self._index._encoder, self._known, chunks(), self._replaces)
+            votes = self._votes()
             settled = votes.settled()
             if self._report.refuses_majority(votes, settled):
                 raise _Outvoted(settled)
@@ -312,3 +334,9 @@ class _Load(Rehearsal):
             index._lay_out_anew()
         self._report.id_type = index._table.id_type
         return self._report
+
+
+def _rules_at(chunk: RuleChunk, positions: NDArray[np.int64]) -> Iterator[tuple[int, RuleSource]]:
+    """The rules at some positions, with these."""
+    listed = positions.tolist()
+    return zip(listed, chunk.sources(listed) if listed else (), strict=True)

@@ -85,7 +85,8 @@ def build(
     `weight`, `weights`  columns with constant weights, and with weights by attribute or value (JSON, map or struct)
     `engine`, `options`, `schema`, `nan`, `coerce`  as for `Index`; the time zone is the session's
     `shards`             how many; `auto` makes one, or more if it would not fit into a worker. If there are more cores
-                         than shards, rules are read on all of them, and each shard is put together on one
+                         than shards, half a million rules or more are read on all of them, and each shard is put
+                         together on one
     `on_error`           `quarantine` keeps rejected rules as a table (see `rejects`), `fail` then publishes nothing
     `on_duplicate`       a repeated id fails the build, or with `last` the rule with the highest `order` counts
     `order`              the column for `on_duplicate="last"`

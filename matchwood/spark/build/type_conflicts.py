@@ -15,10 +15,10 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from matchwood.encoding import Settled
-from matchwood.matching import RuleSource, Voters, Votes, rule_chunks
+from matchwood.matching import Voters, Votes, rule_chunks
 from matchwood.sharding import ID_TYPES
 from matchwood.spark.build.rule_stream import EachIdOnce, by_shard
-from matchwood.spark.build.shard_task import BuildSettings
+from matchwood.spark.build.shard_task import BuildSettings, rule_reader
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,8 +61,8 @@ class VotesTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         votes = Votes(self.settings.index()._encoder)
         for _, part in by_shard(batches):
-            for rule in _rules(EachIdOnce(part, self.keeps_last)):
-                votes.add(rule)
+            for chunk in rule_chunks(rule_reader(EachIdOnce(part, self.keeps_last), self.id_type)):
+                votes.add_chunk(chunk)
         ballots = votes.each() if self.names is None else votes.on(self.names)
         yield pa.record_batch(
             {
@@ -71,8 +71,3 @@ class VotesTask:
                 "votes": pa.array([voters.votes for voters in ballots.values()], pa.int64()),
             }
         )
-
-
-def _rules(batches: Iterable[pa.RecordBatch]) -> Iterator[RuleSource]:
-    chunks = (chunk for batch in batches if len(batch) for chunk in rule_chunks(batch))
-    return (rule for chunk in chunks for rule in chunk.sources())
