@@ -42,6 +42,24 @@ float32_at = _load(types.float32, ctypes.c_float, np.float32)
 float64_at = _load(types.float64, ctypes.c_double, np.float64)
 
 
+def _plain_fetch(address: Any) -> None:
+    """Without compilation there is nothing to ask for."""
+
+
+@instruction(_plain_fetch)
+def fetch_at(typing: Any, address: Any) -> Any:
+    """Ask for what stands at an address, which is going to be read."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, number = ir.PointerType(ir.IntType(8)), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", (pointer,), kind)
+        builder.call(function, [builder.inttoptr(arguments[0], pointer), number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
 def _plain_bits_of(value: Any) -> Any:
     return np.int64(struct.unpack("<q", struct.pack("<d", value))[0])
 

@@ -17,6 +17,7 @@ from matchwood.core.jit import kernel
 from matchwood.encoding.events.columns._address_kernels import (
     bits_of,
     double_of,
+    fetch_at,
     float32_at,
     float64_at,
     int8_at,
@@ -96,6 +97,18 @@ def count_valid(fixed: Any, rows: int) -> Any:
             total += bit_count(_valid_word(validity, place + row, rows - row))
             row += 64 - ((place + row) & 7)
     return total
+
+
+@kernel
+def _width(kind: Any) -> Any:
+    """How many bits a value takes."""
+    if kind in (INT64, FLOAT64):
+        return 64
+    if kind in (INT32, UINT32, FLOAT32):
+        return 32
+    if kind in (INT16, UINT16):
+        return 16
+    return 1 if kind == BIT else 8
 
 
 @kernel
@@ -256,7 +269,7 @@ def located(fixed: Any, numbers: Any, rows: int, total: int) -> Any:
     end = 0
     for column in range(len(fixed.kinds)):
         validity, place = fixed.validity[column], fixed.starts[column]
-        row = 0
+        values, width, row = fixed.values[column], _width(fixed.kinds[column]), 0
         while row < rows and end < total:
             step = 64 - ((place + row) & 7)
             if validity == 0:
@@ -264,7 +277,10 @@ def located(fixed: Any, numbers: Any, rows: int, total: int) -> Any:
             else:
                 word = _valid_word(validity, place + row, rows - row)
             while word != 0 and end < total:
-                found_rows[end] = row + lowest_bit(word)
+                at = row + lowest_bit(word)
+                # Few values stand side by side: each is a miss of its own, and all are waited for at once.
+                fetch_at(values + ((width * (place + at)) >> 3))
+                found_rows[end] = at
                 attributes[end] = numbers[column]
                 word &= word - _ONE
                 end += 1
