@@ -75,7 +75,7 @@ def obey(monkeypatch: pytest.MonkeyPatch, wanted: list[str]) -> None:
 
     monkeypatch.setattr(EngineChoice, "plan", plan)
     monkeypatch.setattr(EngineChoice, "best_by_rules", keep)
-    monkeypatch.setattr(trials, "once", lambda key, rehearse: None)
+    monkeypatch.setattr(trials, "once", lambda *what: None)
     monkeypatch.setattr(choice, "BETTER", float("inf"))
     monkeypatch.setattr(auto, "LEAST_UNITS", 1)
 
