@@ -46,9 +46,15 @@ class Service:
         if me in lock._readers or lock._writer == me or self.index._writer._is_owned():  # type: ignore[attr-defined]
             self.within.append(found.kernel)
 
-    def once(self, key: tuple[str, ...], rehearse: Callable[[], None], *rest: Any, inner: Any = rehearsal.once) -> None:
+    def once(
+        self,
+        key: tuple[str, ...],
+        rehearse: Callable[[], None],
+        purpose: int = rehearsal.WAITED_FOR,
+        inner: Any = rehearsal.once,
+    ) -> None:
         self.rehearsed.append((threading.current_thread().name, key[0]))
-        inner(key, rehearse, *rest)
+        inner(key, rehearse, purpose)
 
     def read(self) -> None:
         while not self.over.is_set():
