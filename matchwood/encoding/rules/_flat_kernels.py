@@ -6,8 +6,13 @@ from typing import Any
 
 from matchwood.core._sorting_kernels import order_by
 from matchwood.core.jit import bare_kernel
+from matchwood.core.prefetch import prefetch
 
 _MOST_INSERTED = 32
+
+_AHEAD = 8
+"""How many constraints before its turn the intervals of a leaf are asked for, and twice as many before, the rest: rules
+have leaves that lie anywhere."""
 
 
 @bare_kernel
@@ -75,9 +80,13 @@ def sort_leaves(offsets: Any, leaf_of: Any, attributes: Any, out: Any) -> None:
 @bare_kernel
 def fill_constraints(leaf_of: Any, attributes: Any, nulls: Any, pieces: Any, ends: Any, target: Any) -> None:
     """Write each leaf of all conjunctions as a constraint."""
-    piece = 0
+    piece, last = 0, len(leaf_of) - 1
     for place in range(len(leaf_of)):
-        leaf = leaf_of[place]
+        leaf, later = leaf_of[place], leaf_of[min(place + 2 * _AHEAD, last)]
+        prefetch(attributes, later)
+        prefetch(nulls, later)
+        prefetch(pieces, later)
+        prefetch(ends, 2 * pieces[leaf_of[min(place + _AHEAD, last)]])
         target.attributes[place], target.accepts_null[place] = attributes[leaf], nulls[leaf]
         for own in range(pieces[leaf], pieces[leaf + 1]):
             target.low[piece], target.high[piece] = ends[2 * own], ends[2 * own + 1]
