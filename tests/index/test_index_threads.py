@@ -216,7 +216,7 @@ def test_long_looks_do_not_hold_up_matching(monkeypatch: pytest.MonkeyPatch) -> 
         assert go_on.wait(30)
         return None
 
-    monkeypatch.setattr("matchwood.index.lint_rules", slow)
+    monkeypatch.setattr("matchwood.insight.lint_rules", slow)
     threads = [threading.Thread(target=index.lint), threading.Thread(target=index.__setitem__, args=("b", "x = 1"))]
     threads[0].start()
     assert linting.wait(30)

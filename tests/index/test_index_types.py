@@ -128,7 +128,7 @@ def test_the_witness_however_it_spells_the_name(spelling: str) -> None:
 def test_many_conflicts_search_for_a_witness_once(monkeypatch: pytest.MonkeyPatch) -> None:
     searches = []
     real = explaining.find_witness
-    monkeypatch.setattr("matchwood.index.find_witness", lambda *args: searches.append(args) or real(*args))
+    monkeypatch.setattr("matchwood.insight.find_witness", lambda *args: searches.append(args) or real(*args))
     index = mw.Index()
     index.insert_many([("a", "x = 1"), ("b", "x = 2")])
     del index["a"]
