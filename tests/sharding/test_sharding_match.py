@@ -129,7 +129,7 @@ def test_missing_columns_are_refused_when_asked(tmp_path: Path, shards: int) -> 
 
 
 def test_more_hits_than_one_turn_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matchwood.rules.table.RuleTable.rows.__defaults__", (100,))
+    monkeypatch.setattr("matchwood.rules.table.RuleTable.rows.__defaults__", (100, False))
     rules = {number: f"age >= {number % 10}" for number in range(300)}
     write_shards(tmp_path, _grouped(rules, 3))
     events = _events(200, 4)
