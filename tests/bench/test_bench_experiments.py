@@ -143,7 +143,7 @@ def test_every_module_knows_every_scale() -> None:
     assert set(access.SIZES) == {SMOKE, *SCALES}
     for table in (core.SIZES, single.RULES, single.EVENTS, ranges.RULES, linting.RULES, peers.RULES, peers.SQL_EVENTS):
         assert set(table) == {SMOKE, *SCALES}
-    assert core.SIZES["full"] == ((100_000, 1_000), (1_000_000, 200))
+    assert core.SIZES["full"] == ((100_000, 4_000), (1_000_000, 1_000))
     assert ranges.RULES["full"] == linting.RULES["full"] == 1_000_000
 
 

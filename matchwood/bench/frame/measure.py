@@ -115,6 +115,7 @@ class _Walk:
 
     def __init__(self, engine: Structure, events: EncodedEvents) -> None:
         self.engine, self.events, self.workspace = engine, events, Workspace()
+        self.workspace.lends = True  # as a matcher has it: hits are read before the next call
         self.hits = self.candidates = 0
         self.sums = [_NOTHING]
 

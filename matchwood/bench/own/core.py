@@ -68,12 +68,12 @@ class _WholeCalls:
     """From a table of events to one of ids, by the index itself."""
 
     def __init__(self, prepared: PreparedIndex) -> None:
-        self._prepared, self.hits = prepared, 0
+        self._prepared, self.hits, self.events = prepared, 0, 0
 
     def match(self, first: int, stop: int) -> float:
         index, some = self._prepared.rules, self._prepared.table.slice(first, stop - first)
         seconds, found = timed(lambda: index.match_many(some))
-        self.hits += found.num_rows
+        self.hits, self.events = self.hits + found.num_rows, self.events + stop - first
         return seconds
 
 
@@ -112,7 +112,7 @@ def measure(name: str, workload: Workload) -> list[dict[str, Any]]:
     whole = _WholeCalls(prepared)
     from_table = round(measure_rounds(whole.match, prepared.events.count, math.inf).us, 2)
     check_with_oracle(prepared.rules, workload)
-    shared = _shared(name, prepared, require_hits(whole.hits, name))
+    shared = _shared(name, prepared, require_hits(whole.hits, name) / whole.events)
     return [
         {
             **shared,
@@ -131,13 +131,13 @@ def _built(name: str, prepared: PreparedIndex) -> BuiltEngine:
     return BuiltEngine(engine, timed(engine.rebuild)[0])
 
 
-def _shared(name: str, prepared: PreparedIndex, hits: int) -> dict[str, Any]:
+def _shared(name: str, prepared: PreparedIndex, hits_per_event: float) -> dict[str, Any]:
     events = prepared.events.count
     return {
         "workload": name,
         "rules": len(prepared.rules),
         "events": events,
-        "hits_per_event": hits / events,
+        "hits_per_event": hits_per_event,
         **sizes(prepared.rules),
         "checked": True,
     }
