@@ -17,16 +17,18 @@ from numpy.typing import NDArray
 from matchwood.choosing.choice import EngineChoice, Plan
 from matchwood.choosing.features import features_of
 from matchwood.choosing.model import shipped
-from matchwood.choosing.trial import Trial, match_all
+from matchwood.choosing.trial import MOST_TURN, Trial, match_all
 from matchwood.encoding import EncodedEvents, Encoder
 from matchwood.engines import (
     FIRST_ENGINE,
+    GROUPED,
     ATree,
     ConjunctionStore,
     Engine,
     KIndex,
     Structure,
     Workspace,
+    chosen_class,
     engine_class,
     engine_names,
 )
@@ -85,7 +87,9 @@ class AutoMatcher(EngineMatcher):
         super().__init__(FIRST_ENGINE if FIRST_ENGINE in able else able[0], encoder, table, options, dnf_limit)
         self.setting, self._options = AUTO, dict(options)
         model = shipped()
-        self.choice = EngineChoice(self.name, model, [name for name in able if name in model.engines])
+        allowed = [name for name in able if name in model.engines]
+        # It has no options: whoever gives some wants an engine that has them.
+        self.choice = EngineChoice(self.name, model, allowed if options else [*allowed, GROUPED])
         self.trying = threading.Lock()
         self.shared = False
         self._epoch = self._looked_at = 0
@@ -149,7 +153,7 @@ class AutoMatcher(EngineMatcher):
         if wanted is None:
             return False
         self.choice.take_by_rules(wanted)
-        engine: Engine = engine_class(wanted)(self._conjunctions, self._options)
+        engine: Engine = chosen_class(wanted)(self._conjunctions, self._options)
         self._introduce(engine)
         engine.rebuild()
         self.adopt(engine)
@@ -229,7 +233,8 @@ class AutoMatcher(EngineMatcher):
         sample = self.ledger.sample.frozen()
         if sample.count < LEAST_SAMPLE:  # the rules were laid out anew since it was planned
             return None
-        return Trial(self._conjunctions.copy(), sample, plan.names, self._options, self._epoch)
+        batch = self.ledger.clock.batch(MOST_TURN)
+        return Trial(self._conjunctions.copy(), sample, plan.names, self._options, self._epoch, batch)
 
     @property
     def engine_options(self) -> Mapping[str, Any]:
@@ -269,7 +274,7 @@ class AutoMatcher(EngineMatcher):
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         self.choice.restore(header["choice"])
         self._looked_at = int(header["choice"]["units"])
-        self.adopt(engine_class(self.choice.engine)(self._conjunctions, self._options))
+        self.adopt(chosen_class(self.choice.engine)(self._conjunctions, self._options))
         super().restore(arrays, header)
 
     def stats(self) -> dict[str, Any]:

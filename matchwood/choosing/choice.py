@@ -57,20 +57,27 @@ class EngineChoice:
 
     def predict(self, features: Features) -> dict[str, float]:
         """Microseconds an event, of the engines that may be chosen, by the model and by what trials have shown."""
-        found = self._model.predict(features)
+        found = self._uncorrected(features)
         self.features = features
-        self.predicted = {name: found[name] * self._corrections.get(name, 1.0) for name in self._allowed}
+        self.predicted = {
+            name: found[name] * self._corrections.get(name, 1.0) for name in self._allowed if name in found
+        }
         return self.predicted
+
+    def _uncorrected(self, features: Features) -> dict[str, float]:
+        """By the model alone; the present engine should be as slow as any if these are no longer rules for it."""
+        found = self._model.predict(features)
+        return {self.engine: max(found.values()), **found}
 
     def best_by_rules(self, features: Features) -> str:
         """The engine that should be the fastest; the present one if no other is clearly better."""
         predicted = self.predict(features)
-        better = [name for name in self._allowed if predicted[name] < self._margin(name) * predicted[self.engine]]
+        better = [name for name in predicted if predicted[name] < self._margin(name) * predicted[self.engine]]
         return min(better, key=lambda name: predicted[name], default=self.engine)
 
     def _margin(self, name: str) -> float:
         known = name in self.measured and self.engine in self.measured
-        return BETTER if known else self._model.margins[name]
+        return BETTER if known else self._model.margins.get(name, 0.0)
 
     def take_by_rules(self, name: str) -> None:
         """Another engine is at work, because of what is known of the rules."""
@@ -129,9 +136,10 @@ class EngineChoice:
     def _correct(self, trial: Trial) -> None:
         """Later predictions are to agree with what was measured."""
         assert self.features is not None
-        raw = self._model.predict(self.features)
+        raw = self._uncorrected(self.features)
+        slowest = max(raw.values())
         for name, found in {self.engine: trial.now, **trial.measured}.items():
-            self._corrections[name] = found.us() / max(1e-9, raw[name])
+            self._corrections[name] = found.us() / max(1e-9, raw.get(name, slowest))
         typical = sorted(self._corrections.values())[len(self._corrections) // 2]
         for name in self._allowed:
             if name not in self.measured:

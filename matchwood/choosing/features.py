@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL
-from matchwood.engines import ConjunctionStore, EventShares, read_only, selectivity_order
+from matchwood.engines import OFTEN, ConjunctionStore, EventShares, read_only, selectivity_order, unit_shares
 from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, FLAG_BITS, WIDTH
 
@@ -42,6 +42,8 @@ class Features(NamedTuple):
     `always`       units that give no access at all, so that every event looks at them
     `hits`         units that are true of an event
     `distance`     doublings of the constraints' bytes beyond what lies near the processor
+    `often`        units that should match often enough for `grouped` to unite them; and of these
+    `often_candidates`, `often_narrowed`, `often_hits`
     """
 
     units: float
@@ -56,6 +58,20 @@ class Features(NamedTuple):
     always: float
     hits: float
     distance: float
+    often: float = 0.0
+    often_candidates: float = 0.0
+    often_narrowed: float = 0.0
+    often_hits: float = 0.0
+
+    @property
+    def seldom(self) -> Features:
+        """The same without the units that should match often, as far as access predicates care."""
+        return self._replace(
+            units=self.units - self.often,
+            candidates=self.candidates - self.often_candidates,
+            narrowed=self.narrowed - self.often_narrowed,
+            hits=self.hits - self.often_hits,
+        )
 
 
 def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: float | None = None) -> Features:
@@ -73,6 +89,10 @@ def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: f
     best, second = _two_best(selectivity.starts, selectivity.order, selectivity.costs)
     constraints = len(shares) / max(1, len(units))
     named = _named(conjunctions.offsets, conjunctions.records, units)
+    matching = unit_shares(selectivity)
+    expected = scale * float(matching.sum())
+    found = expected if hits is None else hits
+    often = matching >= OFTEN
     return Features(
         units=float(len(live)),
         constraints=constraints,
@@ -84,8 +104,12 @@ def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: f
         narrowed=scale * float((best * second).sum()),
         violated=scale * float(np.maximum(presence[named] - shares, 0.0)[usable].sum()),
         always=scale * float(np.count_nonzero(best >= 1.0)),
-        hits=scale * float(_products(selectivity.starts, shares).sum()) if hits is None else hits,
+        hits=found,
         distance=max(0.0, math.log2(max(1.0, len(live) * constraints * _BYTES_A_CONSTRAINT / BYTES_NEAR))),
+        often=scale * float(np.count_nonzero(often)),
+        often_candidates=scale * float(best[often].sum()),
+        often_narrowed=scale * float((best * second)[often].sum()),
+        often_hits=scale * float(matching[often].sum()) * found / max(1e-12, expected),
     )
 
 
@@ -124,10 +148,3 @@ def _two_best(
         places[has] = starts[:-1][has] + order[starts[:-1][has] + rank]
         found.append(np.minimum(padded[places].astype(np.float64), 1.0))
     return found[0], found[1]
-
-
-def _products(starts: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The product of each unit's shares."""
-    logarithms = np.append(np.log(np.maximum(shares, 1e-12)), 0.0)
-    sums = np.add.reduceat(logarithms, starts[:-1]) if len(starts) > 1 else np.empty(0)
-    return np.where(np.diff(starts) > 0, np.exp(sums), 1.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.choosing.features import Features
-from matchwood.engines import engine_class, engine_names, union_us
+from matchwood.engines import FIRST_ENGINE, GROUPED, engine_class, engine_names, union_us
 
 TERMS = (
     "event",
@@ -40,6 +41,9 @@ TERMS = (
 BUILD_TERMS = ("index", "units", "all_constraints", "far_constraints")
 
 
+LEAST_OFTEN = 256
+"""Fewer rules that match often are not worth a group of their own."""
+
 MARGINS = (0.9, 0.7, 0.5, 0.35, 0.2, 0.0)
 """Before any event is known, predictions err by a factor; by a larger one for some engines than for others."""
 
@@ -60,13 +64,28 @@ class Model(NamedTuple):
         return sorted(self.match)
 
     def predict(self, features: Features) -> dict[str, float]:
-        """Microseconds that each engine should take for an event; one that unites takes the cheaper of its two ways."""
+        """Microseconds that each engine should take for an event; one that unites takes the cheaper of its two ways.
+
+        `grouped` is left out where too few rules match often.
+        """
         values, united = terms_of(features), united_us(features)
         own = {engine: float(values @ np.asarray(weights)) for engine, weights in self.match.items()}
-        return {engine: min(us, united) if engine in uniting() else us for engine, us in own.items()}
+        own = {engine: min(us, united) if engine in uniting() else us for engine, us in own.items()}
+        grouped = self._grouped_us(features)
+        return {**own, GROUPED: grouped} if math.isfinite(grouped) else own
+
+    def _grouped_us(self, features: Features) -> float:
+        """What both groups of `grouped` should take; inf where too few rules match often to unite them."""
+        f = features
+        united = union_us(f.often, f.constraints, f.attributes, f.pairs, f.often_hits, LEAST_OFTEN)
+        weights = self.match.get(FIRST_ENGINE)
+        return math.inf if weights is None else united + float(terms_of(f.seldom) @ np.asarray(weights))
 
     def build_seconds(self, features: Features, engine: str) -> float:
         """What it should take to build an engine."""
+        if engine == GROUPED:
+            # The rules of the group are in a store of their own, and then in its unions.
+            return (1.0 + features.often / max(1.0, features.units)) * self.build_seconds(features, FIRST_ENGINE)
         return float(build_terms_of(features) @ np.asarray(self.build[engine])) / 1e6
 
 

@@ -14,13 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from matchwood.encoding import EncodedEvents
-from matchwood.engines import ConjunctionStore, Engine, Structure, Workspace, engine_class
+from matchwood.engines import ConjunctionStore, Engine, Structure, Workspace, chosen_class
 from matchwood.errors import LimitExceeded
 from matchwood.matching import SampleShares, taken
 
-MEASURED_EVENTS = 256
-PIECE = 32
+PIECE, PIECES = 32, 8
 """Events that are timed at a time; the best time of each piece counts, since other work only ever adds time."""
+
+LARGE_PIECE, LARGE_PIECES = 256, 4
+"""The same where events usually come by the hundred: some engines are then several times faster than with a few."""
+
+MOST_TURN = 0.01
+"""Seconds that a piece may take: a writer waits for it."""
 
 ROUNDS = 3
 MOST_SECONDS = 0.25
@@ -34,13 +39,14 @@ HOPELESS = 4.0
 
 
 class MeasuredTrial(NamedTuple):
-    """The seconds of each piece of the sample, as far as they were measured."""
+    """The seconds of each piece of the sample, of so many events, as far as they were measured."""
 
     pieces: tuple[float, ...]
+    events: int = PIECE
 
     def us(self) -> float:
         """Microseconds an event."""
-        return 1e6 * sum(self.pieces) / (PIECE * max(1, len(self.pieces)))
+        return 1e6 * sum(self.pieces) / (self.events * max(1, len(self.pieces)))
 
     def ratio(self, other: MeasuredTrial) -> float:
         """How many times as long as another this takes, over the pieces that both have seen."""
@@ -49,18 +55,25 @@ class MeasuredTrial(NamedTuple):
 
 
 class Stopwatch:
-    """Times engines on the same events by the time that the processor gave to this thread."""
+    """Times engines on the same events by the time that the processor gave to this thread.
 
-    def __init__(self, sample: EncodedEvents) -> None:
-        whole = min(MEASURED_EVENTS, sample.count) // PIECE
-        self._pieces = [taken(sample, np.arange(PIECE * at, PIECE * (at + 1))) for at in range(whole)]
+    `batch`  how many events usually come together
+    """
+
+    def __init__(self, sample: EncodedEvents, batch: int = 1) -> None:
+        large = min(batch, sample.count // 2) >= LARGE_PIECE
+        self._events, most = (LARGE_PIECE, LARGE_PIECES) if large else (PIECE, PIECES)
+        whole = min(most, sample.count // self._events)
+        ends = [(self._events * at, self._events * (at + 1)) for at in range(whole)]
+        self._pieces = [taken(sample, np.arange(*end)) for end in ends]
         self._workspace = Workspace()
+        self._workspace.lends = True
 
     def get_ready(self, engine: Structure) -> None:
         """Let an engine see some events, and then again with what it makes for as many as are to come."""
         for piece in self._pieces[:1]:
             match_all(engine)(piece, self._workspace)
-            engine.foresee(FORESEEN // PIECE)
+            engine.foresee(FORESEEN // self._events)
             match_all(engine)(piece, self._workspace)
 
     def time(
@@ -78,9 +91,10 @@ class Stopwatch:
                 seconds = thread_time() - before
                 found[place : place + 1] = [min([seconds, *found[place : place + 1]])]
                 late = thread_time() - started > MOST_SECONDS
-                if late or (best is not None and place == 1 and MeasuredTrial(tuple(found)).ratio(best) > HOPELESS):
-                    return MeasuredTrial(tuple(found))
-        return MeasuredTrial(tuple(found))
+                measured = MeasuredTrial(tuple(found), self._events)
+                if late or (best is not None and place == 1 and measured.ratio(best) > HOPELESS):
+                    return measured
+        return MeasuredTrial(tuple(found), self._events)
 
 
 def match_all(engine: Structure) -> Callable[[EncodedEvents, Workspace], None]:
@@ -104,10 +118,11 @@ class Trial:
         names: Sequence[str],
         options: Mapping[str, Any],
         epoch: int,
+        batch: int = 1,
     ) -> None:
         self.store, self.names, self.epoch = store, tuple(names), epoch
         self._options, self._history = options, SampleShares(sample)
-        self._stopwatch = Stopwatch(sample)
+        self._stopwatch = Stopwatch(sample, batch)
         self.measured: dict[str, MeasuredTrial] = {}
         self.seconds = 0.0
 
@@ -134,7 +149,7 @@ class Trial:
 
     def built(self, name: str) -> Engine | None:
         """An engine over the copy; None if it does not take these rules."""
-        engine: Engine = engine_class(name)(self.store, self._options)
+        engine: Engine = chosen_class(name)(self.store, self._options)
         engine.event_statistics = self._history
         try:
             engine.rebuild()

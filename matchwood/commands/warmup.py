@@ -20,7 +20,7 @@ from matchwood.choosing import (
 )
 from matchwood.commands.names import HELP
 from matchwood.core import always_compiled, cache_directory, compilations
-from matchwood.engines import engine_names
+from matchwood.engines import chosen_names, engine_names
 from matchwood.errors import counted
 from matchwood.insight import SEMANTICS
 from matchwood.progress import Progress
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def shares_of(engines: list[str], processes: int) -> list[Share]:
     """What is done first, for it is what all engines need, and what several processes do then."""
-    tried = engine_names("conjunctions") if AUTO in engines else ()
+    tried = chosen_names() if AUTO in engines else ()
     if processes == 1:
         return [Share(tuple(engines), tuple(tried))]
     first, *others = engines

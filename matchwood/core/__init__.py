@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matchwood.core.arrays import Growable, grouped, places_in, pooled, pooled_copy
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.compiling import BESIDE
-    from matchwood.core.fields import Column, Field, Number, Part, Table
+    from matchwood.core.fields import Column, Field, Number, Part, Room, Table
     from matchwood.core.interning import IntegerNumbers, SpanNumbers
     from matchwood.core.interpreting import (
         INTERPRET,
@@ -69,6 +69,7 @@ __all__ = [
     "Part",
     "Pinned",
     "ReadersWriterLock",
+    "Room",
     "SpanNumbers",
     "State",
     "Table",

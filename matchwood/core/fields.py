@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -220,6 +220,23 @@ class Part(Field, Generic[Inner]):
     def nbytes(self, state: State) -> int:
         part: State = self.held(state)
         return part.nbytes
+
+
+class Room(Part[Inner]):
+    """A part that has a name of its own in what is saved, for its arrays and its header: none of its names are in the
+    way of its owner's, or of another room's."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        super().__set_name__(owner, name)
+        self._prefix = f"{self.name}."
+
+    def header(self, state: State) -> dict[str, Any]:
+        return {self.name: super().header(state)}
+
+    def restore(self, state: State, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        own = header.get(self.name)
+        require(isinstance(own, Mapping), f"the saved header has nothing of {self.name!r}")
+        super().restore(state, arrays, cast(Mapping[str, Any], own))
 
 
 def arrays_in(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:

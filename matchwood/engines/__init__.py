@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matchwood.engines.base import Engine, EventShares, Hits, Structure, Work
     from matchwood.engines.betree.draw import Bucket, buckets
     from matchwood.engines.betree.engine import PUBLISHED, BETree
+    from matchwood.engines.grouped.engine import OFTEN, Grouped
     from matchwood.engines.hem.engine import HEM, TriangleView
     from matchwood.engines.hem.triangle import (
         EDGE,
@@ -29,14 +30,17 @@ if TYPE_CHECKING:
     from matchwood.engines.kindex.run import Run
     from matchwood.engines.registry import (
         FIRST_ENGINE,
+        GROUPED,
         LEAST_ENGINE,
+        chosen_class,
+        chosen_names,
         engine_choices,
         engine_class,
         engine_names,
         published_spaces,
         registered,
     )
-    from matchwood.engines.shared.access import selectivity_order
+    from matchwood.engines.shared.access import selectivity_order, unit_shares
     from matchwood.engines.shared.bounds import BoundTable, UnitBounds
     from matchwood.engines.shared.one_event import OneEventSearch
     from matchwood.engines.shared.output import Output
@@ -81,6 +85,7 @@ __all__ = [
     "EXCLUDED",
     "FALSE",
     "FIRST_ENGINE",
+    "GROUPED",
     "HEM",
     "KEEP",
     "KEPT",
@@ -88,6 +93,7 @@ __all__ = [
     "LEAST_ENGINE",
     "LOAD",
     "NEVER_UNITE",
+    "OFTEN",
     "ONE",
     "OP_BITS",
     "OR",
@@ -107,6 +113,7 @@ __all__ = [
     "Engine",
     "EventShares",
     "EventWeights",
+    "Grouped",
     "Hits",
     "Interval",
     "KIndex",
@@ -129,6 +136,8 @@ __all__ = [
     "asked",
     "bare_nodes",
     "buckets",
+    "chosen_class",
+    "chosen_names",
     "column_of",
     "engine_choices",
     "engine_class",
@@ -142,6 +151,7 @@ __all__ = [
     "selectivity_order",
     "square_of",
     "union_us",
+    "unit_shares",
     "verdict",
     "verified",
 ]

@@ -38,6 +38,10 @@ FIRST_ENGINE = "pstbloom"
 """What an index begins with that may have any: a quarter of counting's time where few rules match, and never much more
 (`bench core`)."""
 
+GROUPED = "grouped"
+"""Two of the engines, each over the rules that it is best at. Only events tell how to divide rules: nobody asks for it,
+`auto` takes it."""
+
 LEAST_ENGINE = "scan"
 """Lays nothing out: for whoever needs conjunctions in a store, and seldom matches."""
 
@@ -75,6 +79,22 @@ def engine_class(name: str) -> Any:
             raise InvalidArgument(f"there is no engine {name!r} (available: {available})")
         _ENGINES[name] = getattr(importlib.import_module(f"matchwood.engines.{place.module}"), place.name)
     return _ENGINES[name]
+
+
+def chosen_names() -> list[str]:
+    """The engines that `auto` chooses among: those over conjunctions, and `grouped`."""
+    return [*engine_names("conjunctions"), GROUPED]
+
+
+def chosen_class(name: str) -> Any:
+    """The same for what `auto` chose, which may be `grouped` as well.
+
+    >>> chosen_class("scan").__name__, chosen_class("grouped").__name__
+    ('Scan', 'Grouped')
+    """
+    if name != GROUPED:
+        return engine_class(name)
+    return importlib.import_module("matchwood.engines.grouped.engine").Grouped
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from matchwood.bench.frame.encoded_rules import Encoded, encoded
 from matchwood.choosing import trial as trials
 from matchwood.choosing.trial import PIECE, MeasuredTrial, Stopwatch, Trial, match_all
 from matchwood.encoding.codes import EncodedEvents
-from matchwood.engines import Engine, Work, Workspace, engine_class, engine_names
+from matchwood.engines import Engine, Work, Workspace, chosen_class, chosen_names
 from matchwood.matching.ledger.clock import FIRST_LOOK, LATER, SLOWER, WINDOW, MatchingClock
 from matchwood.workloads.begen import begen
 from matchwood.workloads.hem import hem
@@ -28,7 +28,7 @@ def hits_of(engine: Engine, events: EncodedEvents) -> list[list[int]]:
     return [sorted(units.tolist()) for units in np.split(found.units, found.offsets[1:-1])]
 
 
-@pytest.mark.parametrize("name", engine_names("conjunctions"))
+@pytest.mark.parametrize("name", chosen_names())
 def test_an_engine_catches_up_with_its_store(name: str, given: Encoded) -> None:
     store, rest = given.store, encoded(begen(rules=90, events=5, matching=0.05, seed=4)).store
     trial = Trial(store.copy(), given.events, [name], {}, 0)
@@ -43,7 +43,7 @@ def test_an_engine_catches_up_with_its_store(name: str, given: Encoded) -> None:
     assert best is not None
     assert best.name == name
     trial.catch_up(best, store)
-    fresh = engine_class("scan")(store)
+    fresh = chosen_class("scan")(store)
     fresh.rebuild()
     assert hits_of(best, given.events) == hits_of(fresh, given.events)
     assert best.audit() == []
@@ -65,7 +65,7 @@ def test_unions_of_a_trial_catch_up(name: str, given: Encoded) -> None:
     store.add(rest.encoded(rest.live_units()))
     trial.catch_up(engine, store)
     assert engine.stats()["unions"]["fresh"] > 0
-    fresh = engine_class("scan")(store)
+    fresh = chosen_class("scan")(store)
     fresh.rebuild()
     assert hits_of(engine, given.events) == hits_of(fresh, given.events)
 

@@ -11,9 +11,9 @@ import matchwood as mw
 from matchwood.choosing import auto, choice, trials
 from matchwood.choosing.auto import AutoMatcher
 from matchwood.choosing.choice import EngineChoice, Plan
-from matchwood.engines import engine_names
+from matchwood.engines import chosen_names
 
-CHOOSABLE = engine_names("conjunctions")
+CHOOSABLE = chosen_names()
 
 
 def matcher_of(index: mw.Index) -> AutoMatcher:

@@ -24,7 +24,7 @@ from matchwood.bench.frame.measure import (
 from matchwood.bench.frame.memory import bytes_of
 from matchwood.choosing import Features, features_of
 from matchwood.encoding import EncodedEvents, Encoder
-from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Workspace, engine_class, engine_names
+from matchwood.engines import ATree, ConjunctionStore, Engine, Structure, Workspace, chosen_class, chosen_names
 from matchwood.matching import SampleShares, taken
 from matchwood.workloads import begen, contracts
 
@@ -89,7 +89,7 @@ class Outcome(NamedTuple):
 def warm_up() -> None:
     """Compile every kernel that a run needs, or load it, so that no measurement pays for it."""
     given = encoded(begen(rules=300, events=5, matching=0.05, seed=1))
-    for name in engine_names("conjunctions"):
+    for name in chosen_names():
         _engine(name, given.store).match(given.events, 0, Workspace())
     features_of(given.store, SampleShares(given.events))
     trees = partial(contracts, rules=200, form="cnf", dimensions=200, events=20, seed=1)
@@ -121,7 +121,7 @@ def _halves(events: EncodedEvents) -> tuple[EncodedEvents, EncodedEvents]:
 
 
 def _engine(name: str, store: ConjunctionStore) -> Engine:
-    engine: Engine = engine_class(name)(store)
+    engine: Engine = chosen_class(name)(store)
     engine.rebuild()
     return engine
 
@@ -130,7 +130,7 @@ def measure(cell: GridCell, size: GridScale) -> Outcome:
     """Every engine in its box; all that finished must agree."""
     given = prepare(cell)
     forms, fallback = _beside_us(given, size)
-    names = [name for name in engine_names("conjunctions") if given.trees is None or name not in OWN_WAYS]
+    names = [name for name in chosen_names() if given.trees is None or name not in OWN_WAYS]
     times = {name: _boxed(given, partial(_timed, given, name, size)) for name in names}
     times = _again(given, times, size)
     times = {name: found._replace(us=found.us + forms) for name, found in times.items()}

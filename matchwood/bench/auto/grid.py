@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from matchwood.bench.auto.two_kinds import two_kinds
 from matchwood.errors import InvalidArgument
 from matchwood.workloads import Workload, abegen, ads, ads_arbitrary, begen, contracts, hem, qgrams, query_logs
 
@@ -31,7 +32,7 @@ class Sizes(NamedTuple):
 
 class Grid(NamedTuple):
     """`begen` has values for each setting, of which `begen_cells` workloads are drawn: all of them would be 729 a size;
-    `hem` attributes and widths, `trees` the settings of arbitrary expressions by name, with their share of the rules.
+    `hem` attributes and widths, `broad` the shares of rules that match often, `trees` the settings of arbitrary expressions by name, with their share of the rules.
     `stretch` is what the rules of a scale are multiplied by, and `mark` tells its workloads from those of others."""
 
     mark: str
@@ -42,6 +43,7 @@ class Grid(NamedTuple):
     ads: tuple[float, ...]
     hem: tuple[tuple[int, float], ...]
     logs: Mapping[str, Any]
+    broad: tuple[float, ...]
     trees: Mapping[str, tuple[float, Callable[..., Workload], Mapping[str, Any]]]
 
 
@@ -61,6 +63,7 @@ GRID = Grid(
     ads=(0.0003, 0.001, MOST_ADS),
     hem=((3, 0.1), (3, 0.7), (10, 0.1), (10, 0.5), (10, 0.9)),
     logs={},
+    broad=(0.02, 0.1, 0.3),
     trees={
         "contracts dnf": (1, contracts, {"form": "dnf"}),
         "contracts dnf months=12": (1, contracts, {"form": "dnf", "months": 12}),
@@ -91,6 +94,7 @@ FRESH = Grid(
     ads=(0.0006, 0.0018),
     hem=((4, 0.4), (5, 0.25), (6, 0.8), (7, 0.6)),
     logs={"event_size": 50},
+    broad=(0.05, 0.2),
     trees={
         "contracts dnf months=6": (1, contracts, {"form": "dnf", "months": 6, "exponent": 2.2}),
         "contracts cnf months=2": (1, contracts, {"form": "cnf", "months": 2, "exponent": 3.0}),
@@ -108,7 +112,8 @@ def workloads(grid: Grid, sizes: Sizes) -> Iterator[tuple[str, str, Make]]:
     own = Sizes(tuple(int(grid.stretch * rules) for rules in sizes.rules), sizes.trees, sizes.events)
     for family, found in (("begen", _begen), ("ads", _ads), ("hem", _hem), ("qgrams", _qgrams), ("trees", _trees)):
         yield from ((family, grid.mark + name, make) for name, make in found(grid, own))
-    yield from (("query logs", grid.mark + name, make) for name, make in _query_logs(grid, own))
+    for family, found in (("query logs", _query_logs), ("two kinds", _two_kinds)):
+        yield from ((family, grid.mark + name, make) for name, make in found(grid, own))
 
 
 def _begen(grid: Grid, sizes: Sizes) -> Iterator[tuple[str, Make]]:
@@ -159,6 +164,13 @@ def _query_logs(grid: Grid, sizes: Sizes) -> Iterator[tuple[str, Make]]:
     for rules in sizes.rules[:3]:
         make = partial(query_logs, rules=rules, events=sizes.events, seed=grid.seed, **grid.logs)
         yield f"query logs {rules:,}", make
+
+
+def _two_kinds(grid: Grid, sizes: Sizes) -> Iterator[tuple[str, Make]]:
+    for rules in sizes.rules[-2:]:
+        for broad in grid.broad:
+            make = partial(two_kinds, rules=rules, events=sizes.events, broad=broad, seed=grid.seed)
+            yield f"two kinds {rules:,} broad={broad:.3g}", make
 
 
 def _trees(grid: Grid, sizes: Sizes) -> Iterator[tuple[str, Make]]:

@@ -17,7 +17,7 @@ from matchwood.bench.auto.cells import Outcome
 from matchwood.bench.auto.plan import AMORTISED, GridScale
 from matchwood.bench.frame.measure import measure_engine
 from matchwood.choosing import LEAST_UNITS, AutoMatcher, Model, features_of, match_all
-from matchwood.engines import engine_class
+from matchwood.engines import chosen_class
 from matchwood.matching import taken
 from matchwood.rules import RuleTable
 
@@ -69,7 +69,7 @@ def _us_now(matcher: AutoMatcher, outcome: Outcome, size: GridScale) -> float:
         return measure_engine(matcher.engine, given.events, size.seconds).match_us
     if not matcher.engine.uses_event_statistics or not matcher.choice.trials:
         return plain_us
-    plain = engine_class(matcher.name)(given.store)
+    plain = chosen_class(matcher.name)(given.store)
     plain.rebuild()
     taken_us = [
         [measure_engine(engine, events, size.seconds / TURNS).match_us for engine in (plain, matcher.engine)]
@@ -85,7 +85,7 @@ def _matcher(outcome: Outcome, model: Model) -> tuple[AutoMatcher, float]:
     matcher = AutoMatcher(given.encoder, RuleTable(), {}, 256)
     matcher.choice._model = model
     matcher.parts[0].store = given.store
-    matcher.adopt(engine_class(matcher.name)(given.store))
+    matcher.adopt(chosen_class(matcher.name)(given.store))
     matcher.rebuild()
     started = thread_time()
     features_of(given.store, None)

@@ -30,6 +30,8 @@ from matchwood.engines.shared.views import read_only
 _CHUNK = 2**16
 """Units whose intervals are looked up in the statistics together, so that bulk loads stay within bounded memory."""
 
+_LEAST_SHARE = 1e-12
+
 
 class SelectivityOrder(NamedTuple):
     """The constraints of some units, those of the i-th from starts[i] on.
@@ -72,6 +74,15 @@ def selectivity_order(
 def taken(selectivity: SelectivityOrder, places: NDArray[np.int64]) -> SelectivityOrder:
     """The order of some of its units, in another order; the constraints themselves stay where they are."""
     return selectivity._replace(starts=read_only(selectivity.starts[places], np.int64))
+
+
+def unit_shares(selectivity: SelectivityOrder) -> NDArray[np.float64]:
+    """The share of events that each unit should be true of, as if its constraints were independent."""
+    starts, costs = selectivity.starts, selectivity.costs
+    shares = np.where(np.isfinite(costs), costs, 1.0).astype(np.float64)
+    logarithms = np.append(np.log(np.maximum(shares, _LEAST_SHARE)), 0.0)
+    sums = np.add.reduceat(logarithms, starts[:-1]) if len(starts) > 1 else np.empty(0)
+    return np.where(np.diff(starts) > 0, np.exp(sums), 1.0)
 
 
 def _observe(

@@ -125,8 +125,12 @@ class ListEngine(Engine):
     def audit(self) -> list[str]:
         """Every live unit stands in its lists, or among those looked at always, and no other does."""
         self.check()
-        indexed, always = self._states.view() & LIVE != 0, self._always.view()
-        problems, units = self.audit_indexed(indexed), self.live_units()
+        return self.audit_indexed(self._states.view() & LIVE != 0) + self.audit_listed()
+
+    def audit_listed(self) -> list[str]:
+        """Whether the units that are indexed stand where they should, whichever of the store those are."""
+        indexed, always, units = self._states.view() & LIVE != 0, self._always.view(), self.live_units()
+        problems = []
         if not np.array_equal(np.sort(always[indexed[always]]), units[self.without_lists(units)]):
             problems.append("the units looked at always are not those without lists")
         return problems + self.audit_lists(units)

@@ -21,6 +21,15 @@ class Workspace:
         """Whether an engine may leave its hits where it wrote them, until its next call."""
         self._arrays: dict[str, NDArray[Any]] = {}
         self._versions: dict[str, object] = {}
+        self._beside: dict[str, Workspace] = {}
+
+    def beside(self, name: str) -> Workspace:
+        """Memory for one of several engines that work for another, which is done with their hits before it returns."""
+        found = self._beside.get(name)
+        if found is None:
+            found = self._beside[name] = Workspace(self.room)
+            found.lends = True
+        return found
 
     def array(self, name: str, size: int, dtype: DTypeLike, fill: Any = 0) -> NDArray[Any]:
         """An array of at least `size`; filled when it is made, afterwards as its user left it.

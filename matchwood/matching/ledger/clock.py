@@ -26,14 +26,17 @@ class MatchingClock:
         self.due = False
         self._look_at = FIRST_LOOK
         self._events = self._matched = 0
+        self._in_company, self._event_seconds = 0.0, 0.0
         self._window_seconds, self._window_events = 0.0, 0
         self._usual: float | None = None
 
-    def fold(self, events: int, matched: int, seconds: float) -> None:
-        """Add what one call did."""
+    def fold(self, events: int, matched: int, seconds: float, calls: int = 1) -> None:
+        """Add what one call did, or several of as many events each."""
         with self._lock:
             self.seconds += seconds
             self._events += events
+            self._event_seconds += seconds
+            self._in_company += events * events / max(1, calls)
             self._matched += matched
             self._window_seconds += seconds
             self._window_events += events
@@ -54,10 +57,19 @@ class MatchingClock:
         with self._lock:
             return self._matched / self._events if self._events >= 64 else None
 
+    def batch(self, most_seconds: float) -> int:
+        """How many events an event usually comes with, itself included; no more than are matched in so many seconds."""
+        with self._lock:
+            if not self._events:
+                return 1
+            affordable = most_seconds * self._events / max(1e-12, self._event_seconds)
+            return int(min(affordable, self._in_company / self._events))
+
     def begin_anew(self) -> None:
         """The rules are others now: what was counted says little, and it is soon worth looking."""
         with self._lock:
             self._events = self._matched = 0
+            self._in_company, self._event_seconds = 0.0, 0.0
             self._window_seconds, self._window_events, self._usual = 0.0, 0, None
             self._look_at = self.seconds + FIRST_LOOK
             self.due = False

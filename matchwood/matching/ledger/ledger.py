@@ -115,7 +115,8 @@ class Ledger:
         if engine.uses_event_statistics:
             self._watch.fold(len(singles), work)
         timed = singles if self._warm else singles[1:]
-        self._clock.fold(len(timed), sum(each.work[MATCHED] for each in timed), sum(each.seconds for each in timed))
+        matched, seconds = sum(each.work[MATCHED] for each in timed), sum(each.seconds for each in timed)
+        self._clock.fold(len(timed), matched, seconds, calls=len(timed))
         self._warm = True
 
     def begin_engine(self) -> None:

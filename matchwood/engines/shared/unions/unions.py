@@ -70,11 +70,14 @@ def plan_unions(store: ConjunctionStore, units: NDArray[np.int32]) -> UnionPlan:
     return UnionPlan(kept.astype(np.int32), frequency[kept], words, rows)
 
 
-def union_us(units: float, constraints: float, attributes: float, pairs: float, hits: float) -> float:
+def union_us(
+    units: float, constraints: float, attributes: float, pairs: float, hits: float, least: float = LEAST_UNITS
+) -> float:
     """Microseconds that unions should take for an event: of so many units with so many constraints each, on so many
-    attributes, of which an event has `pairs`. inf where they would not tell all attributes apart."""
+    attributes, of which an event has `pairs`. inf where they would not tell all attributes apart, and of fewer than
+    the `least` units."""
     rows = ROWS * constraints
-    if units < LEAST_UNITS or 4 * attributes > rows:
+    if units < least or 4 * attributes > rows:
         return math.inf
     words, entries = units / 64, 2 * units * constraints / (rows - 2 * attributes)
     rows_taken = min(attributes, ROWS_OF_A_PAIR * (pairs + 1))

@@ -1,0 +1,1 @@
+"""`grouped`: rules that match often by unions, all others by access predicates."""
