@@ -4,7 +4,8 @@
 `abegen.abegen` and `ads_arbitrary.ads_arbitrary` (A-Tree) arbitrary expressions, `contracts.contracts` (VLDB 2009) both
 normal forms with weights.
 
-`campaigns.campaigns` makes the rules of the demo, as texts.
+`campaigns.campaigns` makes the rules of the demo, as texts; `two_kinds.two_kinds` rules that match often beside rules
+that hardly ever do.
 
 Each of the papers' generators returns a `Workload`: integer columns, and the same as texts, tables and dicts.
 `generate(name, …)` takes a generator by its name; `rules_on_spark(spark, name, …)` lets Spark's executors make the same
@@ -44,6 +45,7 @@ from matchwood.workloads.shared.blocks import BLOCK, blocks_of
 from matchwood.workloads.shared.brute import hits
 from matchwood.workloads.shared.draws import offsets_of, pair_hashes, repeated, row_sums
 from matchwood.workloads.shared.on_spark import made_on_spark
+from matchwood.workloads.two_kinds import two_kinds
 
 __all__ = [
     "AT_LEAST",
@@ -91,4 +93,5 @@ __all__ = [
     "rules_block",
     "rules_on_spark",
     "settings_of",
+    "two_kinds",
 ]

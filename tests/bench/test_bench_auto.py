@@ -21,7 +21,7 @@ from matchwood.bench.frame.parts import chosen
 from matchwood.bench.frame.setup import insert_all
 from matchwood.bench.registry import experiment
 from matchwood.choosing.model import read_model
-from matchwood.engines import ATree, engine_names
+from matchwood.engines import ATree, chosen_names
 from matchwood.errors import InvalidArgument
 from matchwood.index import Index
 from matchwood.matching.engine_matcher import EngineMatcher
@@ -36,10 +36,10 @@ def test_a_smoke_run_judges_every_engine_on_both_halves(results: dict[str, Any])
         assert row["checked"]
         if row["engine"] == "auto" and "chosen" in row:
             own = [each for each in found if each["workload"] == row["workload"] and each["engine"] != "auto"]
-            assert {each["engine"] for each in own} >= set(engine_names("conjunctions"))
+            assert {each["engine"] for each in own} >= set(chosen_names("conjunctions"))
             best = min(each["match_us"] for each in own if each["match_us"])
             assert row["regret"] == pytest.approx(row["match_us"] / best, rel=0.02)
-            assert row["chosen"] in engine_names("conjunctions")
+            assert row["chosen"] in chosen_names("conjunctions")
     lines = experiment("auto").table(found)
     assert [line["workload"] for line in lines if line["workload"].startswith("all")] == [
         "all, fitted", "all, held out", "all, fresh", "all, table"
@@ -57,7 +57,7 @@ def test_the_table_has_every_workload_and_can_be_run_alone(results: dict[str, An
     assert kinds == {*begen, "ads", "hem", "query logs", "q-grams", *trees, "all,"}
     for kind in kinds - {"all,"}:
         engines = [row["engine"] for row in found if row["workload"].rsplit(" ", 1)[0] == kind]
-        assert set(engines) == {*engine_names("conjunctions"), "auto", *(("atree",) if kind in trees else ())}
+        assert set(engines) == {*chosen_names(), "auto", *(("atree",) if kind in trees else ())}
         assert len(engines) == len(set(engines))
 
 
@@ -78,7 +78,7 @@ def test_expressions_are_read_once_and_are_what_each_index_makes_of_them() -> No
 def test_both_halves_of_the_grid_have_cells_of_every_family() -> None:
     grid = cells("quick")
     halves = [{cell.family for cell in grid if cell.held_out == half} for half in (False, True)]
-    assert halves[0] == halves[1] == {"begen", "ads", "hem", "qgrams", "query logs", "trees"}
+    assert halves[0] == halves[1] == {"begen", "ads", "hem", "qgrams", "query logs", "trees", "two kinds"}
     assert len({cell.name for cell in grid}) == len(grid)
     assert not table_cells("quick")
     assert "begen 1% 1,000,000" in {cell.name for cell in table_cells("full")}
@@ -118,7 +118,7 @@ def test_weights_can_be_fitted_anew_by_one_command(tmp_path: Path) -> None:
     count = auto_fit.write_weights("smoke", tmp_path / "weights.json")
     written = json.loads((tmp_path / "weights.json").read_text())
     assert (written["cells"], written["made_by"]) == (count, "python -m matchwood.bench.auto.fit smoke")
-    assert set(read_model(written).engines) == set(engine_names("conjunctions"))
+    assert set(read_model(written).engines) == set(chosen_names("conjunctions"))
 
 
 def test_a_box_returns_what_is_done_in_time_and_ends_what_is_not() -> None:

@@ -12,9 +12,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from matchwood.bench.auto.two_kinds import two_kinds
 from matchwood.errors import InvalidArgument
-from matchwood.workloads import Workload, abegen, ads, ads_arbitrary, begen, contracts, hem, qgrams, query_logs
+from matchwood.workloads import (
+    Workload,
+    abegen,
+    ads,
+    ads_arbitrary,
+    begen,
+    contracts,
+    hem,
+    qgrams,
+    query_logs,
+    two_kinds,
+)
 
 Make: TypeAlias = Callable[[], Workload]
 
@@ -32,8 +42,9 @@ class Sizes(NamedTuple):
 
 class Grid(NamedTuple):
     """`begen` has values for each setting, of which `begen_cells` workloads are drawn: all of them would be 729 a size;
-    `hem` attributes and widths, `broad` the shares of rules that match often, `trees` the settings of arbitrary expressions by name, with their share of the rules.
-    `stretch` is what the rules of a scale are multiplied by, and `mark` tells its workloads from those of others."""
+    `hem` attributes and widths, `broad` the shares of rules that match often, `trees` the settings of arbitrary
+    expressions by name, with their share of the rules. `stretch` is what the rules of a scale are multiplied by, and
+    `mark` tells its workloads from those of others."""
 
     mark: str
     seed: int

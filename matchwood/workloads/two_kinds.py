@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.workloads import Workload
-from matchwood.workloads.shared.base import BETWEEN, EQUAL, Events, Rules, joined_rules
+from matchwood.workloads.shared.base import BETWEEN, EQUAL, Events, Rules, Workload, joined_rules
 
 NAMES, RANGES = 3, 40
 """Attributes that have names, and that have numbers."""
@@ -24,7 +23,7 @@ BROAD_SIZE, NARROW_SIZE = 4, 6
 def two_kinds(rules: int, events: int, broad: float, seed: int) -> Workload:
     """So many rules, of which the share `broad` is of the first kind.
 
-    >>> two_kinds(rules=3, events=1, broad=0.4, seed=1).rules_text()[1].count("between")
+    >>> two_kinds(rules=3, events=1, broad=0.4, seed=1).rules_text()[0].count("between")
     4
     """
     random, many = np.random.default_rng(seed), round(broad * rules)
