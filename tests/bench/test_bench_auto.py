@@ -36,7 +36,7 @@ def test_a_smoke_run_judges_every_engine_on_both_halves(results: dict[str, Any])
         assert row["checked"]
         if row["engine"] == "auto" and "chosen" in row:
             own = [each for each in found if each["workload"] == row["workload"] and each["engine"] != "auto"]
-            assert {each["engine"] for each in own} >= set(chosen_names("conjunctions"))
+            assert {each["engine"] for each in own} >= set(chosen_names())
             best = min(each["match_us"] for each in own if each["match_us"])
             assert row["regret"] == pytest.approx(row["match_us"] / best, rel=0.02)
             assert row["chosen"] in chosen_names("conjunctions")
@@ -118,7 +118,7 @@ def test_weights_can_be_fitted_anew_by_one_command(tmp_path: Path) -> None:
     count = auto_fit.write_weights("smoke", tmp_path / "weights.json")
     written = json.loads((tmp_path / "weights.json").read_text())
     assert (written["cells"], written["made_by"]) == (count, "python -m matchwood.bench.auto.fit smoke")
-    assert set(read_model(written).engines) == set(chosen_names("conjunctions"))
+    assert set(read_model(written).engines) == set(engine_names("conjunctions"))
 
 
 def test_a_box_returns_what_is_done_in_time_and_ends_what_is_not() -> None:
