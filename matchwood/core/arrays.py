@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -139,6 +140,17 @@ def grouped(numbers: NDArray[Any]) -> list[tuple[int, NDArray[np.int64]]]:
     order = np.argsort(numbers, kind="stable")
     distinct, first = np.unique(numbers[order], return_index=True)
     return list(zip(distinct.tolist(), np.split(order, first[1:]), strict=False))
+
+
+def runs(numbers: NDArray[Any]) -> Iterator[tuple[int, slice]]:
+    """The distinct ones of numbers in order, none negative, and where each stands.
+
+    >>> list(runs(np.array([3, 7, 7])))
+    [(3, slice(0, 1, None)), (7, slice(1, 3, None))]
+    """
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    bounds = [*starts.tolist(), len(numbers)]
+    return zip(numbers[starts].tolist(), map(slice, bounds[:-1], bounds[1:]), strict=True)
 
 
 def pooled(count: int, dtype: DTypeLike) -> NDArray[Any]:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import grouped
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
 from matchwood.encoding.rules._flat_kernels import (
     count_uses,
@@ -98,10 +97,6 @@ class Flat(NamedTuple):
         value_keys = np.repeat(key_of, sizes)[~starts]
         names = [distinct[at] for at in used.tolist()]
         return Flat(lengths, leaf_of, names, key_of, nulls, sizes, starts, _each(values), values, value_keys)
-
-    def value_groups(self) -> list[tuple[int, NDArray[np.int64]]]:
-        """For each key that has values, their positions in `values`."""
-        return grouped(self.value_keys)
 
     def value_counts(self) -> NDArray[np.int64]:
         """How many leaves of all conjunctions have each value."""
