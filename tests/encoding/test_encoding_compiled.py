@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from matchwood.encoding import Encoder, RuleReader
+from matchwood.encoding.derived.keys import DerivedTest
 from matchwood.encoding.rules.plain_tests import plain_test
 from matchwood.errors import MatchwoodError
-from matchwood.language import parse
+from matchwood.language import Predicate, parse
 from matchwood.logic import AND_ALONE, ANY_RULE, OR_OF_ANDS, Clauses, Form, dnf_of, form_of_rule, smaller_of
 from matchwood.rules.strings import encode_many
 from tests import cases, pools
@@ -135,8 +136,35 @@ def test_plain_ranges_are_bound_as_the_parser_reads_them() -> None:
     texts = [*ranges, "a between 1e3 and 2", "a between 1 and 2 or b", "a not between 1 and 2"]
     for text in ranges:
         found = plain_test(text.removeprefix("a "))
-        assert found == ("between", "number", encoder.bind(parse(text)).cuts), text
+        assert found == ("between", "number", encoder.bind(parse(text)).cuts, None), text
     assert assert_right(texts) == len(texts)
 
 
 _SPELLINGS = [("between", "and"), ("BETWEEN ", "\tAnd")]
+
+
+def test_plain_patterns_are_bound_as_the_parser_reads_them() -> None:
+    rng, encoder, texts = random.Random(11), Encoder(), []
+    words = ("like", "not like", "ilike", "NOT  ILIKE", "Like", "not\tlike")
+    for number in range(2_000):
+        pattern = "".join(
+            rng.choice(("a", "B", "%", "%%", "_", "\\\\", "\\%", "é", "İ", " ")) for _ in range(number % 7)
+        )
+        texts.append(f"a {words[number % len(words)]} '{pattern}'")
+    for text in texts:
+        found, read = plain_test(text.removeprefix("a ")), parse(text)
+        assert found is not None
+        assert isinstance(read, Predicate)
+        bound = encoder.bind(read)
+        assert (found.op, found.kind, found.cuts) == (read.op, "string", bound.cuts), text
+        assert bound.attribute == ("a" if found.pattern is None else DerivedTest("a", *found.pattern).key), text
+    refused = ["a like 'x\\'", "a like '\\x'", "a like 'x' escape '!'", "a rlike 'x'"]
+    assert [plain_test(text.removeprefix("a ")) for text in refused] == [None] * len(refused)
+    assert assert_right([*texts, *refused[2:]]) >= len(texts)
+
+
+def test_tests_of_several_attributes_have_derived_attributes_of_each() -> None:
+    texts = [
+        f"{name} {word} '%{text}%'" for name in "abc" for word in ("ilike", "not ilike", "rlike") for text in "xyz"
+    ]
+    assert assert_right(texts) == len(texts)

@@ -7,13 +7,15 @@ What cannot be read or bound is refused here without a word: its rules are prepa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import Growable, IntegerNumbers, SpanNumbers
-from matchwood.encoding.derived.keys import is_derived
+from matchwood.encoding.derived.keys import DerivedTest, is_derived, read_key
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import REFUSED_KIND
 from matchwood.encoding.rules.plain_tests import plain_test
@@ -24,7 +26,6 @@ from matchwood.language import (
     OPERATORS,
     OTHER_TEST,
     ListedConstants,
-    Predicate,
     RuleTrees,
     lists_in,
     make_predicate,
@@ -37,8 +38,8 @@ from matchwood.logic import (
     UNKNOWN_ANSWER,
     VERDICT_FALSE,
     VERDICT_TRUE,
-    Bound,
     Cut,
+    CutSet,
     PredicateColumns,
     united,
 )
@@ -59,16 +60,20 @@ _IN, _NOT_IN = _OPERATOR_NUMBERS["in"], _OPERATOR_NUMBERS["not in"]
 
 
 class _Outcome(NamedTuple):
-    """What a test was read as: the predicate where a parser read it, and what came of that; nothing of a refused one.
+    """What a test was read as; nothing of a refused one.
 
     `operator`  its place in OPERATORS
     `kind`      what it asks of its attribute
+    `cuts`      of which values it is TRUE
+    `verdict`   its verdict for NULL
+    `derived`   what a derived attribute of its attribute tests: an operator and its operand
     """
 
-    predicate: Predicate | None = None
     operator: int = _NO_OPERATOR
     kind: int = REFUSED_KIND
-    bound: Bound | None = None
+    cuts: CutSet = ()
+    verdict: int = NO_VERDICT
+    derived: tuple[str, str] | None = None
 
 
 _REFUSED_TEST = _Outcome()
@@ -83,7 +88,7 @@ class CutNumbers:
         self._ordered: tuple[list[int], list[int]] = [], []
         self._ranks = np.full(1, -1, np.int64)
 
-    def of(self, cuts: tuple[Cut, ...]) -> list[int]:
+    def of(self, cuts: Iterable[Cut]) -> list[int]:
         """The numbers of cuts."""
         numbers = []
         for cut in cuts:
@@ -148,8 +153,8 @@ class PredicateBook:
         self._kinds, self._verdicts = Growable(np.int8), Growable(np.int8)
         self._operators = Growable(np.int8)
         self._ends, self._cuts = Growable(np.int64, [0]), Growable(np.int32)
-        self._derived: dict[int, tuple[Predicate, str]] = {}
-        """Bindings whose key names the attribute: a predicate that has it, and its key."""
+        self._derived: dict[int, tuple[str, str]] = {}
+        """Bindings of derived attributes: the operator and the operand of what these test."""
         self._bindings, self._keys, self._answers = Growable(np.int32), Growable(np.int32), Growable(np.int64)
         self._constants, self._points = SpanNumbers(), IntegerNumbers()
         """Constants in lists, and the pairs of a declared type and such a constant."""
@@ -282,41 +287,34 @@ class PredicateBook:
         """The bindings of tests, each with an attribute, and whether it stands before that."""
         first = len(self._kinds)
         outcomes = [self._bound_text(self.attributes[name], said, back) for name, said, back in texts]
-        cuts: list[int] = []
-        ends = []
-        for place, (predicate, _, _, bound) in enumerate(outcomes):
-            if bound is not None:
-                cuts += self.cuts.of(bound.cuts)
-                if predicate is not None and is_derived(bound.attribute):
-                    self._derived[first + place] = predicate, bound.attribute
-            ends.append(len(self._cuts) + len(cuts))
-        bounds = [outcome.bound for outcome in outcomes]
-        self._kinds.extend([outcome.kind for outcome in outcomes])
-        self._operators.extend([outcome.operator for outcome in outcomes])
-        self._verdicts.extend([NO_VERDICT if bound is None else _VERDICTS[bound.on_null] for bound in bounds])
-        self._cuts.extend(cuts)
-        self._ends.extend(ends)
+        operators, kinds, cuts, verdicts, derived = zip(*outcomes, strict=True) if outcomes else ((),) * 5
+        self._operators.extend(operators)
+        self._kinds.extend(kinds)
+        self._verdicts.extend(verdicts)
+        self._ends.extend(len(self._cuts) + np.cumsum(list(map(len, cuts)), dtype=np.int64))
+        self._cuts.extend(self.cuts.of(chain.from_iterable(cuts)))
+        self._derived.update((first + place, test) for place, test in enumerate(derived) if test is not None)
         return np.arange(first, len(self._kinds), dtype=np.int32)
 
     def _bound_text(self, attribute: str, said: str, backward: bool) -> _Outcome:
         plain = plain_test(said) if not backward and attribute in self._open else None
         if plain is not None:
-            kind, bound = _KIND_NUMBERS[plain.kind], Bound(attribute, plain.cuts, None)
-            return _Outcome(None, _OPERATOR_NUMBERS[plain.op], kind, bound)
+            operator, kind = _OPERATOR_NUMBERS[plain.op], _KIND_NUMBERS[plain.kind]
+            return _Outcome(operator, kind, plain.cuts, derived=plain.pattern)
         try:
             predicate = read_whole(f"{said} {attribute}" if backward else f"{attribute} {said}")
-            kind = _KIND_NUMBERS[requirement(predicate)]
-            return _Outcome(predicate, _OPERATOR_NUMBERS[predicate.op], kind, self._bind(predicate))
+            kind, bound = _KIND_NUMBERS[requirement(predicate)], self._bind(predicate)
         except MatchwoodError:
             return _REFUSED_TEST
+        derived = read_key(bound.attribute)[1:] if is_derived(bound.attribute) else None
+        return _Outcome(_OPERATOR_NUMBERS[predicate.op], kind, bound.cuts, _VERDICTS[bound.on_null], derived)
 
     def _name_derived(self, bindings: NDArray[np.int32], names: NDArray[np.int64], keys: NDArray[Any]) -> None:
         """Give predicates of derived attributes the keys of these."""
         derived = np.zeros(len(self._kinds), np.bool_)
         derived[list(self._derived)] = True
-        for place in np.flatnonzero(derived[bindings]).tolist():
-            test, key = self._derived[int(bindings[place])]
-            attribute = self.attributes[names[place]]
-            if test.attr != attribute:
-                key = self._bind(make_predicate(attribute, test.op, test.value, test.escape, None)).attribute
-            keys[place] = self.keys.of(key)
+        places = np.flatnonzero(derived[bindings])
+        tests = map(self._derived.__getitem__, bindings[places].tolist())
+        sources = map(self.attributes.__getitem__, names[places].tolist())
+        made = [DerivedTest(source, *test).key for source, test in zip(sources, tests, strict=True)]
+        keys[places] = list(map(self.keys.of, made))
