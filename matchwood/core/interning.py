@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.core._interning_kernels import EMPTY, enter_hashes, enter_integers, intern_integers, intern_spans
@@ -60,6 +61,12 @@ class SpanNumbers:
     def text(self, number: int) -> str:
         """One of the spans, as text."""
         return self._held[self._ends[number] : self._ends[number + 1]].tobytes().decode()
+
+    def column(self, numbers: NDArray[Any]) -> pa.Array:
+        """Some of the spans, as an Arrow column of texts."""
+        buffers = [None, pa.py_buffer(self._ends), pa.py_buffer(self._held)]
+        every = pa.Array.from_buffers(pa.large_string(), self.count, buffers)
+        return every.take(pa.array(numbers))
 
     def texts(self, first: int) -> list[str]:
         """The spans from a number on, as texts."""

@@ -18,10 +18,12 @@ from matchwood.core import Growable, IntegerNumbers, SpanNumbers
 from matchwood.encoding.derived.keys import DerivedTest, is_derived, read_key
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import REFUSED_KIND
+from matchwood.encoding.rules.number_tests import NumberTests, number_tests
 from matchwood.encoding.rules.plain_tests import plain_test
 from matchwood.encoding.schema.requirements import requirement
 from matchwood.errors import MatchwoodError
 from matchwood.language import (
+    CANONICAL,
     NOT_IN_LIST,
     OPERATORS,
     OTHER_TEST,
@@ -55,7 +57,9 @@ _REFUSED = 0
 
 _Numbers: TypeAlias = NDArray[np.int64]
 _OPERATOR_NUMBERS = {op: number for number, op in enumerate(OPERATORS)}
+_PLAIN_OPERATORS = np.array([_OPERATOR_NUMBERS[op] for op in CANONICAL.values()], np.int8)
 _NO_OPERATOR = -1
+_EXACT = 2.0**53 - 1
 _IN, _NOT_IN = _OPERATOR_NUMBERS["in"], _OPERATOR_NUMBERS["not in"]
 
 
@@ -102,12 +106,33 @@ class CutNumbers:
     def ranks(self) -> NDArray[np.int64]:
         """The rank of each: START is before all others."""
         if len(self._ranks) < len(self.cuts):
+            self._sort_numbers()
             # What was in order already is found so, and merged in one pass.
-            for ordered in self._ordered:
-                ordered.sort(key=self.cuts.__getitem__)
+            self._ordered[1].sort(key=self.cuts.__getitem__)
             self._ranks = np.empty(len(self.cuts), np.int64)
             self._ranks[[0, *self._ordered[0], *self._ordered[1]]] = np.arange(-1, len(self.cuts) - 1)
         return self._ranks
+
+    def _sort_numbers(self) -> None:
+        numbers = self._ordered[0]
+        values = [self.cuts[number][0] for number in numbers]
+        nearest = _doubles(values)
+        if nearest is None:
+            numbers.sort(key=self.cuts.__getitem__)
+        else:
+            sides = np.array([self.cuts[number][1] for number in numbers])
+            numbers[:] = np.array(numbers)[np.lexsort((sides, nearest))].tolist()
+
+
+def _doubles(values: list[Any]) -> NDArray[np.float64] | None:
+    """Numbers as doubles, which sort quickly; None if one of them is none, or is not in order with the others."""
+    if not values or not {int, float}.issuperset(map(type, values)):
+        return None
+    try:
+        doubles = np.array(values, np.float64)
+    except OverflowError:
+        return None
+    return doubles if (np.abs(doubles) <= _EXACT).all() else None
 
 
 class KeyNumbers:
@@ -146,8 +171,8 @@ class PredicateBook:
         self.cuts, self.keys = CutNumbers(), KeyNumbers()
         self.attributes: list[str] = []
         self._types: dict[str | None, int] = {}
-        self._open: set[str] = set()
-        """Attributes without a declared type, whose plain comparisons need no parser."""
+        self._open = Growable(np.bool_)
+        """Of each attribute, whether it has no declared type: its plain comparisons need no parser."""
         self._type_of, self._key_of = Growable(np.int64), Growable(np.int32)
         """Of each attribute: the number of its declared type, -1 if it may not be named; and its key."""
         self._kinds, self._verdicts = Growable(np.int8), Growable(np.int8)
@@ -212,13 +237,12 @@ class PredicateBook:
             self._key_of.append(self.keys.of(name))
 
     def _type_number(self, name: str) -> int:
+        declared = self._schema.declared.type_of(name)
+        self._open.append(declared is None or declared == "any")
         try:
             self._schema.check_declared(make_predicate(name, "is null", None, None, None), "any")
         except MatchwoodError:
             return -1
-        declared = self._schema.declared.type_of(name)
-        if declared is None or declared == "any":
-            self._open.add(name)
         return self._types.setdefault(declared, len(self._types))
 
     def _learn(self, backward: NDArray[np.bool_]) -> None:
@@ -244,13 +268,30 @@ class PredicateBook:
     def _bind_tests(self, names: _Numbers, tests: _Numbers, types: _Numbers, backward: NDArray[np.bool_]) -> None:
         """Bind tests that are new for a declared type, each by the attribute that came first."""
         lists = lists_in(*self._tests.spans(tests))
-        whole = lists.forms == OTHER_TEST
-        bindings = np.empty(len(tests), np.int32)
-        texts = zip(names[whole].tolist(), tests[whole].tolist(), backward[tests[whole]].tolist(), strict=True)
-        bindings[whole] = self._bound_texts([(name, self._tests.text(test), back) for name, test, back in texts])
-        if not whole.all():
-            bindings[~whole] = self._bound_lists(lists, np.flatnonzero(~whole), names, types)
+        bindings, listed = np.empty(len(tests), np.int32), lists.forms != OTHER_TEST
+        plain = np.flatnonzero(~listed & ~backward[tests] & self._open.view()[names])
+        numbers = number_tests(self._tests.column(tests[plain]))
+        bindings[plain[numbers.found]] = self._bound_numbers(numbers)
+        others = ~listed
+        others[plain[numbers.found]] = False
+        texts = self._tests.column(tests[others]).to_pylist()
+        asked = zip(names[others].tolist(), texts, backward[tests[others]].tolist(), strict=True)
+        bindings[others] = self._bound_texts(list(asked))
+        if listed.any():
+            bindings[listed] = self._bound_lists(lists, np.flatnonzero(listed), names, types)
         self._binding_of.extend(bindings)
+
+    def _bound_numbers(self, tests: NumberTests) -> NDArray[np.int32]:
+        """The bindings of comparisons with numbers."""
+        first = len(self._kinds)
+        self._operators.extend(_PLAIN_OPERATORS[tests.operators])
+        self._kinds.resize(first + len(tests.counts), _KIND_NUMBERS["number"])
+        self._verdicts.resize(len(self._kinds), NO_VERDICT)
+        self._ends.extend(len(self._cuts) + np.cumsum(tests.counts))
+        cuts = np.zeros(len(tests.inner), np.int32)  # START is the cut of number 0
+        cuts[tests.inner] = self.cuts.of(tests.cuts)
+        self._cuts.extend(cuts)
+        return np.arange(first, len(self._kinds), dtype=np.int32)
 
     def _bound_lists(
         self, lists: ListedConstants, rows: _Numbers, names: _Numbers, types: _Numbers
@@ -286,7 +327,7 @@ class PredicateBook:
     def _bound_texts(self, texts: list[tuple[int, str, bool]]) -> NDArray[np.int32]:
         """The bindings of tests, each with an attribute, and whether it stands before that."""
         first = len(self._kinds)
-        outcomes = [self._bound_text(self.attributes[name], said, back) for name, said, back in texts]
+        outcomes = [self._bound_text(name, said, back) for name, said, back in texts]
         operators, kinds, cuts, verdicts, derived = zip(*outcomes, strict=True) if outcomes else ((),) * 5
         self._operators.extend(operators)
         self._kinds.extend(kinds)
@@ -296,12 +337,13 @@ class PredicateBook:
         self._derived.update((first + place, test) for place, test in enumerate(derived) if test is not None)
         return np.arange(first, len(self._kinds), dtype=np.int32)
 
-    def _bound_text(self, attribute: str, said: str, backward: bool) -> _Outcome:
-        plain = plain_test(said) if not backward and attribute in self._open else None
+    def _bound_text(self, name: int, said: str, backward: bool) -> _Outcome:
+        plain = plain_test(said) if not backward and self._open.view()[name] else None
         if plain is not None:
             operator, kind = _OPERATOR_NUMBERS[plain.op], _KIND_NUMBERS[plain.kind]
             return _Outcome(operator, kind, plain.cuts, derived=plain.pattern)
         try:
+            attribute = self.attributes[name]
             predicate = read_whole(f"{said} {attribute}" if backward else f"{attribute} {said}")
             kind, bound = _KIND_NUMBERS[requirement(predicate)], self._bind(predicate)
         except MatchwoodError:
