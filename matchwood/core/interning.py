@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.core._interning_kernels import EMPTY, enter_hashes, enter_integers, intern_integers, intern_spans
+from matchwood.core.arrays import pooled
 
 _SMALLEST = 1_024
 
@@ -38,7 +39,7 @@ class SpanNumbers:
 
     def of(self, data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int32]:
         """The number of each span; new ones get the next."""
-        numbers = np.empty(len(starts), np.int32)
+        numbers = pooled(len(starts), np.int32)
         done = 0
         while True:
             done, self.count = intern_spans(
@@ -89,7 +90,7 @@ class IntegerNumbers:
 
     def of(self, values: NDArray[np.int64]) -> NDArray[np.int32]:
         """The number of each integer; new ones get the next."""
-        numbers = np.empty(len(values), np.int32)
+        numbers = pooled(len(values), np.int32)
         done = 0
         while True:
             done, self.count = intern_integers(values, done, self._slots, self._held, self.count, numbers)

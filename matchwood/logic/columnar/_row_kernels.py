@@ -248,11 +248,8 @@ def uncovered(work: Any, leaves: Any, state: Any, ranks: Any, rows: int, count: 
     _bring_along(work, leaves, ranks, rows, count, words)
     for row in range(rows):
         work.covered[row] = 0
-        outside = ~work.brought[row, 0]
         for wide in range(rows):
-            if work.rows[wide, 0] & outside != np.uint64(0):
-                continue
-            word = 1
+            word = 0
             while word < words and work.rows[wide, word] & ~work.brought[row, word] == np.uint64(0):
                 word += 1
             if word == words and wide != row:
