@@ -59,10 +59,6 @@ class SpanNumbers:
         """The bytes of all spans, and where those of some begin and end among them."""
         return self._held, self._ends[numbers], self._ends[numbers + 1]
 
-    def text(self, number: int) -> str:
-        """One of the spans, as text."""
-        return self._held[self._ends[number] : self._ends[number + 1]].tobytes().decode()
-
     def column(self, numbers: NDArray[Any]) -> pa.Array:
         """Some of the spans, as an Arrow column of texts."""
         buffers = [None, pa.py_buffer(self._ends), pa.py_buffer(self._held)]

@@ -12,6 +12,8 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from matchwood.core import Growable, IntegerNumbers, SpanNumbers
@@ -60,6 +62,7 @@ _OPERATOR_NUMBERS = {op: number for number, op in enumerate(OPERATORS)}
 _PLAIN_OPERATORS = np.array([_OPERATOR_NUMBERS[op] for op in CANONICAL.values()], np.int8)
 _NO_OPERATOR = -1
 _EXACT = 2.0**53 - 1
+_EQUALS, _NOTHING = pa.scalar("= ", pa.large_string()), pa.scalar("", pa.large_string())
 _IN, _NOT_IN = _OPERATOR_NUMBERS["in"], _OPERATOR_NUMBERS["not in"]
 
 
@@ -269,17 +272,23 @@ class PredicateBook:
         """Bind tests that are new for a declared type, each by the attribute that came first."""
         lists = lists_in(*self._tests.spans(tests))
         bindings, listed = np.empty(len(tests), np.int32), lists.forms != OTHER_TEST
-        plain = np.flatnonzero(~listed & ~backward[tests] & self._open.view()[names])
-        numbers = number_tests(self._tests.column(tests[plain]))
-        bindings[plain[numbers.found]] = self._bound_numbers(numbers)
-        others = ~listed
-        others[plain[numbers.found]] = False
-        texts = self._tests.column(tests[others]).to_pylist()
-        asked = zip(names[others].tolist(), texts, backward[tests[others]].tolist(), strict=True)
-        bindings[others] = self._bound_texts(list(asked))
+        texts, forward = self._tests.column(tests[~listed]), ~backward[tests[~listed]]
+        bindings[~listed] = self._bound_tests(names[~listed], texts, forward)
         if listed.any():
             bindings[listed] = self._bound_lists(lists, np.flatnonzero(listed), names, types)
         self._binding_of.extend(bindings)
+
+    def _bound_tests(self, names: _Numbers, texts: pa.Array, forward: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The bindings of tests, each with an attribute, and whether that stands before it."""
+        bindings = np.empty(len(names), np.int32)
+        plain = np.flatnonzero(forward & self._open.view()[names])
+        numbers = number_tests(texts.take(pa.array(plain)))
+        bindings[plain[numbers.found]] = self._bound_numbers(numbers)
+        others = np.ones(len(names), np.bool_)
+        others[plain[numbers.found]] = False
+        asked = names[others].tolist(), texts.filter(pa.array(others)).to_pylist(), forward[others].tolist()
+        bindings[others] = self._bound_texts(list(zip(*asked, strict=True)))
+        return bindings
 
     def _bound_numbers(self, tests: NumberTests) -> NDArray[np.int32]:
         """The bindings of comparisons with numbers."""
@@ -303,9 +312,9 @@ class PredicateBook:
         points = self._points.of(types[owners] << _SHIFT | constants)
         fresh = np.flatnonzero(points >= len(self._point_of))
         _, firsts = np.unique(points[fresh], return_index=True)
-        pairs = zip(names[owners[fresh[firsts]]].tolist(), constants[fresh[firsts]].tolist(), strict=True)
-        equal = [(name, f"= {self._constants.text(constant)}", False) for name, constant in pairs]
-        self._point_of.extend(self._bound_texts(equal))
+        equal = pc.binary_join_element_wise(_EQUALS, self._constants.column(constants[fresh[firsts]]), _NOTHING)
+        forward = np.ones(len(equal), np.bool_)
+        self._point_of.extend(self._bound_tests(names[owners[fresh[firsts]]], equal, forward))
         return self._unite(self._point_of.view()[points], ends, lists.forms[rows] == NOT_IN_LIST)
 
     def _unite(
@@ -325,9 +334,9 @@ class PredicateBook:
         return np.arange(first, len(self._kinds), dtype=np.int32)
 
     def _bound_texts(self, texts: list[tuple[int, str, bool]]) -> NDArray[np.int32]:
-        """The bindings of tests, each with an attribute, and whether it stands before that."""
+        """The same, one by one."""
         first = len(self._kinds)
-        outcomes = [self._bound_text(name, said, back) for name, said, back in texts]
+        outcomes = [self._bound_text(*text) for text in texts]
         operators, kinds, cuts, verdicts, derived = zip(*outcomes, strict=True) if outcomes else ((),) * 5
         self._operators.extend(operators)
         self._kinds.extend(kinds)
@@ -337,14 +346,14 @@ class PredicateBook:
         self._derived.update((first + place, test) for place, test in enumerate(derived) if test is not None)
         return np.arange(first, len(self._kinds), dtype=np.int32)
 
-    def _bound_text(self, name: int, said: str, backward: bool) -> _Outcome:
-        plain = plain_test(said) if not backward and self._open.view()[name] else None
+    def _bound_text(self, name: int, said: str, forward: bool) -> _Outcome:
+        plain = plain_test(said) if forward and self._open.view()[name] else None
         if plain is not None:
             operator, kind = _OPERATOR_NUMBERS[plain.op], _KIND_NUMBERS[plain.kind]
             return _Outcome(operator, kind, plain.cuts, derived=plain.pattern)
         try:
             attribute = self.attributes[name]
-            predicate = read_whole(f"{said} {attribute}" if backward else f"{attribute} {said}")
+            predicate = read_whole(f"{attribute} {said}" if forward else f"{said} {attribute}")
             kind, bound = _KIND_NUMBERS[requirement(predicate)], self._bind(predicate)
         except MatchwoodError:
             return _REFUSED_TEST
