@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matchwood.core.arrays import places_in
+from matchwood.core.arrays import Growable, places_in
 from matchwood.encoding.spaces.sorted import SortedSpaces
 
 PACKAGE = Path(__file__).parent.parent / "matchwood"
@@ -69,3 +69,33 @@ def test_spaces_are_searched_with_their_own_type() -> None:
     spaces.add_many([1_400])
     assert watched.kinds == {np.dtype(np.int32)}
     assert spaces.audit() == []
+
+
+def test_what_grows_is_filled_whatever_was_there_before() -> None:
+    """Large arrays begin as memory that nobody has written to, and are filled where somebody has."""
+    rng = np.random.default_rng(7)
+    for size in (10, 40_000):
+        grown, wanted = Growable(np.int64), np.empty(0, np.int64)
+        for _ in range(300):
+            count, fill = int(rng.integers(0, size)), int(rng.choice([0, 0, 0, 7]))
+            way = rng.integers(4)
+            if way == 0:
+                grown.append(5)
+                wanted = np.append(wanted, 5)
+            elif way == 1:
+                grown.extend(np.full(count // 8, 3))
+                wanted = np.append(wanted, np.full(count // 8, 3))
+            else:
+                grown.resize(count, fill)
+                wanted = np.append(wanted[:count], np.full(max(0, count - len(wanted)), fill))
+            assert np.array_equal(grown.view(), wanted)
+            grown.writable()[:] = wanted = rng.integers(1, 100, len(wanted))
+
+
+def test_an_array_that_is_taken_over_is_not_copied() -> None:
+    given = np.arange(5)
+    taken = Growable.taking(given)
+    taken.writable()[0] = 9
+    assert given[0] == 9
+    taken.append(4)
+    assert taken.view().tolist() == [9, 1, 2, 3, 4, 4]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
-    from matchwood.core.arrays import Growable, grouped, places_in, pooled, pooled_copy
+    from matchwood.core.arrays import Growable, grouped, places_in, pooled, pooled_copy, runs
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.compiling import BESIDE
     from matchwood.core.fields import Column, Field, Number, Part, Room, Table
@@ -98,6 +98,7 @@ __all__ = [
     "require_offsets",
     "require_range",
     "restore_rooms",
+    "runs",
     "saved",
     "saved_count",
     "tell_of_compiling",

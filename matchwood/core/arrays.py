@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from matchwood.core.later import Later
 
 _FETCHING = threading.RLock()
+_LARGE = 1 << 16
 
 
 class Growable:
@@ -21,22 +23,30 @@ class Growable:
     read-only ones on the next is compiled twice. An array mapped from a file is copied when it is
     first written to, so files never change. One that is fetched later has no buffer until somebody needs it.
 
-    `count`  how many elements it has; `len` asks the same
+    `count`   how many elements it has; `len` asks the same
+    `_clean`  from which element on the buffer is known to be zero: memory that nobody has written to
     """
 
-    __slots__ = ("_buffer", "_later", "_view", "count")
+    __slots__ = ("_buffer", "_clean", "_later", "_view", "count")
 
     def __init__(self, dtype: DTypeLike, initial: ArrayLike | None = None) -> None:
         self._view: NDArray[Any] | None = None
         self._later = initial if isinstance(initial, Later) and initial.dtype == np.dtype(dtype) else None
         if self._later is not None:
-            self.count = len(self._later)
+            self.count = self._clean = len(self._later)
             return
         self._buffer: NDArray[Any] = np.asarray([] if initial is None else initial, dtype=dtype)
-        self.count = len(self._buffer)
+        self.count = self._clean = len(self._buffer)
         if initial is not None:
             self._buffer = self._buffer.view()
             self._buffer.flags.writeable = False
+
+    @classmethod
+    def taking(cls, array: NDArray[Any]) -> Growable:
+        """One that takes an array over: whoever made it writes to it no more."""
+        made = cls(array.dtype)
+        made._buffer, made.count, made._clean = array, len(array), len(array)
+        return made
 
     def __getattr__(self, name: str) -> Any:
         """Python asks for what is not there: a buffer that has not been fetched. One thread fetches it."""
@@ -82,6 +92,7 @@ class Growable:
         if position == len(self._buffer) or not self._buffer.flags.writeable:
             self._reserve(position + 1)
         self._buffer[position] = value
+        self._clean = max(self._clean, position + 1)
         self.count, self._view = position + 1, None
         return position
 
@@ -97,14 +108,17 @@ class Growable:
         if count > len(self._buffer) or not self._buffer.flags.writeable:
             self._reserve(count)
         if count > self.count:
-            self._buffer[self.count : count] = fill
+            self._buffer[self.count : count if fill else min(count, self._clean)] = fill
+            self._clean = max(self._clean, count)
         self.count, self._view = count, None
 
     def _reserve(self, count: int) -> None:
         room = max(count, 16, len(self._buffer) * 2 if count > len(self._buffer) else len(self._buffer))
-        grown = np.empty(room, dtype=self._buffer.dtype)
+        # Large ones come from the system, which clears memory when it is first written to: not before it is needed.
+        large = room * self._buffer.itemsize >= _LARGE
+        grown = (np.zeros if large else np.empty)(room, dtype=self._buffer.dtype)
         grown[: self.count] = self._buffer[: self.count]
-        self._buffer, self._view = grown, None
+        self._buffer, self._view, self._clean = grown, None, self.count if large else room
 
 
 Side = Literal["left", "right"]
@@ -141,6 +155,17 @@ def grouped(numbers: NDArray[Any]) -> list[tuple[int, NDArray[np.int64]]]:
     return list(zip(distinct.tolist(), np.split(order, first[1:]), strict=False))
 
 
+def runs(numbers: NDArray[Any]) -> Iterator[tuple[int, slice]]:
+    """The distinct ones of numbers in order, none negative, and where each stands.
+
+    >>> list(runs(np.array([3, 7, 7])))
+    [(3, slice(0, 1, None)), (7, slice(1, 3, None))]
+    """
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    bounds = [*starts.tolist(), len(numbers)]
+    return zip(numbers[starts].tolist(), map(slice, bounds[:-1], bounds[1:]), strict=True)
+
+
 def pooled(count: int, dtype: DTypeLike) -> NDArray[Any]:
     """A new array, of no particular content, from Arrow's memory pool.
 
@@ -158,6 +183,3 @@ def pooled_copy(array: NDArray[Any]) -> NDArray[Any]:
     copied = pooled(len(array), array.dtype)
     copied[:] = array
     return copied
-
-
-_LARGE = 1 << 16

@@ -6,9 +6,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from matchwood.core._interning_kernels import EMPTY, enter_hashes, enter_integers, intern_integers, intern_spans
+from matchwood.core.arrays import pooled
 
 _SMALLEST = 1_024
 
@@ -37,7 +39,7 @@ class SpanNumbers:
 
     def of(self, data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int32]:
         """The number of each span; new ones get the next."""
-        numbers = np.empty(len(starts), np.int32)
+        numbers = pooled(len(starts), np.int32)
         done = 0
         while True:
             done, self.count = intern_spans(
@@ -57,9 +59,11 @@ class SpanNumbers:
         """The bytes of all spans, and where those of some begin and end among them."""
         return self._held, self._ends[numbers], self._ends[numbers + 1]
 
-    def text(self, number: int) -> str:
-        """One of the spans, as text."""
-        return self._held[self._ends[number] : self._ends[number + 1]].tobytes().decode()
+    def column(self, numbers: NDArray[Any]) -> pa.Array:
+        """Some of the spans, as an Arrow column of texts."""
+        buffers = [None, pa.py_buffer(self._ends), pa.py_buffer(self._held)]
+        every = pa.Array.from_buffers(pa.large_string(), self.count, buffers)
+        return every.take(pa.array(numbers))
 
     def texts(self, first: int) -> list[str]:
         """The spans from a number on, as texts."""
@@ -82,7 +86,7 @@ class IntegerNumbers:
 
     def of(self, values: NDArray[np.int64]) -> NDArray[np.int32]:
         """The number of each integer; new ones get the next."""
-        numbers = np.empty(len(values), np.int32)
+        numbers = pooled(len(values), np.int32)
         done = 0
         while True:
             done, self.count = intern_integers(values, done, self._slots, self._held, self.count, numbers)

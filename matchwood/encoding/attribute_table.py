@@ -74,17 +74,21 @@ class AttributeTable:
 
     def add(self, key: str, kind: int, source: int = -1) -> int:
         """Give a key a number of its own."""
+        return self.add_many([key], [kind], [source]).start
+
+    def add_many(self, keys: Sequence[str], kinds: Sequence[int], sources: Sequence[int]) -> range:
+        """Give each key a number of its own."""
         if self._numbers is None:
-            self.number(key)
-        number = len(self.kinds)
-        self._added.append(key)
-        self.kinds.append(kind)
-        self.sources.append(source)
+            self.number("")
+        numbers = range(len(self.kinds), len(self.kinds) + len(keys))
+        self._added.extend(keys)
+        self.kinds.extend(kinds)
+        self.sources.extend(sources)
         for counts in (self.references, self.needs_true, self.needs_false):
-            counts.append(0)
+            counts.resize(numbers.stop)
         assert self._numbers is not None
-        self._numbers[key] = number
-        return number
+        self._numbers.update(zip(keys, numbers, strict=True))
+        return numbers
 
     def key(self, number: int) -> str:
         """The key of a number."""

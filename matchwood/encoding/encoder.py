@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import grouped
 from matchwood.encoding import encoder_state
 from matchwood.encoding.attribute import Source, Target
 from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
@@ -26,6 +25,7 @@ from matchwood.encoding.events.strictness import STRICT, MisfitCounter, Strictne
 from matchwood.encoding.rules.binding import Binder
 from matchwood.encoding.rules.flattening import Flat, LeafRows, assemble, flatten
 from matchwood.encoding.rules.forms import joined
+from matchwood.encoding.rules.given_boundaries import GivenBoundaries
 from matchwood.encoding.rules.small_batches import FEW_LEAVES, encode_few, release_few
 from matchwood.encoding.schema.inferred import Schema, predicates
 from matchwood.encoding.schema.timezones import Zone
@@ -124,17 +124,11 @@ class Encoder:
             return encode_few(self.vocabulary, self._kind, conjunctions, ordered)
         else:
             flat = flatten(LeafRows.of(conjunctions))
-        groups = flat.value_groups()
-        with_values = {place for place, _ in groups}
-        numbers = np.array(
-            [
-                self.vocabulary.number(key, self._kind(key) if place in with_values else "any")
-                for place, key in enumerate(flat.keys)
-            ],
-            np.int32,
-        )
-        labels = self._labels(flat, groups, numbers)
-        encoded = assemble(flat, numbers, labels, ordered)
+        compared = np.bincount(flat.value_keys, minlength=len(flat.keys)).tolist()
+        kinds = [self._kind(key) if uses else "any" for key, uses in zip(flat.keys, compared, strict=True)]
+        numbers = self.vocabulary.numbers(flat.keys, kinds)
+        boundaries = GivenBoundaries(flat.values, numbers[flat.value_keys], flat.value_counts())
+        encoded = assemble(flat, numbers, boundaries.added_to(self.vocabulary), ordered)
         self.vocabulary.count(encoded, 1)
         return encoded
 
@@ -145,15 +139,6 @@ class Encoder:
         kind = self.schema.kind(key)
         return self._binder.kinds.get(key, "number") if kind == "any" else kind
 
-    def _labels(self, flat: Flat, groups: list[tuple[int, NDArray[np.int64]]], numbers: NDArray[np.int32]) -> Any:
-        labels = np.empty(len(flat.values), np.int32)
-        values = np.fromiter(flat.values, object, len(flat.values))
-        counts = flat.value_counts()
-        for place, positions in groups:
-            given = values[positions].tolist()
-            labels[positions] = self.vocabulary.add_values(int(numbers[place]), given, counts[positions])
-        return labels
-
     def release(self, encoded: EncodedConjunctions) -> None:
         """Count references down; boundaries without any disappear."""
         if len(encoded.attributes) <= FEW_LEAVES:
@@ -162,9 +147,7 @@ class Encoder:
         owners = np.repeat(encoded.attributes, np.diff(encoded.pieces))
         ends = np.concatenate((encoded.low, encoded.high))
         inner = is_inner(ends)
-        owners, ends = np.concatenate((owners, owners))[inner], ends[inner]
-        for number, places in grouped(owners):
-            self.vocabulary.release_values(number, ends[places])
+        self.vocabulary.release_boundaries(np.concatenate((owners, owners))[inner], ends[inner])
         self.vocabulary.count(encoded, -1)
 
     @property

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import grouped, places_in
+from matchwood.core import grouped, places_in, runs
 from matchwood.encoding.attribute_table import DERIVED, AttributeTable
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
 from matchwood.encoding.derived.attributes import TRUE_LABEL, DerivedSource
 from matchwood.encoding.derived.keys import is_derived, read_key
 from matchwood.encoding.events.statistics import EventStatistics
 from matchwood.encoding.schema.types import KINDS
+from matchwood.encoding.spaces.base import Spaces
+from matchwood.encoding.spaces.key_columns import KeyColumn
 from matchwood.encoding.spaces.table import SpaceTable
 
 FEW = 64
@@ -46,26 +48,40 @@ class Vocabulary:
         An attribute without live boundaries takes another kind. One that still has some of another kind, as when its
         last rule is being replaced, keeps them, and the key gets a new number.
         """
+        number = self._known(key, kind)
+        return number if number >= 0 else self.table.add(key, *self._entry(key, kind))
+
+    def numbers(self, keys: Sequence[str], kinds: Sequence[str]) -> NDArray[np.int32]:
+        """The same for many keys, all distinct."""
+        found = np.array(list(map(self._known, keys, kinds)), np.int32)
+        fresh = np.flatnonzero(found < 0).tolist()
+        entries = [self._entry(keys[place], kinds[place]) for place in fresh]
+        codes, sources = [code for code, _ in entries], [source for _, source in entries]
+        found[fresh] = self.table.add_many([keys[place] for place in fresh], codes, sources)
+        return found
+
+    def _known(self, key: str, kind: str) -> int:
+        """The number that a key has already and that will do; -1 if there is none."""
         number = self.table.number(key)
-        if is_derived(key):
-            return number if number >= 0 else self._new_derived(key)
-        if number < 0:
-            return self.table.add(key, _CODES[kind])
+        if number < 0 or is_derived(key):
+            return number
         spaces = self.spaces.get(number)
         if kind == "any" or kind == (self.table.kind(number) if spaces is None else spaces.kind):
             return number
         if spaces is not None and len(spaces):
-            return self.table.add(key, _CODES[kind])
+            return -1
         self.event_statistics.begin(number)
         self.spaces.drop(number)
         self.table.kinds.writable()[number] = _CODES[kind]
         self.version += 1
         return number
 
-    def _new_derived(self, key: str) -> int:
+    def _entry(self, key: str, kind: str) -> tuple[int, int]:
+        """The kind and the source of a new attribute, as the table has them."""
+        if not is_derived(key):
+            return _CODES[kind], -1
         test = read_key(key)
-        source = self.derived_source(test.source, test.kind)
-        return self.table.add(key, DERIVED, source)
+        return DERIVED, self.derived_source(test.source, test.kind)
 
     def derived_source(self, name: str, kind: str) -> int:
         """The position in `derived` of a source."""
@@ -80,27 +96,51 @@ class Vocabulary:
         self, number: int, elements: Sequence[Any], counts: NDArray[np.int64] | None = None
     ) -> NDArray[np.int32]:
         """The labels of boundaries before these elements, each referred to once more, or so many times more."""
+        if self.table.kinds.view()[number] == DERIVED:
+            return np.full(len(elements), TRUE_LABEL, np.int32)
+        spaces = self._opened(number)
+        labels = spaces.add_many(elements, counts)
+        self._note_relabellings(number, spaces)
+        return labels
+
+    def add_keys(self, number: int, keys: KeyColumn, counts: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The same for distinct boundaries by their keys, which increase."""
+        spaces = self._opened(number)
+        labels = spaces.add_keys(keys, counts)
+        self._note_relabellings(number, spaces)
+        return labels
+
+    def _opened(self, number: int) -> Spaces:
+        """The spaces of an attribute, which are about to get boundaries."""
         spaces = self.spaces.get(number)
         if spaces is None:
-            if self.table.kinds.view()[number] == DERIVED:
-                return np.full(len(elements), TRUE_LABEL, np.int32)
             self.event_statistics.begin(number)
             spaces = self.spaces.made(number)
             self.version += 1
         self.event_statistics.before_new_boundaries()
-        labels = spaces.add_many(elements, counts)
+        return spaces
+
+    def _note_relabellings(self, number: int, spaces: Spaces) -> None:
         if spaces.relabellings:
             self.relabelled.extend((number, old, new) for old, new in spaces.relabellings)
             for old, new in spaces.relabellings:
                 self.event_statistics.relabel(number, old, new)
             spaces.relabellings.clear()
-        return labels
 
     def release_values(self, number: int, labels: NDArray[np.int32]) -> None:
         """Count one reference less for each label."""
         spaces = self.spaces.get(number)
         if spaces is not None:
             spaces.release_many(labels)
+
+    def release_boundaries(self, numbers: NDArray[np.int32], labels: NDArray[np.int32]) -> None:
+        """The same for those of many attributes."""
+        ends, counts = np.unique(numbers.astype(np.int64) << 32 | labels, return_counts=True)
+        owners, labels, counts = ends >> 32, ends.astype(np.int32), counts.astype(np.int32)
+        for number, part in runs(owners):
+            spaces = self.spaces.get(number)
+            if spaces is not None:
+                spaces.release_many(labels[part], counts[part])
 
     def values_between(
         self, attributes: NDArray[np.int32], low: NDArray[np.int32], high: NDArray[np.int32]
@@ -166,11 +206,11 @@ class Vocabulary:
 
     def _tell_sources(self, numbers: NDArray[np.int32], crossed: NDArray[np.bool_], step: int) -> None:
         owners = self.table.sources.view()[numbers]
-        for owner in np.unique(owners).tolist():
-            self.derived[owner].changed()
-        for owner, number in zip(owners[crossed].tolist(), numbers[crossed].tolist(), strict=True):
-            source = self.derived[owner]
-            source.add(number) if step > 0 else source.remove(number)
+        for owner, places in grouped(owners):
+            source, own = self.derived[owner], numbers[places[crossed[places]]].tolist()
+            source.changed()
+            if own:
+                source.add(own) if step > 0 else source.remove(own)
 
     # ---------------------------------------------------------------- reading
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from matchwood.encoding import Encoder, RuleReader
+from matchwood.encoding.derived.keys import DerivedTest
+from matchwood.encoding.rules.number_tests import number_tests
 from matchwood.encoding.rules.plain_tests import plain_test
+from matchwood.encoding.rules.predicate_book import CutNumbers
 from matchwood.errors import MatchwoodError
-from matchwood.language import parse
+from matchwood.language import Predicate, parse
 from matchwood.logic import AND_ALONE, ANY_RULE, OR_OF_ANDS, Clauses, Form, dnf_of, form_of_rule, smaller_of
 from matchwood.rules.strings import encode_many
 from tests import cases, pools
@@ -135,8 +140,73 @@ def test_plain_ranges_are_bound_as_the_parser_reads_them() -> None:
     texts = [*ranges, "a between 1e3 and 2", "a between 1 and 2 or b", "a not between 1 and 2"]
     for text in ranges:
         found = plain_test(text.removeprefix("a "))
-        assert found == ("between", "number", encoder.bind(parse(text)).cuts), text
+        assert found == ("between", "number", encoder.bind(parse(text)).cuts, None), text
     assert assert_right(texts) == len(texts)
 
 
 _SPELLINGS = [("between", "and"), ("BETWEEN ", "\tAnd")]
+
+
+def test_plain_patterns_are_bound_as_the_parser_reads_them() -> None:
+    rng, encoder, texts = random.Random(11), Encoder(), []
+    words = ("like", "not like", "ilike", "NOT  ILIKE", "Like", "not\tlike")
+    for number in range(2_000):
+        pattern = "".join(
+            rng.choice(("a", "B", "%", "%%", "_", "\\\\", "\\%", "é", "İ", " ")) for _ in range(number % 7)
+        )
+        texts.append(f"a {words[number % len(words)]} '{pattern}'")
+    for text in texts:
+        found, read = plain_test(text.removeprefix("a ")), parse(text)
+        assert found is not None
+        assert isinstance(read, Predicate)
+        bound = encoder.bind(read)
+        assert (found.op, found.kind, found.cuts) == (read.op, "string", bound.cuts), text
+        assert bound.attribute == ("a" if found.pattern is None else DerivedTest("a", *found.pattern).key), text
+    refused = ["a like 'x\\'", "a like '\\x'", "a like 'x' escape '!'", "a rlike 'x'"]
+    assert [plain_test(text.removeprefix("a ")) for text in refused] == [None] * len(refused)
+    assert assert_right([*texts, *refused[2:]]) >= len(texts)
+
+
+def test_tests_of_several_attributes_have_derived_attributes_of_each() -> None:
+    texts = [
+        f"{name} {word} '%{text}%'" for name in "abc" for word in ("ilike", "not ilike", "rlike") for text in "xyz"
+    ]
+    assert assert_right(texts) == len(texts)
+
+
+def test_numbers_are_bound_in_columns_as_one_by_one() -> None:
+    rng, symbols = random.Random(3), ("=", "==", "!=", "<>", "<", "<=", ">", ">=")
+    digits = ["".join(rng.choices("0123456789", k=rng.randint(1, 19))) for _ in range(3_000)]
+    fractions = ["", ".", *("." + "".join(rng.choices("0123456789", k=length)) for length in range(1, 20))]
+    signs, gaps = ("", "-", "+"), ("", " ", "\t")
+    texts = [
+        "".join((rng.choice(symbols), rng.choice(gaps), rng.choice(signs), whole, rng.choice(fractions)))
+        for whole in digits
+    ]
+    texts += ["= 'x'", "= 1e3", "between 1 and 2", "= - 5", "", "= 0", "= -0", "= 007", "< 12.50", "= 1 ", "= 1\n"]
+    read = number_tests(pa.array(texts, pa.large_string()))
+    cuts, inner, ends = iter(read.cuts), iter(read.inner.tolist()), iter(read.counts.tolist())
+    assert 300 < np.count_nonzero(read.found) < 3_000
+    for text, found in zip(texts, read.found.tolist(), strict=True):
+        if found:
+            wanted = plain_test(text)
+            assert wanted is not None
+            own = tuple(next(cuts) if next(inner) else () for _ in range(next(ends)))
+            assert (own, [type(cut[0]) for cut in own if cut]) == (
+                wanted.cuts,
+                [type(cut[0]) for cut in wanted.cuts if cut],
+            ), text
+
+
+def test_cuts_are_ranked_as_python_orders_them() -> None:
+    rng, known = random.Random(4), CutNumbers()
+    plain = [(rng.choice((rng.randrange(-50, 50), rng.uniform(-5, 5))), rng.choice((0, 1, 2))) for _ in range(500)]
+    odd = [(2**60 + 1, 0), (2.0**60, 2), (10**400, 0), (float("inf"), 2), (Decimal("0.1000000000000000055"), 0)]
+    for cuts in (plain, [("b", 0), ("a", 0)], odd):
+        known.of(cuts)
+        ranks = known.ranks()
+        assert ranks[0] == -1
+        for texts in (False, True):
+            own = [number for number, cut in enumerate(known.cuts) if cut and isinstance(cut[0], str) == texts]
+            by_rank = sorted(own, key=ranks.__getitem__)
+            assert by_rank == sorted(own, key=known.cuts.__getitem__)

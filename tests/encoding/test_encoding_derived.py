@@ -69,14 +69,14 @@ class Fixture:
         ):
             column.writable()[number] = value
         self.tests[number] = test
-        self.source.add(number)
+        self.source.add([number])
         return number
 
     def remove(self, number: int) -> None:
         for column in (self.table.references, self.table.needs_true, self.table.needs_false):
             column.writable()[number] = 0
         del self.tests[number]
-        self.source.remove(number)
+        self.source.remove([number])
 
     def expected(self, value: Any) -> list[tuple[int, int]]:
         pairs = []

@@ -86,19 +86,19 @@ class DerivedSource:
     def __len__(self) -> int:
         return self._live
 
-    def add(self, number: int) -> None:
-        """A derived attribute of this source is referred to, and was not before."""
-        self._live += 1
-        if number not in self._known:
-            self._known.add(number)
-            self._pending = self._waiting()
-            self._pending.append(number)
+    def add(self, numbers: Sequence[int]) -> None:
+        """Derived attributes of this source are referred to, and were not before."""
+        self._live += len(numbers)
+        fresh = [number for number in numbers if number not in self._known]
+        if fresh:
+            self._known.update(fresh)
+            self._pending = [*self._waiting(), *fresh]
             self._kept.clear()
         self.changed()
 
-    def remove(self, number: int) -> None:
-        """An attribute is no longer referred to; its room is taken back when half of all are such."""
-        self._live -= 1
+    def remove(self, numbers: Sequence[int]) -> None:
+        """Attributes are no longer referred to; their room is taken back when half of all are such."""
+        self._live -= len(numbers)
         self.changed()
         if len(self._known) > 2 * self._live + 64:
             references = self._register.references.view()

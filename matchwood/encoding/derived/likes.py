@@ -8,6 +8,7 @@ an error, as in Spark.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from matchwood.errors import LimitExceeded, ParseError
@@ -31,6 +32,8 @@ def read_like(pattern: str, escape: str | None = None) -> Parts:
     if len(pattern) > LONGEST:
         raise LimitExceeded(f"a pattern of like may have at most {LONGEST:,} characters (got {len(pattern):,})")
     mark = escape or "\\"
+    if mark not in pattern and "_" not in pattern:
+        return _runs_and_texts(pattern)
     parts: list[str | int] = []
     literal: list[str] = []
     for token in _tokens(mark).finditer(pattern):
@@ -46,6 +49,18 @@ def read_like(pattern: str, escape: str | None = None) -> Parts:
     return (*parts, "".join(literal)) if literal else tuple(parts)
 
 
+def _runs_and_texts(pattern: str) -> Parts:
+    """The parts of a pattern that has no other wildcard than `%`, and no escapes."""
+    texts = pattern.split("%")
+    parts: list[str | int] = [texts[0]] if texts[0] else []
+    for text in texts[1:]:
+        if not parts or parts[-1] != ANY_RUN:
+            parts.append(ANY_RUN)
+        if text:
+            parts.append(text)
+    return tuple(parts)
+
+
 def write_like(parts: Parts) -> str:
     """The canonical pattern, with backslashes where they are needed.
 
@@ -55,6 +70,7 @@ def write_like(parts: Parts) -> str:
     return "".join("%_"[part] if isinstance(part, int) else _protected(part) for part in parts)
 
 
+@lru_cache(maxsize=256)
 def _tokens(mark: str) -> re.Pattern[str]:
     """An escaped character, a run of wildcards, or a text without either."""
     wild = "".join(character for character in "%_" if character != mark)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from matchwood.encoding.derived import keys as derived_keys
 from matchwood.encoding.derived.keys import DerivedTest, list_test
-from matchwood.encoding.derived.likes import ANY_RUN, read_like, write_like
+from matchwood.encoding.derived.likes import ANY_RUN, Parts, read_like, write_like
 from matchwood.encoding.schema.inferred import Schema
 from matchwood.encoding.schema.requirements import requirement
 from matchwood.encoding.schema.timezones import Zone, days_of
@@ -87,12 +87,12 @@ class Binder:
         attribute, negated = predicate.attr, predicate.op.startswith("not ")
         self.kinds[attribute] = required
         try:
-            values = _compared_values(predicate)
-            if values is None:
-                return _derived(_pattern_test(predicate), negated)
+            found = pattern_test(predicate.op.removeprefix("not "), predicate.value, predicate.escape)
         except ParseError as error:
             raise in_predicate(error, predicate) from None
-        return Bound(attribute, complement(values) if negated else values, None)
+        if isinstance(found, str):
+            return _derived(DerivedTest(attribute, predicate.op.removeprefix("not "), found), negated)
+        return Bound(attribute, complement(found) if negated else found, None)
 
 
 def _null_test(predicate: Predicate, required: str) -> Bound:
@@ -101,31 +101,32 @@ def _null_test(predicate: Predicate, required: str) -> Bound:
     return Bound(predicate.attr, FULL, False)
 
 
-def _compared_values(predicate: Predicate) -> CutSet | None:
+def pattern_test(op: str, pattern: str, escape: str | None) -> CutSet | str:
+    """What `like`, `ilike` or `rlike` asks: the values, where nothing has to be matched, or the canonical pattern."""
+    if op == "rlike":
+        check_regex(pattern)
+        return pattern
+    parts = read_like(pattern, escape)
+    values = _compared_values(op, parts)
+    if values is not None:
+        return values
+    canonical = write_like(parts)
+    return lowered(canonical) if op == "ilike" else canonical
+
+
+def _compared_values(op: str, parts: Parts) -> CutSet | None:
     """The values of a pattern that needs no matching: no wildcard, one at its end, or nothing else."""
-    if predicate.op.endswith("rlike"):
-        return None
-    parts = read_like(predicate.value, predicate.escape)
     if parts == (ANY_RUN,):
         return FULL
     if not parts:
         return compare(STRING, "=", "")
-    if predicate.op.endswith("ilike"):
+    if op == "ilike":
         return None
     if len(parts) == 1 and isinstance(parts[0], str):
         return compare(STRING, "=", parts[0])
     if len(parts) == 2 and isinstance(parts[0], str) and parts[1] == ANY_RUN:
         return prefix(parts[0])
     return None
-
-
-def _pattern_test(predicate: Predicate) -> DerivedTest:
-    op, pattern = predicate.op.removeprefix("not "), predicate.value
-    if op == "rlike":
-        check_regex(pattern)
-        return DerivedTest(predicate.attr, op, pattern)
-    canonical = write_like(read_like(pattern, predicate.escape))
-    return DerivedTest(predicate.attr, op, lowered(canonical) if op == "ilike" else canonical)
 
 
 def _list_test(predicate: Predicate, required: str) -> Bound:

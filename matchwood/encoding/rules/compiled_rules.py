@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import IntegerNumbers
+from matchwood.core import IntegerNumbers, pooled
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import ANY_KIND, KIND_BITS, drop_contrary, number_by_first_use
 from matchwood.encoding.rules.asked_uses import KIND_MASK, AskedUses, UsesOfRules
@@ -295,6 +295,6 @@ class CompiledRules:
 def by_first_use(numbers: NDArray[np.int32], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each number its place among the distinct ones, in the order in which they first come; and these."""
     known, distinct = np.full(most, -1, np.int64), np.empty(min(most, len(numbers)), np.int64)
-    places = np.empty(len(numbers), np.int64)
+    places = pooled(len(numbers), np.int64)
     count = number_by_first_use(numbers, known, places, distinct)
     return places, distinct[:count]

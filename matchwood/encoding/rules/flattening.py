@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import grouped
+from matchwood.core import pooled
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
 from matchwood.encoding.rules._flat_kernels import (
     count_uses,
@@ -99,10 +99,6 @@ class Flat(NamedTuple):
         names = [distinct[at] for at in used.tolist()]
         return Flat(lengths, leaf_of, names, key_of, nulls, sizes, starts, _each(values), values, value_keys)
 
-    def value_groups(self) -> list[tuple[int, NDArray[np.int64]]]:
-        """For each key that has values, their positions in `values`."""
-        return grouped(self.value_keys)
-
     def value_counts(self) -> NDArray[np.int64]:
         """How many leaves of all conjunctions have each value."""
         counts = np.zeros(len(self.values), np.int64)
@@ -170,17 +166,18 @@ def assemble(flat: Flat, numbers: NDArray[np.int32], labels: NDArray[np.int32], 
     fill_pieces(flat.sizes, flat.starts, flat.value_of, labels, BOTTOM_LABEL, TOP_LABEL, pieces, ends)
     attributes, offsets, leaf_of = numbers[flat.key_of], running(flat.lengths), flat.leaf_of
     if ordered:
-        leaf_of = np.empty_like(leaf_of)
+        leaf_of = pooled(len(leaf_of), np.int64)
         sort_leaves(offsets, flat.leaf_of, attributes, leaf_of)
     taken = int(flat.uses() @ counts)
     target = EncodedConjunctions(
         offsets,
-        np.empty(len(leaf_of), np.int32),
-        np.empty(len(leaf_of), np.bool_),
-        np.zeros(len(leaf_of) + 1, np.int64),
-        np.empty(taken, np.int32),
-        np.empty(taken, np.int32),
+        pooled(len(leaf_of), np.int32),
+        pooled(len(leaf_of), np.bool_),
+        pooled(len(leaf_of) + 1, np.int64),
+        pooled(taken, np.int32),
+        pooled(taken, np.int32),
     )
+    target.pieces[0] = 0
     fill_constraints(leaf_of, attributes, flat.nulls, pieces, ends, target)
     return target
 

@@ -7,24 +7,29 @@ What cannot be read or bound is refused here without a word: its rules are prepa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from matchwood.core import Growable, IntegerNumbers, SpanNumbers
-from matchwood.encoding.derived.keys import is_derived
+from matchwood.encoding.derived.keys import DerivedTest, is_derived, read_key
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import REFUSED_KIND
+from matchwood.encoding.rules.number_tests import NumberTests, number_tests
 from matchwood.encoding.rules.plain_tests import plain_test
 from matchwood.encoding.schema.requirements import requirement
 from matchwood.errors import MatchwoodError
 from matchwood.language import (
+    CANONICAL,
     NOT_IN_LIST,
     OPERATORS,
     OTHER_TEST,
     ListedConstants,
-    Predicate,
     RuleTrees,
     lists_in,
     make_predicate,
@@ -37,8 +42,8 @@ from matchwood.logic import (
     UNKNOWN_ANSWER,
     VERDICT_FALSE,
     VERDICT_TRUE,
-    Bound,
     Cut,
+    CutSet,
     PredicateColumns,
     united,
 )
@@ -54,21 +59,28 @@ _REFUSED = 0
 
 _Numbers: TypeAlias = NDArray[np.int64]
 _OPERATOR_NUMBERS = {op: number for number, op in enumerate(OPERATORS)}
+_PLAIN_OPERATORS = np.array([_OPERATOR_NUMBERS[op] for op in CANONICAL.values()], np.int8)
 _NO_OPERATOR = -1
+_EXACT = 2.0**53 - 1
+_EQUALS, _NOTHING = pa.scalar("= ", pa.large_string()), pa.scalar("", pa.large_string())
 _IN, _NOT_IN = _OPERATOR_NUMBERS["in"], _OPERATOR_NUMBERS["not in"]
 
 
 class _Outcome(NamedTuple):
-    """What a test was read as: the predicate where a parser read it, and what came of that; nothing of a refused one.
+    """What a test was read as; nothing of a refused one.
 
     `operator`  its place in OPERATORS
     `kind`      what it asks of its attribute
+    `cuts`      of which values it is TRUE
+    `verdict`   its verdict for NULL
+    `derived`   what a derived attribute of its attribute tests: an operator and its operand
     """
 
-    predicate: Predicate | None = None
     operator: int = _NO_OPERATOR
     kind: int = REFUSED_KIND
-    bound: Bound | None = None
+    cuts: CutSet = ()
+    verdict: int = NO_VERDICT
+    derived: tuple[str, str] | None = None
 
 
 _REFUSED_TEST = _Outcome()
@@ -83,7 +95,7 @@ class CutNumbers:
         self._ordered: tuple[list[int], list[int]] = [], []
         self._ranks = np.full(1, -1, np.int64)
 
-    def of(self, cuts: tuple[Cut, ...]) -> list[int]:
+    def of(self, cuts: Iterable[Cut]) -> list[int]:
         """The numbers of cuts."""
         numbers = []
         for cut in cuts:
@@ -97,12 +109,33 @@ class CutNumbers:
     def ranks(self) -> NDArray[np.int64]:
         """The rank of each: START is before all others."""
         if len(self._ranks) < len(self.cuts):
+            self._sort_numbers()
             # What was in order already is found so, and merged in one pass.
-            for ordered in self._ordered:
-                ordered.sort(key=self.cuts.__getitem__)
+            self._ordered[1].sort(key=self.cuts.__getitem__)
             self._ranks = np.empty(len(self.cuts), np.int64)
             self._ranks[[0, *self._ordered[0], *self._ordered[1]]] = np.arange(-1, len(self.cuts) - 1)
         return self._ranks
+
+    def _sort_numbers(self) -> None:
+        numbers = self._ordered[0]
+        values = [self.cuts[number][0] for number in numbers]
+        nearest = _doubles(values)
+        if nearest is None:
+            numbers.sort(key=self.cuts.__getitem__)
+        else:
+            sides = np.array([self.cuts[number][1] for number in numbers])
+            numbers[:] = np.array(numbers)[np.lexsort((sides, nearest))].tolist()
+
+
+def _doubles(values: list[Any]) -> NDArray[np.float64] | None:
+    """Numbers as doubles, which sort quickly; None if one of them is none, or is not in order with the others."""
+    if not values or not {int, float}.issuperset(map(type, values)):
+        return None
+    try:
+        doubles = np.array(values, np.float64)
+    except OverflowError:
+        return None
+    return doubles if (np.abs(doubles) <= _EXACT).all() else None
 
 
 class KeyNumbers:
@@ -141,15 +174,15 @@ class PredicateBook:
         self.cuts, self.keys = CutNumbers(), KeyNumbers()
         self.attributes: list[str] = []
         self._types: dict[str | None, int] = {}
-        self._open: set[str] = set()
-        """Attributes without a declared type, whose plain comparisons need no parser."""
+        self._open = Growable(np.bool_)
+        """Of each attribute, whether it has no declared type: its plain comparisons need no parser."""
         self._type_of, self._key_of = Growable(np.int64), Growable(np.int32)
         """Of each attribute: the number of its declared type, -1 if it may not be named; and its key."""
         self._kinds, self._verdicts = Growable(np.int8), Growable(np.int8)
         self._operators = Growable(np.int8)
         self._ends, self._cuts = Growable(np.int64, [0]), Growable(np.int32)
-        self._derived: dict[int, tuple[Predicate, str]] = {}
-        """Bindings whose key names the attribute: a predicate that has it, and its key."""
+        self._derived: dict[int, tuple[str, str]] = {}
+        """Bindings of derived attributes: the operator and the operand of what these test."""
         self._bindings, self._keys, self._answers = Growable(np.int32), Growable(np.int32), Growable(np.int64)
         self._constants, self._points = SpanNumbers(), IntegerNumbers()
         """Constants in lists, and the pairs of a declared type and such a constant."""
@@ -207,13 +240,12 @@ class PredicateBook:
             self._key_of.append(self.keys.of(name))
 
     def _type_number(self, name: str) -> int:
+        declared = self._schema.declared.type_of(name)
+        self._open.append(declared is None or declared == "any")
         try:
             self._schema.check_declared(make_predicate(name, "is null", None, None, None), "any")
         except MatchwoodError:
             return -1
-        declared = self._schema.declared.type_of(name)
-        if declared is None or declared == "any":
-            self._open.add(name)
         return self._types.setdefault(declared, len(self._types))
 
     def _learn(self, backward: NDArray[np.bool_]) -> None:
@@ -239,13 +271,36 @@ class PredicateBook:
     def _bind_tests(self, names: _Numbers, tests: _Numbers, types: _Numbers, backward: NDArray[np.bool_]) -> None:
         """Bind tests that are new for a declared type, each by the attribute that came first."""
         lists = lists_in(*self._tests.spans(tests))
-        whole = lists.forms == OTHER_TEST
-        bindings = np.empty(len(tests), np.int32)
-        texts = zip(names[whole].tolist(), tests[whole].tolist(), backward[tests[whole]].tolist(), strict=True)
-        bindings[whole] = self._bound_texts([(name, self._tests.text(test), back) for name, test, back in texts])
-        if not whole.all():
-            bindings[~whole] = self._bound_lists(lists, np.flatnonzero(~whole), names, types)
+        bindings, listed = np.empty(len(tests), np.int32), lists.forms != OTHER_TEST
+        texts, forward = self._tests.column(tests[~listed]), ~backward[tests[~listed]]
+        bindings[~listed] = self._bound_tests(names[~listed], texts, forward)
+        if listed.any():
+            bindings[listed] = self._bound_lists(lists, np.flatnonzero(listed), names, types)
         self._binding_of.extend(bindings)
+
+    def _bound_tests(self, names: _Numbers, texts: pa.Array, forward: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The bindings of tests, each with an attribute, and whether that stands before it."""
+        bindings = np.empty(len(names), np.int32)
+        plain = np.flatnonzero(forward & self._open.view()[names])
+        numbers = number_tests(texts.take(pa.array(plain)))
+        bindings[plain[numbers.found]] = self._bound_numbers(numbers)
+        others = np.ones(len(names), np.bool_)
+        others[plain[numbers.found]] = False
+        asked = names[others].tolist(), texts.filter(pa.array(others)).to_pylist(), forward[others].tolist()
+        bindings[others] = self._bound_texts(list(zip(*asked, strict=True)))
+        return bindings
+
+    def _bound_numbers(self, tests: NumberTests) -> NDArray[np.int32]:
+        """The bindings of comparisons with numbers."""
+        first = len(self._kinds)
+        self._operators.extend(_PLAIN_OPERATORS[tests.operators])
+        self._kinds.resize(first + len(tests.counts), _KIND_NUMBERS["number"])
+        self._verdicts.resize(len(self._kinds), NO_VERDICT)
+        self._ends.extend(len(self._cuts) + np.cumsum(tests.counts))
+        cuts = np.zeros(len(tests.inner), np.int32)  # START is the cut of number 0
+        cuts[tests.inner] = self.cuts.of(tests.cuts)
+        self._cuts.extend(cuts)
+        return np.arange(first, len(self._kinds), dtype=np.int32)
 
     def _bound_lists(
         self, lists: ListedConstants, rows: _Numbers, names: _Numbers, types: _Numbers
@@ -257,9 +312,9 @@ class PredicateBook:
         points = self._points.of(types[owners] << _SHIFT | constants)
         fresh = np.flatnonzero(points >= len(self._point_of))
         _, firsts = np.unique(points[fresh], return_index=True)
-        pairs = zip(names[owners[fresh[firsts]]].tolist(), constants[fresh[firsts]].tolist(), strict=True)
-        equal = [(name, f"= {self._constants.text(constant)}", False) for name, constant in pairs]
-        self._point_of.extend(self._bound_texts(equal))
+        equal = pc.binary_join_element_wise(_EQUALS, self._constants.column(constants[fresh[firsts]]), _NOTHING)
+        forward = np.ones(len(equal), np.bool_)
+        self._point_of.extend(self._bound_tests(names[owners[fresh[firsts]]], equal, forward))
         return self._unite(self._point_of.view()[points], ends, lists.forms[rows] == NOT_IN_LIST)
 
     def _unite(
@@ -279,44 +334,38 @@ class PredicateBook:
         return np.arange(first, len(self._kinds), dtype=np.int32)
 
     def _bound_texts(self, texts: list[tuple[int, str, bool]]) -> NDArray[np.int32]:
-        """The bindings of tests, each with an attribute, and whether it stands before that."""
+        """The same, one by one."""
         first = len(self._kinds)
-        outcomes = [self._bound_text(self.attributes[name], said, back) for name, said, back in texts]
-        cuts: list[int] = []
-        ends = []
-        for place, (predicate, _, _, bound) in enumerate(outcomes):
-            if bound is not None:
-                cuts += self.cuts.of(bound.cuts)
-                if predicate is not None and is_derived(bound.attribute):
-                    self._derived[first + place] = predicate, bound.attribute
-            ends.append(len(self._cuts) + len(cuts))
-        bounds = [outcome.bound for outcome in outcomes]
-        self._kinds.extend([outcome.kind for outcome in outcomes])
-        self._operators.extend([outcome.operator for outcome in outcomes])
-        self._verdicts.extend([NO_VERDICT if bound is None else _VERDICTS[bound.on_null] for bound in bounds])
-        self._cuts.extend(cuts)
-        self._ends.extend(ends)
+        outcomes = [self._bound_text(*text) for text in texts]
+        operators, kinds, cuts, verdicts, derived = zip(*outcomes, strict=True) if outcomes else ((),) * 5
+        self._operators.extend(operators)
+        self._kinds.extend(kinds)
+        self._verdicts.extend(verdicts)
+        self._ends.extend(len(self._cuts) + np.cumsum(list(map(len, cuts)), dtype=np.int64))
+        self._cuts.extend(self.cuts.of(chain.from_iterable(cuts)))
+        self._derived.update((first + place, test) for place, test in enumerate(derived) if test is not None)
         return np.arange(first, len(self._kinds), dtype=np.int32)
 
-    def _bound_text(self, attribute: str, said: str, backward: bool) -> _Outcome:
-        plain = plain_test(said) if not backward and attribute in self._open else None
+    def _bound_text(self, name: int, said: str, forward: bool) -> _Outcome:
+        plain = plain_test(said) if forward and self._open.view()[name] else None
         if plain is not None:
-            kind, bound = _KIND_NUMBERS[plain.kind], Bound(attribute, plain.cuts, None)
-            return _Outcome(None, _OPERATOR_NUMBERS[plain.op], kind, bound)
+            operator, kind = _OPERATOR_NUMBERS[plain.op], _KIND_NUMBERS[plain.kind]
+            return _Outcome(operator, kind, plain.cuts, derived=plain.pattern)
         try:
-            predicate = read_whole(f"{said} {attribute}" if backward else f"{attribute} {said}")
-            kind = _KIND_NUMBERS[requirement(predicate)]
-            return _Outcome(predicate, _OPERATOR_NUMBERS[predicate.op], kind, self._bind(predicate))
+            attribute = self.attributes[name]
+            predicate = read_whole(f"{attribute} {said}" if forward else f"{said} {attribute}")
+            kind, bound = _KIND_NUMBERS[requirement(predicate)], self._bind(predicate)
         except MatchwoodError:
             return _REFUSED_TEST
+        derived = read_key(bound.attribute)[1:] if is_derived(bound.attribute) else None
+        return _Outcome(_OPERATOR_NUMBERS[predicate.op], kind, bound.cuts, _VERDICTS[bound.on_null], derived)
 
     def _name_derived(self, bindings: NDArray[np.int32], names: NDArray[np.int64], keys: NDArray[Any]) -> None:
         """Give predicates of derived attributes the keys of these."""
         derived = np.zeros(len(self._kinds), np.bool_)
         derived[list(self._derived)] = True
-        for place in np.flatnonzero(derived[bindings]).tolist():
-            test, key = self._derived[int(bindings[place])]
-            attribute = self.attributes[names[place]]
-            if test.attr != attribute:
-                key = self._bind(make_predicate(attribute, test.op, test.value, test.escape, None)).attribute
-            keys[place] = self.keys.of(key)
+        places = np.flatnonzero(derived[bindings])
+        tests = map(self._derived.__getitem__, bindings[places].tolist())
+        sources = map(self.attributes.__getitem__, names[places].tolist())
+        made = [DerivedTest(source, *test).key for source, test in zip(sources, tests, strict=True)]
+        keys[places] = list(map(self.keys.of, made))

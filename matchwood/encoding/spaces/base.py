@@ -57,8 +57,14 @@ class Spaces(Protocol):
         """The labels of boundaries, given as above, each counted once more, or as many times as `counts` says;
         makes those that are new."""
 
-    def release_many(self, labels: NDArray[np.int32]) -> None:
-        """Count one reference less for each label but bottom and top; a boundary without any disappears."""
+    def add_keys(self, keys: Any, counts: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The same for distinct boundaries in a column of keys (`key_columns.py`), so many times more each."""
+
+    def release_many(self, labels: NDArray[np.int32], times: NDArray[np.int32] | None = None) -> None:
+        """Count one reference less for each label but bottom and top; a boundary without any disappears.
+
+        If `times` are given, so many less for each of distinct labels that increase, all of boundaries.
+        """
 
     def locate(self, element: Any) -> int:
         """The label of the space that holds one element."""

@@ -155,15 +155,16 @@ class LabelledSpaces(ABC):
                 self._parting = True
             return self._add_few(own, each_counts)
         keys, inverse = self.columns.of_elements(elements)
+        summed = np.bincount(inverse, counts, minlength=len(keys)).astype(np.int32)
+        each: NDArray[np.int32] = self.add_keys(keys, summed)[inverse]
+        return each
+
+    def add_keys(self, keys: Any, counts: NDArray[np.int32]) -> NDArray[np.int32]:
         if self.columns is NumberKeys and keys.parts_equals():
             self._parting = True
-        summed = np.bincount(inverse, counts, minlength=len(keys)).astype(np.int32)
         if len(keys) <= max(FEW, len(self) // 256):
-            labels = self._add_few([keys.at(place) for place in range(len(keys))], summed.tolist())
-        else:
-            labels = self._add_column(keys, summed)
-        each: NDArray[np.int32] = labels[inverse]
-        return each
+            return self._add_few([keys.at(place) for place in range(len(keys))], counts.tolist())
+        return self._add_column(keys, counts)
 
     def _add_few(self, keys: list[Any], counts: list[int]) -> NDArray[np.int32]:
         """One by one; a label from before a relabelling is looked up again."""

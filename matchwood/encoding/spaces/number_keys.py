@@ -49,13 +49,9 @@ class NumberKeys:
 
     @classmethod
     def of_elements(cls, elements: Sequence[Any]) -> tuple[NumberKeys, NDArray[np.int64]]:
-        sided = [element if type(element) is tuple else (element, 0) for element in elements]
-        primary, rest, further = number_keys([place for place, _ in sided])
-        sides = np.array([side for _, side in sided], np.int16)
-        rest += np.where(rest & _PLACE == FINE, np.int16(0), sides)
-        if not further:
-            return cls._distinct(primary, rest)
-        given = cls(primary, rest, _with_sides(further, sides))
+        given = cls.given(elements)
+        if given.fine is None:
+            return cls._distinct(given.primary, given.rest)
         order = given.order()
         ordered = given.take(order)
         fresh = np.ones(len(order), np.bool_)
@@ -63,6 +59,15 @@ class NumberKeys:
         inverse = np.empty(len(order), np.int64)
         inverse[order] = np.cumsum(fresh) - 1
         return ordered.take(np.flatnonzero(fresh)), inverse
+
+    @classmethod
+    def given(cls, elements: Sequence[Any]) -> NumberKeys:
+        """The key of each of some boundaries, as they come."""
+        sided = [element if type(element) is tuple else (element, 0) for element in elements]
+        primary, rest, further = number_keys([place for place, _ in sided])
+        sides = np.array([side for _, side in sided], np.int16)
+        rest += np.where(rest & _PLACE == FINE, np.int16(0), sides)
+        return cls(primary, rest, _with_sides(further, sides))
 
     @classmethod
     def _distinct(cls, primary: NDArray[np.int64], rest: NDArray[np.int16]) -> tuple[NumberKeys, NDArray[np.int64]]:

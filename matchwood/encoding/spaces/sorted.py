@@ -221,19 +221,23 @@ class SortedSpaces(LabelledSpaces):
 
     # ---------------------------------------------------------------- release
 
-    def release_many(self, labels: NDArray[np.int32]) -> None:
-        inner = labels[labelling.is_inner(labels)]
-        if len(inner) <= max(labelled_spaces.FEW, len(self) // 256):
-            for label in inner.tolist():
+    def release_many(self, labels: NDArray[np.int32], times: NDArray[np.int32] | None = None) -> None:
+        inner = labels[labelling.is_inner(labels)] if times is None else labels
+        if (len(inner) if times is None else int(times.sum())) <= max(labelled_spaces.FEW, len(self) // 256):
+            for label in (inner if times is None else np.repeat(inner, times)).tolist():
                 self._release(label)
             return
+        if times is None:
+            inner, counted = np.unique(inner, return_counts=True)
+            times = counted.astype(np.int32)
         self._settle()
         own, counts = self._writable()
         positions = places_in(own, inner)
-        if positions.max() >= len(own) or (own[positions] != inner).any():
+        if positions[-1] >= len(own) or (own[positions] != inner).any():
             raise ValueError("a label to be released belongs to no boundary")
-        counts -= np.bincount(positions, minlength=len(own)).astype(np.int32)
-        self._drop_dead()
+        counts[positions] -= times
+        if not counts[positions].all():
+            self._drop_dead()
 
     def _release(self, label: int) -> None:
         tail = bisect_left(self._tail_labels, label)

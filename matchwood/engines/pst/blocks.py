@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import pooled
 from matchwood.engines.pst._block_kernels import (
     BLOCK_SIZE,
     BLOCK_START,
@@ -69,7 +70,7 @@ def block_layout(
     np.cumsum(words, out=starts[1:])
     blocks = np.empty(starts[-1], dtype=np.int32)
     draft_starts = _draft_starts(plan, sizes, postings)
-    drafts = np.empty(draft_starts[-1], dtype=np.int32)
+    drafts = pooled(int(draft_starts[-1]), np.int32)
     write_drafts(conjunctions, new, wanted, plan, draft_starts, drafts)
     write_blocks(draft_starts, drafts, plan, postings.places, gains, blocks)
     return BlockLayout(blocks, starts, gains, postings.left_sizes, postings.left_lists)

@@ -404,11 +404,11 @@ def _refuse_words(count: int) -> None:
 
 
 def _empty_table(size: int) -> Growable:
-    return Growable(np.int32, np.full(size, EMPTY))
+    return Growable.taking(np.full(size, EMPTY, dtype=np.int32))
 
 
 def _empty_filter(slots: int) -> Growable:
-    return Growable(np.uint64, np.zeros(slots // _FILTER_SHARE, dtype=np.uint64))
+    return Growable.taking(np.zeros(slots // _FILTER_SHARE, dtype=np.uint64))
 
 
 def _longest(conjunctions: Conjunctions, units: NDArray[np.int32]) -> int:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import pooled
 from matchwood.engines.base import EventShares
 from matchwood.engines.shared._access_kernels import (
     PRIOR_EVENTS,
@@ -60,7 +61,7 @@ def selectivity_order(
     counts = conjunctions.offsets[1:][units] - conjunctions.offsets[units]
     starts = np.zeros(len(units) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
-    costs, order = np.empty(starts[-1], dtype=np.float32), np.empty(starts[-1], dtype=np.int32)
+    costs, order = pooled(int(starts[-1]), np.float32), pooled(int(starts[-1]), np.int32)
     if operators is None:
         estimate_costs(conjunctions, units, starts, frequency, live, costs)
     else:

@@ -15,12 +15,6 @@ from matchwood.engines.shared.views import read_only
 from matchwood.errors import InvalidArgument
 
 
-def side_intervals(source: EncodedConjunctions) -> int:
-    """How many intervals of these constraints go to the side array."""
-    pieces = np.diff(source.pieces)
-    return int(pieces[pieces != 1].sum())
-
-
 def attribute_count(source: EncodedConjunctions) -> int:
     """One more than the largest attribute."""
     return int(source.attributes.max()) + 1 if len(source.attributes) else 0

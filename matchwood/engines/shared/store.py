@@ -11,7 +11,7 @@ from matchwood.core import Column, Growable, Number, Table, require
 from matchwood.encoding import EncodedConjunctions
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH
 from matchwood.engines.shared._store_kernels import EMPTY, TOMBSTONE, add_all, bury_all, enter_all, find_all, rehash
-from matchwood.engines.shared.records import attribute_count, check_records, relabel, renumber, side_intervals, unpacked
+from matchwood.engines.shared.records import attribute_count, check_records, relabel, renumber, unpacked
 from matchwood.engines.shared.units import UnitTable
 from matchwood.engines.shared.views import read_only, read_only_conjunctions
 
@@ -130,17 +130,18 @@ class ConjunctionStore(UnitTable):
         self._tombstones -= tombstones
         self._live += count - before[0]
         self._attributes = max(self._attributes, attribute_count(source))
+        self._resize(count, constraints, intervals)
         if is_new.all():
             return Added(units, units.copy(), None)
-        self._resize(count, constraints, intervals)
         return Added(units, units[is_new], self.encoded(units[~is_new]))
 
     def _reserve(self, source: EncodedConjunctions, count: int) -> tuple[int, int, int]:
-        """Make room for the case that all are new; returns the units, constraints and intervals in use."""
+        """Make room for the case that all are new, with all intervals aside; returns the units, constraints and
+        intervals in use. What is not needed is not touched."""
         if 2 * (self._live + self._tombstones + count) > self._table.count:
             self._rebuild_table(self._live + count)
         before = (self.count, self._records.count // WIDTH, self._intervals.count // 2)
-        constraints, intervals = before[1] + len(source.attributes), before[2] + side_intervals(source)
+        constraints, intervals = before[1] + len(source.attributes), before[2] + len(source.low)
         self._resize(before[0] + count, constraints, intervals)
         return before
 
@@ -159,7 +160,7 @@ class ConjunctionStore(UnitTable):
             size *= 2
         table = np.full(size, EMPTY, dtype=np.int32)
         enter_all(table, self._hashes.view(), self.alive)
-        self._table, self._tombstones = Growable(np.int32, table), 0
+        self._table, self._tombstones = Growable.taking(table), 0
 
     def free(self, units: NDArray[np.int32]) -> None:
         """Forget units without uses: they are dead from now on, and their numbers stay taken."""

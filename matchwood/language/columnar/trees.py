@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import pooled
 from matchwood.language.columnar._tree_kernels import GROUP, MOST_OPEN, read_rules
 from matchwood.language.limits import MAX_DEPTH
 
@@ -69,9 +70,9 @@ def read_trees(
     """
     # Two predicates need five bytes, `a or b`; what stays unused is never touched.
     room = (int(lengths.sum(dtype=np.int64)) + 4 * len(starts)) // 2 + 4
-    nodes = _Nodes(np.empty(room, np.int8), np.empty(room, np.int32), np.empty(room, np.int32))
-    names, name_lengths, tests, test_lengths = (np.empty(room, np.int64) for _ in range(4))
-    found = _Found(names, name_lengths, tests, test_lengths, np.empty(room, np.bool_))
+    nodes = _Nodes(pooled(room, np.int8), pooled(room, np.int32), pooled(room, np.int32))
+    names, name_lengths, tests, test_lengths = (pooled(room, np.int64) for _ in range(4))
+    found = _Found(names, name_lengths, tests, test_lengths, pooled(room, np.bool_))
     ends = np.empty((len(starts), 2), np.int64)
     groups = np.empty((MOST_OPEN, GROUP), np.int64)
     count, known = read_rules(data, starts, lengths, given, LONGEST, nodes, found, ends, groups)

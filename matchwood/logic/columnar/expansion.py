@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import pooled
 from matchwood.core._interning_kernels import enter_hashes
 from matchwood.language import RuleTrees
 from matchwood.logic.columnar import _builder_kernels as building
@@ -209,8 +210,8 @@ class RuleExpander:
         if len(self._leaves.key_marks) < len(key_ranks):
             self._leaves = self._leaves._replace(key_marks=np.zeros(2 * len(key_ranks), np.int64))
         counts = np.empty(len(wanted), np.int64)
-        out = np.empty(2 * len(predicate_of) + rules.RULE_OUT, np.int32)
-        row_ends = np.empty(2 * len(wanted) + rows.MOST_ROWS, np.int64)
+        out = pooled(2 * len(predicate_of) + rules.RULE_OUT, np.int32)
+        row_ends = pooled(2 * len(wanted) + rows.MOST_ROWS, np.int64)
         tree = _Tree(trees.kinds, trees.arguments, trees.sizes)
         told = taking == AS_WRITTEN
         terms, row_terms = np.zeros(told * len(predicate_of), np.int32), np.zeros(told * len(row_ends), np.int32)

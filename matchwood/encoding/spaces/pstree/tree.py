@@ -208,8 +208,8 @@ class PSTree(LabelledSpaces):
 
     # ---------------------------------------------------------------- release
 
-    def release_many(self, labels: NDArray[np.int32]) -> None:
-        inner = labels[labelling.is_inner(labels)]
+    def release_many(self, labels: NDArray[np.int32], times: NDArray[np.int32] | None = None) -> None:
+        inner = labels[labelling.is_inner(labels)] if times is None else np.repeat(labels, times)
         few = len(inner) <= max(labelled_spaces.FEW, len(self) // 256)
         leaves = self._leaves_one_by_one(inner) if few else self._leaves_in_order(inner)
         gone = changes.release_leaves(*self._tree.writing, leaves)
