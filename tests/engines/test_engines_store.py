@@ -74,6 +74,61 @@ def test_equal_hashes_are_told_apart_by_contents() -> None:
     assert found.tolist() == list(range(store.count))
 
 
+def runs_of(store: ConjunctionStore) -> int:
+    """How many intervals the store has beside its records."""
+    return len(store.view().intervals) // 2
+
+
+def test_equal_runs_of_an_attribute_are_kept_once() -> None:
+    values, others = ((1, 2), (4, 9)), ((1, 2), (5, 9))
+    store = ConjunctionStore()
+    rules = [(Constraint(0, values), Constraint(1, ((step, step + 1),))) for step in range(20)]
+    store.add(encode(rules))
+    assert runs_of(store) == 2
+    more = [(Constraint(0, values, True),), (Constraint(0, others),), (Constraint(1, values),), (Constraint(0, ()),)]
+    for rule in more:
+        store.add(encode([rule]))
+    assert runs_of(store) == 6, "another attribute has its own, so that it can have other labels"
+    assert decode(store.encoded(store.live_units())) == rules + more
+    assert store.add(encode([rules[3], more[1]])).new_units.tolist() == []
+    assert runs_of(store) == 6
+    store.relabel(0, np.array([1, 4, 5], dtype=np.int32), np.array([2, 40, 50], dtype=np.int32))
+    for rule, intervals in ((0, ((2, 2), (40, 9))), (20, ((2, 2), (40, 9))), (21, ((2, 2), (50, 9)))):
+        assert decode(store.encoded(units_of(rule)))[0][0].intervals == intervals
+    assert decode(store.encoded(units_of(22)))[0][0].intervals == values
+    store.add(encode([(Constraint(0, ((2, 2), (50, 9))), Constraint(7, values))]))
+    assert runs_of(store) == 8, "found by the labels that they have now"
+    assert store.audit() == []
+
+
+@pytest.mark.parametrize("cut", [1, 7, 60])
+def test_runs_are_shared_alike_however_rules_come(cut: int) -> None:
+    conjunctions = random_conjunctions(np.random.default_rng(3), SIZE // 4, top=24)
+    store, _ = stored(conjunctions)
+    distinct = {(each.attribute, each.intervals) for rule in conjunctions for each in rule if len(each.intervals) > 1}
+    assert runs_of(store) == sum(len(intervals) for _, intervals in distinct)
+    bit_by_bit = ConjunctionStore()
+    for first in range(0, len(conjunctions), cut):
+        bit_by_bit.add(encode(conjunctions[first : first + cut]))
+    for name in ("records", "intervals", "offsets"):
+        assert (bit_by_bit.arrays()[name] == store.arrays()[name]).all(), name
+
+
+def test_a_restored_store_shares_what_comes_later() -> None:
+    conjunctions = random_conjunctions(np.random.default_rng(4), SIZE // 4, top=24)
+    store, said = stored(conjunctions)
+    again = ConjunctionStore()
+    again.restore(frozen(store.arrays()), store.header())
+    before = runs_of(again)
+    assert again.add(encode(conjunctions)).new_units.tolist() == []
+    assert runs_of(again) == before
+    fresh = [(Constraint(20, ((1, 2), (4, 5))), *rule) for rule in said.values()]
+    again.add(encode(fresh))
+    assert decode(again.encoded(again.live_units())) == [*said.values(), *fresh]
+    assert runs_of(again) <= 2 * before + 2
+    assert again.audit() == []
+
+
 def test_a_unit_dies_when_its_last_use_is_dropped() -> None:
     one, two = (Constraint(0, ((1, 2),)),), (Constraint(0, (), True), Constraint(5, ((1, 2), (4, 9))))
     store = ConjunctionStore()

@@ -8,6 +8,7 @@ import numpy as np
 
 from matchwood.core.jit import bare_kernel
 from matchwood.engines.shared._record_kernels import hash_records, pack, piece_count, same_records, unpack
+from matchwood.engines.shared._run_kernels import enter_runs, has_room, share_run
 
 EMPTY = -1
 TOMBSTONE = -2
@@ -37,31 +38,38 @@ def look_up(table: Any, hashes: Any, offsets: Any, records: Any, intervals: Any,
 
 @bare_kernel
 def add_all(
-    source: Any, offsets: Any, records: Any, intervals: Any, hashes: Any, uses: Any, table: Any, used: Any,
-    units: Any, is_new: Any,
-) -> None:  # fmt: skip
-    """Find or append each conjunction of `source`, counting one use.
+    source: Any, place: int, offsets: Any, records: Any, intervals: Any, hashes: Any, uses: Any, table: Any, runs: Any,
+    used: Any, units: Any, is_new: Any,
+) -> int:  # fmt: skip
+    """Find or append each conjunction of `source` from `place` on, counting one use; returns the first one not done.
 
-    A conjunction is written behind the last one, looked up there, and kept only if it is new. `used` holds the
-    number of units, constraints and intervals, and, last, how many tombstones were taken over.
+    A conjunction is written behind the last one, looked up there, and kept only if it is new. It stops before one for
+    whose runs there is no room. `used` holds the number of units, constraints, intervals and runs, and, last, how many
+    tombstones were taken over.
     """
-    for conjunction in range(len(source.offsets) - 1):
+    for conjunction in range(place, len(source.offsets) - 1):
+        first, last = source.offsets[conjunction], source.offsets[conjunction + 1]
+        if not has_room(runs, used[3], last - first):
+            return conjunction
         unit, constraints, pieces = used[0], used[1], used[2]
-        for constraint in range(source.offsets[conjunction], source.offsets[conjunction + 1]):
-            pieces = pack(source, constraint, records, constraints, intervals, pieces)
+        for constraint in range(first, last):
+            end = pack(source, constraint, records, constraints, intervals, pieces)
+            pieces = share_run(runs, records, constraints, intervals, pieces, end)
             constraints += 1
         offsets[unit + 1] = constraints
         hashes[unit] = hash_records(records, intervals, offsets[unit], constraints)
         slot = look_up(table, hashes, offsets, records, intervals, unit)
         is_new[conjunction] = slot < 0
         if slot < 0:
-            used[3] += table[-1 - slot] == TOMBSTONE
+            used[4] += table[-1 - slot] == TOMBSTONE
             table[-1 - slot] = unit
+            used[3] += enter_runs(runs, records, intervals, used[1], constraints, used[2])
             used[0], used[1], used[2] = unit + 1, constraints, pieces
         else:
             unit = table[slot]
         uses[unit] += 1
         units[conjunction] = unit
+    return len(source.offsets) - 1
 
 
 @bare_kernel
