@@ -8,6 +8,7 @@ from engines_support import COMPILED, Constraint, decode, encode, frozen, random
 
 from matchwood.encoding.codes import TOP_LABEL
 from matchwood.engines import ConjunctionStore
+from matchwood.engines.shared._run_kernels import FIRST_RUNS
 from matchwood.engines.shared._store_kernels import look_up
 from matchwood.errors import InvalidArgument
 
@@ -112,6 +113,20 @@ def test_runs_are_shared_alike_however_rules_come(cut: int) -> None:
         bit_by_bit.add(encode(conjunctions[first : first + cut]))
     for name in ("records", "intervals", "offsets"):
         assert (bit_by_bit.arrays()[name] == store.arrays()[name]).all(), name
+
+
+def test_runs_that_nobody_repeats_are_not_all_remembered() -> None:
+    count = 3 * FIRST_RUNS if COMPILED else FIRST_RUNS + 40
+    lists = [((step, step + 1), (step + 3, step + 4)) for step in range(count)]
+    store = ConjunctionStore()
+    store.add(encode([(Constraint(0, each),) for each in lists]))
+    assert runs_of(store) == 2 * count
+    assert store._runs_entered == FIRST_RUNS
+    assert len(store._runs) < 4 * FIRST_RUNS
+    store.add(encode([(Constraint(0, each), Constraint(1, ((1, 2),))) for each in lists]))
+    assert runs_of(store) == 4 * count - 2 * FIRST_RUNS
+    assert decode(store.encoded(store.live_units()[-1:])) == [(Constraint(0, lists[-1]), Constraint(1, ((1, 2),)))]
+    assert store.audit() == []
 
 
 def test_a_restored_store_shares_what_comes_later() -> None:

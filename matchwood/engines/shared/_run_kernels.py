@@ -4,7 +4,9 @@ A *run* is the intervals of a constraint that has several. Lists of values come 
 constraints in a million Ads rules, one in sixty has a run of its own, and all runs would take as much as the records.
 
 `runs` is a hash table with open addressing, linear steps and a power of two in size. An entry is the position of a
-record that has the run, or EMPTY. It is not saved: runs that are not in it are written again, and nothing else changes.
+record that has the run, or NO_RECORD. It grows only while runs are found in it: of BEGen's lists of values, most occur
+once, and entering them all would take more than it saves. It is not saved: runs that are not in it are written again,
+and nothing else changes.
 """
 
 from __future__ import annotations
@@ -20,11 +22,20 @@ from matchwood.engines.shared._record_kernels import SEVERAL, WIDTH, attribute_o
 NO_RECORD = -1
 _MOST_RECORDS = 2**31
 
+FIRST_RUNS = 4096
+"""So many runs are entered in any case; more than these as long as half as many have been found."""
+
 
 @bare_kernel
 def has_room(runs: Any, used: int, more: int) -> bool:
     """Whether so many more runs leave a quarter of the table empty."""
     return 4 * (used + more) <= 3 * len(runs)
+
+
+@bare_kernel
+def pays(entered: int, found: int) -> bool:
+    """Whether it pays to enter more runs: one that is found saves at least 16 bytes, one that is entered takes ten."""
+    return bool(entered < FIRST_RUNS or 2 * found >= entered)
 
 
 @bare_kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from matchwood.core.jit import bare_kernel
 from matchwood.engines.shared._record_kernels import hash_records, pack, piece_count, same_records, unpack
-from matchwood.engines.shared._run_kernels import enter_runs, has_room, share_run
+from matchwood.engines.shared._run_kernels import enter_runs, has_room, pays, share_run
 
 EMPTY = -1
 TOMBSTONE = -2
@@ -44,8 +44,8 @@ def add_all(
     """Find or append each conjunction of `source` from `place` on, counting one use; returns the first one not done.
 
     A conjunction is written behind the last one, looked up there, and kept only if it is new. It stops before one for
-    whose runs there is no room. `used` holds the number of units, constraints, intervals and runs, and, last, how many
-    tombstones were taken over.
+    whose runs there is no room. `used` holds the number of units, constraints and intervals, of runs entered and found,
+    and, last, how many tombstones were taken over.
     """
     for conjunction in range(place, len(source.offsets) - 1):
         first, last = source.offsets[conjunction], source.offsets[conjunction + 1]
@@ -55,15 +55,17 @@ def add_all(
         for constraint in range(first, last):
             end = pack(source, constraint, records, constraints, intervals, pieces)
             pieces = share_run(runs, records, constraints, intervals, pieces, end)
+            used[4] += pieces < end
             constraints += 1
         offsets[unit + 1] = constraints
         hashes[unit] = hash_records(records, intervals, offsets[unit], constraints)
         slot = look_up(table, hashes, offsets, records, intervals, unit)
         is_new[conjunction] = slot < 0
         if slot < 0:
-            used[4] += table[-1 - slot] == TOMBSTONE
+            used[5] += table[-1 - slot] == TOMBSTONE
             table[-1 - slot] = unit
-            used[3] += enter_runs(runs, records, intervals, used[1], constraints, used[2])
+            if pays(used[3], used[4]):
+                used[3] += enter_runs(runs, records, intervals, used[1], constraints, used[2])
             used[0], used[1], used[2] = unit + 1, constraints, pieces
         else:
             unit = table[slot]

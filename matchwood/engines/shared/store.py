@@ -65,7 +65,7 @@ class ConjunctionStore(UnitTable):
 
     def start(self) -> None:
         super().start()
-        self._tombstones = self._attributes = self._run_count = 0
+        self._tombstones = self._attributes = self._runs_entered = self._runs_found = 0
 
     def invariants(self) -> None:
         super().invariants()
@@ -118,7 +118,7 @@ class ConjunctionStore(UnitTable):
         source = read_only_conjunctions(encoded)
         units, is_new = np.empty(len(source.offsets) - 1, np.int32), np.empty(len(source.offsets) - 1, np.bool_)
         before = self._reserve(source, len(units))
-        used, place = np.array([*before, self._run_count, 0], dtype=np.int64), 0
+        used, place = np.array([*before, self._runs_entered, self._runs_found, 0], dtype=np.int64), 0
         while place < len(units):
             place = add_all(
                 source,
@@ -136,7 +136,7 @@ class ConjunctionStore(UnitTable):
             )
             if place < len(units):
                 self._enlarge_runs(int(used[3]), int(source.offsets[place + 1] - source.offsets[place]))
-        count, constraints, intervals, self._run_count, tombstones = used.tolist()
+        count, constraints, intervals, self._runs_entered, self._runs_found, tombstones = used.tolist()
         self._tombstones -= tombstones
         self._live += count - before[0]
         self._attributes = max(self._attributes, attribute_count(source))
