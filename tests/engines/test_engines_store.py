@@ -8,8 +8,7 @@ from engines_support import COMPILED, Constraint, decode, encode, frozen, random
 
 from matchwood.encoding.codes import TOP_LABEL
 from matchwood.engines import ConjunctionStore
-from matchwood.engines.shared._run_kernels import FIRST_RUNS
-from matchwood.engines.shared._store_kernels import look_up
+from matchwood.engines.shared._store_kernels import FIRST_RUNS, look_up
 from matchwood.errors import InvalidArgument
 
 SIZE = 2_000 if COMPILED else 150

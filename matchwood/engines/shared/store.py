@@ -10,8 +10,18 @@ from numpy.typing import NDArray
 from matchwood.core import Column, Growable, Number, Table, require
 from matchwood.encoding import EncodedConjunctions
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH
-from matchwood.engines.shared._run_kernels import NO_RECORD, enter_again
-from matchwood.engines.shared._store_kernels import EMPTY, TOMBSTONE, add_all, bury_all, enter_all, find_all, rehash
+from matchwood.engines.shared._store_kernels import (
+    EMPTY,
+    NO_RECORD,
+    TOMBSTONE,
+    GrowingStore,
+    add_all,
+    bury_all,
+    enter_again,
+    enter_all,
+    find_all,
+    rehash,
+)
 from matchwood.engines.shared.records import attribute_count, check_records, relabel, renumber, side_intervals, unpacked
 from matchwood.engines.shared.units import UnitTable
 from matchwood.engines.shared.views import read_only, read_only_conjunctions
@@ -120,20 +130,9 @@ class ConjunctionStore(UnitTable):
         before = self._reserve(source, len(units))
         used, place = np.array([*before, self._runs_entered, self._runs_found, 0], dtype=np.int64), 0
         while place < len(units):
-            place = add_all(
-                source,
-                place,
-                self._offsets.writable(),
-                self._records.writable(),
-                self._intervals.writable(),
-                self._hashes.writable(),
-                self._uses.writable(),
-                self._table.writable(),
-                self._runs.writable(),
-                used,
-                units,
-                is_new,
-            )
+            columns = self.columns
+            store = GrowingStore._make(columns[name].writable() for name in GrowingStore._fields)
+            place = add_all(source, place, store, used, units, is_new)
             if place < len(units):
                 self._enlarge_runs(int(used[3]), int(source.offsets[place + 1] - source.offsets[place]))
         count, constraints, intervals, self._runs_entered, self._runs_found, tombstones = used.tolist()
