@@ -246,6 +246,14 @@ _ALL = (
         label=("workload", "engine"),
     ),
     Experiment(
+        "memory",
+        "matchwood.bench.own.memory",
+        "What each byte of the default engine is for",
+        value="bytes",
+        label=("workload", "part"),
+        log=False,
+    ),
+    Experiment(
         "peers",
         "matchwood.bench.peers.experiment",
         "Compared with rule engines, DuckDB, Polars and Spark SQL",

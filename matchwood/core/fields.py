@@ -58,6 +58,10 @@ class Field:
     def nbytes(self, state: State) -> int:
         return 0
 
+    def bytes_by_column(self, state: State) -> dict[str, int]:
+        """The bytes in use of each column in it, saved or not, by the name that it is saved under."""
+        return {}
+
 
 class Column(Field):
     """An array of a state, one-dimensional and of one type.
@@ -132,6 +136,9 @@ class Column(Field):
     def nbytes(self, state: State) -> int:
         column: Growable = self.held(state)
         return column.nbytes
+
+    def bytes_by_column(self, state: State) -> dict[str, int]:
+        return {self.name: self.nbytes(state)}
 
 
 class Table(Column):
@@ -220,6 +227,10 @@ class Part(Field, Generic[Inner]):
     def nbytes(self, state: State) -> int:
         part: State = self.held(state)
         return part.nbytes
+
+    def bytes_by_column(self, state: State) -> dict[str, int]:
+        part: State = self.held(state)
+        return {f"{self._prefix}{name}": count for name, count in part.bytes_by_column().items()}
 
 
 class Room(Part[Inner]):

@@ -99,6 +99,10 @@ class State:
         """The bytes of all columns in use, saved or not."""
         return sum(field.nbytes(self) for field in self.declared.values())
 
+    def bytes_by_column(self) -> dict[str, int]:
+        """The same by the names of columns, those of parts included; no two of them have the same name."""
+        return {name: count for field in self.declared.values() for name, count in field.bytes_by_column(self).items()}
+
     # ------------------------------------------------------------------ saving
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from matchwood.bench.frame.encoded_rules import encoded
+from matchwood.bench.frame.measure import WrongAnswer
 from matchwood.bench.frame.memory import bytes_of, bytes_of_index
+from matchwood.bench.own import memory
 from matchwood.bench.rivals.htree import HTree
 from matchwood.bench.rivals.rein import Rein
 from matchwood.bench.rivals.tama import Tama
@@ -93,3 +95,19 @@ def test_rivals_need_their_intervals_too(kind: Any) -> None:
     told = bytes_of(rival)
     assert told["bytes_verify"] == 2 * low.nbytes
     assert told["bytes_index"] > 4 * rival.copies
+
+
+def test_every_byte_of_the_default_engine_has_a_purpose(results: dict[str, Any]) -> None:
+    rows = results["memory"]["rows"]
+    for workload in memory.WORKLOADS:
+        *purposes, whole = [row for row in rows if row["workload"] == workload]
+        assert whole["part"] == memory.ALL
+        assert sum(row["bytes"] for row in purposes) == whole["bytes"]
+        assert purposes[0]["part"] == "constraints, 12 bytes each"
+
+
+def test_a_column_without_a_purpose_is_an_error() -> None:
+    columns = {"records": 120, "intervals": 0, "more": 8}
+    assert memory.by_purpose({"records": 120, "more": 0}, {"constraints": ("records",)}) == {"constraints": 120}
+    with pytest.raises(WrongAnswer, match="what these columns are for: more"):
+        memory.by_purpose(columns, memory.STORE)

@@ -130,6 +130,14 @@ def test_wider_predicates_are_less_selective() -> None:
     assert access_of(built("pstbloom", store), 0) == [1]
 
 
+@pytest.mark.parametrize(("wide", "chosen"), [(9 * 2**20, 1), (24 * 2**20, 0)])
+def test_fewer_lists_outweigh_a_small_difference_in_shares(wide: int, chosen: int) -> None:
+    """Eight values in as many lists, and a range of an eighth more, or three times as much, in few."""
+    values = tuple((16 * step * 2**20, (16 * step + 1) * 2**20) for step in range(1, 9))
+    store, _ = stored([(Constraint(0, values), Constraint(1, ((2**30, 2**30 + wide),)))])
+    assert access_of(built("pstbloom", store), 0) == [chosen]
+
+
 def test_constraints_that_accept_null_never_give_access() -> None:
     narrow, wide = Constraint(0, ((5, 6),), True), Constraint(1, ((0, 2**30),))
     store, contents = stored([(narrow, wide), (narrow,), ()])

@@ -8,7 +8,7 @@ from engines_support import COMPILED, Constraint, decode, encode, frozen, random
 
 from matchwood.encoding.codes import TOP_LABEL
 from matchwood.engines import ConjunctionStore
-from matchwood.engines.shared._store_kernels import look_up
+from matchwood.engines.shared._store_kernels import FIRST_RUNS, look_up
 from matchwood.errors import InvalidArgument
 
 SIZE = 2_000 if COMPILED else 150
@@ -72,6 +72,75 @@ def test_equal_hashes_are_told_apart_by_contents() -> None:
     for unit in range(store.count):
         found[unit] = store._table.view()[look_up(store._table.view(), store._hashes.view(), *store.view(), unit)]
     assert found.tolist() == list(range(store.count))
+
+
+def runs_of(store: ConjunctionStore) -> int:
+    """How many intervals the store has beside its records."""
+    return len(store.view().intervals) // 2
+
+
+def test_equal_runs_of_an_attribute_are_kept_once() -> None:
+    values, others = ((1, 2), (4, 9)), ((1, 2), (5, 9))
+    store = ConjunctionStore()
+    rules = [(Constraint(0, values), Constraint(1, ((step, step + 1),))) for step in range(20)]
+    store.add(encode(rules))
+    assert runs_of(store) == 2
+    more = [(Constraint(0, values, True),), (Constraint(0, others),), (Constraint(1, values),), (Constraint(0, ()),)]
+    for rule in more:
+        store.add(encode([rule]))
+    assert runs_of(store) == 6, "another attribute has its own, so that it can have other labels"
+    assert decode(store.encoded(store.live_units())) == rules + more
+    assert store.add(encode([rules[3], more[1]])).new_units.tolist() == []
+    assert runs_of(store) == 6
+    store.relabel(0, np.array([1, 4, 5], dtype=np.int32), np.array([2, 40, 50], dtype=np.int32))
+    for rule, intervals in ((0, ((2, 2), (40, 9))), (20, ((2, 2), (40, 9))), (21, ((2, 2), (50, 9)))):
+        assert decode(store.encoded(units_of(rule)))[0][0].intervals == intervals
+    assert decode(store.encoded(units_of(22)))[0][0].intervals == values
+    store.add(encode([(Constraint(0, ((2, 2), (50, 9))), Constraint(7, values))]))
+    assert runs_of(store) == 8, "found by the labels that they have now"
+    assert store.audit() == []
+
+
+@pytest.mark.parametrize("cut", [1, 7, 60])
+def test_runs_are_shared_alike_however_rules_come(cut: int) -> None:
+    conjunctions = random_conjunctions(np.random.default_rng(3), SIZE // 4, top=24)
+    store, _ = stored(conjunctions)
+    distinct = {(each.attribute, each.intervals) for rule in conjunctions for each in rule if len(each.intervals) > 1}
+    assert runs_of(store) == sum(len(intervals) for _, intervals in distinct)
+    bit_by_bit = ConjunctionStore()
+    for first in range(0, len(conjunctions), cut):
+        bit_by_bit.add(encode(conjunctions[first : first + cut]))
+    for name in ("records", "intervals", "offsets"):
+        assert (bit_by_bit.arrays()[name] == store.arrays()[name]).all(), name
+
+
+def test_runs_that_nobody_repeats_are_not_all_remembered() -> None:
+    count = 3 * FIRST_RUNS if COMPILED else FIRST_RUNS + 40
+    lists = [((step, step + 1), (step + 3, step + 4)) for step in range(count)]
+    store = ConjunctionStore()
+    store.add(encode([(Constraint(0, each),) for each in lists]))
+    assert runs_of(store) == 2 * count
+    assert store._runs_entered == FIRST_RUNS
+    assert len(store._runs) < 4 * FIRST_RUNS
+    store.add(encode([(Constraint(0, each), Constraint(1, ((1, 2),))) for each in lists]))
+    assert runs_of(store) == 4 * count - 2 * FIRST_RUNS
+    assert decode(store.encoded(store.live_units()[-1:])) == [(Constraint(0, lists[-1]), Constraint(1, ((1, 2),)))]
+    assert store.audit() == []
+
+
+def test_a_restored_store_shares_what_comes_later() -> None:
+    conjunctions = random_conjunctions(np.random.default_rng(4), SIZE // 4, top=24)
+    store, said = stored(conjunctions)
+    again = ConjunctionStore()
+    again.restore(frozen(store.arrays()), store.header())
+    before = runs_of(again)
+    assert again.add(encode(conjunctions)).new_units.tolist() == []
+    assert runs_of(again) == before
+    fresh = [(Constraint(20, ((1, 2), (4, 5))), *rule) for rule in said.values()]
+    again.add(encode(fresh))
+    assert decode(again.encoded(again.live_units())) == [*said.values(), *fresh]
+    assert runs_of(again) <= 2 * before + 2
+    assert again.audit() == []
 
 
 def test_a_unit_dies_when_its_last_use_is_dropped() -> None:

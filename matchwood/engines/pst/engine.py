@@ -24,7 +24,7 @@ from matchwood.engines.pst.audit import audit_candidates
 from matchwood.engines.pst.candidates import Candidates, planned_tests
 from matchwood.engines.pst.groups import group_scratch
 from matchwood.engines.pst.signatures import NO_SIGNATURES, SignatureArrays
-from matchwood.engines.shared._access_kernels import UNUSED, choose_access
+from matchwood.engines.shared._access_kernels import UNUSED, choose_access, choose_one_access
 from matchwood.engines.shared._residual_kernels import LIVE, STALE
 from matchwood.engines.shared.access import SelectivityOrder, selectivity_order, taken
 from matchwood.engines.shared.one_event import EventBuffers, OneEventSearch, PinnedCall
@@ -126,8 +126,11 @@ class AccessEngine(ListEngine):
         selectivity = selectivity_order(
             conjunctions, units, self._frequency.view(), self._live, self.event_statistics, operators
         )
-        limits = self._wanted, self._most_spaces, self._useless
-        choose_access(conjunctions, units, selectivity, *limits, self._access.writable())
+        if self._wanted == 1 and operators is None:
+            choose_one_access(conjunctions, units, selectivity, self._access.writable())
+        else:
+            limits = self._wanted, self._most_spaces, self._useless
+            choose_access(conjunctions, units, selectivity, *limits, self._access.writable())
         tests = read_only(np.empty(0, np.int32), np.int32)
         if self.settings["side_by_side"]:
             units, selectivity, tests = self._by_shape(conjunctions, units, selectivity)

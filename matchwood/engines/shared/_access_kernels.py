@@ -32,6 +32,10 @@ _ONE_SIDED, _NEGATION = 1 / 3, 0.9
 _LABELS = 2.0**31
 _MOST_INSERTED = 32
 
+_LIST_COST = 0.1
+"""What one list more may cost: a unit has its tests in each of its lists, so a constraint with fewer of them is taken
+in the place of one that lets a little less through."""
+
 
 @bare_kernel
 def covered(records: Any, intervals: Any, at: int) -> Any:
@@ -116,6 +120,28 @@ def order_constraints(starts: Any, costs: Any, order: Any) -> None:
                 order[start + back] = order[start + back - 1]
                 back -= 1
             order[start + back] = position
+
+
+@bare_kernel
+def choose_one_access(conjunctions: Any, units: Any, selectivity: Any, access: Any) -> None:
+    """The constraint of each unit, as a position within it, that lets the fewest events through in few lists."""
+    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    starts, order, costs = selectivity.starts, selectivity.order, selectivity.costs
+    for place in range(len(units)):
+        unit, start = units[place], starts[place]
+        best, least = UNUSED, UNUSABLE
+        for rank in range(start, starts[place + 1]):
+            position = order[rank]
+            # All that follow let more through.
+            if costs[start + position] >= least:
+                break
+            if position >= UNUSED:
+                continue
+            lists = block_count(records, intervals, WIDTH * (offsets[unit] + position))
+            cost = costs[start + position] * (1.0 + _LIST_COST * max(0, lists - 1))
+            if cost < least:
+                best, least = position, cost
+        access[unit] = best
 
 
 @bare_kernel

@@ -132,18 +132,23 @@ def same_records(records: Any, intervals: Any, first: int, second: int, count: i
 
 
 @bare_kernel
-def relabel_records(records: Any, intervals: Any, attribute: int, old: Any, new: Any) -> None:
-    """Replace the labels of one attribute; those not in `old` stay."""
+def relabel_records(records: Any, intervals: Any, attribute: int, old: Any, new: Any, done: Any) -> None:
+    """Replace the labels of one attribute; those not in `old` stay. `done` has False for each interval.
+
+    Records share their intervals with others of the attribute: from the same first one on, or not at all.
+    """
     for position in range(len(records) // WIDTH):
         at = WIDTH * position
         if attribute_of(records[at]) != attribute:
             continue
+        low, high = records[at + 1], records[at + 2]
         if records[at] & SEVERAL == 0:
-            records[at + 1] = _relabelled(records[at + 1], old, new)
-            records[at + 2] = _relabelled(records[at + 2], old, new)
-            continue
-        for step in range(2 * records[at + 1], 2 * records[at + 2]):
-            intervals[step] = _relabelled(intervals[step], old, new)
+            records[at + 1] = _relabelled(low, old, new)
+            records[at + 2] = _relabelled(high, old, new)
+        elif low < high and not done[low]:
+            done[low] = True
+            for step in range(2 * low, 2 * high):
+                intervals[step] = _relabelled(intervals[step], old, new)
 
 
 @bare_kernel

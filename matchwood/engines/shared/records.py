@@ -49,7 +49,8 @@ def relabel(records: Growable, intervals: Growable, attribute: int, old: Any, ne
     old, new = np.asarray(old), np.asarray(new)
     order = np.argsort(old, kind="stable")
     old_labels, new_labels = read_only(old[order], np.int32), read_only(new[order], np.int32)
-    relabel_records(records.writable(), intervals.writable(), attribute, old_labels, new_labels)
+    done = np.zeros(len(intervals) // 2, dtype=np.bool_)
+    relabel_records(records.writable(), intervals.writable(), attribute, old_labels, new_labels, done)
 
 
 def renumber(records: Growable, numbers: NDArray[np.int32]) -> int:

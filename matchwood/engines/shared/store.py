@@ -10,19 +10,32 @@ from numpy.typing import NDArray
 from matchwood.core import Column, Growable, Number, Table, require
 from matchwood.encoding import EncodedConjunctions
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH
-from matchwood.engines.shared._store_kernels import EMPTY, TOMBSTONE, add_all, bury_all, enter_all, find_all, rehash
+from matchwood.engines.shared._store_kernels import (
+    EMPTY,
+    NO_RECORD,
+    TOMBSTONE,
+    GrowingStore,
+    add_all,
+    bury_all,
+    enter_again,
+    enter_all,
+    find_all,
+    rehash,
+)
 from matchwood.engines.shared.records import attribute_count, check_records, relabel, renumber, unpacked
 from matchwood.engines.shared.units import UnitTable
 from matchwood.engines.shared.views import read_only, read_only_conjunctions
 
 _SMALLEST_TABLE = 16
+_NO_RUNS = np.full(_SMALLEST_TABLE, NO_RECORD)
 
 
 class Conjunctions(NamedTuple):
     """The arrays that kernels read; unit u has the records offsets[u] : offsets[u + 1].
 
     `records`    three integers a constraint, as `_record_kernels` describes
-    `intervals`  low and high label in turn, of the constraints that have no interval or several
+    `intervals`  low and high label in turn, of the constraints that have no interval or several; constraints of an
+                 attribute that have the same ones share them
     """
 
     offsets: NDArray[np.int64]
@@ -52,6 +65,7 @@ class ConjunctionStore(UnitTable):
     _intervals = Column(np.int32)
     _hashes = Column(np.uint64, length="uses")
     _table = Table(_SMALLEST_TABLE, below="count", low=TOMBSTONE)
+    _runs = Column(np.int32, initial=_NO_RUNS, saved=False)
     _tombstones = Number(0)
     _attributes = Number(0)
 
@@ -61,7 +75,7 @@ class ConjunctionStore(UnitTable):
 
     def start(self) -> None:
         super().start()
-        self._tombstones = self._attributes = 0
+        self._tombstones = self._attributes = self._runs_entered = self._runs_found = 0
 
     def invariants(self) -> None:
         super().invariants()
@@ -87,8 +101,9 @@ class ConjunctionStore(UnitTable):
 
     @property
     def bytes_shared(self) -> int:
-        """The bytes that find equal conjunctions and count their uses."""
-        return self._hashes.nbytes + self._table.nbytes + self._uses.nbytes + self._alive.nbytes
+        """The bytes that find equal conjunctions and equal runs, and count the uses of units."""
+        tables = self._hashes.nbytes + self._table.nbytes + self._runs.nbytes
+        return tables + self._uses.nbytes + self._alive.nbytes
 
     def view(self) -> Conjunctions:
         """The arrays for kernels; a restored state is checked before it is handed out for the first time."""
@@ -113,20 +128,14 @@ class ConjunctionStore(UnitTable):
         source = read_only_conjunctions(encoded)
         units, is_new = np.empty(len(source.offsets) - 1, np.int32), np.empty(len(source.offsets) - 1, np.bool_)
         before = self._reserve(source, len(units))
-        used = np.array([*before, 0], dtype=np.int64)
-        add_all(
-            source,
-            self._offsets.writable(),
-            self._records.writable(),
-            self._intervals.writable(),
-            self._hashes.writable(),
-            self._uses.writable(),
-            self._table.writable(),
-            used,
-            units,
-            is_new,
-        )
-        count, constraints, intervals, tombstones = used.tolist()
+        used, place = np.array([*before, self._runs_entered, self._runs_found, 0], dtype=np.int64), 0
+        while place < len(units):
+            columns = self.columns
+            store = GrowingStore._make(columns[name].writable() for name in GrowingStore._fields)
+            place = add_all(source, place, store, used, units, is_new)
+            if place < len(units):
+                self._enlarge_runs(int(used[3]), int(source.offsets[place + 1] - source.offsets[place]))
+        count, constraints, intervals, self._runs_entered, self._runs_found, tombstones = used.tolist()
         self._tombstones -= tombstones
         self._live += count - before[0]
         self._attributes = max(self._attributes, attribute_count(source))
@@ -162,6 +171,19 @@ class ConjunctionStore(UnitTable):
         enter_all(table, self._hashes.view(), self.alive)
         self._table, self._tombstones = Growable.taking(table), 0
 
+    def _enlarge_runs(self, used: int, more: int) -> None:
+        """Room for so many more runs at least, as `has_room` asks for."""
+        size = len(self._runs)
+        while 4 * (used + more) > 3 * size:
+            size *= 2
+        self._reenter_runs(size)
+
+    def _reenter_runs(self, size: int) -> None:
+        """The same runs in a new table: a larger one, or after their labels or attributes have changed."""
+        runs = np.full(size, NO_RECORD, dtype=np.int32)
+        enter_again(self._runs.view(), runs, self._records.view(), self._intervals.view())
+        self._runs = Growable.taking(runs)
+
     def free(self, units: NDArray[np.int32]) -> None:
         """Forget units without uses: they are dead from now on, and their numbers stay taken."""
         if not self.sound:
@@ -174,15 +196,19 @@ class ConjunctionStore(UnitTable):
         """Replace the labels of one attribute wherever they are stored; those not in `old` stay."""
         self.check()
         relabel(self._records, self._intervals, attribute, old, new)
-        rehash(*self.view(), self._hashes.writable(), self.alive)
-        self._rebuild_table(self.live)
+        self._hash_again()
 
     def renumber(self, numbers: NDArray[np.int32]) -> None:
         """Give all attributes the numbers[old], which are in the same order; there must be no dead units."""
         self.check()
         self._attributes = renumber(self._records, numbers)
+        self._hash_again()
+
+    def _hash_again(self) -> None:
+        """Find units and runs by what they say now."""
         rehash(*self.view(), self._hashes.writable(), self.alive)
         self._rebuild_table(self.live)
+        self._reenter_runs(len(self._runs))
 
     def compact(self) -> NDArray[np.int32]:
         """Give back the room of dead units; returns the new number of each old one, -1 for the dead."""
