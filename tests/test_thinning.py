@@ -13,7 +13,7 @@ AXES = {"engine": range(10), "way": range(4), "limit": range(3), "saved": range(
 PRODUCT = [dict(zip(AXES, values, strict=True)) for values in itertools.product(*AXES.values())]
 
 
-@pytest.mark.parametrize(("strength", "most"), [(1, 10), (2, 48), (4, len(PRODUCT))])
+@pytest.mark.parametrize(("strength", "most"), [(0, 1), (1, 10), (2, 48), (4, len(PRODUCT))])
 def test_all_combinations_are_kept_in_few_rows(strength: int, most: int) -> None:
     few = [PRODUCT[number] for number in covering(PRODUCT, strength, "a test")]
     for names in itertools.combinations(AXES, strength):

@@ -1,9 +1,9 @@
 """The short form of a test that has a product of parameters: a part of it that has each value, or each two together.
 
 A test marked `few` runs with so few of its parameters that each value of each comes at least once; one marked
-`few(2)`, so that each two values of two parameters come together. Those of a file, `pytestmark = pytest.mark.few`.
-With MATCHWOOD_SOAK=1 all run with all. Which values meet differs from test to test, so that an engine that is left out
-with an option here has it there.
+`few(2)`, so that each two values of two parameters come together, and one marked `few(0)`, where each run takes
+seconds, with one of all. For a whole file, write `pytestmark = pytest.mark.few`. With MATCHWOOD_SOAK=1 all run with
+all. Which values are taken differs from test to test: an engine that is left out with an option here has it there.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def covering(rows: Sequence[Mapping[str, Hashable]], strength: int, seed: str = 
     >>> product = [{"engine": engine, "way": way} for engine in "abc" for way in (1, 2)]
     >>> [tuple(product[number].values()) for number in covering(product, 1)]
     [('a', 1), ('b', 2), ('c', 1)]
-    >>> len(covering(product, 2))
-    6
+    >>> len(covering(product, 2)), len(covering(product, 0))
+    (6, 1)
     """
     turn = zlib.crc32(seed.encode()) % len(rows) if rows and seed else 0
     order = [*range(turn, len(rows)), *range(turn)]

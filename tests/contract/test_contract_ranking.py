@@ -18,6 +18,8 @@ from tests.contract.ranking import Ranking, event_weights, ranks, rule_options
 from tests.contract.twin import SCHEMA
 from tests.pools import palettes
 
+pytestmark = pytest.mark.few
+
 
 @pytest.mark.parametrize("seed", range(20 if SOAK else 2))
 def test_random_rules_score_as_the_oracle_says(engine: str, seed: int) -> None:

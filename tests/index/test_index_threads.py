@@ -69,6 +69,7 @@ def looks_at(index: mw.Index, moment_of: Callable[[list[list[Any]]], int]) -> li
     return [match_many, match_many, match_batches]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("limit", [1, 256], ids=["forms", "conjunctions"])
 def test_two_rules_that_change_together(limit: int, engine: str) -> None:
     """`low` and `high` cut the events at one place, which each write moves: any other answer is torn.
@@ -104,7 +105,7 @@ def test_rules_of_several_conjunctions_come_and_go_whole(engine: str, monkeypatc
     monkeypatch.setattr(sources, "CHUNK_RULES", 7)
     index = mw.Index(engine=engine)
     index["first"] = "shared = 1"
-    total = 7 * (STEPS if SOAK else 5)
+    total = 7 * (STEPS if SOAK else 3)
 
     def moment_of(found: list[list[Any]]) -> int:
         by_shared, by_own = found

@@ -13,23 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.conftest import SOAK
+from quick_session import SETTINGS
 
 MASTERS: dict[str, dict[str, str]] = {
     "local": {"master": "local[2]", "spark.python.daemon.module": "ready_daemon"},
     "cluster": {"master": "local-cluster[2,1,1024]"},
-    "connect": {"remote": "local[2]", "spark.python.daemon.module": "ready_daemon"},
+    "connect": {"remote": "local[2]"},
 }
 MASTER = os.environ.get("MATCHWOOD_SPARK_MASTER", "local")
-
-IN_SHORT = {
-    # Tables of a few rows, each matched once: compiling what Spark does with them takes longer than doing it.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "2",
-}
-"""Not with MATCHWOOD_SOAK=1, where Spark is as users have it."""
 
 PYSPARK_WARNINGS = [
     "ignore:unclosed <socket:ResourceWarning",
@@ -62,12 +53,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     os.environ["SPARK_WORKER_DIR"] = str(tmp_path_factory.mktemp("workers"))  # where local clusters keep logs
     warehouse = tmp_path_factory.mktemp("warehouse").as_uri()
     session = mws.session(
-        **MASTERS[MASTER],
         spark_driver_memory="1g",
         spark_executor_memory="512m",
-        spark_ui_enabled=False,
         spark_sql_session_timeZone="UTC",
-        **{"spark.sql.warehouse.dir": warehouse, **({"spark.sql.shuffle.partitions": "4"} if SOAK else IN_SHORT)},
+        **{**SETTINGS, **MASTERS[MASTER], "spark.sql.warehouse.dir": warehouse},
     )
     yield session
     session.stop()

@@ -1,7 +1,7 @@
 """What Spark forks Python workers from in these tests: it has imported what tasks need, and loaded the kernels.
 
 A worker imports for seconds and loads machine code for one more, and a task has a worker for each of its functions:
-that took half of the time of these tests. Real executors (`test_spark_masters.py`) have Spark's own daemon.
+that took half of the time of these tests. In the long form, other masters (`test_spark_masters.py`) have Spark's own.
 """
 
 from __future__ import annotations
