@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 
 import numba
 import pytest
@@ -35,10 +34,6 @@ if not SOAK:
 
 # Deep trees and thousands of tests make many objects: looking for cycles as often as usual took a fifth of the time.
 gc.set_threshold(50_000, 20, 10)
-
-# A writer beside readers that never rest gets its turn sooner, wherever it has let go of the interpreter: threads meet
-# in more ways, and tests of readers and writers take a fraction of the time.
-sys.setswitchinterval(2e-4)
 
 
 def pytest_configure(config: pytest.Config) -> None:
