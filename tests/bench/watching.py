@@ -14,7 +14,7 @@ from matchwood.bench.frame import measure
 from matchwood.bench.rivals.base import RivalMatcher
 from matchwood.bench.rivals.vldb import ClauseScan, Propagation
 from matchwood.encoding.codes import EncodedEvents
-from matchwood.engines import Structure
+from matchwood.engines import Structure, engine_class, engine_names
 
 MEASURING = ("core", "access", "bandwidth", "betree", "hem", "kindex", "auto", "atree", "pstree")
 """Experiments whose engines are measured event by event."""
@@ -64,6 +64,8 @@ def _subclasses(kind: type) -> Iterator[type]:
 def watched(monkeypatch: pytest.MonkeyPatch, by_place: bool) -> Watch:
     """From now on every engine and rival tells what it is given, and `measure_rounds` when it measures."""
     watching = Watch(by_place)
+    for engine in engine_names():
+        engine_class(engine)  # loads it: engines are found among the classes that there are
     for found in pkgutil.walk_packages(matchwood.bench.__path__, "matchwood.bench."):
         module = importlib.import_module(found.name)
         if hasattr(module, "measure_rounds"):
