@@ -9,6 +9,8 @@ import numba
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import thinning
+
 SOAK = os.environ.get("MATCHWOOD_SOAK") == "1"
 """`make soak` sets it: the long forms of tests that have a short one for every day."""
 
@@ -34,8 +36,14 @@ if not SOAK:
 gc.set_threshold(50_000, 20, 10)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Kernels let integers wrap around; without compilation NumPy warns of it."""
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"{thinning.MARK}: of a product of parameters a part, all with MATCHWOOD_SOAK=1")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Products are thinned. Kernels let integers wrap around; without compilation NumPy warns of it."""
+    if not SOAK and (spared := thinning.thin(items)):
+        config.hook.pytest_deselected(items=spared)
     if numba.config.DISABLE_JIT:
         for item in items:
             item.add_marker(pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning"))

@@ -1,7 +1,9 @@
-"""Notebooks, executed from their first cell to their last by a kernel of their own."""
+"""Notebooks, executed from their first cell to their last: by a kernel of their own, or in the process of the tests."""
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,27 @@ def executed(name: str, folder: Path) -> Any:
     with mock.patch.dict(os.environ, {"PYTHONPATH": paths}):
         client.execute()
     return book
+
+
+def pictures_here(name: str, folder: Path) -> int:
+    """How many pictures a notebook shows if its cells run in this process: the short form, no kernel is started."""
+    book, names = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4), {"__name__": "__main__"}
+    with contextlib.chdir(folder):
+        return sum(_is_picture(_shown(cell.source, names)) for cell in book.cells if cell.cell_type == "code")
+
+
+def _shown(source: str, names: dict[str, Any]) -> Any:
+    """What a cell shows: the value of its last line, if that is an expression."""
+    *before, last = ast.parse(source).body
+    exec(compile(ast.Module([*before, *([] if isinstance(last, ast.Expr) else [last])], []), "cell", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), names) if isinstance(last, ast.Expr) else None
+
+
+def _is_picture(value: Any) -> bool:
+    if not hasattr(value, "_repr_mimebundle_"):
+        return False
+    bundle = value._repr_mimebundle_()
+    return "image/png" in (bundle[0] if isinstance(bundle, tuple) else bundle or {})
 
 
 def pictures(book: Any) -> int:

@@ -81,6 +81,7 @@ def _raises(values: Any, at: int) -> Any:
     return values[at]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("wrapped", [kernel, bare_kernel])
 @pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int32, np.uint64, np.int64, np.float32, np.float64])
 @pytest.mark.parametrize("place", [np.int32, np.int64])
@@ -91,6 +92,7 @@ def test_elements(wrapped: Any, kind: Any, place: Any) -> None:
     assert mine.tolist() == pythons.tolist()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("wrapped", [kernel, bare_kernel])
 @pytest.mark.parametrize("limit", [-1, 5, 11, 100])
 def test_paths(wrapped: Any, limit: int) -> None:

@@ -46,6 +46,7 @@ def test_a_deletion_moves_one_other_parent_of_a_shared_predicate() -> None:
         assert index.audit() == []
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("make", [flat_rule, random_rule])
 @pytest.mark.parametrize("options", [{}, {"zero_suppression": False}, {"on_demand": False}, {"binary": True}])
 def test_links_are_sound_after_every_operation_and_after_opening(make: Any, options: Any, tmp_path: Path) -> None:

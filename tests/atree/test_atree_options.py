@@ -161,6 +161,7 @@ def parity_rule(rng: random.Random, attributes: int = 6) -> str:
     return parts[0]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("mask", [-1, 1])
 @pytest.mark.parametrize("seed", range(3))
 def test_parities_are_sound_after_every_operation(seed: int, mask: int) -> None:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-import matchwood.bench
-from matchwood.bench.frame import measure
 from matchwood.bench.frame.measure import measure_engine, time_box, timed_codes, times
 from matchwood.bench.frame.rounds import BATCHES, LEAST_ROUNDS, PROBED, drawn, measure_rounds, warm_events
-from matchwood.bench.registry import EXPERIMENTS, SMOKE
-from matchwood.bench.rivals.base import RivalMatcher
-from matchwood.bench.rivals.vldb import ClauseScan, Propagation
 from matchwood.encoding.codes import EncodedEvents
-from matchwood.engines import Structure, Workspace
+from matchwood.engines import Workspace
 from matchwood.engines.base import Hits, Work
+from tests.bench.conftest import Results
+from tests.bench.watching import MEASURING, keys_of
 
 
 class Recording:
@@ -103,12 +97,6 @@ class Double:
         return Hits(first, offsets, units, Work(1, 1, 1))
 
 
-def keys_of(events: EncodedEvents, first: int, stop: int) -> Iterator[list[int]]:
-    for event in range(first, stop):
-        pairs = slice(int(events.offsets[event]), int(events.offsets[event + 1]))
-        yield [*events.attributes[pairs].tolist(), *events.labels[pairs].tolist()]
-
-
 @pytest.mark.parametrize("box", [math.inf, 60.0])
 def test_an_engine_is_given_no_event_twice(box: float) -> None:
     count = 50
@@ -123,97 +111,8 @@ def test_an_engine_is_given_no_event_twice(box: float) -> None:
 # ---------------------------------------------------------------------- every experiment
 
 
-class Watch:
-    """Which events each structure has met; those of a measurement must be new to it.
-
-    An event is known by its codes; with `by_place`, where many have the same codes, by where its offset lies in memory.
-    """
-
-    def __init__(self) -> None:
-        self.measuring = self.by_place = False
-        self.measured = self.depth = 0
-        self.repeated = 0
-        self._met: dict[int, tuple[Any, set[Any]]] = {}
-        self._kept: list[Any] = []
-
-    def keys(self, events: EncodedEvents, first: int, stop: int) -> list[Any]:
-        if not self.by_place:
-            return [tuple(event) for event in keys_of(events, first, stop)]
-        self._kept.append(events.offsets)  # so that no other lies there
-        return [events.offsets[event:].ctypes.data for event in range(first, stop)]
-
-    def meet(self, structure: Any, keys: Any) -> None:
-        _, met = self._met.setdefault(id(structure), (structure, set()))  # kept, so that no other has its number
-        for key in keys:
-            self.repeated += self.measuring and key in met
-            self.measured += self.measuring
-            met.add(key)
-
-
-def _subclasses(kind: type) -> Iterator[type]:
-    for own in kind.__subclasses__():
-        yield own
-        yield from _subclasses(own)
-
-
-@pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
-    """Every engine and rival tells what it is given, and `measure_rounds` when it measures."""
-    watching = Watch()
-    for found in pkgutil.walk_packages(matchwood.bench.__path__, "matchwood.bench."):
-        module = importlib.import_module(found.name)
-        if hasattr(module, "measure_rounds"):
-            monkeypatch.setattr(module, "measure_rounds", _measuring(watching, measure.measure_rounds))
-    for kind in (*_subclasses(Structure), Propagation, ClauseScan):
-        for name in ("match", "top"):
-            if name in vars(kind) and not getattr(vars(kind)[name], "__isabstractmethod__", False):
-                monkeypatch.setattr(kind, name, _telling(watching, vars(kind)[name]))
-    for kind in _subclasses(RivalMatcher):
-        monkeypatch.setattr(kind, "match", _telling_values(watching, vars(kind)["match"]))
-    return watching
-
-
-def _measuring(watching: Watch, original: Any) -> Any:
-    def measure_rounds(*arguments: Any, **named: Any) -> Any:
-        before, watching.measuring = watching.measuring, True
-        try:
-            return original(*arguments, **named)
-        finally:
-            watching.measuring = before
-
-    return measure_rounds
-
-
-def _telling(watching: Watch, original: Any) -> Any:
-    def match(self: Any, events: EncodedEvents, first: int, *others: Any) -> Any:
-        watching.depth += 1
-        found = original(self, events, first, *others)
-        watching.depth -= 1
-        if watching.depth == 0:  # what ranks may match, and a fall-back has parts
-            watching.meet(self, watching.keys(events, first, first + found.count))
-        return found
-
-    return match
-
-
-def _telling_values(watching: Watch, original: Any) -> Any:
-    def match(self: Any, values: Any, output: Any) -> Any:
-        watching.meet(self, [tuple(values.tolist())])
-        return original(self, values, output)
-
-    return match
-
-
-MEASURING = ("core", "access", "bandwidth", "betree", "hem", "kindex", "auto", "atree", "pstree")
-"""Experiments whose engines are measured event by event."""
-
-COARSE = ("access", "atree", "auto", "betree")
-"""Experiments with events that differ only where no rule does."""
-
-
 @pytest.mark.parametrize("name", MEASURING)
-def test_no_experiment_measures_an_event_that_the_engine_has_met(name: str, watch: Watch) -> None:
-    watch.by_place = name in COARSE
-    EXPERIMENTS[name].run(SMOKE)
+def test_no_experiment_measures_an_event_that_the_engine_has_met(name: str, results: Results) -> None:
+    watch = results.watched(name)
     assert watch.measured > 100
     assert watch.repeated == 0

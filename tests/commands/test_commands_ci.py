@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.conftest import SOAK
+
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
@@ -51,6 +53,8 @@ def _install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    if not SOAK:
+        monkeypatch.setenv("MATCHWOOD_INTERPRET", "always")  # loading machine code takes longer than a rule does
 
 
 def run_step(name: str, temp: Path, **inputs: str) -> subprocess.CompletedProcess[str]:

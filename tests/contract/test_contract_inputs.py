@@ -21,6 +21,8 @@ from tests.contract.tables import COLUMNAR, arrow_table
 from tests.contract.twin import SCHEMA, Twin, hits, oracle_answers
 from tests.sql import field
 
+pytestmark = pytest.mark.few
+
 WORK = next(workloads(seed=11, count=1, rules=50, events=40, attributes=COLUMNAR))
 WAYS: dict[str, Callable[[Workload], Any]] = {
     "dicts": lambda work: work.events,

@@ -20,6 +20,7 @@ LIVES, STEPS = (100, 60) if SOAK else (2, 40)
 EXAMPLES = 1_000 if SOAK else 30
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("seed", range(LIVES))
 def test_a_random_life(engine: str, seed: int, tmp_path: Path) -> None:
     rng = random.Random(f"life {seed}")

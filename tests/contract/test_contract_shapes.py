@@ -14,6 +14,8 @@ from tests.cases import chain
 from tests.conftest import SOAK
 from tests.contract.twin import Twin
 
+pytestmark = pytest.mark.few
+
 
 def depth_for(engine: str) -> int:
     """10,000 levels for one engine that takes rules whole, and for one that leaves such rules to the fall-back, as all

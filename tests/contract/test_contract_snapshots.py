@@ -11,6 +11,8 @@ from tests.cases import workloads
 from tests.conftest import SOAK
 from tests.contract.twin import SCHEMA, Twin
 
+pytestmark = pytest.mark.few
+
 
 @pytest.mark.parametrize("types", [SCHEMA, None], ids=["declared", "inferred"])
 def test_saved_opened_changed_saved(engine: str, types: dict[str, str] | None, tmp_path: Path) -> None:

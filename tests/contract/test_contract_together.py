@@ -15,6 +15,8 @@ from tests.contract.engines import ENGINES
 from tests.contract.twin import SCHEMA, Twin, check_workload, oracle_answers
 from tests.pools import ATTRIBUTES, palettes
 
+pytestmark = pytest.mark.few
+
 RULES = """
     true
     false

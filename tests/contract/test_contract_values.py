@@ -17,6 +17,8 @@ import pytest
 import matchwood
 from tests.contract.twin import Twin, hits
 
+pytestmark = pytest.mark.few
+
 DAY, NOON = datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1, 12)
 EAST = datetime.timezone(datetime.timedelta(hours=2))
 

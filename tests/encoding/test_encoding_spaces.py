@@ -123,6 +123,7 @@ class Model:
             assert self.spaces.locate_many(array).tolist() == [self.locate(element) for element in given]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("few", [0, 8])
 @pytest.mark.parametrize("kind", POOLS)
 @pytest.mark.parametrize("seed", range(4))

@@ -71,6 +71,7 @@ def boxes(rng: np.random.Generator, count: int, attributes: int, width: int, top
     return [tuple(Constraint(a, ((low * scale, (low + width) * scale),)) for a, low in enumerate(row)) for row in lows]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("options", VARIANTS, ids=str)
 @pytest.mark.parametrize(("attributes", "top"), [(12, 64), (2, 40), (90, 30)])
 def test_every_plan_gives_the_same_hits(options: dict[str, Any], attributes: int, top: int) -> None:

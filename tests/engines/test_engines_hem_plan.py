@@ -186,6 +186,7 @@ def test_the_optimum_is_that_of_all_sets(way: int, direct: float) -> None:
         assert found == pytest.approx(best_subset(rates, costs, direct, way), rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.few
 @pytest.mark.skipif(not COMPILED, reason="needs many attributes")
 @WAYS
 @pytest.mark.parametrize("name", DISTRIBUTIONS)

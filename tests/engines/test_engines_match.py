@@ -44,6 +44,7 @@ def units_of(*numbers: int) -> np.ndarray:
     return np.array(numbers, dtype=np.int32)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("seed", "attributes", "top"), [(1, 12, 64), (2, 3, 40), (3, 60, 30), (4, 5, 10**6)])
 def test_hits_are_what_is_true(name: str, seed: int, attributes: int, top: int) -> None:
     conjunctions, events, wanted = answered(seed, attributes, top)

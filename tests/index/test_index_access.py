@@ -160,6 +160,7 @@ def test_a_watch_waits_longer_after_a_choice_that_did_not_help(monkeypatch: pyte
     assert not watched.due
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("options", [{}, {"spaces": "pstree"}], ids=["sorted", "pstree"])
 def test_nothing_is_left_when_all_rules_are_gone(engine: str, options: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from matchwood.choosing import auto
 from matchwood.engines import ConjunctionStore
 from matchwood.errors import CorruptSnapshot
 from matchwood.workloads.contracts import contracts
+from tests.conftest import SOAK
 
 LIMIT = 8
 
@@ -66,7 +67,7 @@ def test_rules_are_conjunctions_clauses_or_whole() -> None:
     assert stats["health"]["fallback"]["rules"] == stats["fallback_rules"]
     assert stats["units"] == sum(live_of(index))
     assert index.audit() == []
-    asked = [event(random.Random(f"one {n}")) for n in range(60)]
+    asked = [event(random.Random(f"one {n}")) for n in range(60 if SOAK else 15)]
     assert hits(index, asked) == hits(oracle, asked)
     assert [index.match(each) for each in asked] == [oracle.match(each) for each in asked]
 
@@ -87,7 +88,7 @@ def test_a_life_with_changes_of_mind_snapshots_and_compaction(tmp_path: Path, mo
     monkeypatch.setattr(auto, "LEAST_SAMPLE", 1)
     rng = random.Random("life")
     index, oracle = two(rng, 120)
-    for step in range(15):
+    for step in range(15 if SOAK else 8):
         for number in rng.sample(range(160), 25):
             if number in oracle and rng.random() < 0.5:
                 del index[number], oracle[number]

@@ -136,6 +136,7 @@ RULES = {"a": "x >= 50", "b": "x < 30 or y = 1", "n": "w is null and x is not nu
 EVENTS = [{"x": number, "y": number % 3, "s": "ab" * (number % 2)} for number in range(100)]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("limit", [1, 256])
 def test_rules_change_between_two_batches(

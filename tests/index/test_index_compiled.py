@@ -162,6 +162,7 @@ SCHEMAS: tuple[Any, ...] = (
 )
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("engine", ["scan", "counting", "kindex", "atree", "auto"])
 @pytest.mark.parametrize("schema", SCHEMAS, ids=["inferred", "declared"])
 def test_columns_give_what_single_rules_give(engine: str, schema: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,7 @@ def satisfiable_query(rng: random.Random) -> Any:
             return made
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_find_is_brute_force_over_the_definitions(engine: str, seed: int) -> None:
     """Through insertions, replacements and deletions; half of the rules go the way of forms in every other round."""
@@ -81,6 +82,7 @@ def test_find_is_brute_force_over_the_definitions(engine: str, seed: int) -> Non
     assert index.audit() == []
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_implication_is_that_of_truth_tables(engine: str, seed: int) -> None:
     """Rules and queries of several conjunctions, which often cover each other only together."""
@@ -163,6 +165,7 @@ def test_lists_are_attributes_of_their_own(engine: str) -> None:
     assert index.find("'a' in tags", "implied_by") == []
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("seed", range(2))
 def test_labels_of_values_that_the_index_does_not_know(engine: str, seed: int) -> None:
     """Queries whose ends fall between boundaries, several of them between the same two."""

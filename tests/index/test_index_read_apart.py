@@ -61,6 +61,7 @@ def texts_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("engine", ["scan", "kindex", "atree", "auto"])
 @pytest.mark.parametrize("schema", SCHEMAS, ids=["inferred", "declared"])
 def test_what_was_read_apart_is_stored_the_same(engine: str, schema: Any) -> None:

@@ -72,7 +72,7 @@ def test_ten_thousand_surprising_events_change_the_choice_and_no_answer(
     assert index.stats()["reconsidered"] == 1
     assert work(index, late[:200]) < before / 5
     index.save(tmp_path / "after")
-    asked = expected(rng, 100) + surprising(rng, 100)
+    asked = [event for draw in (expected, surprising) for event in draw(rng, 100 if SOAK else 20)]
     oracle = matchwood.Index("oracle")
     oracle.insert_many(rules)
     answer = hits(oracle, asked)
@@ -88,6 +88,7 @@ def work(index: matchwood.Index, events: list[dict[str, Any]]) -> int:
     return int(index.stats()["matching"]["candidates"] - before)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("spaces", SPACES)
 @pytest.mark.parametrize("engine", CHOOSING)
 def test_rules_come_and_go_while_choices_change(
@@ -114,6 +115,7 @@ def test_rules_come_and_go_while_choices_change(
     assert reconsidered > 0
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("spaces", SPACES)
 @pytest.mark.parametrize("engine", engine_names())
 def test_an_emptied_index_is_like_a_new_one(engine: str, spaces: str) -> None:

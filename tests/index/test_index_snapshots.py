@@ -35,6 +35,7 @@ def files(path: Path) -> dict[str, bytes]:
     return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("text_ids", [True, False], ids=["str ids", "int ids"])
 def test_what_is_opened_answers_as_what_was_saved(text_ids: bool, engine: str, tmp_path: Path) -> None:
     index = sample_index(engine, text_ids)
@@ -221,11 +222,12 @@ def test_every_flipped_byte_is_detected_or_harmless(engine: str, tmp_path: Path)
     index = mw.Index(engine=engine)
     index.insert_many(dict(list(RULES.items())[:6]))
     index.save(tmp_path)
-    expected = answers(index, EVENTS)
+    events = EVENTS if SOAK else EVENTS[:100]
+    expected = answers(index, events)
     rng = random.Random(f"flips {engine}")
     detected = 0
     for name, data in files(tmp_path).items():
-        places = range(len(data)) if SOAK else sorted(rng.sample(range(len(data)), min(len(data), 6)))
+        places = range(len(data)) if SOAK else sorted(rng.sample(range(len(data)), min(len(data), 3)))
         for place in places:
             flipped = bytearray(data)
             flipped[place] ^= 1 << rng.randrange(8)
@@ -235,10 +237,10 @@ def test_every_flipped_byte_is_detected_or_harmless(engine: str, tmp_path: Path)
             except mw.CorruptSnapshot:
                 detected += 1
                 continue
-            assert answers(opened, EVENTS) == expected, (name, place)
+            assert answers(opened, events) == expected, (name, place)
         (tmp_path / name).write_bytes(data)
-    assert detected > 100 if engine != "oracle" else detected > 50
-    assert answers(mw.open(tmp_path), EVENTS) == expected
+    assert detected > (50 if engine != "oracle" else 25)
+    assert answers(mw.open(tmp_path), events) == expected
 
 
 @pytest.mark.parametrize("engine", ENGINES if SOAK else ["counting"])
@@ -252,12 +254,12 @@ def test_damage_that_no_checksum_shows(engine: str, pytestconfig: pytest.Config)
         cache = pytestconfig.cache.mkdir("boundscheck")
         done = run_script("damage_script.py", engine, 40, 1, 11, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(cache))
     else:
-        done = run_script("damage_script.py", engine, 1, 3, 11, MATCHWOOD_INTERPRET="always")
+        done = run_script("damage_script.py", engine, 1, 7, 11, MATCHWOOD_INTERPRET="always")
     assert done.returncode == 0, done.stderr[-3000:]
     result = json.loads(done.stdout)
     assert result["failures"] == []
-    assert result["counts"]["refused"] > 30
-    assert result["counts"]["harmless"] > 10
+    assert result["counts"]["refused"] > (30 if SOAK else 10)
+    assert result["counts"]["harmless"] > (10 if SOAK else 4)
 
 
 # ---------------------------------------------------------------------- killed savers

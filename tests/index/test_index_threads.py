@@ -15,6 +15,8 @@ from tests.conftest import SOAK
 
 EVENTS = [{"x": number} for number in range(0, 60, 3)]
 STEPS = 25
+REST = 0.0 if SOAK else 0.001
+"""Seconds between two looks of a reader: without any, a writer waits for the interpreter most of the time."""
 
 
 class Readers:
@@ -35,6 +37,7 @@ class Readers:
                     self.problems.append(f"{look.__name__}: moment {moment} after {last}")
                 last = moment
                 self.looked[place] += 1
+                self._done.wait(REST)
         except BaseException as error:
             self.problems.append(f"{look.__name__}: {error!r}")
 
@@ -69,6 +72,7 @@ def looks_at(index: mw.Index, moment_of: Callable[[list[list[Any]]], int]) -> li
     return [match_many, match_many, match_batches]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("limit", [1, 256], ids=["forms", "conjunctions"])
 def test_two_rules_that_change_together(limit: int, engine: str) -> None:
     """`low` and `high` cut the events at one place, which each write moves: any other answer is torn.
@@ -99,12 +103,13 @@ def test_two_rules_that_change_together(limit: int, engine: str) -> None:
     assert index.audit() == []
 
 
+@pytest.mark.few(0)
 def test_rules_of_several_conjunctions_come_and_go_whole(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One insertion in small chunks: each rule shares a conjunction that is there already, and brings a new one."""
     monkeypatch.setattr(sources, "CHUNK_RULES", 7)
     index = mw.Index(engine=engine)
     index["first"] = "shared = 1"
-    total = 7 * (STEPS if SOAK else 5)
+    total = 7 * (STEPS if SOAK else 3)
 
     def moment_of(found: list[list[Any]]) -> int:
         by_shared, by_own = found

@@ -117,6 +117,7 @@ def test_stats_count(engine: str) -> None:
 # ---------------------------------------------------------------------- audit
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("limit", [1, 4])
 def test_the_audit_finds_nothing_after_any_operation(limit: int, engine: str, tmp_path: Path) -> None:
     rng = random.Random(f"audit {limit}")

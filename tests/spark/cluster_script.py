@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import functions as sf
+from quick_session import SETTINGS
 
 from matchwood import spark as mws
 
@@ -24,6 +25,7 @@ def main(home: str) -> None:
         master="local-cluster[2,1,1024]",
         spark_driver_memory="1g",
         spark_executor_memory="512m",
+        **SETTINGS,
     )
 
     @sf.arrow_udf("bigint")

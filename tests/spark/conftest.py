@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from quick_session import SETTINGS
 
 MASTERS: dict[str, dict[str, str]] = {
     "local": {"master": "local[2]", "spark.python.daemon.module": "ready_daemon"},
@@ -52,13 +53,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     os.environ["SPARK_WORKER_DIR"] = str(tmp_path_factory.mktemp("workers"))  # where local clusters keep logs
     warehouse = tmp_path_factory.mktemp("warehouse").as_uri()
     session = mws.session(
-        **MASTERS[MASTER],
         spark_driver_memory="1g",
         spark_executor_memory="512m",
-        spark_sql_shuffle_partitions=4,
-        spark_ui_enabled=False,
         spark_sql_session_timeZone="UTC",
-        **{"spark.sql.warehouse.dir": warehouse},
+        **{**SETTINGS, **MASTERS[MASTER], "spark.sql.warehouse.dir": warehouse},
     )
     yield session
     session.stop()

@@ -11,12 +11,13 @@ import sys
 from typing import Any
 
 from match_support import EVENTS_DDL
+from quick_session import SETTINGS
 
 from matchwood import spark as mws
 
 
 def main(home: str) -> None:
-    session = mws.session(master="local[2]", spark_driver_memory="1g", spark_sql_shuffle_partitions=2)
+    session = mws.session(master="local[2]", spark_driver_memory="1g", **SETTINGS)
     events = session.readStream.schema(EVENTS_DDL).option("maxFilesPerTrigger", 1).parquet(f"{home}/in")
     queries = [_sink(events, home), _writer(events, home)]
     for query in queries:

@@ -22,8 +22,10 @@ def frame(spark: Any) -> Any:
     return spark.createDataFrame(EVENTS, EVENTS_DDL).repartition(3)
 
 
-@pytest.fixture
-def index(spark: Any, path: str) -> str:
+@pytest.fixture(scope="module")
+def index(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Shared by all: a backtest changes nothing."""
+    path = str(tmp_path_factory.mktemp("backtest") / "index")
     rules = spark.createDataFrame(list(some_rules(60, seed=12).items()), "id bigint, expression string")
     mws.build(rules, path, shards=2)
     mws.update(changes_of(spark, {7: "score > 0.5"}), path)

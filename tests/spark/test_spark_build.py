@@ -63,6 +63,7 @@ def test_on_error_fail_publishes_nothing(spark: Any, path: str) -> None:
     assert sorted(name.name for name in Path(path).iterdir()) == ["CURRENT", "v000001"]
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("shards", [1, 4])
 def test_rules_that_contradict_each_other(spark: Any, path: str, shards: int) -> None:
     """Rule 2 gives way to rule 1, so it cannot stand against rule 3, whatever the shards they fall into."""
@@ -77,6 +78,7 @@ def test_rules_that_contradict_each_other(spark: Any, path: str, shards: int) ->
     assert mw.open(path).types() == expected.types()
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("shards", [1, 3])
 def test_duplicate_ids_fail_and_are_listed(spark: Any, path: str, shards: int) -> None:
     rules = [*sound_rules(30), (7, "vip"), (7, "age = 1"), (9, "vip")]
@@ -140,6 +142,7 @@ def test_the_time_zone_is_the_sessions(spark: Any, path: str) -> None:
     assert mw.open(path).match({"t": "2025-12-31T15:00:00+00:00"}) == [1]
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("shards", [1, 2])
 def test_no_rules(spark: Any, path: str, shards: int) -> None:
     with pytest.raises(MatchwoodError, match=r"nothing was published: the table has no rules \(allow_empty=True"):
@@ -176,6 +179,7 @@ def test_a_null_id_is_rejected(spark: Any, path: str) -> None:
     assert [row["id"] for row in mws.rejects(spark, path).collect()] == [None, None]
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("shards", [1, 3])
 def test_one_mistyped_rule_evicts_nobody(spark: Any, path: str, shards: int) -> None:
     rules = [(0, "age = '18'"), *((number, f"age >= {number}") for number in range(1, 31))]

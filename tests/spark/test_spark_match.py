@@ -104,6 +104,7 @@ def test_only_named_columns_travel(frame: Any, sharded: str) -> None:
     assert sorted(names) == ["age", "country", "score", "tags"]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("output", ["rows", "array", "count"])
 @pytest.mark.parametrize("on_error", ["null", "report"])
 def test_events_are_matched_once(frame: Any, sharded: str, output: str, on_error: str) -> None:

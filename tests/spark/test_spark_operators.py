@@ -38,6 +38,7 @@ def index(tmp_path: Path) -> str:
 
 
 @everywhere
+@pytest.mark.few
 @pytest.mark.parametrize("strategy", ["broadcast", "sharded", "partitioned"])
 @pytest.mark.parametrize("output", ["rows", "array", "count"])
 def test_metrics(frame: Any, index: str, output: str, strategy: str) -> None:

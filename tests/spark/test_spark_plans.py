@@ -31,6 +31,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("options", [{}, {"top": 2}, {"on_error": "report"}], ids=["plain", "top", "report"])
 @pytest.mark.parametrize("strategy", ["broadcast", "sharded"])
 @pytest.mark.parametrize("output", OUTPUTS)

@@ -38,6 +38,7 @@ def read_by(directory: Path) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 @everywhere
+@pytest.mark.few
 @pytest.mark.parametrize("watched", [False, True])
 @pytest.mark.parametrize("shards", ["auto", 1, 3])
 def test_the_source_is_read_once(
