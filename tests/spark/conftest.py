@@ -18,7 +18,8 @@ from quick_session import SETTINGS
 MASTERS: dict[str, dict[str, str]] = {
     "local": {"master": "local[2]", "spark.python.daemon.module": "ready_daemon"},
     "cluster": {"master": "local-cluster[2,1,1024]"},
-    "connect": {"remote": "local[2]"},
+    # Its writers are workers that Spark waits for no longer than 10 s: nothing large is loaded beside them.
+    "connect": {"remote": "local[2]", "spark.python.daemon.module": "pyspark.daemon"},
 }
 MASTER = os.environ.get("MATCHWOOD_SPARK_MASTER", "local")
 
