@@ -63,11 +63,13 @@ def fare(outcome: Outcome, model: Model, size: GridScale) -> Fared:
 
 def _us_now(matcher: AutoMatcher, outcome: Outcome, size: GridScale) -> float:
     """What an event takes now. Of an engine that is laid out as in the table, what it took there; of one that was laid
-    out by events, that time and the ratio of the two, measured in turns: the machine is not the same all the time."""
+    out by events, or has its unions by now, that time and the ratio of the two, measured in turns: the machine is not
+    the same all the time."""
     given, plain_us = outcome.given, outcome.own_us(matcher.name)
     if not math.isfinite(plain_us):
         return measure_engine(matcher.engine, given.events, size.seconds).match_us
-    if not matcher.engine.uses_event_statistics or not matcher.choice.trials:
+    differs = matcher.engine.uses_event_statistics or matcher.engine.unites
+    if not differs or not matcher.choice.trials:
         return plain_us
     plain = chosen_class(matcher.name)(given.store)
     plain.rebuild()
