@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tests.conftest import SOAK
+
 ENGINES = ["oracle", "scan", "counting", "kindex", "pstbloom", "psthash", "hem", "betree", "atree", "auto"]
 
 EXHAUSTIVE = {"oracle", "scan"}
@@ -12,3 +16,9 @@ CLAUSES = {"kindex"}
 
 WHOLE = {"oracle", "atree"}
 """Engines that take every rule whole; all others have a fall-back for those with too many conjunctions."""
+
+of_each_kind = pytest.mark.parametrize(
+    "engine", ENGINES if SOAK else ["oracle", "counting", "kindex", "atree", "auto"], indirect=True
+)
+"""For tests of what all engines share, such as locks and inputs: in the short form on one engine of each kind, those
+over conjunctions, over clauses and over whole rules, and `auto`, which has all of them."""

@@ -7,12 +7,18 @@ from typing import Any
 import pytest
 
 import matchwood
+from tests.conftest import SOAK
 from tests.contract.engines import CLAUSES, EXHAUSTIVE, WHOLE
 
-RULES = 1000
+RULES = 1_000 if SOAK else 200
 
 SMALL_LEAVES = {"max_cap": 5}
 """By default a leaf of a BE-Tree is not cut below some hundreds of rules."""
+
+
+def filtering(engine: str) -> matchwood.Index:
+    """An empty index that tells a few hundred rules apart."""
+    return matchwood.Index(engine=engine, options=SMALL_LEAVES if engine == "betree" else None)
 
 
 def work_of(index: matchwood.Index, events: list[dict[str, Any]]) -> dict[str, int]:
@@ -35,7 +41,7 @@ def work_of(index: matchwood.Index, events: list[dict[str, Any]]) -> dict[str, i
     ],
 )
 def test_candidates_are_few(engine: str, rule: str, event: dict[str, Any]) -> None:
-    index = matchwood.Index(engine=engine, options=SMALL_LEAVES if engine == "betree" else None)
+    index = filtering(engine)
     index.insert_many([(number, rule.format(number)) for number in range(RULES)])
     work = work_of(index, [event] * 3)
     assert (work["events"], work["matched"]) == (3, 3)
@@ -47,7 +53,7 @@ def test_candidates_are_few(engine: str, rule: str, event: dict[str, Any]) -> No
 
 
 def test_an_event_without_the_rules_attributes_has_no_candidates(engine: str) -> None:
-    index = matchwood.Index(engine=engine)
+    index = filtering(engine)
     index.insert_many([(number, f"k > {number}") for number in range(RULES)])
     work = work_of(index, [{}, {"other": 1}])
     assert work["matched"] == 0

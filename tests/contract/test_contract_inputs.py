@@ -17,11 +17,12 @@ import pytest
 
 import matchwood
 from tests.cases import Workload, workloads
+from tests.contract.engines import of_each_kind
 from tests.contract.tables import COLUMNAR, arrow_table
 from tests.contract.twin import SCHEMA, Twin, hits, oracle_answers
 from tests.sql import field
 
-pytestmark = pytest.mark.few
+pytestmark = [pytest.mark.few, of_each_kind]
 
 WORK = next(workloads(seed=11, count=1, rules=50, events=40, attributes=COLUMNAR))
 WAYS: dict[str, Callable[[Workload], Any]] = {

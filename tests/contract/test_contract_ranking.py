@@ -14,6 +14,7 @@ import matchwood
 from matchwood.errors import InvalidArgument
 from tests.cases import event, expression
 from tests.conftest import SOAK
+from tests.contract.engines import of_each_kind
 from tests.contract.ranking import Ranking, event_weights, ranks, rule_options
 from tests.contract.twin import SCHEMA
 from tests.pools import palettes
@@ -26,11 +27,11 @@ def test_random_rules_score_as_the_oracle_says(engine: str, seed: int) -> None:
     rng = random.Random(f"ranking/{seed}")
     shared = palettes(rng)
     twin = Ranking(engine, SCHEMA, dnf_limit=rng.choice((2, 256)))
-    for number in range(60 if SOAK else 36):
+    for number in range(60 if SOAK else 24):
         rule = expression(rng, shared, leaves=rng.randint(1, 9))
         twin.put(number, rule, rule_options(rng, rule, shared))
     names = sorted(twin.index._encoder.schema.names())
-    events = [event(rng, shared, missing=0.15) for _ in range(25 if SOAK else 10)]
+    events = [event(rng, shared, missing=0.15) for _ in range(25 if SOAK else 8)]
     weights = [event_weights(rng, names) for _ in events]
     assert twin.check(events, 3, weights) > len(events)
     assert twin.check(events, 1000, weights) > 4 * len(events)
@@ -41,7 +42,7 @@ def test_a_life_of_changes(engine: str, seed: int, tmp_path: Path) -> None:
     rng = random.Random(f"changes/{seed}")
     shared = palettes(rng)
     twin = Ranking(engine, {})
-    for _ in range(40 if SOAK else 20):
+    for _ in range(40 if SOAK else 12):
         chance = rng.random()
         if chance < 0.3 and twin.rules:
             twin.remove(rng.choice(list(twin.rules)))
@@ -274,6 +275,7 @@ def test_weights_of_values_that_an_attribute_cannot_have(engine: str, rule: str,
         index.insert_many([("r", rule, {"weights": weights})], on_error="raise")
 
 
+@of_each_kind
 def test_ranking_while_rules_change(engine: str) -> None:
     """Every answer is that of a moment: `keep` always scores the same, `other` as one of its two weights says."""
     index = matchwood.Index(engine=engine)

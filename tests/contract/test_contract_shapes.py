@@ -20,7 +20,7 @@ pytestmark = pytest.mark.few
 def depth_for(engine: str) -> int:
     """10,000 levels for one engine that takes rules whole, and for one that leaves such rules to the fall-back, as all
     others do; those have more than Python's own stack would bear."""
-    return 10_000 if SOAK or engine in ("atree", "counting") else 1_500
+    return 10_000 if SOAK or engine in ("atree", "counting") else 1_200
 
 
 @pytest.mark.parametrize("kind", [Xor, Xnor])
@@ -107,7 +107,7 @@ def test_many_ranges_of_one_attribute(engine: str) -> None:
     """Every rule cuts the attribute once more; each insertion one by one, after matching has begun."""
     twin = Twin(engine)
     rng = random.Random(7)
-    constants = rng.sample(range(100_000), 300 if SOAK else 150)
+    constants = rng.sample(range(100_000), 300 if SOAK else 60)
     for number, constant in enumerate(constants):
         twin.put(number, f"x {rng.choice(('<', '<=', '>', '>=', '=', '!='))} {constant}")
         if number % 30 == 0:
@@ -117,7 +117,7 @@ def test_many_ranges_of_one_attribute(engine: str) -> None:
 
 def test_patterns_and_lists_by_the_hundred(engine: str) -> None:
     twin = Twin(engine)
-    words = [f"w{number}" for number in range(100 if SOAK else 45)]
+    words = [f"w{number}" for number in range(100 if SOAK else 20)]
     for number, word in enumerate(words):
         twin.put(5 * number, f"s like '%{word}%'")
         twin.put(5 * number + 1, f"s rlike '{word}$'")

@@ -33,7 +33,7 @@ def test_the_option_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("types", [SCHEMA, None], ids=["declared", "inferred"])
 def test_every_rule_together(types: dict[str, str] | None) -> None:
-    for work in workloads(seed=5, count=6 if SOAK else 3, rules=80, events=20):
+    for work in workloads(seed=5, count=6 if SOAK else 2, rules=80, events=20):
         twin = made(types)
         twin.put_many(list(enumerate(work.rules)))
         twin.check(work.events)
@@ -51,10 +51,12 @@ def test_all_kinds_of_predicates() -> None:
 def test_a_random_life(seed: int, tmp_path: Path) -> None:
     """Changes one by one and in bulk, compaction, snapshots opened and changed."""
     twin = made(SCHEMA if seed % 2 else None, dnf_limit=(1, 256)[seed // 2])
-    assert script(twin, random.Random(f"tree {seed}"), steps=60 if SOAK else 40, path=tmp_path / "index") > 100
+    assert script(twin, random.Random(f"tree {seed}"), steps=60 if SOAK else 24, path=tmp_path / "index") > (
+        100 if SOAK else 50
+    )
 
 
-@settings(max_examples=250 if SOAK else 25, deadline=None)
+@settings(max_examples=250 if SOAK else 10, deadline=None)
 @given(work=strategies.workloads())
 def test_any_workload(work: Workload) -> None:
     twin = made()

@@ -147,12 +147,12 @@ def test_every_operator_of_a_type(engine: str, kind: str) -> None:
 def test_the_cases_that_duckdb_agrees_on(engine: str) -> None:
     """The seeded cases of `tests/oracle/test_duckdb.py`: more than 20,000 pairs, every operator × type in 200.
 
-    In the short form an engine has a quarter of them, and the next engine another.
+    In the short form an engine has a tenth of them, and the next engine another.
     """
-    cases = answered_cases()[slice(None) if SOAK else slice(ENGINES.index(engine) % 4, None, 4)]
+    cases = answered_cases()[slice(None) if SOAK else slice(ENGINES.index(engine), None, len(ENGINES))]
     seen = sum(check_workload(engine, *case) for case in cases)
     pairs = sum(len(work.rules) * len(work.events) for work, _, _ in cases)
-    assert pairs > (20_000 if SOAK else 4_000)
+    assert pairs > (20_000 if SOAK else 1_600)
     assert seen > 0.3 * pairs
 
 
