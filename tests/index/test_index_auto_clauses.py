@@ -170,7 +170,7 @@ def test_clauses_beyond_the_numbers_are_refused(tmp_path: Path) -> None:
 
 
 def test_contracts_in_cnf_need_no_tree() -> None:
-    workload = contracts(rules=1_500, events=40, form="cnf", months=4, seed=2)
+    workload = contracts(rules=1_500 if SOAK else 500, events=40 if SOAK else 20, form="cnf", months=4, seed=2)
     index, kindex = mw.Index(), mw.Index("kindex")
     for each in (index, kindex):
         each.insert_many(workload.rules_table())

@@ -166,7 +166,7 @@ SCHEMAS: tuple[Any, ...] = (
 @pytest.mark.parametrize("engine", ["scan", "counting", "kindex", "atree", "auto"])
 @pytest.mark.parametrize("schema", SCHEMAS, ids=["inferred", "declared"])
 def test_columns_give_what_single_rules_give(engine: str, schema: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    chunk = 700 if SOAK else 350
+    chunk = 700 if SOAK else 200
     monkeypatch.setattr(sources, "CHUNK_RULES", chunk)
     given = rules(7, 4 * chunk)
     alone = Index(engine, schema=schema)
@@ -184,13 +184,14 @@ def test_columns_give_what_single_rules_give(engine: str, schema: Any, monkeypat
 @pytest.mark.parametrize("seed", range(6 if SOAK else 3))
 def test_chunks_of_any_rules(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where types are disputed, ids come twice or exist, and rules come one chunk after the other."""
-    monkeypatch.setattr(sources, "CHUNK_RULES", 600)
+    chunk = 600 if SOAK else 250
+    monkeypatch.setattr(sources, "CHUNK_RULES", chunk)
     rng = random.Random(seed)
-    given = rules(seed, 1_800, attributes=rng.choice((4, 30, 90)))
+    given = rules(seed, 3 * chunk, attributes=rng.choice((4, 30, 90)))
     if seed % 3 == 1:
-        given[rng.randrange(600)] = given[rng.randrange(600, 1_200)]
+        given[rng.randrange(chunk)] = given[rng.randrange(chunk, 2 * chunk)]
     if seed % 3 == 2:
-        given[1_000:1_000] = [(f"text {number}", "n0 = 1") for number in range(3)]
+        given[chunk * 5 // 3 : chunk * 5 // 3] = [(f"text {number}", "n0 = 1") for number in range(3)]
     options = {"on_duplicate": rng.choice(("error", "replace"))}
     engine = rng.choice(("scan", "kindex", "atree"))
     alone, together = Index(engine, strict_schema=False), Index(engine)
@@ -202,7 +203,7 @@ def test_chunks_of_any_rules(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
         assert str(report) == str(expected)
         assert refused(report) == refused(expected)
         assert_same(together, alone)
-        given = given[300:900]
+        given = given[chunk // 2 : chunk * 3 // 2]
 
 
 @pytest.mark.parametrize("engine", ["scan", "pstbloom", "betree", "auto"])
@@ -261,9 +262,9 @@ def mixed_texts() -> list[str]:
     rng = random.Random(11)
     fixtures = [*load_lines("identity.txt", 50), *(given for name in ("bad", "canonical") for given, _ in pairs(name))]
     expressions = [
-        cases.expression(rng, pools.palettes(rng), leaves=rng.randint(1, 9)) for _ in range(400 if SOAK else 150)
+        cases.expression(rng, pools.palettes(rng), leaves=rng.randint(1, 9)) for _ in range(400 if SOAK else 60)
     ]
-    nests = [nested(rng, rng.randint(1, 3)) for _ in range(400 if SOAK else 150)]
+    nests = [nested(rng, rng.randint(1, 3)) for _ in range(400 if SOAK else 60)]
     texts = [*fixtures, *map(str, expressions), *nests]
     rng.shuffle(texts)
     return texts
@@ -294,14 +295,15 @@ def one_typed(count: int) -> list[str]:
 
 @pytest.mark.parametrize("engine", ["scan", "pstbloom", "betree", "auto"])
 def test_nested_rules_as_columns(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "CHUNK_RULES", 500)
-    given = pa.table({"id": list(range(1_200)), "expression": one_typed(1_200)})
+    chunk = 500 if SOAK else 200
+    monkeypatch.setattr(sources, "CHUNK_RULES", chunk)
+    given = pa.table({"id": list(range(2 * chunk + 200)), "expression": one_typed(2 * chunk + 200)})
     alone, together = Index(engine), Index(engine)
     expected = in_turn(monkeypatch, alone, given)
     taken = counted(monkeypatch)
     assert str(together.insert_many(given, max_rejected=1.0)) == str(expected)
     assert_same(together, alone)
-    assert sum(taken) > 900
+    assert sum(taken) > len(given) * 3 // 4
 
 
 def arrow_forms(given: pa.Table) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from tests.encoding.compiled_support import nested, predicate
 from tests.index.test_index_compiled import assert_same, counted, in_turn, refused
 from tests.index.test_index_read_apart import read_apart
 
-PART = 50 if SOAK else 12
+PART = 50 if SOAK else 6
 """What the numbers of rules are multiples of."""
 
 OPTIONS: tuple[dict[str, Any], ...] = (
