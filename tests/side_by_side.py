@@ -9,6 +9,7 @@ What a job says is shown when it is over: all of it if it failed, its last line 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import subprocess
 import sys
@@ -20,9 +21,14 @@ from typing import NamedTuple
 
 KERNELS = "kernels"
 QUICK = ("tests/logic", "tests/language", "tests/oracle", "tests/workloads")
-"""Rooms that compile hardly anything."""
-LONG = ("tests/spark", "tests/index", "tests/contract", "tests/engines", "tests/bench", "tests/fuzz")
-"""Rooms that are a job of their own; all others are one."""
+"""Rooms that compile hardly anything: one job."""
+LONG = (
+    ("tests/spark",),
+    ("tests/contract", "tests/engines", "tests/fuzz", "tests/atree"),
+    ("tests/index", "tests/choosing"),
+    ("tests/bench",),
+)
+"""Rooms that are one job together; all others are one. A job takes ten seconds to import packages and load kernels."""
 IDLING = ("tests/spark", "tests/bench")
 """Those of them that have sessions of Spark."""
 CLUSTERS = ("tests/spark/test_spark_masters.py", "tests/spark/test_spark_match_kills.py")
@@ -60,15 +66,15 @@ def jobs(cores: int) -> list[Job]:
     """All of `make test`. What no room here names is tested with the others."""
     warmup = "import sys; from matchwood.commands import main; sys.exit(main(sys.argv[1:]))"
     apart = tuple(f"--ignore={file}" for file in CLUSTERS)
-    rest = tuple(f"--ignore={room}" for room in (*QUICK, *LONG, *ELSEWHERE))
+    rest = tuple(f"--ignore={room}" for room in (*QUICK, *itertools.chain(*LONG), *ELSEWHERE))
     return [
         Job(KERNELS, _python("-c", warmup, "warmup", "--processes", str(cores)), waits=False),
         Job("ruff check", _python("-m", "ruff", "check", "."), waits=False),
         Job("ruff format", _python("-m", "ruff", "format", "--check", "."), waits=False),
         Job("mypy", _python("-m", "mypy"), waits=False),
-        *(Job(room, _python("-m", "pytest", room), waits=False) for room in QUICK),
+        Job(", ".join(QUICK), _python("-m", "pytest", *QUICK), waits=False),
         Job("all other tests", _python("-m", "pytest", *rest)),
-        *(Job(room, _python("-m", "pytest", room, *apart), idles=room in IDLING) for room in LONG),
+        *(Job(", ".join(rooms), _python("-m", "pytest", *rooms, *apart), idles=rooms[0] in IDLING) for rooms in LONG),
         *(Job(file, _python("-m", "pytest", file), idles=True) for file in CLUSTERS),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -18,13 +19,16 @@ def python(name: str, script: str, waits: bool = True, idles: bool = False) -> J
 
 
 def test_every_room_is_named_as_it_is_and_all_others_are_tested_too() -> None:
-    assert all((ROOT / room).is_dir() for room in (*QUICK, *LONG))
-    assert set(IDLING) < set(LONG)
+    rooms = list(itertools.chain(*LONG))
+    assert all((ROOT / room).is_dir() for room in (*QUICK, *rooms))
+    assert len({*QUICK, *rooms, *ELSEWHERE}) == len(QUICK) + len(rooms) + len(ELSEWHERE)
+    assert set(IDLING) < set(rooms)
     assert all((ROOT / file).is_file() for file in CLUSTERS)
     given = {job.name: set(job.command[3:]) for job in jobs(2) if job.command[1:3] == ("-m", "pytest")}
-    assert given.pop("all other tests") == {f"--ignore={room}" for room in (*QUICK, *LONG, *ELSEWHERE)}
+    assert given.pop("all other tests") == {f"--ignore={room}" for room in (*QUICK, *rooms, *ELSEWHERE)}
     apart = {f"--ignore={file}" for file in CLUSTERS}
-    assert given == {each: {each} for each in (*QUICK, *CLUSTERS)} | {room: {room, *apart} for room in LONG}
+    assert given.pop(", ".join(QUICK)) == set(QUICK)
+    assert given == {each: {each} for each in CLUSTERS} | {", ".join(job): {*job, *apart} for job in LONG}
 
 
 def test_jobs_that_idle_have_a_place_beside_and_are_taken_by_others_in_the_end(tmp_path: Path) -> None:
