@@ -2,25 +2,45 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from matchwood.bench.own import parse, ranges
+from matchwood.bench.frame.setup import check_with_oracle
+from matchwood.bench.own import parse, ranges, single
 from matchwood.bench.registry import EXPERIMENTS, SMOKE
+from matchwood.bench.spark import experiment as spark
 from tests.bench.watching import COARSE, MEASURING, Watch, watched
+from tests.conftest import SOAK
+from tests.spark.quick_session import SETTINGS
+
+ON_SPARK = ("generate", "peers", "spark", "stream", "update")
+"""Experiments that take the session that is there, or begin one."""
 
 
 class Results(dict[str, dict[str, Any]]):
-    """What each experiment returns, by name; `ranges` runs two of its four processes."""
+    """What each experiment returns, by name; `ranges` runs two of its four processes.
+
+    In the short form `single` asks the oracle about four events instead of twenty, and a job on Spark runs once.
+    """
 
     def __init__(self) -> None:
         self._watched: dict[str, Watch] = {}
+        self._session: Any = None
 
     def __missing__(self, name: str) -> dict[str, Any]:
+        if name in ON_SPARK and not SOAK:
+            self._session = self._session or _quick_session()
         with pytest.MonkeyPatch.context() as patch:
             patch.setitem(parse.SCALES, SMOKE, (200, 20))
             patch.setattr(ranges, "ENGINES", ("scan",))
+            if not SOAK:
+                patch.setattr(single, "check_with_oracle", partial(check_with_oracle, events=4))
+                patch.setattr(spark, "ROUNDS", 1)
             if name in MEASURING:
                 self._watched[name] = watched(patch, by_place=name in COARSE)
             self[name] = EXPERIMENTS[name].run(SMOKE)
@@ -33,7 +53,23 @@ class Results(dict[str, dict[str, Any]]):
         assert self[name]
         return self._watched[name]
 
+    def end(self) -> None:
+        if self._session is not None:
+            self._session.stop()
+
+
+def _quick_session() -> Any:
+    """One for all experiments, which in the long form have their own, as users do."""
+    from matchwood import spark as mws
+
+    # Workers are forked from a process of the tests on Spark, which has imported and loaded what they need.
+    room = str(Path(__file__).parent.parent / "spark")
+    os.environ["PYTHONPATH"] = os.pathsep.join([room, os.environ.get("PYTHONPATH", "")])
+    return mws.session(master="local[2]", spark_driver_memory="1g", **SETTINGS)
+
 
 @pytest.fixture(scope="session")
-def results() -> Results:
-    return Results()
+def results() -> Iterator[Results]:
+    found = Results()
+    yield found
+    found.end()

@@ -40,7 +40,7 @@ from matchwood.workloads.shared.brute import hits as brute_force
 
 @pytest.fixture(scope="module")
 def workload() -> Workload:
-    return begen(rules=500, events=30, matching=0.02, seed=3)
+    return begen(rules=200, events=20, matching=0.05, seed=3)
 
 
 def _without_one_hit(match: Callable[..., Hits]) -> Callable[..., Hits]:

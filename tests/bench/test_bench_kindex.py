@@ -17,7 +17,7 @@ from matchwood.engines import Hits, Workspace
 from matchwood.index import Index
 from matchwood.workloads.contracts import contracts
 
-SMALL = {"rules": 600, "events": 12, "dimensions": 300, "event_size": 60, "seed": 1}
+SMALL = {"rules": 300, "events": 12, "dimensions": 300, "event_size": 60, "seed": 1}
 
 
 @pytest.fixture(scope="module")

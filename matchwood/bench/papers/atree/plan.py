@@ -33,7 +33,7 @@ class TreeScale(NamedTuple):
 
 
 SIZES = {
-    "smoke": TreeScale(rules=300, ads=600, ideas=600, swept=40, predicates=500, events=30, singles=10, seconds=0.02),
+    "smoke": TreeScale(rules=150, ads=300, ideas=300, swept=40, predicates=500, events=30, singles=10, seconds=0.02),
     "quick": TreeScale(
         rules=4_000, ads=10_000, ideas=10_000, swept=600, predicates=8_000, events=200, singles=200, seconds=0.4
     ),

@@ -27,7 +27,7 @@ from matchwood.index import Index
 from matchwood.workloads import Workload, contracts
 
 OWN = "kindex"
-SIZES = {"smoke": (1_500, 25), "quick": (100_000, 100), "full": (300_000, 50), "paper": (1_000_000, 200)}
+SIZES = {"smoke": (400, 20), "quick": (100_000, 100), "full": (300_000, 50), "paper": (1_000_000, 200)}
 """Rules, and events of a batch, of the sweeps."""
 
 SCALED = {"quick": (100_000, 300_000), "full": (300_000, 1_000_000), "paper": (100_000, 300_000, 1_000_000)}
@@ -36,7 +36,7 @@ SCALED = {"quick": (100_000, 300_000), "full": (300_000, 1_000_000), "paper": (1
 FROM_TEXT = 20_000
 """Rules at most that are built from text, and held against the oracle; more are built from codes."""
 
-RANKED = {"smoke": (1_000, 10), "quick": (10_000, 100), "full": (20_000, 100), "paper": (400_000, 200)}
+RANKED = {"smoke": (300, 10), "quick": (10_000, 100), "full": (20_000, 100), "paper": (400_000, 200)}
 PAPER = {
     "propagation": "1.58 to 2.97",
     "counting": "11.2 to 20.9",

@@ -29,11 +29,11 @@ DESIGN = {
 }
 """What our own designs do that are not their papers'."""
 
-ADS = {"smoke": (1_000, 30), "quick": (100_000, 500), "full": (3_000_000, 200), "paper": (3_000_000, 200)}
+ADS = {"smoke": (400, 20), "quick": (100_000, 500), "full": (3_000_000, 200), "paper": (3_000_000, 200)}
 """Rules, and events of a batch."""
 
 LOGS: dict[str, dict[str, int]] = {
-    "smoke": {"rules": 1_000, "events": 20, "words": 2_000},
+    "smoke": {"rules": 400, "events": 10, "words": 2_000},
     "quick": {"rules": 50_000, "events": 200},
     "full": {"rules": 2_100_000, "events": 200},
     "paper": {"rules": 2_100_000, "events": 200},
@@ -92,7 +92,7 @@ QUICK_SPARSE: dict[str, tuple[Any, ...]] = {"exponent": (0, 2), "rule_size": (5,
 SMOKE_SPARSE: dict[str, tuple[Any, ...]] = {"rule_size": (5,)}
 
 SWEEP_SETTINGS = {
-    "smoke": (1_000, 20, 0.01, SMOKE_SWEEPS, SMOKE_SPARSE),
+    "smoke": (400, 10, 0.01, SMOKE_SWEEPS, SMOKE_SPARSE),
     "quick": (30_000, 100, 0.1, QUICK_SWEEPS, QUICK_SPARSE),
     "full": (100_000, 100, 0.2, {**SWEEPS, "rules": FULL_RULES}, {**SPARSE_SWEEPS, "rules": FULL_RULES}),
     "paper": (1_000_000, 100, 0.5, SWEEPS, SPARSE_SWEEPS),
