@@ -101,6 +101,7 @@ def test_bounds_rise_with_rules_of_a_unit_that_is_there_already() -> None:
     assert index.top(event, 3)[2] == (7, 3.0)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("form", "direct"), [("auto", True), ("dnf", False), ("cnf", True), ("cnf", False), ("auto", False)]
 )

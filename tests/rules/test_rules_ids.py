@@ -12,8 +12,9 @@ import pytest
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 from matchwood.rules.ids import IdColumn
 from matchwood.rules.keys import keys_of
+from tests.conftest import SOAK
 
-MANY = 2_000 if numba.config.DISABLE_JIT else 1_000_000
+MANY = 2_000 if numba.config.DISABLE_JIT else 1_000_000 if SOAK else 200_000
 
 
 def rows_of(*rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:

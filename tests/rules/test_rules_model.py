@@ -134,6 +134,7 @@ class Pair:
         return Hits(0, np.array([0, len(units)]), np.array(units, np.int32), Work(0, 0, 0))
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("make_id", [lambda n: (n - 40) * 10**17, lambda n: f"é{n}"], ids=["int", "str"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_table_like_a_dictionary(seed: int, make_id: Any) -> None:
