@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 
 help:
 	@echo "make demo    the main job on generated rules and events, with results to look at"
-	@echo "make test    lint, types and all tests"
+	@echo "make test    lint, types and all tests, each in its short form"
 	@echo "make test-systems   against real systems: an S3 server, HDFS, Delta, Iceberg and a Kafka broker, set up and started here"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the site, built strictly into build/site, its links checked"

@@ -19,10 +19,16 @@ settings.register_profile(
     "matchwood",
     deadline=None,
     derandomize=not SOAK,
-    max_examples=1_000 if SOAK else 100,
+    max_examples=1_000 if SOAK else 50,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("matchwood")
+
+
+def examples(most: int) -> settings:
+    """For a property that has its own number of examples: that many in the long form, a third in the short one."""
+    return settings(max_examples=most if SOAK else most // 3)
+
 
 # What is tested is compiled code: whether a small index finds it loaded must not depend on a thread beside.
 os.environ.setdefault("MATCHWOOD_INTERPRET", "0")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from matchwood.errors import EventError, LimitExceeded
@@ -22,6 +22,7 @@ from matchwood.insight.explain.minimal import Reduction
 from matchwood.insight.explain.truth import FALSE, NULL, TRUE, mask_of, possible
 from matchwood.language import And, Constant, Expression, Not, Or, Predicate, Truth, Xnor, Xor, parse
 from matchwood.semantics.evaluation import evaluate, evaluate_predicate
+from tests.conftest import examples
 
 VERDICTS = (True, False, None)
 Event = dict[str, bool | None]
@@ -72,19 +73,19 @@ def events(names: str) -> st.SearchStrategy[Event]:
     return st.fixed_dictionaries({name: st.sampled_from(VERDICTS) for name in names})
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(trees("abcde"), events("abcde"))
 def test_decided_by_is_minimal_with_repeated_predicates(expression: Expression, event: Event) -> None:
     assert_minimal(expression, event)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(trees("ab"), events("ab"))
 def test_decided_by_is_minimal_when_nearly_all_repeat(expression: Expression, event: Event) -> None:
     assert_minimal(expression, event)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(trees("a"), events("abcdef"))
 def test_without_repetition_no_smaller_set_decides(shape: Expression, event: Event) -> None:
     expression = with_distinct_leaves(shape, "abcdef")

@@ -6,7 +6,7 @@ import itertools
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from logic_support import bind, events_for, trees, verdict
 
 from matchwood.language import parse
@@ -35,6 +35,7 @@ from matchwood.logic.evaluate import leaf_holds
 from matchwood.logic.form import FormNodes
 from matchwood.logic.masks import masked
 from matchwood.logic.sizes import SATURATED, expanded
+from tests.conftest import examples
 
 GENEROUS = 4_096
 
@@ -48,7 +49,7 @@ def rows_are_well_made(rows: list[Conjunction]) -> bool:
     )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(trees)
 def test_conjunctions_hold_exactly_where_the_tree_is_true(tree: Expression) -> None:
     rows = dnf(normalise(tree, bind), GENEROUS)
@@ -59,7 +60,7 @@ def test_conjunctions_hold_exactly_where_the_tree_is_true(tree: Expression) -> N
         assert evaluate(rows, event) == (verdict(tree, event) is True), event
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(trees)
 def test_clauses_hold_exactly_where_the_tree_is_true(tree: Expression) -> None:
     clauses = cnf(normalise(tree, bind), GENEROUS)

@@ -6,13 +6,14 @@ import random
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from logic_support import bind, events_for, predicates, trees
 
 from matchwood.language import parse
 from matchwood.language.tree import And, Expression, Predicate, Xor
 from matchwood.logic import Form, dnf_of, evaluate, implies, is_always, is_never, normalise
+from tests.conftest import examples
 
 module = sys.modules["matchwood.logic.implies"]
 
@@ -30,13 +31,13 @@ def both_ways(tree: Expression) -> list[object]:
     return [dnf_of(tree, bind, 256), normalise(tree, bind)]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(conjunctive, conjunctive)
 def test_implication_between_conjunctions_is_exact(narrow: Expression, wide: Expression) -> None:
     assert implies(dnf_of(narrow, bind, 1), dnf_of(wide, bind, 1), effort=0) == follows(narrow, wide)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(trees, trees)
 def test_implication_between_small_rules_is_exact(narrow: Expression, wide: Expression) -> None:
     expected = follows(narrow, wide)
@@ -51,7 +52,7 @@ def test_implication_without_enough_effort_is_never_wrong(narrow: Expression, wi
         assert follows(narrow, wide)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(trees)
 def test_never_and_always_are_exact_for_small_rules(tree: Expression) -> None:
     verdicts = {evaluate(normalise(tree, bind), event) for event in events_for(tree)}

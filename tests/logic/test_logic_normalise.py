@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from logic_support import bind, events_for, form_text, trees, verdict
 
@@ -15,7 +15,7 @@ from matchwood.language import parse
 from matchwood.language.tree import And, Expression, Not, Or, Predicate, Truth, Xnor, Xor, postorder
 from matchwood.logic import AND, FALSE, LEAF, OR, TRUE, Form, builder, dnf_size, evaluate, normalise
 from matchwood.logic import cuts as sets
-from tests.conftest import SOAK
+from tests.conftest import SOAK, examples
 
 DEEP = 10_000 if SOAK else 4_000
 assert 2 * sys.getrecursionlimit() < DEEP
@@ -32,7 +32,7 @@ def height(form: Form) -> int:
     return heights[-1]
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(trees)
 def test_a_form_holds_exactly_where_the_tree_is_true(tree: Expression) -> None:
     form = normalise(tree, bind)
@@ -40,7 +40,7 @@ def test_a_form_holds_exactly_where_the_tree_is_true(tree: Expression) -> None:
         assert evaluate(form, event) == (verdict(tree, event) is True), event
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(trees)
 def test_a_form_is_well_made(tree: Expression) -> None:
     form = normalise(tree, bind)

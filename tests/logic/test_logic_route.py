@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from logic_support import bind, plain_trees, predicates, trees
 
 from matchwood.language import parse
 from matchwood.language.tree import And, Expression, Not, Or, Predicate
 from matchwood.logic import Form, dnf, dnf_of, evaluate, normalise, route
+from tests.conftest import examples
 
 LIMITS = st.sampled_from((0, 1, 2, 3, 8, 256))
 
@@ -22,13 +23,13 @@ def through_the_form(tree: Expression, limit: int) -> object:
     return form if rows is None else rows
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.one_of(plain_trees, trees), LIMITS)
 def test_the_direct_way_leads_where_the_form_does(tree: Expression, limit: int) -> None:
     assert dnf_of(tree, bind, limit) == through_the_form(tree, limit)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(predicates, min_size=2, max_size=6))
 def test_a_plain_conjunction_leads_where_the_form_does(operands: list[Predicate]) -> None:
     tree = And(*operands)

@@ -12,6 +12,7 @@ from matchwood.workloads.ads import ads
 from matchwood.workloads.shared.brute import hits
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("matching", [0.001, 0.0001])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_measured_matching_probability_is_the_wanted_one(matching: float, seed: int) -> None:

@@ -49,6 +49,7 @@ def test_operators_alternate(work: Workload) -> None:
         assert not ((pairs[0] == code) & (pairs[1] == code)).sum() > 0.001 * len(trees.roots)
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_measured_matching_probability_is_the_wanted_one(seed: int) -> None:
     work = ads_arbitrary(rules=20_000, events=100, seed=seed)
