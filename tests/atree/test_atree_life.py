@@ -27,7 +27,7 @@ def checked(index: mw.Index, oracle: mw.Index, rng: random.Random, events: int =
 def test_sound_after_every_operation(seed: int, make: Any) -> None:
     rng = random.Random(f"life {seed}")
     index, oracle = mw.Index("atree"), mw.Index("oracle")
-    for _ in range(120 if SOAK else 50):
+    for _ in range(120 if SOAK else 25):
         number = rng.randrange(30)
         if number in index and rng.random() < 0.5:
             del index[number]
@@ -50,7 +50,7 @@ def test_sound_after_every_operation(seed: int, make: Any) -> None:
 @pytest.mark.parametrize("make", [flat_rule, random_rule])
 def test_ten_orders_give_the_same_number_of_nodes(make: Any) -> None:
     rng = random.Random(5)
-    rules = sorted({make(rng) for _ in range(150 if SOAK else 80)})
+    rules = sorted({make(rng) for _ in range(150 if SOAK else 50)})
     counts, edges = [], []
     for _ in range(10):
         rng.shuffle(rules)
@@ -82,7 +82,7 @@ def test_ids_that_collide_do_not_mix_expressions_up(mask: int) -> None:
 
 def test_bulk_answers_like_one_by_one() -> None:
     rng = random.Random(8)
-    rules = {number: random_rule(rng) for number in range(400)}
+    rules = {number: random_rule(rng) for number in range(400 if SOAK else 150)}
     bulk, single, oracle = mw.Index("atree"), mw.Index("atree"), mw.Index("oracle")
     bulk.insert_many(rules)
     oracle.insert_many(rules)

@@ -15,7 +15,7 @@ from matchwood.engines.atree.options import DEFAULTS
 from matchwood.errors import InvalidArgument
 from tests.conftest import SOAK
 
-STEPS = 40 if SOAK else 16
+STEPS = 40 if SOAK else 10
 COMBINATIONS = [
     dict(zip(DEFAULTS, (*values, sum(values) % 2 == 0), strict=True))
     for values in itertools.product((True, False), repeat=len(DEFAULTS) - 1)
@@ -169,7 +169,7 @@ def test_parities_are_sound_after_every_operation(seed: int, mask: int) -> None:
     rng = random.Random(seed)
     index, oracle = mw.Index("atree", options={"zero_suppression": False}), mw.Index("oracle")
     index._matcher.parts[-1].store.nodes.state[ID_MASK] = mask  # type: ignore[attr-defined]
-    for _ in range(150 if SOAK else 60):
+    for _ in range(150 if SOAK else 30):
         number = rng.randrange(20)
         if number in index and rng.random() < 0.5:
             del index[number]

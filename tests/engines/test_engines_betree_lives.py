@@ -95,7 +95,7 @@ def test_every_option_is_among_the_pairs() -> None:
 @pytest.mark.parametrize("options", all_pairs() if COMPILED else all_pairs()[::9])
 def test_random_changes_over_all_pairs_of_options(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(17)
-    store, contents = stored(random_rules(rng, 500 if COMPILED else 60))
+    store, contents = stored(random_rules(rng, (500 if SOAK else 250) if COMPILED else 60))
     events = [{a: int(rng.integers(64)) * STEP for a in range(9) if rng.random() < 0.7} for _ in range(12)]
     events += random_events(rng, 4, 9, 2**31 - 2)
     engine, inside = BETree(store, options), set[int]()
@@ -202,6 +202,6 @@ def test_a_long_life(options: dict[str, Any], seed: int) -> None:
     """Every kind of change in any order; the invariants and the answers are checked after each."""
     life = Life(options, seed)
     life.insert(150)
-    for _ in range(400 if SOAK else 30):
+    for _ in range(400 if SOAK else 15):
         life.step()
         life.check()

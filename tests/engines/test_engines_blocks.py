@@ -59,6 +59,7 @@ def events_between(rng: np.random.Generator, events: list[Event], step: int) -> 
     return [{key: value * step + int(rng.integers(step)) for key, value in event.items()} for event in events]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
 @pytest.mark.parametrize("step", [1, 2**14, 2**15, 2**20, 2**24])
 def test_packed_candidates_have_the_same_hits(name: str, options: dict[str, Any], step: int) -> None:

@@ -16,6 +16,7 @@ from matchwood.encoding import EncodedEvents
 from matchwood.engines import Workspace
 from matchwood.engines.pst import _block_kernels, _known_list_kernels, groups
 from matchwood.engines.pst import engine as pst
+from tests.conftest import SOAK
 
 NAMES = [f"x{number}" for number in range(8)]
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
@@ -84,6 +85,7 @@ def one_by_one(engine: Any, events: EncodedEvents) -> tuple[list[list[int]], lis
     return units, work.tolist()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("room", [0, 700, 2**20])
 @pytest.mark.parametrize(("engine", "options"), SETTINGS)
 def test_groups_find_what_single_events_find(engine: str, options: dict[str, Any], room: int) -> None:
@@ -105,13 +107,14 @@ def test_groups_find_what_single_events_find(engine: str, options: dict[str, Any
 @pytest.mark.parametrize(("engine", "options"), SETTINGS)
 def test_groups_answer_as_the_oracle_does(engine: str, options: dict[str, Any]) -> None:
     rng = random.Random(f"oracle {engine} {options}")
-    given, events = rules(rng, 250), table(rng, 120)
+    given, events = rules(rng, 250 if SOAK else 120), table(rng, 120)
     index, oracle = mw.Index(engine, options=options), mw.Index("oracle")
     for each in (index, oracle):
         each.insert_many(given)
     assert index.match_many(events).equals(oracle.match_many(events))
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("engine", "options"), SETTINGS)
 @pytest.mark.parametrize("count", [20, 700])
 def test_lists_that_come_later_are_found(engine: str, options: dict[str, Any], count: int) -> None:
@@ -163,7 +166,7 @@ def test_many_constraints_of_several_pieces_are_counted() -> None:
     """More than seven of them do not fit the words that count the first ones."""
     rng, names = random.Random("pieces"), [f"y{number}" for number in range(12)]
     index, given = mw.Index("pstbloom"), {}
-    for number in range(120):
+    for number in range(120 if SOAK else 40):
         chosen = rng.sample(names, rng.randrange(6, 13))
         parts = (f"{name} in ({', '.join(map(str, rng.sample(range(24), 14)))})" for name in chosen)
         given[number] = f"flag = {number % 2} and " + " and ".join(parts)

@@ -25,6 +25,7 @@ from matchwood.engines.hem._match_kernels import BUILT, CHECKED, LISTED, PASSES,
 from matchwood.engines.hem._plan_kernels import unmatched
 from matchwood.engines.hem.engine import HEM
 from matchwood.errors import CorruptSnapshot, InvalidArgument
+from tests.conftest import SOAK
 
 SIZE = 1_500 if COMPILED else 60
 
@@ -76,13 +77,14 @@ def boxes(rng: np.random.Generator, count: int, attributes: int, width: int, top
 @pytest.mark.parametrize(("attributes", "top"), [(12, 64), (2, 40), (90, 30)])
 def test_every_plan_gives_the_same_hits(options: dict[str, Any], attributes: int, top: int) -> None:
     rng = np.random.default_rng(attributes)
-    store, contents = stored(random_conjunctions(rng, SIZE, attributes, top))
+    store, contents = stored(random_conjunctions(rng, SIZE if SOAK else SIZE // 2, attributes, top))
     engine = built(store, **options)
     events = random_events(rng, 30, attributes, top)
     assert found(engine, encode_events(events)) == expected(contents, events)
     assert engine.audit() == []
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("options", [VARIANTS[0], VARIANTS[2], VARIANTS[4], VARIANTS[9]], ids=str)
 @pytest.mark.parametrize("seed", range(3))
 def test_insertions_and_deletions_interleaved(options: dict[str, Any], seed: int) -> None:

@@ -20,6 +20,7 @@ from matchwood.engines.hem._plan_kernels import (
     printed,
     sort_attributes,
 )
+from tests.conftest import SOAK
 
 Rates = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, int], Rates]] = {
     "wide": lambda rng, count: rng.beta(6, 1, count),
     "alike": lambda rng, count: np.clip(rng.random() + rng.normal(0, 0.02, count), 0.01, 0.99),
 }
-VECTORS = 400 if COMPILED else 4
+VECTORS = (400 if SOAK else 120) if COMPILED else 4
 
 
 def paper_costs(rates: Rates) -> Rates:

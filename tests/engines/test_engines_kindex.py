@@ -29,10 +29,11 @@ from matchwood.engines.kindex.layout import RunArrays
 from matchwood.engines.kindex.options import Layout
 from matchwood.engines.kindex.run import Run
 from matchwood.errors import CorruptSnapshot, InvalidArgument
+from tests.conftest import SOAK
 
 Clause = tuple[Constraint, ...]
 Rule = tuple[Clause, ...]
-SIZE = 2_000 if COMPILED else 80
+SIZE = (2_000 if SOAK else 800) if COMPILED else 80
 
 # Labels: a value v is the space [v, v + 1). A conjunction is a rule whose clauses are single constraints.
 AGE, STATE, GENDER = 0, 1, 2
@@ -188,6 +189,7 @@ def random_rules(rng: np.random.Generator, count: int, attributes: int = 8, top:
     return made
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("compressed", "direct"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize(("seed", "attributes", "top"), [(1, 8, 40), (2, 3, 30), (3, 40, 26), (4, 5, 10**6)])
 def test_both_forms_in_one_index(compressed: bool, direct: bool, seed: int, attributes: int, top: int) -> None:

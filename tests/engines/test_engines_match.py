@@ -28,7 +28,7 @@ from matchwood.engines import ConjunctionStore, Engine, Workspace, chosen_class,
 from matchwood.errors import InvalidArgument
 from tests.conftest import SOAK
 
-SIZE = (3_000 if SOAK else 1_500) if COMPILED else 120
+SIZE = (3_000 if SOAK else 600) if COMPILED else 120
 EVENTS = 60 if COMPILED else 12
 
 pytestmark = pytest.mark.parametrize("name", chosen_names())
@@ -166,7 +166,7 @@ def test_changes_of_every_kind_in_any_order(name: str) -> None:
     store, live = ConjunctionStore(), {}
     engine, workspace = chosen_class(name)(store), Workspace()
     scale = 1
-    for step in range(160 if COMPILED else 40):
+    for step in range((160 if SOAK else 60) if COMPILED else 40):
         kind = rng.random()
         if kind < 0.5 or not live:
             conjunctions = random_conjunctions(rng, int(rng.choice([1, 1, 5, 60])), attributes=8, top=40)
@@ -263,7 +263,9 @@ def test_several_threads_match_at_once(name: str) -> None:
 
     def work(place: int) -> bool:
         codes, workspace = encode_events(batches[place % 8]), Workspace(room=place * 10)
-        return all(found(engine, codes, workspace) == wanted[place % 8] for _ in range(5 if COMPILED else 1))
+        return all(
+            found(engine, codes, workspace) == wanted[place % 8] for _ in range((5 if SOAK else 2) if COMPILED else 1)
+        )
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(16)))

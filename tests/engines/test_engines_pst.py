@@ -26,6 +26,7 @@ from matchwood.engines import ConjunctionStore, Engine, Workspace, engine_class
 from matchwood.engines.base import Work
 from matchwood.engines.shared._access_kernels import UNUSED
 from matchwood.errors import CorruptSnapshot, InvalidArgument
+from tests.conftest import SOAK
 
 ENGINES = ["pstbloom", "psthash"]
 RANGES = 20_000 if COMPILED else 200
@@ -219,9 +220,9 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("attributes", "top"), [(6, 40), (12, 10**6)])
 def test_every_option_gives_the_same_hits(name: str, options: dict[str, Any], attributes: int, top: int) -> None:
     rng = np.random.default_rng(3)
-    store, contents = stored(random_conjunctions(rng, 900 if COMPILED else 60, attributes, top))
+    store, contents = stored(random_conjunctions(rng, (900 if SOAK else 400) if COMPILED else 60, attributes, top))
     engine = engine_class(name)(store, options)
-    events = random_events(rng, 40 if COMPILED else 8, attributes, top)
+    events = random_events(rng, (40 if SOAK else 20) if COMPILED else 8, attributes, top)
     for units in np.array_split(rng.permutation(store.live_units()).astype(np.int32), 9):
         engine.insert(units)
     assert found(engine, encode_events(events)) == expected(contents, events)
