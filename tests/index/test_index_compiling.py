@@ -39,6 +39,7 @@ def test_no_kernel_is_loaded_or_compiled_by_a_thread_that_holds_a_lock(
     assert min(told["matches"], told["changes"]) > 0
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("engine", ["auto", "scan"])
 def test_with_nothing_kept_a_small_index_is_read_and_changed_while_its_kernels_are_compiled_beside(
     engine: str, tmp_path: Path
@@ -64,6 +65,7 @@ def test_with_nothing_kept_readers_go_on_while_a_writer_compiles(tmp_path: Path)
     assert told["changes"] == 0
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("engine", ["auto", "atree"])
 def test_questions_about_rules_hold_no_lock_either_while_kernels_are_loaded(engine: str, tmp_path: Path) -> None:
     told = _told_by([engine, str(tmp_path / "saved")], {}, _INSIGHT)

@@ -21,7 +21,7 @@ EVENTS = [{"x": x, "s": s, "v": v} for x, s, v in itertools.product(NUMBERS, STR
 """Constants are 0, 1, 2 and 'a', 'b': each of them, something between any two, beyond them, and NULL."""
 
 TYPES = {"x": "number", "s": "string", "v": "bool"}
-ROUNDS = 150 if SOAK else 12
+ROUNDS = 150 if SOAK else 6
 
 
 def predicate(rng: random.Random) -> Predicate:

@@ -123,7 +123,7 @@ def test_the_audit_finds_nothing_after_any_operation(limit: int, engine: str, tm
     rng = random.Random(f"audit {limit}")
     shared = palettes(rng)
     index = mw.Index(engine=engine, dnf_limit=limit)
-    for step in range(60 if SOAK else 30):
+    for step in range(60 if SOAK else 16):
         chance = rng.random()
         rule_id = rng.randrange(25)
         if chance < 0.45:
