@@ -14,7 +14,7 @@ from tests.fuzz.running import Failure
 from tests.fuzz.shrinking import shrunk
 
 SEED = 16
-WORLDS = 6
+WORLDS = 4
 """Of the small form; each is run on two configurations of each engine."""
 CASES = 1_000_000
 """Of the long form: pairs of a rule and an event on one configuration, and calls of `top`, `find` and `lint`."""
