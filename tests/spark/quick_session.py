@@ -11,8 +11,11 @@ QUICK: dict[str, Any] = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
-    # Workers are forked from a process that has all they need.
+    # Nor are they worth a plan that is made anew after each of its stages: a fifth of the driver's CPU.
+    "spark.sql.adaptive.enabled": "false",
+    # Workers are forked from a process that has all they need: from one, for all functions have the same environment.
     "spark.python.daemon.module": "ready_daemon",
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
 }
 
 SETTINGS: dict[str, Any] = (

@@ -72,6 +72,7 @@ def test_nan_is_what_the_index_says(spark: Any, path: str, nan: str | None, expe
     assert rules_of(mws.match(events, path, output="array")) == expected
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("strategy", ["broadcast", "partitioned"])
 def test_misfits_are_counted_in_metrics(spark: Any, path: str, strategy: str) -> None:
     saved(path, "age > 5", "seen > timestamp '2026-01-01 00:00:00'", "vip")

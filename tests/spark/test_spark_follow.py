@@ -45,6 +45,7 @@ def _applied(state: State, changes: list[Any]) -> State:
     return new
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_feed_and_a_comparison_lead_to_the_same_rules(spark: Any, seed: int) -> None:
     draw = random.Random(seed)

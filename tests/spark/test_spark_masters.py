@@ -18,10 +18,7 @@ MARKED = "everywhere or everywhere_in_soak" if SOAK else "everywhere"
 ON_EXECUTORS = (
     "test_spark_build.py::test_a_build_equals_an_index_of_the_same_rules",
     "test_spark_faults.py::test_an_index_on_another_file_system",
-    "test_spark_functions.py::test_functions_for_any_index",
     "test_spark_functions.py::test_functions_for_one_index",
-    "test_spark_insight.py::test_explanations_are_those_of_the_index",
-    "test_spark_match.py::test_arrays_of_every_strategy[sharded]",
     "test_spark_match.py::test_arrays_of_every_strategy[partitioned]",
     "test_spark_match_stream.py::test_match_stream_hands_each_batch_to_the_writer",
     "test_spark_session.py",

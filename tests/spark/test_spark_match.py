@@ -61,6 +61,7 @@ def test_arrays_of_every_strategy(frame: Any, sharded: str, answers: dict[int, l
     assert {row["id"]: row["rules"] for row in found} == answers
 
 
+@pytest.mark.few(0)
 @pytest.mark.everywhere_in_soak
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_rows_of_every_strategy(frame: Any, sharded: str, answers: dict[int, list[Any]], strategy: str) -> None:
@@ -69,6 +70,7 @@ def test_rows_of_every_strategy(frame: Any, sharded: str, answers: dict[int, lis
     assert pairs == [(event, rule) for event, rules in sorted(answers.items()) for rule in rules]
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_counts_of_every_strategy(frame: Any, sharded: str, answers: dict[int, list[Any]], strategy: str) -> None:
     found = match(frame, sharded, "count", keep=["id"], strategy=strategy, key="id")

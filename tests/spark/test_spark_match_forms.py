@@ -91,6 +91,7 @@ def test_decimals_beyond_a_double_are_exact(spark: Any, path: str) -> None:
         assert [row["rules"] for row in match(frame, path, "array", event="event").collect()] == [[1], [2], []]
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("strategy", ["broadcast", "sharded", "partitioned"])
 def test_reported_values_that_do_not_fit(spark: Any, path: str, strategy: str) -> None:
     save_shards(path, RULES, 3)

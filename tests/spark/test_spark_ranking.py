@@ -169,6 +169,7 @@ def test_a_stream_ranks_as_a_table_does(spark: Any, built: dict[int, str], tmp_p
     assert found == best(index_of(weighted(RULES, seed=5)), 3, WEIGHTS)
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize(("shards", "strategy"), [(1, "broadcast"), (3, "sharded")])
 def test_the_best_by_constant_weights_alone(frame: Any, built: dict[int, str], shards: int, strategy: str) -> None:
     constants = {number: weight or 0.0 for number, _, weight, _ in weighted(RULES, seed=5)}

@@ -72,6 +72,7 @@ def test_chunks_that_kernels_take(spark: Any, path: str, files: list[reading.Rea
     assert opened.audit() == []
 
 
+@pytest.mark.few(0)
 @pytest.mark.parametrize("shards", [1, 4])
 def test_most_rules_decide_a_type_whoever_reads_them(
     spark: Any, path: str, files: list[reading.ReadFile], shards: int
