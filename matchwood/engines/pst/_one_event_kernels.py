@@ -21,11 +21,11 @@ from matchwood.engines.shared.store import Conjunctions
 
 
 @kernel
-def match_one(table: Any, count: int) -> Any:
+def match_one(table: Any, count: int, combined: Any, alone: Any) -> Any:
     """The number of hits of the event whose `count` packed pairs stand in the buffers.
 
     The table has the buffers of the event, and then all fields of the arguments of `match_lists`, in their order; the
-    numbers of the search are an array.
+    numbers of the search are an array. `combined` and `alone` are as there.
     """
     pairs = writable(table, 1, np.int64), writable(table, 2, np.int32), writable(table, 3, np.int32)
     unpack(readable(table, 0, np.int64), count, pairs[0], pairs[1], pairs[2])
@@ -65,5 +65,5 @@ def match_one(table: Any, count: int) -> Any:
     )
     output = HitOutput(writable(table, 34, np.int32), writable(table, 35, np.int64), writable(table, 36, np.int64))
     output.work[:] = 0
-    match_lists(conjunctions, lists, signatures, search, listed, events, 0, scratch, output)
+    match_lists(conjunctions, lists, signatures, search, listed, events, 0, scratch, output, combined, alone)
     return output.work[3]
