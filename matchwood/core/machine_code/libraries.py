@@ -48,6 +48,10 @@ _WRAPPER = "wrapper"
 """What Numba names the module that unpacks Python's objects: it counts their references, with nothing to prune."""
 
 
+_RUNTIME = "nrt"
+"""The name of Numba's own library that counts references, which it links into everything."""
+
+
 class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A kernel with all that it calls, optimised once.
 
@@ -67,7 +71,7 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def add_linking_library(self, library: Any) -> None:
         super().add_linking_library(library)
-        self._is_counted |= getattr(library, "_is_counted", True)
+        self._is_counted |= library.name != _RUNTIME and getattr(library, "_is_counted", True)
 
     def _optimize_final_module(self) -> None:
         if self._is_counted:
@@ -83,6 +87,10 @@ def _counts_references(module: Any) -> bool:
 
 class PartLibrary(KernelLibrary):
     """A kernel that only other kernels call: linked, and no machine code."""
+
+    def add_linking_library(self, library: Any) -> None:
+        if library.name != _RUNTIME:
+            super().add_linking_library(library)
 
     def finalize(self) -> None:
         self._raise_if_finalized()
@@ -153,7 +161,7 @@ _depth = 0
 
 
 def compiles_kernel() -> bool:
-    """Whether what is compiled just now is a kernel; where Numba compiles those in its own way, all are called alike."""
+    """Whether what is compiled just now is a kernel; where Numba compiles those in its own way, all call alike."""
     return _depth > 0 or not FITS
 
 

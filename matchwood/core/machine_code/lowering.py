@@ -236,6 +236,9 @@ class KernelLower(Lower):  # type: ignore[misc]
 
     def lower_assign(self, ty: Any, inst: Any) -> Any:
         value, is_lent = inst.value, inst.target.name in self._borrowed
+        if isinstance(ty, types.Dispatcher):
+            # Numba writes where the kernel lies in this process: nobody reads it, but other processes cannot use that.
+            return llvm_ir.Constant(self.context.get_value_type(ty), None)
         if isinstance(value, ir.Arg):
             given = self.fnargs[value.index]
             if is_lent:
