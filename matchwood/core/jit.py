@@ -17,7 +17,7 @@ from numba import types
 # Machine code does not depend on who waits for it: so this import is written in a way that `sources_of` passes over.
 from matchwood.core import interpreting
 from matchwood.core.machine_code.kept import KeptCode, KeptPart
-from matchwood.core.machine_code.libraries import PART, WHOLE
+from matchwood.core.machine_code.libraries import PART, WHOLE, compiles_kernel
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,13 +59,16 @@ def _compiled(function: Function, options: dict[str, Any], passed: Callable[[Any
     made._cache = KeptCode(function)
     made._compile_for_args = interpreting.first_call(made)
     made.within = within = _Within(function, options)
-    made.get_call_template = _for_types(lambda *asked: within.get_call_template(*asked), passed)
-    made.get_overload = lambda signature: within.get_overload(signature)
+    made.get_call_template = _for_types(lambda *asked: within.called.get_call_template(*asked), passed)
+    made.get_overload = lambda signature: within.called.get_overload(signature)
     return made  # type: ignore[no-any-return]
 
 
 class _Within:
-    """The dispatcher that other kernels find: made when one of them is compiled, which most processes never do."""
+    """The dispatcher that other kernels find: made when one of them is compiled, which most processes never do.
+
+    Functions that are no kernels find one that Numba compiles in its own way, since they call in its way.
+    """
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         self._function, self._options = function, options
@@ -75,6 +78,15 @@ class _Within:
         made = _dispatcher(self._function, {"pipeline_class": PART, "no_cpython_wrapper": True, **self._options})
         made._cache = KeptPart(self._function)
         return made
+
+    @functools.cached_property
+    def _plain(self) -> Any:
+        return _dispatcher(self._function, self._options)
+
+    @property
+    def called(self) -> Any:
+        """What is called by what is compiled just now."""
+        return self._made if compiles_kernel() else self._plain
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._made, name)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
 from matchwood.core.intrinsics import instruction
+from matchwood.core.machine_code.calling import row
 
 
 class Pinned:
@@ -45,15 +45,14 @@ def _array_at(writes: bool) -> Any:
         found = types.Array(kind.dtype, 1, "C", readonly=not writes)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            fields = context.data_model_manager[found]
+            data = builder.extract_value(arguments[0], fields.get_field_position("data"))
             first = builder.shl(arguments[1], arguments[1].type(1))
             address = builder.load(builder.gep(data, [first]))
             count = builder.load(builder.gep(data, [builder.add(first, first.type(1))]))
-            made = context.make_array(found)(context, builder)
-            size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-            pointer = builder.inttoptr(address, made.data.type)
-            populate_array(made, data=pointer, shape=[count], strides=[size], itemsize=size, meminfo=None)
-            return made._getvalue()
+            kinds = fields.get_value_type().elements
+            pointer = builder.inttoptr(address, kinds[fields.get_field_position("data")])
+            return row(builder, fields, {"data": pointer, "nitems": count})
 
         return found(table, types.intp, kind), generate
 

@@ -13,16 +13,19 @@ import types as python_types
 from typing import Any
 
 import numba
-from numba.core import postproc, types
+from numba.core import ir, postproc, types
 from numba.core.analysis import dead_branch_prune, rewrite_semantic_constants
 from numba.core.compiler_machinery import AnalysisPass, FunctionPass, PassManager, register_pass
+from numba.core.errors import ConstantInferenceError
 from numba.core.ir_utils import build_definitions
-from numba.core.rewrites import rewrite_registry
+from numba.core.rewrites.static_binop import DetectStaticBinops
+from numba.core.rewrites.static_getitem import RewriteConstGetitems, RewriteConstSetitems
+from numba.core.rewrites.static_raise import RewriteConstRaises
 from numba.core.ssa import reconstruct_ssa
 from numba.core.typed_passes import NoPythonBackend, NopythonRewrites, NopythonTypeInference, PreLowerStripPhis
-from numba.core.untyped_passes import FixupArgs, IRProcessing, RewriteDynamicRaises, TranslateByteCode
+from numba.core.untyped_passes import FixupArgs, RewriteDynamicRaises, TranslateByteCode
 
-from matchwood.core.machine_code.lowering import KernelLowering
+from matchwood.core.machine_code.lowering import POWERS, KernelLowering
 
 TESTED = ("0.68",)
 """The versions of Numba that kernels were compiled and tested with by these steps."""
@@ -55,7 +58,7 @@ class ReadKernel(FunctionPass):  # type: ignore[misc]
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        for step in (TranslateByteCode, FixupArgs, IRProcessing):
+        for step in (TranslateByteCode, FixupArgs):
             step().run_pass(state)
         rewrite_semantic_constants(state.func_ir, state.args)
         dead_branch_prune(state.func_ir, state.args)
@@ -67,16 +70,47 @@ class ReadKernel(FunctionPass):  # type: ignore[misc]
 
 
 def _rewrite_constants(state: Any) -> None:
-    """Have constants as indexes of tuples and as arguments of errors."""
+    """Have constants as indexes of tuples, as exponents and as arguments of errors."""
     blocks = state.func_ir.blocks
-    for kind in rewrite_registry.rewrites["before-inference"]:
+    has_powers = any(each.fn in POWERS for block in blocks.values() for each in block.find_exprs(op="binop"))
+    for kind in (ConstantGetitems, ConstantSetitems, RewriteConstRaises, *([DetectStaticBinops] if has_powers else [])):
         rewrite = kind(state)
-        waiting = list(blocks.items())
-        while waiting:
-            place, block = waiting.pop()
-            if rewrite.match(state.func_ir, block, state.typemap, state.calltypes):
+        for place in list(blocks):
+            while rewrite.match(state.func_ir, blocks[place], state.typemap, state.calltypes):
                 blocks[place] = rewrite.apply()
-                waiting.append((place, blocks[place]))
+
+
+class ConstantGetitems(RewriteConstGetitems):  # type: ignore[misc]
+    """Numba's own, which asks only where there may be a constant: each answer that there is none is an error's text."""
+
+    def match(self, func_ir: Any, block: Any, typemap: Any, calltypes: Any) -> bool:
+        asked = ((each, _constants(func_ir, each.index)) for each in block.find_exprs(op="getitem"))
+        self.block, self.getitems = block, {each: found[0] for each, found in asked if found}
+        return len(self.getitems) > 0
+
+
+class ConstantSetitems(RewriteConstSetitems):  # type: ignore[misc]
+    """The same for elements that are set."""
+
+    def match(self, func_ir: Any, block: Any, typemap: Any, calltypes: Any) -> bool:
+        asked = ((each, _constants(func_ir, each.index)) for each in block.find_insts(ir.SetItem))
+        self.block, self.setitems = block, {each: found[0] for each, found in asked if found}
+        return len(self.setitems) > 0
+
+
+def _constants(func_ir: Any, variable: Any) -> tuple[Any, ...]:
+    """The constant that a variable is; none if it is not one."""
+    known = func_ir._definitions.get(variable.name, [])
+    if len(known) != 1:
+        return ()
+    if isinstance(known[0], (ir.Const, ir.Global, ir.FreeVar)):
+        return (known[0].value,)
+    if not isinstance(known[0], ir.Expr) or known[0].op not in ("getattr", "build_tuple"):
+        return ()
+    try:
+        return (func_ir.infer_constant(variable),)
+    except ConstantInferenceError:
+        return ()
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -8,10 +8,13 @@ Numba works as ever.
 
 from __future__ import annotations
 
+import operator
+import types as python_types
 from typing import Any
 
 from numba.core import types
 from numba.core.targetconfig import ConfigStack
+from numba.core.typing import signature as signature_of
 
 Key = tuple[Any, ...]
 
@@ -20,6 +23,13 @@ _found: dict[Key, tuple[Any, Any]] = {}
 
 _options: tuple[Any, str] = (None, "")
 """The options that were last asked for, and their name: making it takes as long as an answer."""
+
+
+_functions: dict[Any, Any] = {}
+"""By operator and function of Python: its type. Numba finds it after it has asked whether it is a value, in vain."""
+
+LEAST = (min, max)
+"""Functions that Numba compiles a function for, for each two types: of whole numbers they are two instructions."""
 
 
 def _key(function: Any, arguments: Any, named: Any) -> Key:
@@ -41,6 +51,7 @@ class TypingContext:
 
     def __init__(self, known: Any) -> None:
         self.known = known
+        self.takes_steps = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.known, name)
@@ -49,6 +60,10 @@ class TypingContext:
         asked = self.known._lookup_global(function) or function
         if not _is_numbas(asked) or not all(each.is_precise() for each in arguments):
             return self.known.resolve_function_type(function, arguments, named)
+        if self.takes_steps and asked.typing_key in LEAST and len(arguments) > 1 and not named:
+            kind = self.known.unify_types(*map(types.unliteral, arguments))
+            if isinstance(kind, types.Integer):
+                return signature_of(kind, *[kind] * len(arguments))
         key = _key(asked, arguments, named)
         if key not in _found:
             signature = self.known.resolve_function_type(function, arguments, named)
@@ -57,3 +72,16 @@ class TypingContext:
             _found[key] = signature, asked.get_impl_key(signature)
         signature, asked._impl_keys[signature.args] = _found[key]
         return signature
+
+    def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
+        return self.resolve_function_type(self.resolve_value_type(operator.setitem), (target, index, value), {})
+
+    def resolve_value_type(self, val: Any) -> Any:
+        if not isinstance(val, (python_types.BuiltinFunctionType, python_types.FunctionType, type)):
+            return self.known.resolve_value_type(val)
+        if val not in _functions:
+            found = self.known.resolve_value_type(val)
+            if not _is_numbas(found):
+                return found
+            _functions[val] = found
+        return _functions[val]

@@ -248,12 +248,16 @@ def verify_always(conjunctions: Any, listed: ListedUnits, labels: Any, used: Any
     return used
 
 
-@kernel
+@bare_kernel
 def match_lists(
     conjunctions: Any, lists: Any, signatures: Any, search: ListSearch, listed: ListedUnits, events: Any, first: int,
-    scratch: ListScratch, output: Any,
+    scratch: ListScratch, output: Any, combined: Any, alone: Any,
 ) -> None:  # fmt: skip
-    """All hits of the events from `first` on, while a whole event's hits have room."""
+    """All hits of the events from `first` on, while a whole event's hits have room.
+
+    `combined` is None where no list has more than one space, and `alone` where candidates lie with their tests: Numba
+    then leaves out what the others need, which is a quarter of what a first match compiles.
+    """
     intervals, states, labels, found = conjunctions.intervals, listed.states, scratch.labels, scratch.found
     units, offsets, work, used = output.units, output.offsets, output.work, 0
     for event in range(first, len(events.offsets) - 1):
@@ -261,9 +265,9 @@ def match_lists(
             break
         scatter(events, event, labels)
         total = select_spaces(lists, events, event, scratch)
-        if search.depth > 1:
+        if combined is not None:
             total = select_combinations(lists, scratch, total, search.depth)
-        if search.side_by_side:
+        if alone is None:
             fetch_lists(lists, found, total)
             used = examine_blocks(lists, found, total, states, search.stale, scratch, used, output)
             used = examine_tests(

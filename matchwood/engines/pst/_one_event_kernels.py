@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel
 from matchwood.core.pinned import readable, writable
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.engines._one_event_kernels import unpack
@@ -20,12 +20,12 @@ from matchwood.engines.shared.output import HitOutput
 from matchwood.engines.shared.store import Conjunctions
 
 
-@kernel
-def match_one(table: Any, count: int) -> Any:
+@bare_kernel
+def match_one(table: Any, count: int, combined: Any, alone: Any) -> Any:
     """The number of hits of the event whose `count` packed pairs stand in the buffers.
 
     The table has the buffers of the event, and then all fields of the arguments of `match_lists`, in their order; the
-    numbers of the search are an array.
+    numbers of the search are an array. `combined` and `alone` are as there.
     """
     pairs = writable(table, 1, np.int64), writable(table, 2, np.int32), writable(table, 3, np.int32)
     unpack(readable(table, 0, np.int64), count, pairs[0], pairs[1], pairs[2])
@@ -64,6 +64,7 @@ def match_one(table: Any, count: int) -> Any:
         writable(table, 33, np.uint8),
     )
     output = HitOutput(writable(table, 34, np.int32), writable(table, 35, np.int64), writable(table, 36, np.int64))
-    output.work[:] = 0
-    match_lists(conjunctions, lists, signatures, search, listed, events, 0, scratch, output)
+    for place in range(len(output.work)):
+        output.work[place] = 0
+    match_lists(conjunctions, lists, signatures, search, listed, events, 0, scratch, output, combined, alone)
     return output.work[3]

@@ -182,7 +182,7 @@ class AccessEngine(ListEngine):
         searched = self.store.view(), self._candidates.view(), self._signature_arrays(), self._search(), self._listed()
         written = self._scratch(len(source.attributes), workspace), output.arrays
         if source.count - first < SMALLEST_GROUP or not self._candidates.blocks.count:
-            match_lists(*searched, source, first, *written)
+            match_lists(*searched, source, first, *written, *self._kinds)
             return output.last_hits()
         scratch, arrays = written
         candidates, pairs = self._candidates, len(source.attributes)
@@ -190,7 +190,7 @@ class AccessEngine(ListEngine):
         done = match_groups(*searched, source, first, scratch, group, arrays)
         if done == first:
             # Its lists are too many for a group: it goes alone, with what comes behind it.
-            match_lists(*searched, source, first, *written)
+            match_lists(*searched, source, first, *written, *self._kinds)
         return output.last_hits()
 
     def one_event(self, workspace: Workspace) -> OneEventSearch:
@@ -200,7 +200,12 @@ class AccessEngine(ListEngine):
         searched = *self.store.view(), *self._candidates.view(), *self._signature_arrays()
         written = *self._scratch(buffers.room, workspace), *output
         arrays = *searched, np.array(self._search(), np.int64), *self._listed(), *written
-        return OneEventSearch(PinnedCall(match_one, buffers, arrays), buffers, output.units, output.work)
+        return OneEventSearch(PinnedCall(match_one, buffers, arrays, self._kinds), buffers, output.units, output.work)
+
+    @property
+    def _kinds(self) -> tuple[int | None, int | None]:
+        """What kinds of lists there are beside those of single spaces, with candidates side by side."""
+        return None if self._wanted == 1 else 1, None if self._candidates.side_by_side else 1
 
     def _search(self) -> ListSearch:
         return ListSearch(self._wanted, self._candidates.side_by_side, self._stale_postings > 0, self._live)

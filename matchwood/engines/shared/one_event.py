@@ -74,20 +74,21 @@ class OneEventSearch:
 
 
 class PinnedCall:
-    """A kernel that finds all its arrays by where they lie, those of the event first."""
+    """A kernel that finds all its arrays by where they lie, those of the event first; `others` are passed as such."""
 
-    __slots__ = ("_kernel", "_pinned")
+    __slots__ = ("_kernel", "_others", "_pinned")
 
     def __init__(
         self,
-        kernel: Callable[[NDArray[np.int64], int], int],
+        kernel: Callable[..., int],
         buffers: EventBuffers,
         arrays: tuple[NDArray[Any], ...],
+        others: tuple[Any, ...],
     ) -> None:
-        self._kernel, self._pinned = kernel, Pinned((*buffers.arrays, *arrays))
+        self._kernel, self._others, self._pinned = kernel, others, Pinned((*buffers.arrays, *arrays))
 
     def __call__(self, count: int) -> int:
-        return self._kernel(self._pinned.table, count)
+        return self._kernel(self._pinned.table, count, *self._others)
 
 
 class BatchOfOne:
