@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from matchwood.encoding.events.entry import EventChunk, columns_needed, event_chunks
     from matchwood.encoding.events.frames import is_frame
     from matchwood.encoding.events.missing import near_misses
+    from matchwood.encoding.events.one_event.reader import EventReader, PairBytes
     from matchwood.encoding.events.paths import Edge, Node, key_trie, positions_below
     from matchwood.encoding.events.pieces import IN_LISTS
     from matchwood.encoding.events.plan import ROWS, Pace, event_plan
@@ -120,6 +121,7 @@ __all__ = [
     "EncodedForms",
     "Encoder",
     "EventChunk",
+    "EventReader",
     "EventSettings",
     "EventStatistics",
     "Flat",
@@ -127,6 +129,7 @@ __all__ = [
     "MisfitCounter",
     "Node",
     "Pace",
+    "PairBytes",
     "PredicateBook",
     "RuleReader",
     "Schema",

@@ -19,7 +19,7 @@ import pytest
 import matchwood as mw
 from matchwood.encoding import Encoder, Schema
 from matchwood.encoding.codes import EncodedEvents
-from matchwood.encoding.events.columns._fixed_kernels import _number_key
+from matchwood.encoding.events.columns._fixed_kernels import number_key
 from matchwood.encoding.events.columns.fixed import FixedColumns
 from matchwood.encoding.spaces.keys import integer_keys
 from matchwood.errors import EventError, InvalidArgument
@@ -179,7 +179,7 @@ def test_keys_of_integers_are_those_of_arrays() -> None:
     values = [value for value in powers if -(2**63) <= value < 2**63]
     values += random.integers(-(2**63), 2**63 - 1, 2_000, np.int64).tolist()
     primary, residual = integer_keys(np.array(values, np.int64))
-    assert [tuple(map(int, _number_key(np.int64(value)))) for value in values] == [
+    assert [tuple(map(int, number_key(np.int64(value)))) for value in values] == [
         (int(key), int(rest)) for key, rest in zip(primary, residual, strict=True)
     ]
 

@@ -142,8 +142,8 @@ def test_an_event_with_more_pairs_than_there_is_room_for(monkeypatch: pytest.Mon
     index = mw.Index("pstbloom")
     index["a"] = "x = 1"
     search = kept(index)._search
-    assert search.hits([0]) is not None
-    assert search.hits([0, 1]) is None
+    assert search.hits(bytes(8)) is not None
+    assert search.hits(bytes(16)) is None
 
 
 def test_values_that_do_not_fit_are_told_as_before() -> None:

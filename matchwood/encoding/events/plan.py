@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from matchwood.encoding.attribute import Source
 from matchwood.encoding.events.columns.fixed_layout import Layouts
+from matchwood.encoding.events.one_event.numbers import NumberLines
 from matchwood.encoding.events.paths import Node, key_trie
 from matchwood.encoding.events.quick import TypedReaders, quick_keys
 from matchwood.encoding.events.strictness import MisfitCounter
@@ -35,6 +36,7 @@ class EventPlan(NamedTuple):
     `readings`  of each source; `of_pandas` those of its DataFrames
     `misfits`   counts values that do not fit
     `quick`     keys of which a pair is one look-up; `slow` are all others
+    `numbers`   keys of which a kernel finds the pairs of an event, if they are numbers
     `unclear`   whether nobody can say beforehand how many labels an event may have
     """
 
@@ -46,6 +48,7 @@ class EventPlan(NamedTuple):
     misfits: MisfitCounter
     quick: dict[str, TypedReaders]
     slow: frozenset[str]
+    numbers: NumberLines
     layouts: Layouts
     unclear: bool
 
@@ -65,6 +68,7 @@ def _made(encoder: Encoder) -> EventPlan:
     nan_is_null = settings.nan_is_null(from_pandas=False)
     readings = settings.readings(encoder.zone, names)
     quick = quick_keys(trie, sources, readings, nan_is_null)
+    slow = frozenset(trie) - quick.keys()
     return EventPlan(
         version,
         sources,
@@ -73,7 +77,8 @@ def _made(encoder: Encoder) -> EventPlan:
         settings.readings(encoder.zone, names, from_pandas=True),
         encoder.misfits,
         quick,
-        frozenset(trie) - quick.keys(),
+        slow,
+        NumberLines(quick, slow),
         Layouts(trie, sources, nan_is_null),
         len(sources) > LABELS // ROWS or any(source.derived is not None for source in sources),
     )

@@ -51,22 +51,26 @@ class PairMemo(dict[Any, int]):
 
 
 class TypedReaders(dict[type, Any]):
-    """What finds the pair of a value of one key, by the value's type."""
+    """What finds the pair of a value of one key, by the value's type.
 
-    __slots__ = ("_base", "_source", "_spaces", "_types", "_unusual")
+    `base`   the attribute, where a pair has it
+    `types`  those of which values are remembered
+    """
+
+    __slots__ = ("_unusual", "base", "spaces", "types")
 
     def __init__(self, source: Source, reading: ValueReading, types: tuple[type, ...]) -> None:
         number, spaces = source.direct[0]
         assert spaces is not None
-        self._base, self._spaces, self._types = number << LABEL_BITS, spaces, types
-        self._unusual = _UnusualValues(source.kind, reading, self._base, spaces)
+        self.base, self.spaces, self.types = number << LABEL_BITS, spaces, types
+        self._unusual = _UnusualValues(source.kind, reading, self.base, spaces)
 
     def __missing__(self, kind: type) -> Any:
-        if kind not in self._types:
+        if kind not in self.types:
             return self._unusual
-        memo = PairMemo(kind, self._base, self._spaces)
+        memo = PairMemo(kind, self.base, self.spaces)
         # Of several threads that make one, all take the same: the one that the spaces empty.
-        found = self[kind] = self._spaces.memos.setdefault((kind, self._base), memo)
+        found = self[kind] = self.spaces.memos.setdefault((kind, self.base), memo)
         return found
 
 

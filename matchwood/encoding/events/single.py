@@ -1,8 +1,11 @@
-"""One event, in some ten microseconds: the keys it has are looked up, their values located, the pairs sorted.
+"""One event of several: the keys it has are looked up, their values located, the pairs sorted.
 
 The rules are those for columns, written out for Python values. Where a value does not fit, or an attribute stands
 in two places, the event is handed to the encoding of chunks, which says what is wrong. A pair is held as
 one integer, the attribute above the label: they sort and convert in a fraction of the time of tuples.
+
+Events of a chunk have the same values again and again, which are remembered (`quick.py`). Those that come by themselves
+are read by `one_event/`.
 """
 
 from __future__ import annotations
@@ -30,9 +33,9 @@ def encode_flat(plan: EventPlan, event: Mapping[Any, Any]) -> EncodedEvents | No
     return None if pairs is None else events_of_pairs(np.array((0, len(pairs)), np.int64), pairs)
 
 
-def events_of_pairs(offsets: NDArray[np.int64], pairs: list[int]) -> EncodedEvents:
-    """Events whose pairs are packed."""
-    packed = np.array(pairs, np.int64)
+def events_of_pairs(offsets: NDArray[np.int64], pairs: list[int] | bytes) -> EncodedEvents:
+    """Events whose pairs are packed, as numbers or as their bytes."""
+    packed = np.frombuffer(pairs, np.int64) if isinstance(pairs, bytes) else np.array(pairs, np.int64)
     return EncodedEvents(offsets, (packed >> LABEL_BITS).astype(np.int32), packed.astype(np.int32))
 
 
@@ -49,7 +52,7 @@ def sorted_pairs(plan: EventPlan, event: Mapping[Any, Any]) -> list[int] | None:
     items: Any = event.items() if len(event) < 2 * len(plan.trie) else [(key, event.get(key)) for key in quick]
     try:
         pairs = [quick[key][type(value)][value] for key, value in items if value is not None and key in quick]
-        if slow and not _further(plan, event, slow.intersection(event), pairs):
+        if slow and not further_pairs(plan, event, slow.intersection(event), pairs):
             return None
     except MisfitValue:
         return None
@@ -69,7 +72,7 @@ def _is_null(plan: EventPlan, key: Any, value: Any) -> bool:
         return False
 
 
-def _further(plan: EventPlan, event: Mapping[Any, Any], keys: Iterable[Any], pairs: list[int]) -> bool:
+def further_pairs(plan: EventPlan, event: Mapping[Any, Any], keys: Iterable[Any], pairs: list[int]) -> bool:
     """Add the pairs of these keys of the event, and of what is nested in it; False if an attribute comes twice,
     or may stand within a list."""
     seen: set[int] = set()

@@ -47,8 +47,9 @@ class Spaces(Protocol):
     """The kind of its attribute."""
     relabellings: list[Relabelling]
     """What changed since the owner last took this list and emptied it, oldest first."""
-    memos: dict[Any, dict[Any, int]]
-    """What others remember of labels, by names of their own; emptied whenever a label comes to mean something else."""
+    memos: dict[Any, Any]
+    """What others remember of labels, by names of their own; each is told to `clear` whenever a label comes to mean
+    something else."""
 
     def __len__(self) -> int:
         """The number of live boundaries; there is one more space than that."""

@@ -41,7 +41,7 @@ class LabelledSpaces(ABC):
         self.counters = {"split": 0, "merged": 0, "relabelled": 0, "moved": 0}
         self._events = EventCounters(arrays)
         self._memo: dict[Any, int] = {}
-        self.memos: dict[Any, dict[Any, int]] = {}
+        self.memos: dict[Any, Any] = {}
         self._parting: bool | None = None if arrays is not None else False
 
     @staticmethod

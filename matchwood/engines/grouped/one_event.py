@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.encoding import PairBytes
 from matchwood.engines.shared.one_event import OneEventSearch
 
 _EVENTS = 0
@@ -22,7 +23,7 @@ class GroupedSearch(OneEventSearch):
         self._seldom, self._often, self._numbers = seldom, often, numbers
         self.units, self.work = seldom.units, np.zeros_like(seldom.work)
 
-    def hits(self, pairs: list[int]) -> int | None:
+    def hits(self, pairs: PairBytes) -> int | None:
         found, more = self._seldom.hits(pairs), self._often.hits(pairs)
         if found is None or more is None:
             return None

@@ -9,15 +9,48 @@ from typing import Any
 
 import numpy as np
 
+from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel
 from matchwood.core.pinned import readable, writable
+from matchwood.core.prefetch import prefetch
 from matchwood.encoding.codes import EncodedEvents
+from matchwood.encoding.spaces.dyadic import ancestor
 from matchwood.engines._one_event_kernels import unpack
 from matchwood.engines.pst._match_kernels import ListedUnits, ListScratch, ListSearch, match_lists
 from matchwood.engines.pst.candidates import CandidateLists
 from matchwood.engines.pst.signatures import SignatureArrays
+from matchwood.engines.shared._posting_kernels import key_of
 from matchwood.engines.shared.output import HitOutput
 from matchwood.engines.shared.store import Conjunctions
+
+
+@bare_kernel
+def _fetch_spaces(lists: Any, events: Any, slots: Any) -> None:
+    """Ask for all that leads from an event's labels to its lists, so that the misses overlap.
+
+    Each label is in a space at every level in use, some hundred of them, and what another event has left of the table
+    and of the lists' numbers in the caches is of little use. Most spaces stand in the first slot that is looked at.
+    """
+    table, levels_in_use, count = lists.table, lists.levels, np.uint64(0)
+    mask = np.uint64(len(table) - 1)
+    for pair in range(events.offsets[0], events.offsets[1]):
+        attribute, label = events.attributes[pair], events.labels[pair]
+        left = levels_in_use[attribute] if attribute < len(levels_in_use) else np.uint32(0)
+        level = 0
+        while left != 0:
+            if left & np.uint32(1) != 0 and count < np.uint64(len(slots)):
+                slot = mix64(key_of(attribute, ancestor(label, level))) & mask
+                prefetch(table, np.int64(slot))
+                slots[count] = slot
+                count += np.uint64(1)
+            left >>= np.uint32(1)
+            level += 1
+    for place in range(count):
+        listed = np.int64(table[np.uint64(slots[place])])
+        prefetch(lists.keys, listed)
+        prefetch(lists.starts, listed)
+        prefetch(lists.counts, listed)
+        prefetch(lists.block_starts, listed)
 
 
 @bare_kernel
@@ -66,5 +99,6 @@ def match_one(table: Any, count: int, combined: Any, alone: Any) -> Any:
     output = HitOutput(writable(table, 34, np.int32), writable(table, 35, np.int64), writable(table, 36, np.int64))
     for place in range(len(output.work)):
         output.work[place] = 0
+    _fetch_spaces(lists, events, scratch.spaces)
     match_lists(conjunctions, lists, signatures, search, listed, events, 0, scratch, output, combined, alone)
     return output.work[3]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import Struct
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import Pinned
-from matchwood.encoding import EncodedEvents
+from matchwood.encoding import EncodedEvents, PairBytes
 from matchwood.engines._one_event_kernels import place_event
 from matchwood.engines.shared.views import read_only_events
 
@@ -19,13 +18,11 @@ MOST_PAIRS = 4_096
 
 _MATCHED = 3
 
-_PACK = [Struct(f"{count}q").pack_into for count in range(65)]
-
 
 class EventBuffers:
-    """Where one event stands for a kernel: its pairs as they come, packed (`encoding/events/single.py`), and apart.
+    """Where one event stands for a kernel: its pairs as they come, packed (`encoding/events/one_event/`), and apart.
 
-    `memory`  that of the packed pairs: NumPy takes twice as long to fill it from a short list as `struct` does
+    `memory`  that of the packed pairs
     """
 
     def __init__(self, attributes: int) -> None:
@@ -61,16 +58,13 @@ class OneEventSearch:
         self._match, self._buffers = match, buffers
         self.units, self.work = units, work
 
-    def hits(self, pairs: list[int]) -> int | None:
+    def hits(self, pairs: PairBytes) -> int | None:
         """How many units are true of the event with these packed pairs; None if it has too many pairs."""
-        count, buffers = len(pairs), self._buffers
-        if count > buffers.room:
+        size, buffers = len(pairs), self._buffers
+        if size > len(buffers.memory):
             return None
-        if count < len(_PACK):
-            _PACK[count](buffers.memory, 0, *pairs)
-        else:
-            buffers.packed[:count] = pairs
-        return self._match(count)
+        buffers.memory[:size] = pairs
+        return self._match(size >> 3)
 
 
 class PinnedCall:

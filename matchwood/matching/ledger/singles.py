@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
 from matchwood.core import BeginAgain, giving_up
-from matchwood.encoding import EncodedEvents, events_of_pairs
+from matchwood.encoding import EncodedEvents, PairBytes, events_of_pairs
 from matchwood.engines import Structure, Work
 
 TOGETHER = 16
@@ -24,7 +24,7 @@ class SingleEvent(NamedTuple):
     """An event, as packed pairs in order, and what the only part's engine did for it, as in `HitOutput`."""
 
     engine: Structure
-    pairs: list[int]
+    pairs: PairBytes
     work: list[int]
     seconds: float
 
@@ -36,7 +36,7 @@ class SingleEvents:
         self._note_all, self._lock = note_all, threading.Lock()
         self._waiting: deque[SingleEvent] = deque()
 
-    def note(self, engine: Structure, pairs: list[int], work: list[int], seconds: float) -> None:
+    def note(self, engine: Structure, pairs: PairBytes, work: list[int], seconds: float) -> None:
         """Let one more wait."""
         waiting, event = self._waiting, SingleEvent(engine, pairs, work, seconds)
         waiting.append(event)
@@ -62,8 +62,8 @@ class SingleEvents:
 
 def codes_of(singles: Sequence[SingleEvent]) -> EncodedEvents:
     """The events as one batch."""
-    offsets = np.array([0, *accumulate(len(each.pairs) for each in singles)], np.int64)
-    return events_of_pairs(offsets, list(chain.from_iterable(each.pairs for each in singles)))
+    offsets = np.array([0, *accumulate(len(each.pairs) >> 3 for each in singles)], np.int64)
+    return events_of_pairs(offsets, b"".join(each.pairs for each in singles))
 
 
 def work_of(singles: Sequence[SingleEvent]) -> Work:

@@ -131,17 +131,17 @@ def _integer_at(kind: Any, values: Any, place: Any) -> Any:
 
 
 @kernel
-def _double_key(value: Any) -> Any:
+def double_key(value: Any) -> Any:
     bits = bits_of(value)
     key = _LEAST - bits if bits < 0 else bits
     return np.int64(NAN_KEY) if key > _INFINITY_KEY or key < -_INFINITY_KEY else key
 
 
 @kernel
-def _number_key(value: Any) -> Any:
+def number_key(value: Any) -> Any:
     """Primary and rest of an integer."""
     nearest = np.float64(value)
-    primary = _double_key(nearest)
+    primary = double_key(nearest)
     if -_EXACT <= value <= _EXACT:
         return primary, np.int64(0)
     if nearest >= 2.0**63 or np.int64(nearest) > value:
@@ -151,7 +151,7 @@ def _number_key(value: Any) -> Any:
 
 
 @kernel
-def _count_up_to(count: Any, keys: Any, rests: Any, key: Any, rest: Any) -> Any:
+def count_up_to(count: Any, keys: Any, rests: Any, key: Any, rest: Any) -> Any:
     """How many of the sorted keys at an address are not above (key, rest)."""
     found = np.int64(0)
     while count > 0:
@@ -172,17 +172,17 @@ def _label_at(fixed: Any, column: Any, place: Any) -> Any:
         return np.int32(0)
     rest = np.int64(DOUBLE)
     if kind == FLOAT64:
-        key = _double_key(float64_at(values + 8 * place))
+        key = double_key(float64_at(values + 8 * place))
     elif kind == FLOAT32:
-        key = _double_key(np.float64(float32_at(values + 4 * place)))
+        key = double_key(np.float64(float32_at(values + 4 * place)))
     elif spaces[2] or spaces[6]:
-        key, rest = _number_key(_integer_at(kind, values, place))
+        key, rest = number_key(_integer_at(kind, values, place))
     else:
         key = _integer_at(kind, values, place)
-    found = _count_up_to(spaces[0], spaces[1], spaces[2], key, rest)
+    found = count_up_to(spaces[0], spaces[1], spaces[2], key, rest)
     label = int32_at(spaces[3] + 4 * (found - 1)) if found else np.int32(0)
     if spaces[4]:
-        found = _count_up_to(spaces[4], spaces[5], spaces[6], key, rest)
+        found = count_up_to(spaces[4], spaces[5], spaces[6], key, rest)
         if found:
             label = max(label, int32_at(spaces[7] + 4 * (found - 1)))
     return label
@@ -205,11 +205,11 @@ def _begin_searches(fixed: Any, column: Any, rows: Any, begin: Any, count: Any, 
         at = place + rows[begin + i]
         key, rest = np.int64(0), np.int64(DOUBLE)
         if kind == FLOAT64:
-            key = _double_key(float64_at(values + 8 * at))
+            key = double_key(float64_at(values + 8 * at))
         elif kind == FLOAT32:
-            key = _double_key(np.float64(float32_at(values + 4 * at)))
+            key = double_key(np.float64(float32_at(values + 4 * at)))
         elif fixed.spaces[column, 2]:
-            key, rest = _number_key(_integer_at(kind, values, at))
+            key, rest = number_key(_integer_at(kind, values, at))
         else:
             key = _integer_at(kind, values, at)
         keys[i], rests[i], below[i] = key, rest, 0
