@@ -256,9 +256,7 @@ class PredicateBook:
         bindings = np.full(len(pairs), _REFUSED, np.int32)
         sound = np.flatnonzero(types >= 0)
         shared = self._shared.of(types[sound] << _SHIFT | tests[sound])
-        fresh = np.flatnonzero(shared >= len(self._binding_of))
-        _, firsts = np.unique(shared[fresh], return_index=True)
-        first = sound[fresh[firsts]]
+        first = sound[self._shared.firsts(shared, len(self._binding_of))]
         self._bind_tests(names[first], tests[first], types[first], backward)
         bindings[sound] = self._binding_of.view()[shared]
         keys = self._key_of.view()[names].copy()
@@ -310,11 +308,10 @@ class PredicateBook:
         owners = np.repeat(rows, np.diff(ends, prepend=0))
         constants = self._constants.of(self._tests.spans(rows[:0])[0], lists.starts, lists.lengths)
         points = self._points.of(types[owners] << _SHIFT | constants)
-        fresh = np.flatnonzero(points >= len(self._point_of))
-        _, firsts = np.unique(points[fresh], return_index=True)
-        equal = pc.binary_join_element_wise(_EQUALS, self._constants.column(constants[fresh[firsts]]), _NOTHING)
+        first = self._points.firsts(points, len(self._point_of))
+        equal = pc.binary_join_element_wise(_EQUALS, self._constants.column(constants[first]), _NOTHING)
         forward = np.ones(len(equal), np.bool_)
-        self._point_of.extend(self._bound_tests(names[owners[fresh[firsts]]], equal, forward))
+        self._point_of.extend(self._bound_tests(names[owners[first]], equal, forward))
         return self._unite(self._point_of.view()[points], ends, lists.forms[rows] == NOT_IN_LIST)
 
     def _unite(
