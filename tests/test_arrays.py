@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matchwood.core.arrays import Growable, places_in
+from matchwood.core.arrays import LEAST_KEPT, Growable, bulk_memory, places_in, pooled
 from matchwood.encoding.spaces.sorted import SortedSpaces
 
 PACKAGE = Path(__file__).parent.parent / "matchwood"
@@ -102,3 +102,49 @@ def test_an_array_that_is_taken_over_is_not_copied() -> None:
     assert given[0] == 9
     taken.append(4)
     assert taken.view().tolist() == [9, 1, 2, 3, 4, 4]
+
+
+def test_arrays_of_a_bulk_load_use_their_memory_again() -> None:
+    with bulk_memory(None) as memory:
+        first = pooled(LEAST_KEPT, np.int64)
+        place, view = first.__array_interface__["data"][0], first[3:5]
+        first[:] = 7
+        del first
+        other = pooled(LEAST_KEPT, np.int64)
+        assert other.__array_interface__["data"][0] != place
+        assert view.tolist() == [7, 7]
+        del view
+        again = pooled(LEAST_KEPT - 1, np.int64)
+        assert (again.__array_interface__["data"][0], len(again)) == (place, LEAST_KEPT - 1)
+        small = pooled(LEAST_KEPT // 64, np.bool_)
+        assert small.flags.writeable
+        memory.expect(1)
+        assert memory.times == 1
+    outside = pooled(LEAST_KEPT, np.int64)
+    assert len(outside) == LEAST_KEPT
+    again[:] = 1
+    assert int(again.sum()) == LEAST_KEPT - 1
+
+
+def test_arrays_grow_once_for_a_load_whose_size_is_known() -> None:
+    column = Growable(np.int32)
+    with bulk_memory(400_000) as memory:
+        memory.expect(100_000)
+        column.extend(np.arange(100_000))
+        place = column.view().__array_interface__["data"][0]
+        for start in range(100_000, 400_000, 100_000):
+            memory.expect(start + 100_000)
+            column.extend(np.arange(start, start + 100_000))
+        assert column.view().__array_interface__["data"][0] == place
+    assert column.view().tolist() == list(range(400_000))
+
+
+def test_what_nobody_fills_is_cleared_once_somebody_asks_for_that() -> None:
+    column = Growable(np.int64)
+    column.resize(50_000, None)
+    column.writable()[:] = 5
+    column.resize(10, None)
+    column.resize(40_000)
+    assert not column.view()[10:].any()
+    column.resize(60_000, 3)
+    assert (column.view()[40_000:] == 3).all()

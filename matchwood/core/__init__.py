@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
-    from matchwood.core.arrays import Growable, grouped, places_in, pooled, pooled_copy, runs
+    from matchwood.core.arrays import BulkMemory, Growable, bulk_memory, grouped, places_in, pooled, pooled_copy, runs
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.compiling import BESIDE
     from matchwood.core.fields import Column, Field, Number, Part, Room, Table
@@ -58,6 +58,7 @@ __all__ = [
     "MOST_RULES",
     "PRECOMPILED",
     "BeginAgain",
+    "BulkMemory",
     "Column",
     "Field",
     "Growable",
@@ -79,6 +80,7 @@ __all__ = [
     "at_rest",
     "before_kernels",
     "begun_again",
+    "bulk_memory",
     "cache_directory",
     "compilations",
     "count_of",

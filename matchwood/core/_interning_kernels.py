@@ -98,3 +98,13 @@ def enter_integers(slots: Any, held: Any, count: int) -> None:
         while slots[slot] != EMPTY:
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = number
+
+
+@bare_kernel
+def find_firsts(numbers: Any, known: int, firsts: Any) -> None:
+    """Where each number from `known` on first comes, all of them, if they were given as they came."""
+    count = 0
+    for place in range(len(numbers)):
+        if count < len(firsts) and numbers[place] == known + count:
+            firsts[count] = place
+            count += 1

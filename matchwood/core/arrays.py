@@ -1,7 +1,14 @@
-"""Arrays that grow at their end, shared by every room that keeps state in NumPy; and memory for what is handed out."""
+"""Arrays that grow at their end, shared by every room that keeps state in NumPy; memory for what is handed out, and for
+what a bulk load has in hand.
+
+The system clears every page that it hands out, and a load asks for the same arrays chunk after chunk. Given back in
+between, they took a quarter of the time of a million rules (BEGen: 2.7 of 12 s). So a load keeps them, and arrays that
+grow have room at once for all that is still to come.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from typing import Any, Literal, overload
@@ -14,6 +21,85 @@ from matchwood.core.later import Later
 
 _FETCHING = threading.RLock()
 _LARGE = 1 << 16
+
+
+LEAST_KEPT = 1 << 20
+"""Bytes of an array that is worth keeping."""
+
+_LOOSEST = 4
+"""A block that is so many times larger than what is wanted is kept for something else."""
+
+_SPARE_SHARE = 16
+"""One part in so many more than the load is expected to need: chunks are not all alike."""
+
+
+class BulkMemory:
+    """What one load has to itself.
+
+    `times`  how many times as much as now there will be in the end; 1 if nobody knows
+    """
+
+    def __init__(self, total: int | None = None) -> None:
+        self.times, self._total = 1.0, total
+        self._free: list[NDArray[np.uint8]] = []
+
+    def expect(self, done: int) -> None:
+        """Arrays that grow next do so for the first `done` rules of all that come into an empty index."""
+        known = self._total is not None and 0 < done < self._total
+        self.times = (self._total or 0) / done * (1 + 1 / _SPARE_SHARE) if known else 1.0
+
+    def array(self, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
+        """A new array, of no particular content, in a block that comes back when nobody refers to it any more."""
+        wanted = count * kind.itemsize
+        fits = [place for place, block in enumerate(self._free) if wanted <= len(block) <= _LOOSEST * wanted]
+        if fits:
+            block = self._free.pop(min(fits, key=lambda place: len(self._free[place])))
+        else:
+            block = np.empty(wanted + wanted // _SPARE_SHARE, np.uint8)
+        return np.asarray(_Lent(block, self._free, count, kind))
+
+
+class _Lent:
+    """Whom an array in a block belongs to; the block is free when it goes."""
+
+    __slots__ = ("__array_interface__", "_block", "_free")
+
+    def __init__(
+        self, block: NDArray[np.uint8], free: list[NDArray[np.uint8]], count: int, kind: np.dtype[Any]
+    ) -> None:
+        self._block, self._free = block, free
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (block.__array_interface__["data"][0], False),
+            "shape": (count,),
+            "typestr": kind.str,
+        }
+
+    def __del__(self) -> None:
+        self._free.append(self._block)
+
+
+class _Current(threading.local):
+    memory: BulkMemory | None = None
+
+
+_CURRENT = _Current()
+
+
+@contextlib.contextmanager
+def bulk_memory(total: int | None) -> Iterator[BulkMemory]:
+    """Memory for one load of so many rules, if that is known, by this thread, until the end of the block.
+
+    >>> with bulk_memory(4) as memory:
+    ...     memory.expect(1)
+    ...     round(memory.times, 2)
+    4.25
+    """
+    before, _CURRENT.memory = _CURRENT.memory, BulkMemory(total)
+    try:
+        yield _CURRENT.memory
+    finally:
+        _CURRENT.memory = before
 
 
 class Growable:
@@ -100,15 +186,16 @@ class Growable:
         """Put all values at the end."""
         added = np.asarray(values, dtype=self._buffer.dtype)
         start = self.count
-        self.resize(start + len(added))
+        self.resize(start + len(added), None)
         self._buffer[start : start + len(added)] = added
 
     def resize(self, count: int, fill: Any = 0) -> None:
-        """Cut to `count` elements, or fill up to it."""
+        """Cut to `count` elements, or fill up to it; with None, whoever asks writes all of them."""
         if count > len(self._buffer) or not self._buffer.flags.writeable:
             self._reserve(count)
         if count > self.count:
-            self._buffer[self.count : count if fill else min(count, self._clean)] = fill
+            if fill is not None:
+                self._buffer[self.count : count if fill else min(count, self._clean)] = fill
             self._clean = max(self._clean, count)
         self.count, self._view = count, None
 
@@ -116,6 +203,10 @@ class Growable:
         room = max(count, 16, len(self._buffer) * 2 if count > len(self._buffer) else len(self._buffer))
         # Large ones come from the system, which clears memory when it is first written to: not before it is needed.
         large = room * self._buffer.itemsize >= _LARGE
+        bulk = _CURRENT.memory if large else None
+        if bulk is not None and bulk.times > 1:
+            # To grow is to copy everything, into pages that have to be cleared first.
+            room = max(room, int(count * bulk.times))
         grown = (np.zeros if large else np.empty)(room, dtype=self._buffer.dtype)
         grown[: self.count] = self._buffer[: self.count]
         self._buffer, self._view, self._clean = grown, None, self.count if large else room
@@ -167,12 +258,15 @@ def runs(numbers: NDArray[Any]) -> Iterator[tuple[int, slice]]:
 
 
 def pooled(count: int, dtype: DTypeLike) -> NDArray[Any]:
-    """A new array, of no particular content, from Arrow's memory pool.
+    """A new array, of no particular content, from Arrow's memory pool; in a bulk load, from what that keeps.
 
     NumPy asks the system for every large array and gives it back at once, and each of its pages costs a quarter of a
     microsecond when it is first written to: filling 8 MiB took 1.1 ms, and in the pool, which keeps pages, 0.18.
     """
     kind = np.dtype(dtype)
+    bulk = _CURRENT.memory if count * kind.itemsize >= LEAST_KEPT else None
+    if bulk is not None:
+        return bulk.array(count, kind)
     return np.frombuffer(pa.allocate_buffer(count * kind.itemsize), kind)
 
 

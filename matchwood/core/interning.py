@@ -9,7 +9,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from matchwood.core._interning_kernels import EMPTY, enter_hashes, enter_integers, intern_integers, intern_spans
+from matchwood.core._interning_kernels import (
+    EMPTY,
+    enter_hashes,
+    enter_integers,
+    find_firsts,
+    intern_integers,
+    intern_spans,
+)
 from matchwood.core.arrays import pooled
 
 _SMALLEST = 1_024
@@ -100,3 +107,16 @@ class IntegerNumbers:
         """The integers from a number on."""
         values: NDArray[np.int64] = self._held[first : self.count]
         return values
+
+    def firsts(self, numbers: NDArray[np.int32], known: int) -> NDArray[np.int64]:
+        """Where each number from `known` on stands first among those that `of` has just given.
+
+        Numbers are given as they come, so one pass finds them: sorting what is new took a thirtieth of a bulk load.
+
+        >>> known = IntegerNumbers()
+        >>> known.of(np.array([7, 3])).tolist(), known.firsts(known.of(np.array([3, 9, 7, 9, 5])), 2).tolist()
+        ([0, 1], [1, 4])
+        """
+        firsts = np.empty(self.count - known, np.int64)
+        find_firsts(numbers, known, firsts)
+        return firsts

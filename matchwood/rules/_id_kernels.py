@@ -15,9 +15,16 @@ import numpy as np
 
 from matchwood.core.hashing import hash_bytes, same_bytes
 from matchwood.core.jit import bare_kernel
+from matchwood.core.prefetch import prefetch
 
 EMPTY = -1
 TOMBSTONE = -2
+
+_AHEAD = 8
+"""How many ids before its turn the slot of one is asked for: in a table of a million, it lies anywhere in memory."""
+
+_IN_CACHE = 2**16
+"""Slots of a table that the processor's caches hold."""
 
 
 @bare_kernel
@@ -65,9 +72,19 @@ def _probe(slots: Any, bits: Any, stored: Any, data: Any, start: Any, stop: Any,
 
 
 @bare_kernel
+def _ask_ahead(slots: Any, bits: Any, keys: Any, row: Any) -> None:
+    """Ask for the slot of an id that comes a little later, if there is one."""
+    start, stop = _bounds(keys, row + _AHEAD)
+    if start < stop:
+        prefetch(slots, _fragment(keys.data, start, stop) >> np.int64(31 - bits))
+
+
+@bare_kernel
 def find_many(slots: Any, bits: Any, stored: Any, wanted: Any, out: Any) -> Any:
     """The row of each wanted id into out, -1 where there is none."""
     for i in range(len(out)):
+        if len(slots) > _IN_CACHE:
+            _ask_ahead(slots, bits, wanted, i)
         start, stop = _bounds(wanted, i)
         fragment = _fragment(wanted.data, start, stop)
         out[i] = _probe(slots, bits, stored, wanted.data, start, stop, fragment)[0]
@@ -81,6 +98,8 @@ def claim_many(slots: Any, bits: Any, stored: Any, first: Any, out: Any) -> Any:
     """
     from_empty, from_tombstone = 0, 0
     for i in range(len(out)):
+        if len(slots) > _IN_CACHE:
+            _ask_ahead(slots, bits, stored, first + i)
         start, stop = _bounds(stored, first + i)
         fragment = _fragment(stored.data, start, stop)
         row, position = _probe(slots, bits, stored, stored.data, start, stop, fragment)
@@ -93,6 +112,15 @@ def claim_many(slots: Any, bits: Any, stored: Any, first: Any, out: Any) -> Any:
             slots[position] = (fragment << np.int64(32)) | row
         out[i] = row
     return from_empty, from_tombstone
+
+
+@bare_kernel
+def increase(integers: Any) -> bool:
+    """Whether each integer is greater than the one before."""
+    place = 1
+    while place < len(integers) and integers[place - 1] < integers[place]:
+        place += 1
+    return place >= len(integers)
 
 
 @bare_kernel

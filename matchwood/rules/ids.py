@@ -14,7 +14,7 @@ from matchwood.core import Growable, pooled
 from matchwood.engines import read_only
 from matchwood.errors import CorruptSnapshot, InvalidArgument
 from matchwood.rules._hit_kernels import count_on, take_integers
-from matchwood.rules._id_kernels import EMPTY, TOMBSTONE, claim_many, drop_many, find_many, rehash
+from matchwood.rules._id_kernels import EMPTY, TOMBSTONE, claim_many, drop_many, find_many, increase, rehash
 from matchwood.rules.heap import ByteHeap
 from matchwood.rules.keys import (
     INT,
@@ -62,6 +62,8 @@ class IdColumn:
         self._forget_texts()
         self._counted_on = 0
         """So many ids are known to count on from the first, row by row, as those of an enumeration do; or _ASTRAY."""
+        self._greatest = 0, 0
+        """So many ids, if they are integers, and the greatest of them: replaced at once, since readers may look."""
         self._filled = 0
         """Slots that are not empty, tombstones included."""
         self._tombstones = 0
@@ -113,13 +115,33 @@ class IdColumn:
         return self._found(wanted) if wanted.kind == self.kind else np.full(wanted.size, -1, np.int32)
 
     def _found(self, wanted: IdKeys) -> NDArray[np.int32]:
+        if wanted.size > FEW and self._are_beyond(wanted):
+            return np.full(wanted.size, -1, np.int32)
         rows = np.empty(wanted.size, np.int32)
         find_many(self._slots.view(), self._bits, self._stored(), wanted, rows)
         return rows
 
+    def _are_beyond(self, wanted: IdKeys) -> bool:
+        """Whether ids are integers that increase from above all that were ever here, as those of new rules mostly do:
+        they differ, and none has a row."""
+        if not self._increase(wanted):
+            return False
+        integers, (measured, greatest) = self._integers.view(), self._greatest
+        if measured < len(integers):
+            more = int(integers[measured:].max())
+            greatest = max(greatest, more) if measured else more
+            self._greatest = len(integers), greatest
+        return not len(integers) or int(wanted.integers()[0]) > greatest
+
+    @staticmethod
+    def _increase(wanted: IdKeys) -> bool:
+        return wanted.kind == INT and bool(increase(wanted.integers()))
+
     def locate(self, ids: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """For each id its live row or -1, and the position of its first occurrence among the ids given."""
         wanted = self.keys(ids)
+        if wanted.size > FEW and self._increase(wanted):
+            return self.find_many(wanted), np.arange(wanted.size, dtype=np.int32)
         scratch = np.full(1 << _bits_for(wanted.size), EMPTY, np.int64)
         firsts = np.empty(wanted.size, np.int32)
         claim_many(scratch, _bits_for(wanted.size), wanted, 0, firsts)
@@ -223,7 +245,7 @@ class IdColumn:
     def keep(self, rows: NDArray[Any]) -> None:
         """Drop all other rows; the kept ones, all live, are numbered anew. An emptied column has no kind."""
         self._forget_texts()
-        self._counted_on = 0
+        self._counted_on, self._greatest = 0, (0, 0)
         if self.kind == INT:
             self._integers = Growable(np.int64, self._integers.view()[rows])
         else:
@@ -261,7 +283,7 @@ class IdColumn:
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
         """Take over a saved state; arrays may be read-only maps of files."""
         self._forget_texts()
-        self._counted_on = 0
+        self._counted_on, self._greatest = 0, (0, 0)
         self.kind = header["kind"]
         self._filled, self._tombstones = header["filled"], header["tombstones"]
         self._integers, self._slots = Growable(np.int64, arrays["integers"]), Growable(np.int64, arrays["slots"])

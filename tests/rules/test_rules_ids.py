@@ -283,3 +283,26 @@ def test_a_row_without_id_is_refused_however_ids_are_taken(ids: list[int], row: 
     assert column.take(rows_of(0, 1, 2)).to_pylist() == ids
     with pytest.raises(IndexError, match="a row has no id"):
         column.take(rows_of(0, row))
+
+
+@pytest.mark.parametrize("first", [-1000, 0, 2**62])
+def test_ids_that_increase_are_found_as_any_others(first: int) -> None:
+    """Whoever is beyond all ids so far is not looked up; one that only seems to be is."""
+    ids = IdColumn()
+    ids.add_many(np.arange(first, first + 100))
+    ids.add_many(np.arange(first + 200, first + 300))
+    wanted = np.arange(first + 250, first + 350)
+    rows, firsts = ids.locate(wanted)
+    assert rows.tolist() == list(range(150, 200)) + 50 * [-1]
+    assert firsts.tolist() == list(range(100))
+    assert ids.locate(wanted + 50)[0].tolist() == 100 * [-1]
+    rows, firsts = ids.locate(np.append(wanted, wanted[:1]))
+    assert (rows[-1], firsts[-1]) == (150, 0)
+    with pytest.raises(InvalidArgument, match="is already in the index"):
+        ids.add_many(wanted)
+    ids.remove_many(np.arange(100, 200, dtype=np.int32))
+    assert (ids.locate(wanted)[0] == -1).all()
+    ids.keep(np.arange(50))
+    assert ids.locate(np.arange(first, first + 60))[0].tolist() == list(range(50)) + 10 * [-1]
+    assert ids.add_many(np.arange(first + 50, first + 90)).tolist() == list(range(50, 90))
+    assert ids.audit(np.arange(90, dtype=np.int32)) == []

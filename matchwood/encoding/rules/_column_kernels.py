@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from matchwood.core.jit import bare_kernel
 
 ANY_KIND, REFUSED_KIND = 0, -1
 """The kinds of a predicate that only tests for NULL, and of one that could not be bound."""
 
 KIND_BITS = 3
+
+CUT_BITS, START_CUT = 32, 0
+"""The bits below a key that hold the number of a cut, and the number of START."""
 
 
 @bare_kernel
@@ -32,16 +37,19 @@ def number_by_first_use(numbers: Any, known: Any, places: Any, distinct: Any) ->
 
 
 @bare_kernel
-def resolve_uses(predicate_ends: Any, names: Any, kinds: Any, wanted: Any, slots: Any, uses: Any, ends: Any) -> Any:
+def resolve_uses(
+    predicate_ends: Any, names: Any, predicates: Any, kind_of: Any, wanted: Any, slots: Any, uses: Any, ends: Any
+) -> Any:
     """The uses of each wanted rule, one an attribute, in the order of the text; a rule with unsound ones is not wanted.
 
-    `slots`  one element a name, -1 before and after
+    `kind_of`  the kind of each predicate
+    `slots`    one element a name, -1 before and after
     """
     count = first = 0
     for rule in range(len(predicate_ends)):
         begin = count
         for at in range(first, predicate_ends[rule] if wanted[rule] else first):
-            name, kind = names[at], kinds[at]
+            name, kind = np.int64(names[at]), kind_of[predicates[at]]
             slot = slots[name]
             if slot < 0:
                 slots[name] = count
@@ -103,3 +111,22 @@ def drop_contrary(uses: Any, ends: Any, wanted: Any, kinds: Any) -> Any:
             if kind != ANY_KIND:
                 kinds[uses[at] >> KIND_BITS] = kind
     return dropped
+
+
+@bare_kernel
+def gather_cuts(leaves: Any, key_of: Any, leaf_ends: Any, leaf_cuts: Any, starts: Any, pairs: Any) -> Any:
+    """The cuts of leaves one behind the other: which are START, and of the others the pairs of key and cut.
+
+    Returns how many pairs there are.
+    """
+    cut, count = 0, 0
+    for place in range(len(leaves)):
+        leaf, key = leaves[place], np.int64(key_of[place]) << CUT_BITS
+        for own in range(leaf_ends[leaf], leaf_ends[leaf + 1]):
+            number = np.int64(leaf_cuts[own])
+            starts[cut] = number == START_CUT
+            cut += 1
+            if number != START_CUT:
+                pairs[count] = key | number
+                count += 1
+    return count

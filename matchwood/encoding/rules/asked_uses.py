@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import IntegerNumbers
+from matchwood.core import IntegerNumbers, pooled
 from matchwood.encoding.rules._column_kernels import ANY_KIND, KIND_BITS, resolve_uses, tally_uses
 from matchwood.encoding.rules.flattening import running
 from matchwood.encoding.rules.predicate_book import USE_KINDS, PredicateBook
@@ -36,8 +36,8 @@ class AskedUses(NamedTuple):
     ) -> AskedUses:
         """Those of the wanted rules; rules that contradict themselves, or cannot be bound, are not wanted from then."""
         slots = np.full(len(book.attributes), -1, np.int64)
-        uses, use_ends = np.empty(len(predicates), np.int64), np.empty(len(ends), np.int64)
-        count = resolve_uses(ends, names.astype(np.int64), book.kinds(predicates), wanted, slots, uses, use_ends)
+        uses, use_ends = pooled(len(predicates), np.int64), np.empty(len(ends), np.int64)
+        count = resolve_uses(ends, names, predicates, book.kind_of(), wanted, slots, uses, use_ends)
         return cls(book.attributes, uses[:count], use_ends)
 
     @classmethod

@@ -15,9 +15,16 @@ from numpy.typing import NDArray
 
 from matchwood.core import IntegerNumbers, pooled
 from matchwood.encoding.encoder import Encoder
-from matchwood.encoding.rules._column_kernels import ANY_KIND, KIND_BITS, drop_contrary, number_by_first_use
+from matchwood.encoding.rules._column_kernels import (
+    ANY_KIND,
+    CUT_BITS,
+    KIND_BITS,
+    drop_contrary,
+    gather_cuts,
+    number_by_first_use,
+)
 from matchwood.encoding.rules.asked_uses import KIND_MASK, AskedUses, UsesOfRules
-from matchwood.encoding.rules.flattening import Flat, running
+from matchwood.encoding.rules.flattening import Flat
 from matchwood.encoding.rules.predicate_book import CutNumbers, KeyNumbers, PredicateBook
 from matchwood.encoding.rules.written_terms import NO_LEAF, WrittenTerms
 from matchwood.encoding.schema.inferred import Schema, Use
@@ -42,14 +49,14 @@ CountedUse = tuple[Use, int, int]
 LeafColumns: TypeAlias = tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]]
 """Of leaves: their keys, whether NULL is accepted, and where the cuts of each end; and the cuts."""
 
-_SHIFT, _MASK = 32, 2**32 - 1
+_CUT_MASK = (1 << CUT_BITS) - 1
 
 
 class RuleReader:
     """Reads rules for one encoder, and remembers their predicates and leaves.
 
     >>> texts = [b"age >= 18 and vip", b"age >= 18 or not vip", b"age >= 'x' and", b"level between 2 and 3"]
-    >>> starts = running(np.array([len(text) for text in texts]))
+    >>> starts = np.cumsum([0, *map(len, texts)])
     >>> data = np.frombuffer(b"".join(texts), np.uint8)
     >>> lengths, given = np.diff(starts).astype(np.int32), np.ones(4, np.bool_)
     >>> read = RuleReader(Encoder()).read(data, starts[:-1], lengths, given, limit=256)
@@ -256,14 +263,14 @@ class CompiledRules:
         keys, nulls, ends, cuts = self._expander.leaf_columns()
         leaf_of, held = by_first_use(leaves, self._expander.count)
         key_of, used = by_first_use(keys[held], len(self._book.keys.keys))
-        starts, sizes = ends[held], ends[held + 1] - ends[held]
-        taken = cuts[np.arange(int(sizes.sum())) + np.repeat(starts - running(sizes)[:-1], sizes)]
+        sizes = ends[held + 1] - ends[held]
+        starts, taken = np.empty(int(sizes.sum()), np.bool_), pooled(int(sizes.sum()), np.int64)
+        count = gather_cuts(held, key_of, ends, cuts, starts, taken)
         # Leaves of one attribute share most of their cuts: each is looked up once.
         pairs = IntegerNumbers()
-        inner = taken != 0
-        value_of = pairs.of(np.repeat(key_of, sizes)[inner] << _SHIFT | taken[inner])
+        value_of = pairs.of(taken[:count])
         values = pairs.values(0)
-        points = list(map(self._book.cuts.cuts.__getitem__, (values & _MASK).tolist()))
+        points = list(map(self._book.cuts.cuts.__getitem__, (values & _CUT_MASK).tolist()))
         return Flat(
             lengths,
             leaf_of,
@@ -271,10 +278,10 @@ class CompiledRules:
             key_of,
             nulls[held] != 0,
             sizes,
-            ~inner,
+            starts,
             value_of.astype(np.int64),
             [cut if cut[1] else cut[0] for cut in points],
-            values >> _SHIFT,
+            values >> CUT_BITS,
         )
 
     def forms(self) -> list[Form]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from matchwood.core import Growable, IntegerNumbers, SpanNumbers
+from matchwood.core import Growable, IntegerNumbers, SpanNumbers, pooled
 from matchwood.encoding.derived.keys import DerivedTest, is_derived, read_key
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import REFUSED_KIND
@@ -184,6 +184,7 @@ class PredicateBook:
         self._derived: dict[int, tuple[str, str]] = {}
         """Bindings of derived attributes: the operator and the operand of what these test."""
         self._bindings, self._keys, self._answers = Growable(np.int32), Growable(np.int32), Growable(np.int64)
+        self._kind_of = Growable(np.int8)
         self._constants, self._points = SpanNumbers(), IntegerNumbers()
         """Constants in lists, and the pairs of a declared type and such a constant."""
         self._binding_of, self._point_of = Growable(np.int32), Growable(np.int32)
@@ -207,10 +208,9 @@ class PredicateBook:
         bound = self._ends.view(), self._cuts.view(), self._verdicts.view()
         return PredicateColumns(self._bindings.view(), self._keys.view(), *bound, answers)
 
-    def kinds(self, predicates: NDArray[np.int32]) -> NDArray[np.int8]:
-        """What predicates ask of their attributes, REFUSED_KIND where they cannot be bound."""
-        kinds: NDArray[np.int8] = self._kinds.view()[self._bindings.view()[predicates]]
-        return kinds
+    def kind_of(self) -> NDArray[np.int8]:
+        """What each predicate asks of its attribute, REFUSED_KIND where it cannot be bound."""
+        return self._kind_of.view()
 
     def operators(self, predicates: NDArray[np.int32]) -> NDArray[np.int8]:
         """The places of the operators of predicates in OPERATORS, -1 where they cannot be bound."""
@@ -225,7 +225,10 @@ class PredicateBook:
     def read(self, data: NDArray[np.uint8], trees: RuleTrees) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The predicates and the attributes in trees, by number."""
         names, tests = self._names.of(data, *trees.names), self._tests.of(data, *trees.tests)
-        predicates = self._pairs.of(names.astype(np.int64) << _SHIFT | tests)
+        pairs = pooled(len(names), np.int64)
+        np.left_shift(names, _SHIFT, out=pairs, dtype=np.int64)
+        pairs |= tests
+        predicates = self._pairs.of(pairs)
         if self._pairs.count > self.count:
             self._meet_names()
             backward = np.zeros(self._tests.count, np.bool_)
@@ -256,15 +259,14 @@ class PredicateBook:
         bindings = np.full(len(pairs), _REFUSED, np.int32)
         sound = np.flatnonzero(types >= 0)
         shared = self._shared.of(types[sound] << _SHIFT | tests[sound])
-        fresh = np.flatnonzero(shared >= len(self._binding_of))
-        _, firsts = np.unique(shared[fresh], return_index=True)
-        first = sound[fresh[firsts]]
+        first = sound[self._shared.firsts(shared, len(self._binding_of))]
         self._bind_tests(names[first], tests[first], types[first], backward)
         bindings[sound] = self._binding_of.view()[shared]
         keys = self._key_of.view()[names].copy()
         if self._derived:
             self._name_derived(bindings, names, keys)
         self._bindings.extend(bindings)
+        self._kind_of.extend(self._kinds.view()[bindings])
         self._keys.extend(keys)
         self._answers.resize(4 * self.count, UNKNOWN_ANSWER)
 
@@ -310,11 +312,10 @@ class PredicateBook:
         owners = np.repeat(rows, np.diff(ends, prepend=0))
         constants = self._constants.of(self._tests.spans(rows[:0])[0], lists.starts, lists.lengths)
         points = self._points.of(types[owners] << _SHIFT | constants)
-        fresh = np.flatnonzero(points >= len(self._point_of))
-        _, firsts = np.unique(points[fresh], return_index=True)
-        equal = pc.binary_join_element_wise(_EQUALS, self._constants.column(constants[fresh[firsts]]), _NOTHING)
+        first = self._points.firsts(points, len(self._point_of))
+        equal = pc.binary_join_element_wise(_EQUALS, self._constants.column(constants[first]), _NOTHING)
         forward = np.ones(len(equal), np.bool_)
-        self._point_of.extend(self._bound_tests(names[owners[fresh[firsts]]], equal, forward))
+        self._point_of.extend(self._bound_tests(names[owners[first]], equal, forward))
         return self._unite(self._point_of.view()[points], ends, lists.forms[rows] == NOT_IN_LIST)
 
     def _unite(

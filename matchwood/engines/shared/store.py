@@ -155,12 +155,13 @@ class ConjunctionStore(UnitTable):
         return before
 
     def _resize(self, units: int, constraints: int, intervals: int) -> None:
-        self._offsets.resize(units + 1)
-        self._hashes.resize(units)
         self._uses.resize(units)
         self._alive.resize(units, True)
-        self._records.resize(WIDTH * constraints)
-        self._intervals.resize(2 * intervals)
+        # Of what is not needed in the end, pages that are not cleared either are never touched.
+        self._offsets.resize(units + 1, None)
+        self._hashes.resize(units, None)
+        self._records.resize(WIDTH * constraints, None)
+        self._intervals.resize(2 * intervals, None)
 
     def _rebuild_table(self, expected: int) -> None:
         """A table without tombstones, at most a third full, so that rebuilding it is rare."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import BulkMemory, bulk_memory
 from matchwood.encoding import CompiledRules, RuleReader, Settled
 from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, TypeConflict
 from matchwood.matching.loading.chunk_columns import ChunkColumns, OldRules
@@ -69,11 +70,12 @@ def load_rules(
 
     if on_error == "raise":
         _rehearse(index, chunks, on_duplicate)
-    with telling(progress, rule_count(rules)) as tell:
+    total = rule_count(rules)
+    with telling(progress, total) as tell, bulk_memory(total) as memory:
         try:
-            return _Load(index, chunks, on_duplicate, limit, tell).run()
+            return _Load(index, chunks, on_duplicate, limit, tell, memory).run()
         except _Outvoted as found:
-            return _Load(index, chunks, on_duplicate, limit, tell, found.settled).run()
+            return _Load(index, chunks, on_duplicate, limit, tell, memory, found.settled).run()
 
 
 def _check(name: str, value: Any, known: tuple[str, ...]) -> None:
@@ -115,10 +117,11 @@ class _Load(Rehearsal):
         on_duplicate: str,
         limit: RejectLimit,
         tell: Tell,
+        memory: BulkMemory,
         settled: Mapping[str, Settled] | None = None,
     ) -> None:
         super().__init__(index, on_duplicate, settled)
-        self._all_chunks, self._tell, self._read = chunks, tell, 0
+        self._all_chunks, self._tell, self._memory, self._read = chunks, tell, memory, 0
         self._limit, self._undo, self._filling = limit, Undo(index), Filling(index)
         self._known = self._schema.copy()
         """The types before this load."""
@@ -148,6 +151,8 @@ class _Load(Rehearsal):
     def _take_chunk(self, chunk: RuleChunk, is_last: bool) -> None:
         """Prepare and store a chunk: as columns if it can be, otherwise in parts that are small enough to be taken in
         turn, of which each may again be columns."""
+        if self._filling.fills:
+            self._memory.expect(self._read + len(chunk))
         whole = chunk.nbytes <= MOST_BYTES and not self._in_slices
         taken = self._tried(chunk) if whole else None
         if taken is not None:
