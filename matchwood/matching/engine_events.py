@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from matchwood.encoding import STRICT, EncodedEvents, EventChunk, Strictness
+from matchwood.engines import Workspace
 from matchwood.matching.ledger.ledger import EngineCall
 from matchwood.matching.parts import busy
 from matchwood.matching.request import Dead, PartFound, Question, Request
@@ -93,17 +94,27 @@ class _FoundByParts:
             workspace.lends = False
         matcher.ledger.note(events, first, calls)
         self._end = first + min([call[1] for call in calls])
+        self._ahead: dict[int, RuleRows] = {}
 
     def covers(self, first: int) -> bool:
-        return self._first <= first < self._end
+        return first in self._ahead if self._lent else self._first <= first < self._end
 
     def rows(self, first: int) -> RuleRows:
         """The rows of the events from `first` on; positions are those of the codes.
 
-        What was found may lie where the next call writes, so if some of it is left it is copied.
+        What was found may lie where the next call writes, so the rows of all of it are made now. They are wanted in a
+        moment, and copying what was found takes a tenth of the time that matching does.
         """
-        rows = self._question.rows(self._found, first, self._matcher.workspace)
-        if self._lent and first + rows.count < self._end:
-            self._found = {kind: found.owned() for kind, found in self._found.items()}
-            self._lent = False
-        return rows
+        workspace = self._matcher.workspace
+        if not self._lent:
+            return self._question.rows(self._found, first, workspace)
+        if not self._ahead:
+            self._make_all(workspace)
+        self._ahead = {place: rows for place, rows in self._ahead.items() if place >= first}
+        return self._ahead[first]
+
+    def _make_all(self, workspace: Workspace) -> None:
+        made = self._first
+        while made < self._end:
+            rows = self._ahead[made] = self._question.rows(self._found, made, workspace)
+            made += rows.count

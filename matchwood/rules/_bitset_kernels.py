@@ -27,6 +27,14 @@ def mark(row: Any, bits: Any, summary: Any) -> Any:
 
 
 @bare_kernel
+def mark_listed(listed: Any, count: Any, bits: Any) -> None:
+    """Mark listed[:count] in the bit set alone."""
+    for i in range(np.uint64(count)):
+        row = np.uint32(listed[i])
+        bits[np.uint64(row >> np.uint32(6))] |= _ONE << (np.uint64(row) & _LOW)
+
+
+@bare_kernel
 def walk_bits(bits: Any, summary: Any, added: Any, out: Any, filled: Any) -> Any:
     """Write the marked rows to out[filled:] in order and clear them; returns where they would end, room or not.
 
@@ -78,12 +86,3 @@ def write_ranked(listed: Any, count: Any, bits: Any, before: Any, added: Any, ou
     for cleared in range(np.uint64(len(bits))):
         bits[cleared] = 0
     return end
-
-
-@bare_kernel
-def walk_each(bits: Any, added: Any, out: Any, filled: Any) -> Any:
-    """The same as `walk_bits`, word after word."""
-    for word in range(len(bits)):
-        filled = _write_rows(added + word * 64, bits[word], out, filled)
-        bits[word] = 0
-    return filled

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +79,7 @@ _NO_SIDE = LinkedHits(_NO_OFFSETS, _NO_UNITS, _NO_UNITS, _NO_UNITS, _NO_UNITS)
 _ASKED_TOGETHER = 4_096
 """Hits of single events that are told of at once to those who know when it pays to look at all links."""
 
-_SPARE = 8
+_SPARE = 4
 """Rows may be more than hits, where rules share units: room for one more in so many is made before anybody counts."""
 
 
@@ -118,7 +117,7 @@ def _collected(
     count: int, rows: int, sides: tuple[LinkedHits, ...], workspace: Workspace, room: int, first_id: int | None
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     kind, added = (np.int32, 0) if first_id is None else (np.int64, first_id)
-    scratch = _scratch(rows, sum(len(side.heads) for side in sides), workspace)
+    scratch = _scratch(rows, sum(len(side.heads) + len(side.chain) // 2 for side in sides), workspace)
     offsets = np.zeros(count + 1, np.int64)
     needed = min(room, _likely(sides, count))
     while True:
@@ -146,7 +145,7 @@ class OneEventIds:
         self, units: NDArray[np.int32], links: RuleLinks, ids: IdColumn, rows: int, workspace: Workspace
     ) -> None:
         self._ids, self._links, self._rows = ids, links, rows
-        self._scratch, self._asked = _scratch(rows, len(units), workspace), 0
+        self._scratch, self._asked = _scratch(rows, len(units) + links.nodes, workspace), 0
         self._out = np.empty(rows, np.int32)
         numbers = _NO_OFFSETS if ids.numbers is None else ids.numbers
         self._found = np.empty(rows if len(numbers) >= rows else 0, np.int64)
@@ -183,21 +182,14 @@ def _refused(scratch: RowScratch) -> CorruptSnapshot:
     return CorruptSnapshot("a unit that matched leads to a rule that does not exist: the snapshot is damaged")
 
 
-def _scratch(rows: int, units: int, workspace: Workspace) -> RowScratch:
-    """For so many rows and units; an event may match all of these."""
+def _scratch(rows: int, links: int, workspace: Workspace) -> RowScratch:
+    """For so many rows and links; an event may match all of these."""
     words = (rows + 63) // 64
     upper = (words + 63) // 64
-    few = _few(upper)
     return RowScratch(
-        workspace.array("rows.few", few, np.int64)[:few],
         workspace.array("rows.bits", words, np.uint64)[:words],
         workspace.array("rows.summary", upper, np.uint64)[:upper],
-        workspace.array("rows.listed", units, np.int32, None)[:units],
-        workspace.array("rows.aside", units, np.int32, None)[:units],
+        workspace.array("rows.listed", links, np.int32, None)[:links],
+        workspace.array("rows.aside", links, np.int32, None)[:links],
         workspace.array("rows.before", words, np.uint32, None)[:words],
     )
-
-
-def _few(upper: int) -> int:
-    """Up to how many rows insertion sort beats the bit set, whose fixed cost is a walk of its `upper` summary words."""
-    return 32 + isqrt(4 * upper)

@@ -29,7 +29,7 @@ from matchwood.core.prefetch import prefetch
 from matchwood.engines.pst._block_kernels import end_of_block
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._known_list_kernels import KnownLists, SelectedLists, select_lists
-from matchwood.engines.pst._lane_kernels import TILE, EventCodes, LaneWords, lay_out, pack_codes, try_block
+from matchwood.engines.pst._lane_kernels import TILE, EventCodes, LaneWords, lay_out, pack_codes, take_away, try_block
 from matchwood.engines.pst._match_kernels import (
     BATCH,
     ListedUnits,
@@ -50,20 +50,22 @@ SMALLEST_GROUP, FIRST_GROUP, LARGEST_GROUP = 8, 64, 8_192
 """Events of a group: at least, while nothing is known of their hits, and at most. Others have as many as should fill
 the output, by the hits of the group before; if those are too few, events go alone, and the next call tries again."""
 
-SEGMENT_WIDTH = 4
-_AHEAD, _MOST_FETCHED = 2, 64
-_FEW_WORDS = 8
-"""So few words are read bit by bit; more of them are turned round first, so that each lane has its own."""
+SEGMENT_WIDTH = 5
+_AHEAD, _MOST_FETCHED = 4, 64
+_FEW_BITS = 128
+"""Words with so few bits, a square of them, are read bit by bit; others are turned round first, so that each lane has
+its own."""
 
-_ONE = np.uint64(1)
+_ONE, _EVERY = np.uint64(1), np.uint64(2**64 - 1)
 
 
 class KeptSegments(NamedTuple):
     """Stretches of kept candidates, one for each tile that some hold of.
 
-    `segments`  four each: where its events begin among the members, how many they are, and where its words begin and
-                end: by candidate if they are few, otherwise by lane, 64 candidates at a time
-    `used`      how many segments there are, and where the next words go
+    `segments`  five each: where its events begin among the members, how many they are, where its words begin and end,
+                and whether these are by lane, 64 candidates at a time, or by candidate
+    `used`      how many segments there are, and where the next words go; candidates that were tried, and first tests
+                that passed, of all events
     """
 
     segments: NDArray[np.int64]
@@ -71,11 +73,9 @@ class KeptSegments(NamedTuple):
 
 
 class GroupCounts(NamedTuple):
-    """What is known of each event of a group: hits so far, first tests passed, candidates, and where its hits go."""
+    """What is known of each event of a group: hits so far, and where they go."""
 
     hits: NDArray[np.int64]
-    passed: NDArray[np.int64]
-    looked: NDArray[np.int64]
     cursors: NDArray[np.int64]
 
 
@@ -106,15 +106,18 @@ def _fetch(lists: Any, turned: TurnedLists, number: int, count: int) -> None:
 
 @bare_kernel
 def _count_bits(words: Any, begin: Any, end: Any, members: Any, first: Any, lanes: int, counts: Any) -> None:
-    """Add up for each lane how many of the words have its bit; many of them are turned round for it."""
+    """Add up for each lane how many of the words have its bit."""
+    for at in range(np.uint64(begin), np.uint64(end)):
+        left = words[at]
+        while left != 0:
+            counts[np.uint32(members[np.uint64(first) + np.uint64(lowest_bit(left))])] += 1
+            left &= left - _ONE
+
+
+@bare_kernel
+def _count_turned(words: Any, begin: Any, end: Any, members: Any, first: Any, lanes: int, counts: Any) -> None:
+    """The same of words that have many bits, which are turned round."""
     start, stop, member = np.uint64(begin), np.uint64(end), np.uint64(first)
-    if stop - start <= np.uint64(_FEW_WORDS):
-        for at in range(start, stop):
-            left = words[at]
-            while left != 0:
-                counts[np.uint32(members[member + np.uint64(lowest_bit(left))])] += 1
-                left &= left - _ONE
-        return
     for at in range(stop, start + np.uint64((end - begin + TILE - 1) // TILE * TILE)):
         words[at] = 0
     for at in range(start, stop, np.uint64(TILE)):
@@ -124,42 +127,81 @@ def _count_bits(words: Any, begin: Any, end: Any, members: Any, first: Any, lane
 
 
 @bare_kernel
-def _try_tile(lists: Any, listed: Any, states: Any, stale: bool, begin: int, stop: int, group: GroupScratch) -> None:
-    """Try the blocks of a list with the events of one tile, whose ranks are laid out."""
-    members, counts, words, kept = group.turned.members, group.counts, group.words, group.kept
-    count = stop - begin
-    lanes, first = np.uint64(2**64 - 1) >> np.uint64(TILE - count), kept.used[1]
-    at, last, end, size = lists.block_starts[listed], lists.block_starts[listed + 1], first, np.int64(0)
+def _try_blocks(lists: Any, listed: Any, states: Any, stale: bool, count: int, first: Any, group: GroupScratch) -> Any:
+    """Try the blocks of a list with a tile of so many events, whose ranks are laid out, and keep what holds from word
+    `first` on.
+
+    Returns how many candidates they are, how many first tests passed, the end of what is kept, and how many bits it
+    has.
+    """
+    lanes = np.uint64(2**64 - 1) >> np.uint64(TILE - count)
+    at, last, end = lists.block_starts[listed], lists.block_starts[listed + 1], np.int64(first)
+    looked, passed, hits = np.int64(0), np.int64(0), np.int64(0)
     while at < last:
-        tested, end = try_block(lists.blocks, at, states, stale, lanes, words, end)
-        _count_bits(words.passed, 0, tested, members, begin, count, counts.passed)
-        at, size = end_of_block(lists.blocks, at), size + lists.blocks[at]
-    for place in range(begin, stop):
-        counts.looked[members[place]] += size
-    if end > first:
-        _count_bits(words.lanes, first, end, members, begin, count, counts.hits)
-        row = SEGMENT_WIDTH * kept.used[0]
-        kept.segments[row], kept.segments[row + 1] = begin, count
-        kept.segments[row + 2], kept.segments[row + 3] = first, end
-        kept.used[0], kept.used[1] = kept.used[0] + 1, first + (end - first + TILE - 1) // TILE * TILE
+        some_passed, end, some_hits = try_block(lists.blocks, at, states, stale, lanes, group.words, end)
+        looked, passed, hits = looked + count * np.int64(lists.blocks[at]), passed + some_passed, hits + some_hits
+        at = end_of_block(lists.blocks, at)
+    return looked, passed, end, hits
 
 
 @bare_kernel
-def _try_lists(lists: Any, listed: Any, stale: bool, events: Any, first: int, count: int, group: GroupScratch) -> None:
-    """Try the lists of a group with the events under them, tile by tile."""
+def _try_tile(lists: Any, listed: Any, states: Any, stale: bool, begin: int, stop: int, group: GroupScratch) -> None:
+    """Try the blocks of a list with the events of one tile, and count their hits."""
+    members, words, kept, hit_counts = group.turned.members, group.words.lanes, group.kept, group.counts.hits
+    count, first = stop - begin, kept.used[1]
+    looked, passed, end, hits = _try_blocks(lists, listed, states, stale, count, first, group)
+    kept.used[2] += looked
+    kept.used[3] += passed
+    if end > first:
+        squares = (end - first + TILE - 1) // TILE
+        turned = hits > _FEW_BITS * squares
+        if turned:
+            _count_turned(words, first, end, members, begin, count, hit_counts)
+        else:
+            _count_bits(words, first, end, members, begin, count, hit_counts)
+        row = SEGMENT_WIDTH * kept.used[0]
+        kept.segments[row], kept.segments[row + 1] = begin, count
+        kept.segments[row + 2], kept.segments[row + 3], kept.segments[row + 4] = first, end, turned
+        kept.used[0], kept.used[1] = kept.used[0] + 1, first + (TILE * squares if turned else end - first)
+
+
+@bare_kernel
+def _try_lists(lists: Any, listed: Any, stale: bool, events: Any, first: int, count: int, group: GroupScratch) -> int:
+    """Try the lists of a group with the events under them, tile by tile; returns how many lists they are."""
     turned, ranks = group.turned, group.words.ranks
     pack_codes(events, first, count, len(ranks) // TILE, group.codes)
     for event in range(count):
-        group.counts.hits[event], group.counts.passed[event], group.counts.looked[event] = 0, 0, 0
+        group.counts.hits[event] = 0
     group.kept.used[:] = 0
     tried, begin = turn_round(lists, group.selected, count, group.limits[0], turned, len(group.words.units)), 0
     for number in range(tried):
         _fetch(lists, turned, number + _AHEAD, tried)
         while begin < turned.ends[number]:
             stop = min(begin + TILE, turned.ends[number])
-            lay_out(group.codes, turned.members, begin, stop, ranks, False)
+            codes = lay_out(group.codes, turned.members, begin, stop, ranks)
             _try_tile(lists, turned.tried[number], listed.states, stale, begin, stop, group)
-            lay_out(group.codes, turned.members, begin, stop, ranks, True)
+            take_away(group.codes, turned.members, begin, stop, ranks, codes)
+            begin = stop
+    return tried
+
+
+@kernel
+def _take_work_off(lists: Any, listed: Any, stale: bool, tried: int, covered: int, group: GroupScratch) -> None:
+    """Take off what was counted for events that are not covered, which come again: rare, so their lists are tried once
+    more for it, and what is kept is lost."""
+    turned, ranks, used, begin = group.turned, group.words.ranks, group.kept.used, 0
+    for number in range(tried):
+        while begin < turned.ends[number]:
+            stop = min(begin + TILE, turned.ends[number])
+            while begin < stop and turned.members[begin] < covered:
+                begin += 1
+            if begin < stop:
+                codes = lay_out(group.codes, turned.members, begin, stop, ranks)
+                looked, passed, _, _ = _try_blocks(
+                    lists, turned.tried[number], listed.states, stale, stop - begin, 0, group
+                )
+                take_away(group.codes, turned.members, begin, stop, ranks, codes)
+                used[2], used[3] = used[2] - looked, used[3] - passed
             begin = stop
 
 
@@ -233,8 +275,6 @@ def _finish(
         clear(events, event, labels)
         offsets[event - begin + 1] = used
         work[0] += 1
-        work[1] += counts.looked[number]
-        work[2] += counts.passed[number]
         covered += 1
     return covered, used
 
@@ -250,6 +290,11 @@ def _write_lanes(
         target = np.uint64(cursors[event])
         for at in range(start, stop, np.uint64(TILE)):
             left = kept_lanes[at + lane]
+            if left == _EVERY:
+                for step in range(np.uint64(TILE)):
+                    units[target + step] = kept_units[at + step]
+                target += np.uint64(TILE)
+                continue
             while left != 0:
                 units[target] = kept_units[at + np.uint64(lowest_bit(left))]
                 target += _ONE
@@ -278,9 +323,10 @@ def _write(group: GroupScratch, covered: int, units: Any) -> None:
     members, cursors, segments = group.turned.members, group.counts.cursors, group.kept.segments
     for row in range(0, SEGMENT_WIDTH * group.kept.used[0], SEGMENT_WIDTH):
         begin, count, first, end = segments[row], segments[row + 1], segments[row + 2], segments[row + 3]
+        by_lane = segments[row + 4] != 0
         while count > 0 and members[begin + count - 1] >= covered:
             count -= 1
-        if end - first > _FEW_WORDS:
+        if by_lane:
             _write_lanes(group.words, first, end, members, begin, count, cursors, units)
         elif count > 0:
             _write_words(group.words, first, end, members, begin, count, cursors, units)
@@ -310,10 +356,14 @@ def match_groups(
         count = select_lists(
             lists, search, events, event, min(most, last - event), scratch, group.known, group.selected
         )
-        _try_lists(lists, listed, search.stale, events, event, count, group)
+        tried = _try_lists(lists, listed, search.stale, events, event, count, group)
         before, place = used, (first, event, count, used)
         covered, used = _finish(conjunctions, lists, signatures, search, listed, events, place, scratch, group, output)
         _write(group, covered, units)
+        if covered < count:
+            _take_work_off(lists, listed, search.stale, tried, covered, group)
+        output.work[1] += group.kept.used[2]
+        output.work[2] += group.kept.used[3]
         event += covered
         found = max(1, used - before)
         if covered > 0:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core.bits import bit_count
 from matchwood.core.jit import bare_kernel
 from matchwood.core.lanes import LANES, lanes_masked, lanes_within
 from matchwood.core.prefetch import prefetch
@@ -37,6 +38,9 @@ TILE = 64
 PLANES = 5
 """Bits of a count of a candidate's entries, beyond the lowest three."""
 
+_AT_ONCE = 24
+"""So many neighbouring ranks are written in the time of one anywhere."""
+
 _AHEAD = 4
 _ONE, _EVERY = np.uint64(1), np.uint64(2**64 - 1)
 
@@ -45,13 +49,11 @@ class LaneWords(NamedTuple):
     """What candidates are true of.
 
     `ranks`   by attribute: the ranks of the events of a tile; NULL_RANK between two tiles
-    `passed`  for each candidate of a block that passed its first test, the lanes of that
     `units`, `lanes`  the candidates that hold of some lane, and of which
     `planes`  counts of entries in eights, a bit of each lane's count in each word; 0 between two candidates
     """
 
     ranks: NDArray[np.uint16]
-    passed: NDArray[np.uint64]
     units: NDArray[np.int32]
     lanes: NDArray[np.uint64]
     planes: NDArray[np.uint64]
@@ -83,19 +85,33 @@ def pack_codes(events: Any, first: int, count: int, attributes: int, packed: Eve
 
 
 @bare_kernel
-def lay_out(packed: EventCodes, members: Any, begin: int, stop: int, ranks: Any, taken: bool) -> None:
-    """Put the ranks of some events side by side by attribute, or take them away again."""
-    codes, ends = packed.codes, packed.ends
+def lay_out(packed: EventCodes, members: Any, begin: int, stop: int, ranks: Any) -> Any:
+    """Put the ranks of some events side by side by attribute; returns how many they are."""
+    codes, ends, placed = packed.codes, packed.ends, np.uint64(0)
     for lane in range(np.uint64(stop - begin)):
         place = np.uint64(begin) + lane
-        if not taken:
-            later = np.uint64(members[min(place + np.uint64(_AHEAD), np.uint64(stop - 1))])
-            prefetch(codes, ends[later])
+        later = np.uint64(members[min(place + np.uint64(_AHEAD), np.uint64(stop - 1))])
+        prefetch(codes, ends[later])
         event = np.uint64(members[place])
+        first, last = np.uint64(ends[event]), np.uint64(ends[event + _ONE])
+        for at in range(first, last):
+            ranks[np.uint64(TILE) * np.uint64(codes[at] >> np.uint32(16)) + lane] = codes[at] & np.uint32(0xFFFF)
+        placed += last - first
+    return np.int64(placed)
+
+
+@bare_kernel
+def take_away(packed: EventCodes, members: Any, begin: int, stop: int, ranks: Any, placed: int) -> None:
+    """Make so many ranks of some events NULL again: all that there are, if that is less to write."""
+    if _AT_ONCE * placed > len(ranks):
+        for at in range(np.uint64(len(ranks))):
+            ranks[at] = NULL_RANK
+        return
+    codes, ends = packed.codes, packed.ends
+    for lane in range(np.uint64(stop - begin)):
+        event = np.uint64(members[np.uint64(begin) + lane])
         for at in range(np.uint64(ends[event]), np.uint64(ends[event + _ONE])):
-            code = codes[at]
-            rank = np.uint32(NULL_RANK) if taken else code & np.uint32(0xFFFF)
-            ranks[np.uint64(TILE) * np.uint64(code >> np.uint32(16)) + lane] = rank
+            ranks[np.uint64(TILE) * np.uint64(codes[at] >> np.uint32(16)) + lane] = NULL_RANK
 
 
 @bare_kernel
@@ -172,17 +188,22 @@ def _several_held(blocks: Any, mark: Any, entry: Any, ranks: Any, wide: bool, pl
 def try_block(blocks: Any, start: int, states: Any, stale: bool, lanes: Any, words: LaneWords, kept: Any) -> Any:
     """Try the candidates of a block with the lanes of a tile; there is room for a word of each of them.
 
-    Returns the ends of what passed, from 0 on, and of what is kept.
+    Returns how often a lane passed a first test, the end of what is kept, and how many bits that has.
     """
-    ranks, planes, wide, tested = words.ranks, words.planes, lanes >> np.uint64(LANES) != 0, 0
-    passed, kept_units, kept_lanes = words.passed, words.units, words.lanes
+    ranks, planes, wide, passed, hits = (
+        words.ranks,
+        words.planes,
+        lanes >> np.uint64(LANES) != 0,
+        np.int64(0),
+        np.int64(0),
+    )
+    kept_units, kept_lanes = words.units, words.lanes
     test, count = np.uint64(start + BLOCK_START), np.int64(blocks[start])
     mark = test + np.uint64(BLOCK_TEST_WIDTH) * np.uint64(count)
     for _ in range(count):
         held = lanes & _held(blocks, test, ranks, wide)
         if held != 0:
-            passed[tested] = held
-            tested += 1
+            passed += bit_count(held)
             single, masked = np.uint32(blocks[mark + _ONE]), np.uint32(blocks[mark + np.uint64(2)])
             entry = mark + np.uint64(single & np.uint32((1 << SINGLE_FAR) - 1))
             alone = entry + np.uint64(SINGLE_WIDTH) * np.uint64(masked >> np.uint32(MASK_FAR + COUNT_BITS))
@@ -193,7 +214,9 @@ def try_block(blocks: Any, start: int, states: Any, stale: bool, lanes: Any, wor
                 held &= _several_held(blocks, mark, entry, ranks, wide, planes)
             unit = blocks[mark]
             kept_units[kept], kept_lanes[kept] = unit, held
-            kept += held != 0 and (not stale or states[unit] == LIVE)
+            if held != 0 and (not stale or states[unit] == LIVE):
+                kept += 1
+                hits += bit_count(held)
         test += np.uint64(BLOCK_TEST_WIDTH)
         mark += np.uint64(MARK_WIDTH)
-    return tested, kept
+    return passed, kept, hits

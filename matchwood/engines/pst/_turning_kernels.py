@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core.jit import bare_kernel
+from matchwood.core.prefetch import prefetch
 from matchwood.engines.pst._block_kernels import end_of_block
 from matchwood.engines.pst._known_list_kernels import SelectedLists
 from matchwood.engines.pst._lane_kernels import TILE
 
+_AHEAD = 12
 LEFT = -1
 """The place of a list that each event looks at by itself."""
 
@@ -69,6 +71,7 @@ def _give_places(lists: Any, seen: int, fewest: int, turned: TurnedLists, room: 
     """Choose the lists that are tried with all their events, as far as there is room for what may be kept of them."""
     places, touched, used, tried, tiles = turned.places, turned.touched, np.int64(0), 0, np.int64(0)
     for number in range(seen):
+        prefetch(lists.blocks, lists.block_starts[touched[min(number + _AHEAD, seen - 1)]])
         listed = touched[number]
         under = np.int64(places[listed])
         parts = (under + TILE - 1) // TILE

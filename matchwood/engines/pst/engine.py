@@ -38,6 +38,11 @@ from matchwood.engines.shared.workspace import Workspace
 _GROWTH = 4
 """Lists that grew bit by bit are laid out anew, without gaps and in order, when there are so many times more units."""
 
+_LARGE, _GROUP_HITS, _MOST_HITS = 2**18, 16, 2**24
+"""An index of more units than that has room for so many hits of a group, times its units, if its events have as many,
+and at most: where 1% of a million match, groups then have 1,600 events and not 400, and a list is walked a quarter as
+often, which saves four tenths of the time."""
+
 OPTIONS: Mapping[str, Any] = {"packed": 16, "side_by_side": True, "ranking": "shares", "reconsider": True}
 LIMITS = {"packed": (0, 2**20)}
 PUBLISHED: Mapping[str, Any] = {"packed": 0, "side_by_side": False, "ranking": "operators", "reconsider": False}
@@ -178,7 +183,7 @@ class AccessEngine(ListEngine):
 
     def match(self, events: EncodedEvents, first: int, workspace: Workspace) -> Hits:
         self.check()
-        source, output = read_only_events(events), Output(workspace, events, first, self._live)
+        source, output = read_only_events(events), Output(workspace, events, first, self._worst(workspace))
         searched = self.store.view(), self._candidates.view(), self._signature_arrays(), self._search(), self._listed()
         written = self._scratch(len(source.attributes), workspace), output.arrays
         if source.count - first < SMALLEST_GROUP or not self._candidates.blocks.count:
@@ -192,6 +197,11 @@ class AccessEngine(ListEngine):
             # Its lists are too many for a group: it goes alone, with what comes behind it.
             match_lists(*searched, source, first, *written, *self._kinds)
         return output.last_hits()
+
+    def _worst(self, workspace: Workspace) -> int:
+        """The hits of one event at most; of a large index as many more as make groups large enough."""
+        more = min(_GROUP_HITS * self._live, _MOST_HITS) - workspace.room if self._live > _LARGE else 0
+        return self._live + max(0, more)
 
     def one_event(self, workspace: Workspace) -> OneEventSearch:
         self.check()

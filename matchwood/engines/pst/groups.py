@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from matchwood.encoding import LEVELS
-from matchwood.engines.pst._block_kernels import BLOCK_SIZE
 from matchwood.engines.pst._block_write_kernels import MOST_ATTRIBUTES
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._group_kernels import (
@@ -29,7 +28,7 @@ FEWEST = 3
 SELECTED = 2**19
 """Lists that the events of a group may select together."""
 
-KEPT = 2**20
+KEPT = 2**21
 """Candidates of all tiles of a group that may hold of an event."""
 
 SEGMENTS = 2**15
@@ -60,7 +59,7 @@ def group_scratch(workspace: Workspace, lists: int, attributes: int, pairs: int,
         _lane_words(workspace, min(attributes, MOST_ATTRIBUTES)),
         KeptSegments(
             workspace.array("pst.segments", SEGMENT_WIDTH * SEGMENTS, np.int64, None),
-            workspace.array("pst.used", 2, np.int64)[:2],
+            workspace.array("pst.used", 4, np.int64)[:4],
         ),
         GroupCounts._make(
             workspace.array(f"pst.{name}", LARGEST_GROUP, np.int64, None) for name in GroupCounts._fields
@@ -114,7 +113,6 @@ def _turned_lists(workspace: Workspace, lists: int) -> TurnedLists:
 def _lane_words(workspace: Workspace, attributes: int) -> LaneWords:
     return LaneWords(
         workspace.array("pst.ranks", TILE * attributes, np.uint16, NULL_RANK),
-        workspace.array("pst.passed_words", BLOCK_SIZE, np.uint64, None),
         workspace.array("pst.kept_units", KEPT, np.int32, None),
         workspace.array("pst.kept_lanes", KEPT, np.uint64, None),
         workspace.array("pst.planes", PLANES, np.uint64),
