@@ -45,6 +45,7 @@ def lists(index: mw.Index) -> list[list[int]]:
     return found
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("dead", [False, True])
 @pytest.mark.parametrize("engine", EVERY)
 def test_the_engine_that_was_built_matches(tmp_path: Path, engine: str, dead: bool) -> None:
