@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir as llvm_ir
-from numba.core import cgutils, types
+from numba import types
+from numba.core import cgutils
 from numba.core.callconv import CPUCallConv
 from numba.core.datamodel.packer import ArgPacker
 

@@ -88,6 +88,8 @@ def _counts_references(module: Any) -> bool:
 class PartLibrary(KernelLibrary):
     """A kernel that only other kernels call: linked, and no machine code."""
 
+    _shared_module: Any
+
     def add_linking_library(self, library: Any) -> None:
         if library.name != _RUNTIME:
             super().add_linking_library(library)

@@ -17,11 +17,12 @@ import operator
 from typing import Any
 
 from llvmlite import ir as llvm_ir
-from numba.core import analysis, cgutils, ir, types
+from numba import types
+from numba.core import analysis, cgutils, ir
 from numba.core.callwrapper import PyCallWrapper
 from numba.core.compiler_machinery import register_pass
 from numba.core.cpu import CPUContext
-from numba.core.errors import LoweringError, new_error_context
+from numba.core.errors import LoweringError, new_error_context  # type: ignore[attr-defined]
 from numba.core.funcdesc import default_mangler
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
@@ -182,7 +183,9 @@ class KernelLower(Lower):  # type: ignore[misc]
 
         Those whose references are counted only if all uses are in the same block.
         """
-        self._singly_assigned_vars, self._blk_local_varmap, self._borrowed = set(), {}, set()
+        self._singly_assigned_vars: set[str] = set()
+        self._blk_local_varmap: dict[str, Any] = {}
+        self._borrowed: set[str] = set()
         if self.func_ir.func_id.is_generator:
             return
         used = analysis.compute_use_defs(self.blocks)

@@ -12,7 +12,7 @@ import operator
 import types as python_types
 from typing import Any
 
-from numba.core import types
+from numba import types
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing import signature as signature_of
 
