@@ -87,18 +87,19 @@ def test_a_batch_is_noted_once_in_all_of_the_ledger() -> None:
 def test_single_events_are_noted_together_and_seen_by_whoever_looks() -> None:
     index = filled(engine="pstbloom")
     ledger = index._matcher.ledger
-    for event in EVENTS[: TOGETHER - 1]:
+    given = (EVENTS * 2)[:TOGETHER]
+    for event in given[1:]:
         index.match(event)
     assert (len(ledger._singles._waiting), ledger._work.events) == (TOGETHER - 1, 0)
     assert index.stats()["matching"]["events"] == index.stats()["observed_events"] == TOGETHER - 1
     assert ledger.sample.events == ledger.watch._events == TOGETHER - 1
     assert ledger.clock._events == TOGETHER - 2, "the first call may compile: it is not timed"
-    for event in EVENTS[:TOGETHER]:
+    for event in given:
         index.match(event)
     assert (len(ledger._singles._waiting), ledger._work.events) == (0, 2 * TOGETHER - 1)
     before = ledger.work.as_dict()
-    index.match_many(EVENTS[: TOGETHER - 1])
-    index.match_many(EVENTS[:TOGETHER])
+    index.match_many(given[1:])
+    index.match_many(given)
     assert ledger.work.as_dict() == {name: 2 * count for name, count in before.items()}
 
 

@@ -14,8 +14,9 @@ from matchwood.core import BeginAgain, giving_up
 from matchwood.encoding import EncodedEvents, PairBytes, events_of_pairs
 from matchwood.engines import Structure, Work
 
-TOGETHER = 16
-"""So many wait at most: noting them takes about as long as noting one does."""
+TOGETHER = 128
+"""So many wait at most. Whoever is the last of them notes all, which takes 100 µs, and 60 µs for 16 of them: less than
+one event in a hundred waits for it."""
 
 MATCHED = 3
 
