@@ -17,10 +17,14 @@ from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
+from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import fill_blocks, level_of
 from matchwood.engines.shared._access_kernels import UNUSED, block_count
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
 from matchwood.engines.shared._record_kernels import FLAG_BITS, SEVERAL, WIDTH
+
+_AHEAD = 8
+"""How many units before its turn the best access predicate of one is asked for."""
 
 COMBINED = 1 << 63
 _LOW_HALF = 2**32 - 1
@@ -136,6 +140,9 @@ def assign_spaces(
             needed += spaces.counts[wanted * place + nth]
         if count + needed > room:
             break
+        # Units in the order of their shapes lie anywhere.
+        later = np.int64(units[min(place + _AHEAD, len(units) - 1)])
+        prefetch(records, WIDTH * (offsets[later] + access[wanted * later]))
         for nth in range(wanted):
             position = access[wanted * units[place] + nth]
             if position == UNUSED:

@@ -197,15 +197,17 @@ class Candidates(State):
         selectivity: SelectivityOrder,
         access: Growable,
         tests: NDArray[np.int32],
+        space_counts: NDArray[np.int64] | None = None,
     ) -> None:
         """Append units to the lists of their access predicates; those beyond what a unit uses are struck out.
 
-        `tests` are the constraints that they are tested for first, as long as nothing is struck out.
+        `tests` are the constraints that they are tested for first, as long as nothing is struck out. Whoever chose
+        the only access predicate of each may tell how many spaces that has.
         """
         self.version = object()
         self.levels.resize(max(attributes, self.levels.count))
         if self._wanted == 1:
-            sizes, lists = self._spaces(conjunctions, units, access.view(), 1)
+            sizes, lists = self._spaces(conjunctions, units, access.view(), 1, space_counts)
             count_gains(lists, self._added.writable())
         else:
             sizes, lists = self._combinations(conjunctions, units, access)
@@ -217,10 +219,16 @@ class Candidates(State):
             self._append_units(units, sizes, lists)
 
     def _spaces(
-        self, conjunctions: Conjunctions, units: NDArray[np.int32], access: NDArray[np.uint16], wanted: int
+        self,
+        conjunctions: Conjunctions,
+        units: NDArray[np.int32],
+        access: NDArray[np.uint16],
+        wanted: int,
+        space_counts: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """How many spaces every access predicate has, and the list of each."""
-        space_counts = space_counts_of(conjunctions, units, access, wanted)
+        if space_counts is None:
+            space_counts = space_counts_of(conjunctions, units, access, wanted)
         needed = space_counts.reshape(len(units), wanted).sum(axis=1)
         spaces = np.empty(int(needed.sum()), dtype=np.int32)
         codes = np.empty(int(space_counts.max(initial=0)), dtype=np.int64)

@@ -123,13 +123,16 @@ def order_constraints(starts: Any, costs: Any, order: Any) -> None:
 
 
 @bare_kernel
-def choose_one_access(conjunctions: Any, units: Any, selectivity: Any, access: Any) -> None:
-    """The constraint of each unit, as a position within it, that lets the fewest events through in few lists."""
+def choose_one_access(conjunctions: Any, units: Any, selectivity: Any, access: Any, blocks: Any) -> None:
+    """The constraint of each unit, as a position within it, that lets the fewest events through in few lists.
+
+    `blocks`  how many dyadic blocks that has, for each of these units
+    """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     starts, order, costs = selectivity.starts, selectivity.order, selectivity.costs
     for place in range(len(units)):
         unit, start = units[place], starts[place]
-        best, least = UNUSED, UNUSABLE
+        best, least, fewest = UNUSED, UNUSABLE, 0
         for rank in range(start, starts[place + 1]):
             position = order[rank]
             # All that follow let more through.
@@ -140,8 +143,8 @@ def choose_one_access(conjunctions: Any, units: Any, selectivity: Any, access: A
             lists = block_count(records, intervals, WIDTH * (offsets[unit] + position))
             cost = costs[start + position] * (1.0 + _LIST_COST * max(0, lists - 1))
             if cost < least:
-                best, least = position, cost
-        access[unit] = best
+                best, least, fewest = position, cost, lists
+        access[unit], blocks[place] = best, fewest
 
 
 @bare_kernel
