@@ -205,9 +205,13 @@ class Structure(State, ABC):
             given = header.get("options")
             # What was saved before an option was there has its default; as published, the paper's value.
             before = {**self.options, **(self.published if self.as_published else {})}
-            same = isinstance(given, Mapping) and {**before, **given} == self.settings
+            same = isinstance(given, Mapping) and self.shape({**before, **given}) == self.shape(self.settings)
             require(same, f"the options of the engine are not those of its {self.shaped_by_options}")
         super().restore(arrays, header)
+
+    def shape(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What of the options others must have in common with those by which something was laid out, to use it."""
+        return settings
 
     @property
     def always_candidates(self) -> int:

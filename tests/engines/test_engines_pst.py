@@ -332,10 +332,21 @@ def test_options_are_saved_and_must_be_the_same() -> None:
     engine = built("psthash", store, access=3)
     assert engine.header()["options"] == {
         "access": 3, "most_spaces": 16, "dense": 4096, "useless": 0.5,
-        "packed": 16, "side_by_side": True, "ranking": "shares", "reconsider": True,
+        "packed": 4, "side_by_side": True, "ranking": "shares", "reconsider": True,
     }  # fmt: skip
     with pytest.raises(CorruptSnapshot, match="options"):
         engine_class("psthash")(store).restore(engine.arrays(), engine.header())
+
+
+def test_lists_that_were_packed_by_another_length_open() -> None:
+    store, contents = stored(random_conjunctions(np.random.default_rng(8), 60))
+    events = random_events(np.random.default_rng(9), 10)
+    longer, none = built("pstbloom", store, packed=16), built("pstbloom", store, packed=0)
+    opened = engine_class("pstbloom")(store)
+    opened.restore(longer.arrays(), longer.header())
+    assert found(opened, encode_events(events)) == expected(contents, events)
+    with pytest.raises(CorruptSnapshot, match="options"):
+        engine_class("pstbloom")(store).restore(none.arrays(), none.header())
 
 
 def test_lists_from_before_an_option_was_there_open_with_its_default() -> None:

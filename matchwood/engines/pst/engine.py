@@ -43,7 +43,7 @@ _LARGE, _GROUP_HITS, _MOST_HITS = 2**18, 16, 2**24
 and at most: where 1% of a million match, groups then have 1,600 events and not 400, and a list is walked a quarter as
 often, which saves four tenths of the time."""
 
-OPTIONS: Mapping[str, Any] = {"packed": 16, "side_by_side": True, "ranking": "shares", "reconsider": True}
+OPTIONS: Mapping[str, Any] = {"packed": 4, "side_by_side": True, "ranking": "shares", "reconsider": True}
 LIMITS = {"packed": (0, 2**20)}
 PUBLISHED: Mapping[str, Any] = {"packed": 0, "side_by_side": False, "ranking": "operators", "reconsider": False}
 """What both engines share of their options, and what of the paper: lists of units, each verified where it is stored,
@@ -92,6 +92,10 @@ class AccessEngine(ListEngine):
         constraints = np.diff(self.store.view().offsets)[: len(access), None]
         require(((access == UNUSED) | (access < constraints)).all(), "'access' names constraints that do not exist")
         super().invariants()
+
+    def shape(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Which lists were long enough to be packed does not matter once they are laid out."""
+        return {**settings, "packed": bool(settings["packed"])}
 
     @property
     def _most_access(self) -> int:

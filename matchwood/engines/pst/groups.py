@@ -22,7 +22,7 @@ from matchwood.engines.pst._lane_kernels import PLANES, TILE, EventCodes, LaneWo
 from matchwood.engines.pst._turning_kernels import TurnedLists
 from matchwood.engines.shared.workspace import Workspace
 
-FEWEST = 3
+FEWEST = 2
 """Events under a list for which it is tried with all of them at once."""
 
 SELECTED = 2**19
