@@ -248,7 +248,7 @@ def verify_always(conjunctions: Any, listed: ListedUnits, labels: Any, used: Any
     return used
 
 
-@bare_kernel
+@kernel
 def match_lists(
     conjunctions: Any, lists: Any, signatures: Any, search: ListSearch, listed: ListedUnits, events: Any, first: int,
     scratch: ListScratch, output: Any, combined: Any, alone: Any,

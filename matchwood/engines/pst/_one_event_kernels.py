@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.hashing import mix64
-from matchwood.core.jit import bare_kernel
+from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.pinned import readable, writable
 from matchwood.core.prefetch import prefetch
 from matchwood.encoding.codes import EncodedEvents
@@ -53,7 +53,7 @@ def _fetch_spaces(lists: Any, events: Any, slots: Any) -> None:
         prefetch(lists.block_starts, listed)
 
 
-@bare_kernel
+@kernel
 def match_one(table: Any, count: int, combined: Any, alone: Any) -> Any:
     """The number of hits of the event whose `count` packed pairs stand in the buffers.
 
