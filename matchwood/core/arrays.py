@@ -53,7 +53,7 @@ class BulkMemory:
         if fits:
             block = self._free.pop(min(fits, key=lambda place: len(self._free[place])))
         else:
-            block = np.empty(wanted + wanted // _SPARE_SHARE, np.uint8)
+            block = np.frombuffer(pa.allocate_buffer(wanted + wanted // _SPARE_SHARE), np.uint8)
         return np.asarray(_Lent(block, self._free, count, kind))
 
 
