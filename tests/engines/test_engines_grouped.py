@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from struct import pack
+
 import numpy as np
 import pytest
 from engines_support import COMPILED, Conjunction, Constraint, encode, encode_events, is_true, random_events
@@ -71,7 +73,7 @@ def check(engine: Grouped, conjunctions: dict[int, Conjunction], events: list[di
             position += found.count
     search = engine.one_event(Workspace())
     for event, hits in zip(events[:40], expected, strict=False):
-        count = search.hits([(attribute << 32) + label for attribute, label in sorted(event.items())])
+        count = search.hits(b"".join(pack("2i", label, attribute) for attribute, label in sorted(event.items())))
         assert count is not None
         assert set(search.units[:count].tolist()) == hits
         assert len(hits) == count

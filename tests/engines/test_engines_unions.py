@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from struct import pack
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def one_by_one(engine: Engine, events: list[Event]) -> list[set[int]]:
     assert search is not None
     sets = []
     for event in events:
-        hits = search.hits([(attribute << 32) | label for attribute, label in sorted(event.items())])
+        hits = search.hits(b"".join(pack("2i", label, attribute) for attribute, label in sorted(event.items())))
         assert hits is not None
         sets.append(set(search.units[:hits].tolist()))
         assert len(sets[-1]) == hits
