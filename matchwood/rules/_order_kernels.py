@@ -55,9 +55,9 @@ def spread(listed: Any, count: Any, out: Any, ends: Any) -> bool:
     if fullest > np.uint32(_FULLEST):
         return False
     for i in range(np.uint64(count)):
-        bucket = np.uint64(np.uint32(listed[i] - low) >> shift)
-        out[np.uint64(ends[bucket])] = listed[i]
-        ends[bucket] += np.uint32(1)
+        own = np.uint64(np.uint32(listed[i] - low) >> shift)
+        out[np.uint64(ends[own])] = listed[i]
+        ends[own] += np.uint32(1)
     sort_few(out, count)
     return True
 
