@@ -256,7 +256,7 @@ def match_lists(
     """All hits of the events from `first` on, while a whole event's hits have room.
 
     `combined` is None where no list has more than one space, and `alone` where candidates lie with their tests: Numba
-    then leaves out what the others need, which is a quarter of what a first match compiles.
+    then leaves out what the others need, and a first match compiles less.
     """
     intervals, states, labels, found = conjunctions.intervals, listed.states, scratch.labels, scratch.found
     units, offsets, work, used = output.units, output.offsets, output.work, 0
