@@ -71,6 +71,20 @@ def test_importing_the_core_loads_no_extra() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_first_rule_and_match_load_no_extra() -> None:
+    """Where pandas is installed, Arrow imports it, for half a second, as soon as it meets a Python object."""
+    extras = {"pyspark", "pandas", "duckdb", "polars", "matplotlib"}
+    script = f"""
+import sys, matchwood
+index = matchwood.Index()
+index["adults"] = "age >= 18 and country in ('US', 'CA')"
+assert index.match({{"age": 20, "country": "US"}}) == ["adults"]
+print(sorted({extras} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize("script", ["import matchwood", "from matchwood.commands import main; main(['--help'])"])
 def test_what_needs_no_rules_loads_no_numbers(script: str) -> None:
     script += "; import sys; print(sorted({'numba', 'numpy', 'pyarrow', 'pandas'} & set(sys.modules)), file=sys.stderr)"

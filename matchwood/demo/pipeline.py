@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from matchwood.bench import bar_chart, text_table
 from matchwood.demo.audience import MISTAKES
@@ -71,7 +72,9 @@ def _data(spark: SparkSession, rules: int, events: int, output: Path) -> tuple[D
 def _build(spark: SparkSession, campaigns: DataFrame, path: Path) -> None:
     from matchwood import spark as mws
 
-    with_mistakes = campaigns.union(spark.createDataFrame(MISTAKES, campaigns.schema))
+    # As an Arrow table: of Python's tuples, workers would make rows.
+    mistakes = pa.Table.from_pylist([dict(zip(campaigns.columns, rule, strict=True)) for rule in MISTAKES])
+    with_mistakes = campaigns.union(spark.createDataFrame(mistakes))
     with Progress("building"):
         report = mws.build(with_mistakes, str(path))
     print(f"\n2. Built: {report}. The rejected ones:")
