@@ -11,7 +11,7 @@ from matchwood.core.lazy import exports
 if TYPE_CHECKING:
     from matchwood.language.builder import Attribute, attr
     from matchwood.language.columnar.lists import IN_LIST, NOT_IN_LIST, OTHER_TEST, ListedConstants, lists_in
-    from matchwood.language.columnar.trees import RuleTrees, read_trees
+    from matchwood.language.columnar.trees import PredicateSpans, RuleTrees, read_trees
     from matchwood.language.limits import MAX_NODES
     from matchwood.language.names import canonical, has_surrogate, join_path, split_path, unquoted_name
     from matchwood.language.numbers import decimal_of, read_decimal
@@ -67,6 +67,7 @@ __all__ = [
     "Not",
     "Or",
     "Predicate",
+    "PredicateSpans",
     "RuleTrees",
     "Truth",
     "Xnor",

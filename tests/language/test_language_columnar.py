@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from matchwood.language import (
     Expression,
     Not,
     Or,
+    PredicateSpans,
     RuleTrees,
     Truth,
     Xnor,
@@ -25,6 +27,7 @@ from matchwood.language import (
 )
 from matchwood.language.columnar import _tree_kernels as kernels
 from matchwood.language.columnar._token_kernels import _digits_in, _quotes_in, _word_bytes_in
+from matchwood.language.columnar.trees import AT_ONCE
 from matchwood.language.tree import TESTS
 from matchwood.rules.strings import encode_many
 from tests import cases, pools
@@ -36,20 +39,27 @@ JOINED = {kernels.AND_NODE: And, kernels.OR_NODE: Or, kernels.XOR_NODE: Xor, ker
 def read(texts: list[str]) -> list[Expression | None]:
     """The trees of texts, None for those that are left to the parser."""
     utf8 = encode_many(texts)
-    trees = read_trees(*utf8, np.ones(len(texts), np.bool_))
-    return [tree_of(trees, utf8.data.tobytes(), rule) for rule in range(len(texts))]
+    trees, spans = read_all(*utf8, np.ones(len(texts), np.bool_))
+    return [tree_of(trees, spans, utf8.data.tobytes(), rule) for rule in range(len(texts))]
 
 
-def tree_of(trees: RuleTrees, data: bytes, rule: int) -> Expression | None:
+def read_all(*texts: Any) -> tuple[RuleTrees, PredicateSpans]:
+    """The trees of texts, and their predicates, however many are handed on at a time."""
+    found: list[PredicateSpans] = []
+    trees = read_trees(*texts, lambda spans: found.append(PredicateSpans._make(column.copy() for column in spans)))
+    return trees, PredicateSpans._make(map(np.concatenate, zip(*found, strict=True)))
+
+
+def tree_of(trees: RuleTrees, spans: PredicateSpans, data: bytes, rule: int) -> Expression | None:
     held: list[Expression] = []
     for node in range(trees.node_ends[rule - 1] if rule else 0, trees.node_ends[rule]):
         kind, argument = int(trees.kinds[node]), int(trees.arguments[node])
         if kind == kernels.PREDICATE_NODE:
             name, test = (
                 data[starts[argument] : starts[argument] + lengths[argument]].decode()
-                for starts, lengths in (trees.names, trees.tests)
+                for starts, lengths in ((spans.names, spans.name_lengths), (spans.tests, spans.test_lengths))
             )
-            held.append(read_whole(f"{test} {name}" if trees.reversed_[argument] else f"{name} {test}"))
+            held.append(read_whole(f"{test} {name}" if spans.reversed_[argument] else f"{name} {test}"))
         elif kind == kernels.CONSTANT_NODE:
             held.append(Constant(argument == 1))
         elif kind == kernels.NOT_NODE:
@@ -178,9 +188,19 @@ def test_what_is_left_to_the_parser(text: str) -> None:
     assert read([text]) == [None]
 
 
+def test_predicates_of_many_rules_are_handed_on_in_parts() -> None:
+    """Rules behind the first part name predicates of their own, and one that is not read has none anywhere."""
+    texts = [f"a{number} > {number} or not b" for number in range(AT_ONCE - 1)]
+    texts += ["`a` = 1", "c = 3 and d = 4", "7 < e", *texts[:5]]
+    read_again = read(texts)
+    assert read_again[AT_ONCE - 1] is None
+    assert all(tree == parse(text) for tree, text in zip(read_again, texts, strict=True) if tree is not None)
+    assert read_again.count(None) == 1
+
+
 def test_texts_that_are_not_given_are_not_read() -> None:
     utf8 = encode_many(["a = 1", "b = 2"])
-    trees = read_trees(*utf8, np.array([False, True]))
+    trees, _ = read_all(*utf8, np.array([False, True]))
     assert trees.node_ends.tolist() == [0, 1]
 
 
@@ -217,8 +237,8 @@ def test_what_stands_around_a_text_is_not_read(around: str) -> None:
         data = f"{around}{text}{around}".encode()
         start = len(around.encode())
         length = np.array([len(text.encode())], np.int32)
-        trees = read_trees(np.frombuffer(data, np.uint8), np.array([start]), length, np.ones(1, np.bool_))
-        assert tree_of(trees, data, 0) == alone, text
+        found = read_all(np.frombuffer(data, np.uint8), np.array([start]), length, np.ones(1, np.bool_))
+        assert tree_of(*found, data, 0) == alone, text
         assert alone is None or alone == parse(text)
 
 

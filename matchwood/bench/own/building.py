@@ -38,7 +38,7 @@ SEED, CHECKED, WARM = 23, 200, 3_000
 
 STEPS: dict[str, list[Place]] = {
     "read": [(RuleReader, "read")],
-    "bind": [(PredicateBook, "read")],
+    "bind": [(PredicateBook, "number"), (PredicateBook, "learn")],
     "normalise": [(RuleExpander, "expand")],
     "one by one": [(Preparation, "prepare")],
     "encode": [(CompiledRules, "flat"), (Encoder, "encode")],

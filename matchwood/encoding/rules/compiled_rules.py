@@ -50,6 +50,7 @@ LeafColumns: TypeAlias = tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.
 """Of leaves: their keys, whether NULL is accepted, and where the cuts of each end; and the cuts."""
 
 _CUT_MASK = (1 << CUT_BITS) - 1
+_NO_NUMBERS = np.empty(0, np.int32)
 
 
 class RuleReader:
@@ -117,8 +118,10 @@ class RuleReader:
         are sound so far."""
         if self.book.count > MOST_PREDICATES:
             self.forget()
-        trees = read_trees(data, starts, lengths, given)
-        predicates, names = self.book.read(data, trees)
+        numbers: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = [(_NO_NUMBERS, _NO_NUMBERS)]
+        trees = read_trees(data, starts, lengths, given, lambda spans: numbers.append(self.book.number(data, spans)))
+        predicates, names = map(np.concatenate, zip(*numbers, strict=True))
+        self.book.learn()
         wanted = np.diff(trees.node_ends, prepend=0) > 0
         asked = AskedUses.of(self.book, trees.predicate_ends, predicates, names, wanted)
         return trees, predicates, names, asked, wanted

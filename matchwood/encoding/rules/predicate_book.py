@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from matchwood.core import Growable, IntegerNumbers, SpanNumbers, pooled
+from matchwood.core import Growable, IntegerNumbers, SpanNumbers
 from matchwood.encoding.derived.keys import DerivedTest, is_derived, read_key
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import REFUSED_KIND
@@ -30,7 +30,7 @@ from matchwood.language import (
     OPERATORS,
     OTHER_TEST,
     ListedConstants,
-    RuleTrees,
+    PredicateSpans,
     lists_in,
     make_predicate,
     read_whole,
@@ -173,6 +173,8 @@ class PredicateBook:
     def __init__(self, encoder: Encoder) -> None:
         self._schema, self._bind = encoder.schema, encoder.bind
         self._names, self._tests = SpanNumbers(), SpanNumbers()
+        self._backward = Growable(np.bool_)
+        """Of each test, whether it stands before the attribute."""
         self._pairs, self._shared = IntegerNumbers(), IntegerNumbers()
         self.cuts, self.keys = CutNumbers(), KeyNumbers()
         self.attributes: list[str] = []
@@ -225,19 +227,21 @@ class PredicateBook:
         answers = self._answers.view().reshape(-1, 4)[predicates, 0]
         return np.where(answers >= LEAF_BASE, answers - LEAF_BASE, -1).astype(np.int32)
 
-    def read(self, data: NDArray[np.uint8], trees: RuleTrees) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The predicates and the attributes in trees, by number."""
-        names, tests = self._names.of(data, *trees.names), self._tests.of(data, *trees.tests)
-        pairs = pooled(len(names), np.int64)
-        np.left_shift(names, _SHIFT, out=pairs, dtype=np.int64)
+    def number(self, data: NDArray[np.uint8], spans: PredicateSpans) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The numbers of predicates and of their attributes; what is new of these is to be learnt before it is used."""
+        names = self._names.of(data, spans.names, spans.name_lengths)
+        tests = self._tests.of(data, spans.tests, spans.test_lengths)
+        pairs = names.astype(np.int64) << _SHIFT
         pairs |= tests
-        predicates = self._pairs.of(pairs)
+        self._backward.resize(self._tests.count)
+        self._backward.writable()[tests] = spans.reversed_
+        return self._pairs.of(pairs), names
+
+    def learn(self) -> None:
+        """Bind the predicates that were numbered and are new."""
         if self._pairs.count > self.count:
             self._meet_names()
-            backward = np.zeros(self._tests.count, np.bool_)
-            backward[tests] = trees.reversed_
-            self._learn(backward)
-        return predicates, names
+            self._learn(self._backward.view())
 
     def _meet_names(self) -> None:
         for name in self._names.texts(len(self.attributes)):

@@ -116,8 +116,13 @@ def _truth(data: Any, position: int, end: int) -> Any:
 
 
 @bare_kernel
-def _read_rule(data: Any, position: int, end: int, nodes: Any, count: int, found: Any, known: int, groups: Any) -> Any:
-    """Read one rule behind `count` nodes and `known` predicates; how many there are then, or -1 and what there was."""
+def _read_rule(
+    data: Any, position: int, end: int, nodes: Any, count: int, found: Any, known: int, before: int, groups: Any
+) -> Any:
+    """Read one rule behind `count` nodes and `known` predicates; how many there are then, or -1 and what there was.
+
+    The predicates are numbered behind `before` others.
+    """
     depth, waiting, first_node, first_known = 0, True, count, known
     groups[0, :] = 0
     groups[0, _OPERAND] = count
@@ -143,7 +148,7 @@ def _read_rule(data: Any, position: int, end: int, nodes: Any, count: int, found
                 count = _put(nodes, count, CONSTANT_NODE, kind == TRUE, count)
                 position = stop
             else:
-                count = _put(nodes, count, PREDICATE_NODE, known, count)
+                count = _put(nodes, count, PREDICATE_NODE, before + known, count)
                 found.names[known], found.name_lengths[known] = name, name_stop - name
                 found.tests[known], found.test_lengths[known] = test, test_stop - test
                 found.reversed_[known] = backward
@@ -168,16 +173,18 @@ def _read_rule(data: Any, position: int, end: int, nodes: Any, count: int, found
 
 @bare_kernel
 def read_rules(
-    data: Any, starts: Any, lengths: Any, given: Any, longest: int, nodes: Any, found: Any, ends: Any, groups: Any
-) -> Any:
-    """Read all rules that are `given` and not too long; `ends` gets where the nodes and predicates of each end.
+    data: Any, starts: Any, lengths: Any, given: Any, longest: int, first: int, last: int, nodes: Any, count: int,
+    found: Any, before: int, node_ends: Any, predicate_ends: Any, groups: Any,
+) -> Any:  # fmt: skip
+    """Read those of the rules first : last that are `given` and not too long, behind `count` nodes; how many nodes
+    there are then, and how many predicates were found. These are numbered behind `before` others.
 
-    A rule that is left to the parser has none.
+    `node_ends` and `predicate_ends` get where those of each end; a rule that is left to the parser has none.
     """
-    count = known = 0
-    for rule in range(len(starts)):
+    known = 0
+    for rule in range(first, last):
         if given[rule] and lengths[rule] <= longest:
             stop = starts[rule] + lengths[rule]
-            _, count, known = _read_rule(data, starts[rule], stop, nodes, count, found, known, groups)
-        ends[rule, 0], ends[rule, 1] = count, known
+            _, count, known = _read_rule(data, starts[rule], stop, nodes, count, found, known, before, groups)
+        node_ends[rule], predicate_ends[rule] = count, before + known
     return count, known

@@ -8,6 +8,7 @@ more than 64 open parentheses, texts of more than 20,000 bytes, and every mistak
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,10 @@ from matchwood.language.limits import MAX_DEPTH
 LONGEST = MAX_DEPTH
 """Bytes of a text that is read here: a shorter one cannot nest too deep."""
 
+AT_ONCE = 4_096
+"""Rules that are read before their predicates are handed on: few enough that these are still in the caches then, and
+that the memory for them is cleared by the system once and not for all rules."""
+
 
 class _Nodes(NamedTuple):
     kinds: NDArray[np.int8]
@@ -27,13 +32,16 @@ class _Nodes(NamedTuple):
     sizes: NDArray[np.int32]
 
 
-class _Found(NamedTuple):
-    """Predicates: where the name and the test of each begin, how long they are, and which comes first."""
+class PredicateSpans(NamedTuple):
+    """Predicates in the order of the texts: where the name and the test of each begin and how long these are.
+
+    `reversed_`  whether its constant stands before the attribute
+    """
 
     names: NDArray[np.int64]
-    name_lengths: NDArray[np.int64]
+    name_lengths: NDArray[np.int32]
     tests: NDArray[np.int64]
-    test_lengths: NDArray[np.int64]
+    test_lengths: NDArray[np.int32]
     reversed_: NDArray[np.bool_]
 
 
@@ -44,8 +52,6 @@ class RuleTrees(NamedTuple):
     `arguments`  of each node: the number of its predicate, its constant, its truth test, or how many operands it has
     `sizes`      nodes of the tree below each, itself counted
     `node_ends`, `predicate_ends`  where those of each rule end; a rule without nodes was not read
-    `names`, `tests`  the spans of each predicate: first byte and length
-    `reversed_`  whether its constant stands before the attribute
     """
 
     kinds: NDArray[np.int8]
@@ -53,37 +59,46 @@ class RuleTrees(NamedTuple):
     sizes: NDArray[np.int32]
     node_ends: NDArray[np.int64]
     predicate_ends: NDArray[np.int64]
-    names: tuple[NDArray[np.int64], NDArray[np.int64]]
-    tests: tuple[NDArray[np.int64], NDArray[np.int64]]
-    reversed_: NDArray[np.bool_]
 
 
 def read_trees(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int32], given: NDArray[np.bool_]
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int32],
+    given: NDArray[np.bool_],
+    take: Callable[[PredicateSpans], None],
 ) -> RuleTrees:
     """The trees of those texts data[starts[i] : starts[i] + lengths[i]] that are given.
 
-    >>> text = np.frombuffer(b"age > 5 and not vip", np.uint8)
-    >>> trees = read_trees(text, np.array([0]), np.array([19], np.int32), np.array([True]))
-    >>> trees.kinds.tolist(), trees.sizes.tolist(), trees.names[0].tolist()
+    Their predicates are handed to `take`, some at a time; what it gets is written over afterwards.
+
+    >>> text, found = np.frombuffer(b"age > 5 and not vip", np.uint8), []
+    >>> given = np.array([0]), np.array([19], np.int32), np.array([True])
+    >>> trees = read_trees(text, *given, lambda spans: found.extend(spans.names.tolist()))
+    >>> trees.kinds.tolist(), trees.sizes.tolist(), found
     ([0, 0, 2, 3], [1, 1, 2, 4], [0, 16])
     """
-    # Two predicates need five bytes, `a or b`; what stays unused is never touched.
-    room = (int(lengths.sum(dtype=np.int64)) + 4 * len(starts)) // 2 + 4
+    firsts = range(0, len(starts), AT_ONCE)
+    room = _room(lengths)
     nodes = _Nodes(pooled(room, np.int8), pooled(room, np.int32), pooled(room, np.int32))
-    names, name_lengths, tests, test_lengths = (pooled(room, np.int64) for _ in range(4))
-    found = _Found(names, name_lengths, tests, test_lengths, pooled(room, np.bool_))
-    ends = np.empty((len(starts), 2), np.int64)
+    most = max((_room(lengths[first : first + AT_ONCE]) for first in firsts), default=0)
+    names, tests = (pooled(most, np.int64) for _ in range(2))
+    name_lengths, test_lengths = (pooled(most, np.int32) for _ in range(2))
+    found = PredicateSpans(names, name_lengths, tests, test_lengths, pooled(most, np.bool_))
+    node_ends, predicate_ends = (np.empty(len(starts), np.int64) for _ in range(2))
     groups = np.empty((MOST_OPEN, GROUP), np.int64)
-    count, known = read_rules(data, starts, lengths, given, LONGEST, nodes, found, ends, groups)
-    taken = _Found._make(column[:known] for column in found)
-    return RuleTrees(
-        nodes.kinds[:count],
-        nodes.arguments[:count],
-        nodes.sizes[:count],
-        ends[:, 0].copy(),
-        ends[:, 1].copy(),
-        (taken.names, taken.name_lengths),
-        (taken.tests, taken.test_lengths),
-        taken.reversed_,
-    )
+    count = known = 0
+    for first in firsts:
+        count, more = read_rules(
+            data, starts, lengths, given, LONGEST, first, min(first + AT_ONCE, len(starts)), nodes, count, found, known,
+            node_ends, predicate_ends, groups,
+        )  # fmt: skip
+        take(PredicateSpans._make(column[:more] for column in found))
+        known += more
+    return RuleTrees(nodes.kinds[:count], nodes.arguments[:count], nodes.sizes[:count], node_ends, predicate_ends)
+
+
+def _room(lengths: NDArray[np.int32]) -> int:
+    """The most nodes, or predicates, that texts can have; what stays unused is never touched."""
+    # Two predicates need five bytes, `a or b`.
+    return (int(lengths.sum(dtype=np.int64)) + 4 * len(lengths)) // 2 + 4
