@@ -91,7 +91,8 @@ class ReadersWriterLock:
             depth = self._readers.get(me)
             if depth is None and self._writer != me and (self._writer is not None or self._waiting_writers):
                 self._wait_to_read()
-            self.refuse_if_poisoned()
+            if self.poison is not None:  # as `refuse_if_poisoned`, without a call: every event comes through here
+                raise self.poison()
             self._readers[me] = (depth or 0) + 1
 
     def _wait_to_read(self) -> None:

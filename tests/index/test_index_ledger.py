@@ -87,7 +87,7 @@ def test_a_batch_is_noted_once_in_all_of_the_ledger() -> None:
 def test_single_events_are_noted_together_and_seen_by_whoever_looks() -> None:
     index = filled(engine="pstbloom")
     ledger = index._matcher.ledger
-    given = (EVENTS * 2)[:TOGETHER]
+    given = (EVENTS * 3)[:TOGETHER]
     for event in given[1:]:
         index.match(event)
     assert (len(ledger._singles._waiting), ledger._work.events) == (TOGETHER - 1, 0)

@@ -110,12 +110,12 @@ class Ledger:
                 self._statistics.observe(events)
             if sampled:
                 self._sample.observe(events)
-        work, engine = work_of(singles), singles[-1].engine
+        work, (engine, *_) = work_of(singles), singles[-1]
         self._work.fold(len(singles), work)
         if engine.uses_event_statistics:
             self._watch.fold(len(singles), work)
         timed = singles if self._warm else singles[1:]
-        matched, seconds = sum(each.work[MATCHED] for each in timed), sum(each.seconds for each in timed)
+        matched, seconds = sum(work[MATCHED] for _, _, work, _ in timed), sum(seconds for *_, seconds in timed)
         self._clock.fold(len(timed), matched, seconds, calls=len(timed))
         self._warm = True
 

@@ -42,6 +42,8 @@ class EventReader:
     def read(self, plan: EventPlan, event: Mapping[Any, Any]) -> PairBytes | None:
         """The event's pairs; None if it needs a closer look: if a value does not fit, or an attribute stands in two
         places."""
+        if not event:
+            return b""
         count, numbers, values = len(event), plan.numbers, event.values()
         try:
             if count <= MOST and {*map(type, values)} == _INTEGERS_ONLY:
