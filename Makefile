@@ -4,11 +4,12 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test test-systems lint docs bench bench-systems soak wheel dist clean
+.PHONY: help demo test test-long test-systems lint docs bench bench-systems soak wheel dist clean
 
 help:
 	@echo "make demo    the main job on generated rules and events, with results to look at"
-	@echo "make test    lint, types and all tests, each in its short form"
+	@echo "make test    lint, types and the tests of every day, each in its short form"
+	@echo "make test-long      the tests that make test leaves out because they take long: more processes, sessions, seeds, sizes"
 	@echo "make test-systems   against real systems: an S3 server, HDFS, Delta, Iceberg and a Kafka broker, set up and started here"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the site, built strictly into build/site, its links checked"
@@ -16,7 +17,7 @@ help:
 	@echo "make bench-systems  bench update on S3 and bench stream through Kafka, at full scale, with the servers of the tests"
 	@echo "make wheel   a wheel that carries machine code, installed into an empty environment to prove it"
 	@echo "make dist    an sdist and a wheel; the wheel with its extra for Spark is installed and used in an empty environment"
-	@echo "make soak    the long forms of the tests: kills by the hundred, long random sequences"
+	@echo "make soak    all tests in their longest forms: kills by the hundred, long random sequences"
 
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Matchwood needs Python 3.11 or newer; this is %s. Try: make PYTHON=python3.12 ..." % sys.version.split()[0])'
@@ -35,11 +36,15 @@ lint: $(VENV)/.ready
 	@$(BIN)/mypy
 
 # What is compiled for the tests is kept in the checkout, and goes with it: `make test MATCHWOOD_CACHE_DIR=...` for elsewhere.
-test test-systems: export MATCHWOOD_CACHE_DIR ?= $(abspath $(VENV))/kernels
+test test-long test-systems: export MATCHWOOD_CACHE_DIR ?= $(abspath $(VENV))/kernels
 test: $(VENV)/.ready
 	@$(BIN)/python -m tests.side_by_side
 
-# `make test` builds the site too (tests/test_site.py). To publish a version beside the others:
+# Tests marked `long` (tests/forms.py), and no others: with `make test`, every test has run.
+test-long: $(VENV)/.ready
+	@$(BIN)/python -m tests.side_by_side --long
+
+# `make test-long` builds the site too (tests/test_site.py). To publish a version beside the others:
 # `mike deploy --update-aliases 0.2 latest`, which commits it to the branch gh-pages.
 docs: $(VENV)/.ready
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
@@ -73,9 +78,9 @@ INTERPRETED_TESTS := $(patsubst %,tests/contract/test_contract_%.py,basics value
 
 soak: $(VENV)/.ready
 	@MATCHWOOD_SOAK=1 $(BIN)/python -m pytest
-	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/numba-boundscheck $(BIN)/python -m pytest $(KERNEL_TESTS)
-	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/engines tests/rules
-	@MATCHWOOD_INTERPRET=always $(BIN)/python -m pytest $(INTERPRETED_TESTS)
+	@MATCHWOOD_LONG=also NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/numba-boundscheck $(BIN)/python -m pytest $(KERNEL_TESTS)
+	@MATCHWOOD_LONG=also NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/engines tests/rules
+	@MATCHWOOD_LONG=also MATCHWOOD_INTERPRET=always $(BIN)/python -m pytest $(INTERPRETED_TESTS)
 	@MATCHWOOD_INTERPRET=always $(BIN)/python -m tests.fuzz --cases 100000
 
 # Compiles every kernel for every level of processors: some minutes for each.

@@ -9,10 +9,12 @@ import numba
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import thinning
+from tests import forms, thinning
 
 SOAK = os.environ.get("MATCHWOOD_SOAK") == "1"
-"""`make soak` sets it: the long forms of tests that have a short one for every day."""
+"""`make soak` sets it: the longest forms of tests that have a short one for every day."""
+FORM = forms.asked()
+"""Which tests there are: all but those marked `long`, those alone (`make test-long`), or both (`make soak`)."""
 
 # Kernels compile on first use, so the first example of a property may take seconds.
 settings.register_profile(
@@ -44,11 +46,14 @@ gc.set_threshold(50_000, 20, 10)
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{thinning.MARK}: of a product of parameters a part, all with MATCHWOOD_SOAK=1")
+    config.addinivalue_line("markers", f"{forms.MARK}: not in `make test` but in `make test-long` and `make soak`")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Products are thinned. Kernels let integers wrap around; without compilation NumPy warns of it."""
-    if not SOAK and (spared := thinning.thin(items)):
+    """Products are thinned, long tests left out. Kernels let integers wrap around; interpreted, NumPy warns of it."""
+    spared = [] if SOAK else thinning.thin(items)
+    spared += forms.leave_out(items, FORM)
+    if spared:
         config.hook.pytest_deselected(items=spared)
     if numba.config.DISABLE_JIT:
         for item in items:

@@ -1,9 +1,12 @@
 """`make test`: kernels compiled once, and all checks and tests, as many at a time as there are cores.
 
+`make test-long` (`--long`) runs in the same way those tests that are marked `long` and that `make test` leaves out
+(`tests/forms.py`); both together run every test, and `make soak` each in its longest form.
+
 Kernels come first, in a folder of the checkout (`MATCHWOOD_CACHE_DIR`): what needs hardly any goes on beside, all else
-begins when they are there. Jobs stand in the order in which they begin, long ones first, so that no core is left with
-one in the end. Spark waits for itself half of the time, so its jobs have a place beside those that keep a core busy.
-What a job says is shown when it is over: all of it if it failed, its last line if it did not.
+begins when they are there. Jobs stand in the order in which they begin, those that take longest first, so that no core
+is left with one in the end. Spark waits for itself half of the time, so its jobs have a place beside those that keep a
+core busy. What a job says is shown when it is over: all of it if it failed, its last line if it did not.
 """
 
 from __future__ import annotations
@@ -19,10 +22,13 @@ from collections.abc import Callable, Sequence
 from subprocess import PIPE, STDOUT
 from typing import NamedTuple
 
+from tests import forms
+from tests.forms import Form
+
 KERNELS = "kernels"
 QUICK = ("tests/logic", "tests/language", "tests/oracle", "tests/workloads")
 """Rooms that compile hardly anything: one job."""
-LONG = (
+TOGETHER = (
     ("tests/spark",),
     ("tests/contract", "tests/engines", "tests/fuzz", "tests/atree"),
     ("tests/index", "tests/choosing"),
@@ -32,7 +38,7 @@ LONG = (
 IDLING = ("tests/spark", "tests/bench")
 """Those of them that have sessions of Spark."""
 CLUSTERS = ("tests/spark/test_spark_masters.py", "tests/spark/test_spark_match_kills.py")
-"""Start clusters of their own, in processes beside: each is a job for itself."""
+"""Start clusters of their own, in processes beside: each is a job for itself, and all of their tests are long."""
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For the drivers of Spark: code that runs for minutes is not worth the best compiler (a third less of CPU)."""
 ELSEWHERE = ("tests/systems",)
@@ -40,12 +46,13 @@ ELSEWHERE = ("tests/systems",)
 
 
 class Job(NamedTuple):
-    """A command, whether it waits for the kernels, and whether it leaves its core idle much of the time."""
+    """A command, whether it waits for the kernels, whether it leaves its core idle much of the time, and its tests."""
 
     name: str
     command: tuple[str, ...]
     waits: bool = True
     idles: bool = False
+    form: Form = Form.SHORT
 
 
 class Outcome(NamedTuple):
@@ -64,25 +71,41 @@ class Outcome(NamedTuple):
 
 def jobs(cores: int) -> list[Job]:
     """All of `make test`. What no room here names is tested with the others."""
-    warmup = "import sys; from matchwood.commands import main; sys.exit(main(sys.argv[1:]))"
-    apart = tuple(f"--ignore={file}" for file in CLUSTERS)
-    rest = tuple(f"--ignore={room}" for room in (*QUICK, *itertools.chain(*LONG), *ELSEWHERE))
     return [
-        Job(KERNELS, _python("-c", warmup, "warmup", "--processes", str(cores)), waits=False),
+        _kernels(cores),
         Job("ruff check", _python("-m", "ruff", "check", "."), waits=False),
         Job("ruff format", _python("-m", "ruff", "format", "--check", "."), waits=False),
         Job("mypy", _python("-m", "mypy"), waits=False),
         Job(", ".join(QUICK), _python("-m", "pytest", *QUICK), waits=False),
-        Job("all other tests", _python("-m", "pytest", *rest)),
-        *(Job(", ".join(rooms), _python("-m", "pytest", *rooms, *apart), idles=rooms[0] in IDLING) for rooms in LONG),
-        *(Job(file, _python("-m", "pytest", file), idles=True) for file in CLUSTERS),
+        *_rooms(Form.SHORT),
     ]
 
 
-def _environment() -> dict[str, str]:
+def long_jobs(cores: int) -> list[Job]:
+    """All of `make test-long`: rooms that compile hardly anything have nothing long."""
+    clusters = [Job(file, _python("-m", "pytest", file), idles=True, form=Form.LONG) for file in CLUSTERS]
+    return [_kernels(cores), *clusters, *_rooms(Form.LONG)]
+
+
+def _kernels(cores: int) -> Job:
+    warmup = "import sys; from matchwood.commands import main; sys.exit(main(sys.argv[1:]))"
+    return Job(KERNELS, _python("-c", warmup, "warmup", "--processes", str(cores)), waits=False)
+
+
+def _rooms(form: Form) -> list[Job]:
+    apart = tuple(f"--ignore={file}" for file in CLUSTERS)
+    rest = tuple(f"--ignore={room}" for room in (*QUICK, *itertools.chain(*TOGETHER), *ELSEWHERE))
+    named = [
+        Job(", ".join(rooms), _python("-m", "pytest", *rooms, *apart), idles=rooms[0] in IDLING, form=form)
+        for rooms in TOGETHER
+    ]
+    return [Job("all other tests", _python("-m", "pytest", *rest), form=form), *named]
+
+
+def _environment(form: Form) -> dict[str, str]:
     """Tests start hundreds of processes: what Python makes of the package's text is kept, so that each need not."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {"SPARK_SUBMIT_OPTS": SHORT_LIVED, **kept}
+    return {"SPARK_SUBMIT_OPTS": SHORT_LIVED, **kept, forms.VARIABLE: form.value}
 
 
 def _python(*arguments: str) -> tuple[str, ...]:
@@ -113,7 +136,9 @@ class SideBySide:
     def _work(self, beside: bool) -> None:
         while (job := self._next(beside)) is not None:
             started = time.monotonic()
-            done = subprocess.run(job.command, env=_environment(), stdout=PIPE, stderr=STDOUT, text=True, check=False)
+            done = subprocess.run(
+                job.command, env=_environment(job.form), stdout=PIPE, stderr=STDOUT, text=True, check=False
+            )
             self._end(Outcome(job, done.returncode, done.stdout, time.monotonic() - started))
 
     def _next(self, beside: bool) -> Job | None:
@@ -145,8 +170,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run everything; 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.side_by_side", description="all that `make test` does")
     parser.add_argument("--cores", type=int, default=max(2, os.cpu_count() or 2), help="jobs at a time")
-    cores = parser.parse_args(arguments).cores
-    outcomes = SideBySide(jobs(cores), lambda line: print(line, flush=True)).run(cores)
+    parser.add_argument("--long", action="store_true", help="what `make test` leaves out: `make test-long`")
+    given = parser.parse_args(arguments)
+    asked = long_jobs(given.cores) if given.long else jobs(given.cores)
+    outcomes = SideBySide(asked, lambda line: print(line, flush=True)).run(given.cores)
     failed = [outcome.job.name for outcome in outcomes if outcome.status]
     print(f"failed: {', '.join(failed)}" if failed else "all passed")
     return 1 if failed else 0

@@ -250,6 +250,7 @@ def test_depth_10_000(distinct: bool) -> None:
     assert len(json.dumps(found.to_dict())) > 100_000
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("kind", [And, Or, Xor, Xnor])
 @pytest.mark.parametrize("repeated", [False, True])
 def test_a_node_of_10_000_predicates(kind: Any, repeated: bool) -> None:

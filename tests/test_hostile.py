@@ -64,6 +64,7 @@ def test_many_exclusions_of_one_attribute_take_linear_time() -> None:
     assert out.split("\n")[0] == "[] ['r']"
 
 
+@pytest.mark.long
 def test_lint_gives_up_on_parities_of_large_sets() -> None:
     out = run_limited(
         """
@@ -107,6 +108,7 @@ def test_expressions_that_share_parts_without_end_are_refused() -> None:
     assert out == "LimitExceeded\n"
 
 
+@pytest.mark.long
 def test_a_refused_json_rule_that_shares_parts_without_end_is_reported_in_part() -> None:
     out = run_limited(
         """
@@ -235,6 +237,7 @@ def test_a_column_that_comes_twice_is_refused_if_a_rule_names_it(engine: str) ->
     assert index.match_many(twice).num_rows == 1
 
 
+@pytest.mark.long
 def test_a_few_bytes_do_not_become_gigabytes() -> None:
     out = run_limited(
         """
@@ -261,6 +264,7 @@ def test_a_few_bytes_do_not_become_gigabytes() -> None:
     assert out == "30000\n30000\nLimitExceeded\nLimitExceeded\n"
 
 
+@pytest.mark.long
 def test_what_is_kept_of_events_is_bounded() -> None:
     out = run_limited(
         """

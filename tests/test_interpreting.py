@@ -142,6 +142,7 @@ def test_compiling_changes_no_table_that_other_threads_read_the_types_of_argumen
     assert told["registered"] == []
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("engine", ["auto", "atree"])
 def test_the_first_answers_of_a_small_index_wait_for_no_compiler_and_are_those_of_compiled_code(
     engine: str, tmp_path: Path

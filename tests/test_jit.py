@@ -136,6 +136,7 @@ def test_a_class_of_arguments_that_has_another_name_or_other_fields_is_compiled_
     assert len(list((tmp_path / "kept").rglob("*.nbc"))) == 3
 
 
+@pytest.mark.long
 def test_code_that_cannot_be_loaded_is_compiled_and_written_anew(tmp_path: Path) -> None:
     assert _total_of(tmp_path, "Pair", "first last", "1, 2") == "compiled 12"
     (kept,) = (tmp_path / "kept").rglob("*.nbc")
@@ -147,6 +148,7 @@ def test_code_that_cannot_be_loaded_is_compiled_and_written_anew(tmp_path: Path)
     assert _total_of(tmp_path, "Pair", "first last", "1, 2") == "12"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not levels(), reason="no level of this architecture is known")
 def test_code_for_a_level_comes_first_and_only_where_it_fits(tmp_path: Path) -> None:
     level, shipped = list(levels())[-1], str(tmp_path / "shipped")

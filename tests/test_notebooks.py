@@ -22,6 +22,7 @@ NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 ELSEWHERE = SPARK_NOTEBOOKS | LAKE_NOTEBOOKS | KAFKA_NOTEBOOKS
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ELSEWHERE])
 def test_a_notebook_runs_and_has_pictures(name: str, tmp_path: Path) -> None:
     assert (pictures(executed(name, tmp_path)) if SOAK else pictures_here(name, tmp_path)) >= 1

@@ -114,6 +114,7 @@ def _site(folder: Path, body: str) -> None:
     (folder / "index.html").write_text(body, encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_site_is_built_strictly_and_its_links_lead_somewhere(tmp_path: Path) -> None:
     for needed in ("mkdocs", "material", "mkdocstrings", "mike"):
         pytest.importorskip(needed)

@@ -1,4 +1,7 @@
-"""The results of all experiments at the scale of the tests: each runs once, when the first test asks for it."""
+"""The results of all experiments at the scale of the tests: each runs once, when the first test asks for it.
+
+What needs no results, such as plans, sizes, rivals and answers that are refused, is tested every day for all.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,35 @@ from matchwood.bench.frame.setup import check_with_oracle
 from matchwood.bench.own import parse, ranges, single
 from matchwood.bench.registry import EXPERIMENTS, SMOKE
 from matchwood.bench.spark import experiment as spark
+from tests import forms
 from tests.bench.watching import COARSE, MEASURING, Watch, watched
-from tests.conftest import SOAK
+from tests.conftest import FORM, SOAK
+from tests.forms import Form
 from tests.spark.quick_session import SETTINGS
 
 ON_SPARK = ("generate", "peers", "spark", "stream", "update")
 """Experiments that take the session that is there, or begin one."""
+
+
+EVERY_DAY = ("parse", "core", "build", "locks", "access", "lint", "bandwidth", "memory")
+"""Experiments that `make test` runs whole, since they take seconds; `make test-long` runs all others."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "every_day: the results that it asks for are those of experiments of every day")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that asks for the results of an experiment takes as long as that does."""
+    for item in items:
+        if "results" in getattr(item, "fixturenames", ()) and not _is_of_every_day(item):
+            item.add_marker(forms.MARK)
+
+
+def _is_of_every_day(item: pytest.Item) -> bool:
+    named = getattr(item, "callspec", None) and item.callspec.params.get("name")  # type: ignore[attr-defined]
+    return named in EVERY_DAY or item.get_closest_marker("every_day") is not None
 
 
 class Results(dict[str, dict[str, Any]]):
@@ -33,6 +59,7 @@ class Results(dict[str, dict[str, Any]]):
         self._session: Any = None
 
     def __missing__(self, name: str) -> dict[str, Any]:
+        assert FORM is not Form.SHORT or name in EVERY_DAY, f"a test that needs the experiment {name} is long"
         if name in ON_SPARK and not SOAK:
             self._session = self._session or _quick_session()
         with pytest.MonkeyPatch.context() as patch:

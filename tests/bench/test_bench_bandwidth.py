@@ -12,6 +12,8 @@ from matchwood.bench.registry import SCALES, SMOKE
 from matchwood.engines import Workspace, engine_class
 from matchwood.workloads.begen import begen
 
+pytestmark = pytest.mark.every_day
+
 
 @pytest.fixture(scope="module")
 def rows(results: dict[str, Any]) -> list[dict[str, Any]]:

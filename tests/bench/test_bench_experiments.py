@@ -39,6 +39,7 @@ def test_an_experiment_gives_checked_rows(results: dict[str, Any], name: str) ->
             assert (row["build_s"] if measured is None else measured) > 0  # a row may tell of a build alone
 
 
+@pytest.mark.every_day
 def test_core_measures_every_figure(results: dict[str, Any]) -> None:
     rows = results["core"]["rows"]
     engines = ["scan", "counting", "pstbloom", "pstbloom, no blocks", "psthash"]
@@ -75,6 +76,7 @@ def test_other_rules_on_spark_fail_the_run() -> None:
     assert generating._compared("hem", settings, ds.dataset(made)) > 0
 
 
+@pytest.mark.every_day
 def test_access_shows_what_choosing_anew_gains(results: dict[str, Any]) -> None:
     rows = {(row["engine"], row["workload"]): row for row in results["access"]["rows"]}
     assert len(rows) == 6
@@ -84,6 +86,7 @@ def test_access_shows_what_choosing_anew_gains(results: dict[str, Any]) -> None:
         assert before["candidates_per_event"] > 3 * after["candidates_per_event"]
 
 
+@pytest.mark.every_day
 def test_core_matches_as_often_as_it_says(results: dict[str, Any]) -> None:
     begen = results["core"]["rows"][0]
     assert 0.5 < begen["hits_per_event"] / begen["rules"] / 0.01 < 2

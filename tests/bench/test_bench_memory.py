@@ -97,6 +97,7 @@ def test_rivals_need_their_intervals_too(kind: Any) -> None:
     assert told["bytes_index"] > 4 * rival.copies
 
 
+@pytest.mark.every_day
 def test_every_byte_of_the_default_engine_has_a_purpose(results: dict[str, Any]) -> None:
     rows = results["memory"]["rows"]
     for workload in memory.WORKLOADS:

@@ -19,6 +19,7 @@ from matchwood.engines.registry import engine_names
 from matchwood.workloads.begen import begen
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("name", pstree_intervals.RIVALS)
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 300])
 def test_rivals_report_what_holds_a_point(name: str, size: int) -> None:

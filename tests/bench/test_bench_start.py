@@ -36,6 +36,7 @@ def test_what_a_process_tells_of_itself_is_in_its_row() -> None:
     assert (row["peak_bytes"], row["kept_bytes"]) == (None, 9)
 
 
+@pytest.mark.long
 def test_a_reader_is_timed_while_a_writer_begins() -> None:
     row = starting._row(starting.TASKS[5], "any", fresh_run(starting.TASKS[5].arguments, {}), 0)
     assert row["matches"] > 0

@@ -77,6 +77,7 @@ def test_the_action_names_inputs_that_exist() -> None:
     assert all(step.get("shell") == "bash" or "uses" in step for step in ACTION["runs"]["steps"])
 
 
+@pytest.mark.long
 def test_the_action_tests_rules(repository: Path, tmp_path: Path) -> None:
     done = run_step("Test rules", tmp_path, cases="cases.yaml", junit="out.xml")
     assert done.returncode == 0, done.stderr
@@ -91,6 +92,7 @@ def test_the_action_tests_rules(repository: Path, tmp_path: Path) -> None:
     assert run_step("Test rules", tmp_path, cases="").stdout == "2 rules in 2 files can be used, 0 cannot\n"
 
 
+@pytest.mark.long
 def test_the_action_compares_rules(repository: Path, tmp_path: Path) -> None:
     done = run_step("Compare rules", tmp_path, base="main", events="events.csv")
     assert done.returncode == 0, done.stderr
@@ -112,6 +114,7 @@ def test_the_action_compares_with_a_branch_that_has_no_rules(repository: Path, t
     )
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("hook", list(HOOKS))
 def test_a_hook_runs_its_command(hook: str, repository: Path) -> None:
     told = HOOKS[hook]

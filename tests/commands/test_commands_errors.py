@@ -171,6 +171,7 @@ def _without_progress(said: str) -> str:
     return "".join(line for line in said.splitlines(keepends=True) if not re.search(r", \d+ s$", line.rstrip()))
 
 
+@pytest.mark.long
 def test_a_reader_that_stops_reading(built: Path) -> None:
     lines = "".join(f"{number},US,,,,\n" for number in range(50_000))
     Path("many.csv").write_text("age,country,tags,plan,seen,who\n" + lines)
@@ -179,6 +180,7 @@ def test_a_reader_that_stops_reading(built: Path) -> None:
     assert _without_progress(done.stderr) == ""
 
 
+@pytest.mark.long
 def test_standard_output_may_be_closed(built: Path) -> None:
     done = _shell("matchwood match rules.matchwood events.csv >&-", built)
     assert done.returncode == 1

@@ -23,6 +23,7 @@ assert not compiled, compiled
 """
 
 
+@pytest.mark.long
 def test_what_an_engine_needs_is_there_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["warmup", "--engines", "scan", "counting", "--processes", "2"]) == 0
     assert re.search(r"(1 kernel|kernels) compiled, kept in", capsys.readouterr().out)

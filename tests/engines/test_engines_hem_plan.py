@@ -46,6 +46,7 @@ def planned(kernel: Callable[..., int], rates: Rates, costs: Rates, direct: floa
     return plan_cost(rates, costs, len(rates), direct, way, order, chosen)
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_the_near_optimal_plan_is_near_the_optimum(name: str) -> None:
     rng = np.random.default_rng(list(DISTRIBUTIONS).index(name))

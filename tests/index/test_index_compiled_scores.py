@@ -95,6 +95,7 @@ def assert_ranks_as(index: Index, oracle: Index, seed: int) -> None:
     assert index.match_many(given).equals(oracle.match_many(given))
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize(("seed", "options"), list(enumerate(OPTIONS)), ids=list(map(str, OPTIONS)))
 def test_bounds_and_programs_are_those_of_single_rules(
     seed: int, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -18,6 +18,7 @@ _SCRIPT, _SECOND_READER, _INSIGHT = (
 )
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize(
     ("engine", "tried", "taken"),
     [

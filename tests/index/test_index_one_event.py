@@ -76,6 +76,7 @@ def agree(index: mw.Index, oracle: mw.Index, rng: random.Random, count: int = 12
         assert index.match(given) == oracle.match(given), given
 
 
+@pytest.mark.long(6)
 @pytest.mark.parametrize(("engine", "options"), SETTINGS)
 def test_single_events_are_answered_by_the_rules_as_they_are(engine: str, options: dict[str, Any]) -> None:
     rng = random.Random(f"{engine} {options}")

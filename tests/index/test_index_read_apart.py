@@ -61,6 +61,7 @@ def texts_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
+@pytest.mark.long(1)
 @pytest.mark.few
 @pytest.mark.parametrize("engine", ["scan", "kindex", "atree", "auto"])
 @pytest.mark.parametrize("schema", SCHEMAS, ids=["inferred", "declared"])

@@ -136,6 +136,7 @@ def test_another_process_with_another_hash_seed(seed: str, tmp_path: Path) -> No
     assert json.loads(done.stdout) == expected
 
 
+@pytest.mark.long
 def test_saving_is_the_same_whatever_the_hash_seed(tmp_path: Path) -> None:
     script = "import sys; from tests.index.index_samples import sample_index; sample_index().save(sys.argv[1])"
     saved = []
@@ -243,6 +244,7 @@ def test_every_flipped_byte_is_detected_or_harmless(engine: str, tmp_path: Path)
     assert answers(mw.open(tmp_path), events) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES if SOAK else ["counting"])
 def test_damage_that_no_checksum_shows(engine: str, pytestconfig: pytest.Config) -> None:
     """A forged snapshot is refused, now or later, or gives answers; it never leads a kernel out of its arrays.
@@ -265,6 +267,7 @@ def test_damage_that_no_checksum_shows(engine: str, pytestconfig: pytest.Config)
 # ---------------------------------------------------------------------- killed savers
 
 
+@pytest.mark.long
 def test_savers_that_are_killed(tmp_path: Path) -> None:
     """kill -9 at random moments: what opens is a whole generation, and never an older one than before."""
     done = run_script("saving_script.py", tmp_path / "index", 100 if SOAK else 10, 3)

@@ -199,6 +199,7 @@ def test_batches_go_on_with_the_rules_that_they_began_with(tmp_path: Path) -> No
         assert len(reader.match_many(events)) == len(events) - 1
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("sharded", [False, True])
 def test_readers_see_one_version_while_others_publish(sharded: bool, tmp_path: Path) -> None:
     """Version k holds rules that all name k: an answer with rules of two versions would show."""

@@ -85,6 +85,7 @@ def test_an_audit_finds_bounds_that_are_too_low(direct: bool, monkeypatch: pytes
     assert told == "rule 2 scores 3 more than its bound"
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_random_rules_that_absorb_their_own_parts(seed: int) -> None:
     """One index of each kind through insertions, replacements and deletions, against the oracle."""

@@ -17,6 +17,7 @@ from matchwood.sharding import ShardedIndex, open_shards
 BAD = [(1001, "age >"), (1002, None), (1003, "city rlike '('"), (1004, "age > 5 and age = 'x'")]
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize(
     "shards",
     [pytest.param("auto", marks=pytest.mark.everywhere_in_soak), pytest.param(3, marks=pytest.mark.everywhere)],
@@ -36,6 +37,7 @@ def test_a_build_equals_an_index_of_the_same_rules(spark: Any, path: str, shards
     assert mws.rejects(spark, path).collect() == []
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize(
     "shards", [pytest.param(1, marks=pytest.mark.everywhere), pytest.param(3, marks=pytest.mark.everywhere_in_soak)]
 )
@@ -212,6 +214,7 @@ def test_the_events_decide_types(spark: Any, path: str) -> None:
         mws.build(frame(spark, rules), path, events=5)
 
 
+@pytest.mark.long
 def test_beyond_the_limit_nothing_is_published(spark: Any, path: str) -> None:
     mws.build(frame(spark, sound_rules(5)), path)
     rules = [*sound_rules(20), *((number, "age >") for number in range(1000, 1011))]
@@ -240,6 +243,7 @@ def test_too_many_shards_are_refused_before_the_work(spark: Any, path: str, monk
     assert not Path(path).exists()
 
 
+@pytest.mark.long
 def test_many_shards_describe_themselves(spark: Any, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Built, matched, updated, compacted: as the same rules in one index."""
     monkeypatch.setattr(sys.modules["matchwood.spark.build.build"], "APART_FROM", 3)

@@ -47,6 +47,7 @@ def test_build_match_verify_update(spark: Any, files: Path, capsys: pytest.Captu
     assert list(mw.open(index)) == [2, 4]
 
 
+@pytest.mark.long
 def test_tables_by_name(spark: Any, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spark.createDataFrame([("a", "vip"), ("b", "not vip")], "id string, expression string").createOrReplaceTempView(
         "ours"
@@ -85,6 +86,7 @@ def test_what_goes_wrong_is_told_in_one_line(
     assert err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_under_spark_submit(files: Path) -> None:
     """In a process of its own, as a script that spark-submit starts."""
     script = files / "run.py"

@@ -42,6 +42,7 @@ def test_from_rules_to_a_picture(spark: Any, tmp_path: Path, capfd: pytest.Captu
     assert sum(shown) == 1_200
 
 
+@pytest.mark.long
 def test_wrong_answers_fail_the_demo(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -70,6 +70,7 @@ def every_rule() -> dict[Any, Any]:
     return {**some_rules(60, seed=4), 500: CLAUSES}
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("turn", range(len(WAYS) if SOAK else 1))
 def test_tasks_run_what_was_built(built: tuple[str, str, int], frame: Any, turn: int) -> None:
     """In the short form an engine has one of the ways, and the next engine the next."""
@@ -86,6 +87,7 @@ def test_tasks_run_what_was_built(built: tuple[str, str, int], frame: Any, turn:
         assert top is None or any(row["scored"] for row in told)
 
 
+@pytest.mark.long(2)
 def test_updates_are_answered_by_every_engine(built: tuple[str, str, int], frame: Any) -> None:
     changed = {number: text for number, text in {**every_rule(), **CHANGED}.items() if text is not None}
     answers_now = expected(index_of(changed), some_events(60, seed=3))

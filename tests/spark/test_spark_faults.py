@@ -24,6 +24,7 @@ from matchwood.storage.remote import RemoteLocation
 SCRIPT = Path(__file__).with_name("build_kill_script.py")
 
 
+@pytest.mark.long
 def test_a_build_that_is_killed_leaves_the_last_version(spark: Any, path: str) -> None:
     """As soon as the first of two shards is there; the second takes a while."""
     process = subprocess.Popen(

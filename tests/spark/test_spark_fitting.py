@@ -65,6 +65,7 @@ def test_lists_of_structs_name_the_operator(spark: Any, path: str) -> None:
     assert rules_of(mws.match(events, path, output="array", on_error="null")) == [[]]
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize(("nan", "expected"), [(None, [[1], [2, 3]]), ("value", [[1], [2, 3]]), ("null", [[2, 3]] * 2)])
 def test_nan_is_what_the_index_says(spark: Any, path: str, nan: str | None, expected: list[list[int]]) -> None:
     saved(path, "x > 5", "x is null", "y is null", nan=nan)
@@ -111,6 +112,7 @@ def test_settings_of_a_build_are_saved(spark: Any, path: str) -> None:
     ) == [[2, 3]]
 
 
+@pytest.mark.long
 def test_rules_that_do_not_fit_are_counted_by_attribute(spark: Any, path: str) -> None:
     texts = ["age = '18'", "age > 5", "age > 6 and vip", "vip = 1", "vip = 'x'", "age =>"]
     rules = spark.createDataFrame(list(enumerate(texts)), "id int, expression string")

@@ -189,6 +189,7 @@ def test_weights_of_each_event_and_constant_weights_alone(spark: Any, events: An
         mws.register(spark, weights={"age": 1})
 
 
+@pytest.mark.long
 def test_functions_for_another_version(spark: Any, events: Any, path: str) -> None:
     for number in (1, 2):
         index = mw.Index()

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import forms
 from tests.conftest import SOAK
+
+pytestmark = pytest.mark.long
 
 ROOM = Path(__file__).parent
 NESTED = "MATCHWOOD_SPARK_MASTER" in os.environ
@@ -32,7 +35,7 @@ on four of them takes longer than the tests; the long form runs all."""
 @pytest.mark.skipif(NESTED, reason="this is one of the runs that the test starts")
 @pytest.mark.parametrize("master", ["cluster", "connect"])
 def test_the_same_tests_pass_elsewhere(master: str) -> None:
-    environment = {**os.environ, "MATCHWOOD_SPARK_MASTER": master}
+    environment = {**os.environ, "MATCHWOOD_SPARK_MASTER": master, forms.VARIABLE: forms.Form.WHOLE.value}
     tests = [f"{ROOM}/{test}" for test in ON_EXECUTORS] if master == "cluster" and not SOAK else [str(ROOM)]
     command = [sys.executable, "-m", "pytest", "-m", MARKED, "-p", "no:cacheprovider", *tests]
     run = subprocess.run(command, env=environment, cwd=ROOM.parent.parent, capture_output=True, text=True)

@@ -19,10 +19,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from match_support import expected, index_of, some_events, some_rules
 
 from matchwood.bench.frame.processes import descendants
 from tests.conftest import SOAK
+
+pytestmark = pytest.mark.long
 
 HERE = Path(__file__).parent
 KILLS = 10 if SOAK else 1

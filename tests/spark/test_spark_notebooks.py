@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import SOAK
 from tests.notebook_support import SPARK_NOTEBOOKS, executed, pictures, pictures_here
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("name", sorted(SPARK_NOTEBOOKS))
 def test_a_notebook_runs_and_has_pictures(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:

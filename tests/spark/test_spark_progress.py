@@ -37,6 +37,7 @@ def read_by(directory: Path) -> Callable[[Iterator[Any]], Iterator[Any]]:
     return reading
 
 
+@pytest.mark.long(1)
 @everywhere
 @pytest.mark.few
 @pytest.mark.parametrize("watched", [False, True])

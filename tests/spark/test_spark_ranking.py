@@ -66,6 +66,7 @@ def arrays(hits: Any) -> dict[int, list[tuple[int, Any, float]]]:
     return {row["id"]: [tuple(each) for each in row["rules"]] for row in hits.collect()}
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize(
     ("shards", "strategy"), [(1, "broadcast"), (3, "broadcast"), (3, "sharded"), (3, "partitioned")]
 )
@@ -107,6 +108,7 @@ def test_each_event_has_weights_of_its_own(spark: Any, built: dict[int, str]) ->
     assert arrays(mws.match(structs, built[1], "array", keep=["id"], top=4, weights="s")) == wanted
 
 
+@pytest.mark.long
 def test_an_update_keeps_and_changes_weights(spark: Any, frame: Any, built: dict[int, str]) -> None:
     path = built[3]
     version = mws.versions(path)[-1]

@@ -35,6 +35,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> list[reading.ReadFile]:
     return written
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.everywhere), 3])
 def test_rules_read_by_many_tasks_are_one_index(
     spark: Any, path: str, files: list[reading.ReadFile], shards: int
@@ -53,6 +54,7 @@ def test_rules_read_by_many_tasks_are_one_index(
     assert not list(Path(path).rglob("aside"))
 
 
+@pytest.mark.long
 def test_chunks_that_kernels_take(spark: Any, path: str, files: list[reading.ReadFile]) -> None:
     """So many rules that what was read is stored as columns, of an index with settings of its own."""
     rules = [(f"rule {number:05}", text, float(number % 5)) for number, (_, text) in enumerate(sound_rules(9_000))]

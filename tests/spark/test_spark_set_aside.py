@@ -93,6 +93,7 @@ LATE = [
 ASIDE = [(1, "repeated"), (2, "repeated"), (2, "repeated"), (2, "repeated"), (4, "late"), (5, "late")]
 
 
+@pytest.mark.long
 def test_late_and_repeated_events_are_set_aside(
     spark: Any, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,11 +37,13 @@ def test_agreement_on_seeded_cases(spark: Any) -> None:
     assert seen[None] >= 0.15 * seen.total()
 
 
+@pytest.mark.long
 def test_agreement_when_spark_compiles(spark: Any) -> None:
     for work in workloads(seed=22, count=1, rules=12, events=60):
         assert disagreements(spark, work, compiled=True) == []
 
 
+@pytest.mark.long
 def test_agreement_in_another_zone(spark: Any) -> None:
     times = {"born": "date", "seen_at": "timestamp", "vip": "bool"}
     before = spark.conf.get("spark.sql.session.timeZone")

@@ -34,6 +34,7 @@ def _check(path: str, rules: dict[Any, str]) -> None:
     assert opened.types() == expected.types()
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize(
     "shards", [pytest.param(1, marks=pytest.mark.everywhere_in_soak), pytest.param(3, marks=pytest.mark.everywhere)]
 )
@@ -80,6 +81,7 @@ def test_deltas_and_tombstones_of_a_tenth_are_compacted(spark: Any, path: str) -
     assert (report.version, report.rules, report.shards) == (4, 90, 2)
 
 
+@pytest.mark.long
 def test_a_compaction_that_fails_leaves_the_update(
     spark: Any, path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -161,6 +163,7 @@ def test_what_an_update_refuses(spark: Any, path: str) -> None:
     assert len(mws.versions(path)) == 1
 
 
+@pytest.mark.long
 def test_updates_at_once_are_all_applied(spark: Any, path: str) -> None:
     mws.build(frame(spark, sound_rules(100)), path)
     failures: list[BaseException] = []

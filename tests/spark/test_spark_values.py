@@ -44,6 +44,7 @@ def events(spark: Any) -> Any:
     return spark.createDataFrame(rows, schema).coalesce(2).cache()
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("kind", RULES)
 def test_spark_says_what_the_index_says(spark: Any, events: Any, tmp_path: Any, kind: str) -> None:
     rng = random.Random(kind)
@@ -62,6 +63,7 @@ def test_spark_says_what_the_index_says(spark: Any, events: Any, tmp_path: Any, 
     assert [(row["rules"], row["match_error"] is not None) for row in found] == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("nan", ["value", "null"])
 def test_spark_sql_agrees_on_what_the_index_reads(spark: Any, events: Any, tmp_path: Any, nan: str) -> None:
     """Every column as an attribute of every type, with and without conversion: `verify` reads them as `match` does."""

@@ -60,6 +60,7 @@ def test_a_lost_and_an_invented_hit_are_found(spark: Any, events: Any, rules: An
     assert {tuple(row) for row in told.collect()} == {(*lost, False, True), (*invented, True, False)}
 
 
+@pytest.mark.long
 def test_the_sample_is_small_and_always_the_same(spark: Any, events: Any, rules: Any) -> None:
     told = [mws.verify(events, rules, frame(spark, []), rules_sample=5, events_sample=20).collect() for _ in range(2)]
     assert sorted(told[0]) == sorted(told[1]) != []
@@ -98,6 +99,7 @@ def test_wrong_columns_are_named(spark: Any, events: Any, rules: Any) -> None:
         mws.verify(events, rules, events)
 
 
+@pytest.mark.long
 def test_random_decimals_doubles_and_integers(spark: Any, tmp_path: Any) -> None:
     """Spark SQL agrees on columns of each type, of values that lie close to the constants."""
     rng = random.Random(18)

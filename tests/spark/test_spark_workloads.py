@@ -30,6 +30,7 @@ def _several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "BLOCK", 100)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("name", GENERATORS)
 def test_executors_make_the_same_rules(spark: Any, name: str) -> None:
     settings = {"events": 20, "seed": 3, **SIZES[name]}

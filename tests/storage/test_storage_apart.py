@@ -48,6 +48,7 @@ def references(shards: int) -> dict[str, PartReference]:
     return {name: PartReference(f"v123456/part-{name}-0123456789ab", *sizes) for name in named}
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("shards", [10_000, 50_000])
 def test_a_manifest_of_many_shards_fits(shards: int) -> None:
     header = {"bases": [f"base-{n}" for n in range(shards)], "rules": {f"base-{n}": 1_000_000 for n in range(shards)}}

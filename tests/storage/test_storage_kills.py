@@ -28,6 +28,7 @@ def run_script(*arguments: object) -> dict[str, int]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_killed_before_every_system_call(tmp_path: Path) -> None:
     counts = run_script("points", tmp_path)
     assert counts["points"] > 50
