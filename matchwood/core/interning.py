@@ -44,7 +44,7 @@ class SpanNumbers:
         self._ends = np.zeros(_SMALLEST, np.int64)
         self._held = np.empty(16 * _SMALLEST, np.uint8)
 
-    def of(self, data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[Any]) -> NDArray[np.int32]:
+    def of(self, data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int32]) -> NDArray[np.int32]:
         """The number of each span; new ones get the next."""
         numbers = pooled(len(starts), np.int32)
         done = 0

@@ -173,17 +173,17 @@ def _read_rule(
 
 @bare_kernel
 def read_rules(
-    data: Any, starts: Any, lengths: Any, given: Any, longest: int, first: int, last: int, nodes: Any, count: int,
-    found: Any, before: int, node_ends: Any, predicate_ends: Any, groups: Any,
+    texts: Any, longest: int, first: int, last: int, nodes: Any, count: int, found: Any, before: int,
+    node_ends: Any, predicate_ends: Any, groups: Any,
 ) -> Any:  # fmt: skip
-    """Read those of the rules first : last that are `given` and not too long, behind `count` nodes; how many nodes
+    """Read those of the rules first : last that are given and not too long, behind `count` nodes; how many nodes
     there are then, and how many predicates were found. These are numbered behind `before` others.
 
     `node_ends` and `predicate_ends` get where those of each end; a rule that is left to the parser has none.
     """
-    known = 0
+    data, starts, lengths, known = texts.data, texts.starts, texts.lengths, 0
     for rule in range(first, last):
-        if given[rule] and lengths[rule] <= longest:
+        if texts.given[rule] and lengths[rule] <= longest:
             stop = starts[rule] + lengths[rule]
             _, count, known = _read_rule(data, starts[rule], stop, nodes, count, found, known, before, groups)
         node_ends[rule], predicate_ends[rule] = count, before + known

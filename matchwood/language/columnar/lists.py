@@ -21,7 +21,7 @@ class ListedConstants(NamedTuple):
     forms: NDArray[np.int8]
     ends: NDArray[np.int64]
     starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    lengths: NDArray[np.int32]
 
 
 def lists_in(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]) -> ListedConstants:
@@ -36,4 +36,4 @@ def lists_in(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[
     forms, ends = np.empty(len(starts), np.int8), np.empty(len(starts), np.int64)
     spans = np.empty((room, 2), np.int64)
     count = split_lists(data, starts, stops, MOST_LISTED, forms, spans, ends)
-    return ListedConstants(forms, ends, spans[:count, 0].copy(), spans[:count, 1].copy())
+    return ListedConstants(forms, ends, spans[:count, 0].copy(), spans[:count, 1].astype(np.int32))

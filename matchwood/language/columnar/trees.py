@@ -26,6 +26,15 @@ AT_ONCE = 4_096
 that the memory for them is cleared by the system once and not for all rules."""
 
 
+class _Texts(NamedTuple):
+    """The bytes of all rules, where each begins and how long it is, and which are to be read."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    given: NDArray[np.bool_]
+
+
 class _Nodes(NamedTuple):
     kinds: NDArray[np.int8]
     arguments: NDArray[np.int32]
@@ -78,7 +87,7 @@ def read_trees(
     >>> trees.kinds.tolist(), trees.sizes.tolist(), found
     ([0, 0, 2, 3], [1, 1, 2, 4], [0, 16])
     """
-    firsts = range(0, len(starts), AT_ONCE)
+    texts, firsts = _Texts(data, starts, lengths, given), range(0, len(starts), AT_ONCE)
     room = _room(lengths)
     nodes = _Nodes(pooled(room, np.int8), pooled(room, np.int32), pooled(room, np.int32))
     most = max((_room(lengths[first : first + AT_ONCE]) for first in firsts), default=0)
@@ -90,8 +99,8 @@ def read_trees(
     count = known = 0
     for first in firsts:
         count, more = read_rules(
-            data, starts, lengths, given, LONGEST, first, min(first + AT_ONCE, len(starts)), nodes, count, found, known,
-            node_ends, predicate_ends, groups,
+            texts, LONGEST, first, min(first + AT_ONCE, len(starts)), nodes, count, found, known, node_ends,
+            predicate_ends, groups,
         )  # fmt: skip
         take(PredicateSpans._make(column[:more] for column in found))
         known += more

@@ -209,6 +209,9 @@ class RuleExpander:
         """The conjunctions of the wanted rules that have at most `limit`, and are such as are taken."""
         if len(self._leaves.key_marks) < len(key_ranks):
             self._leaves = self._leaves._replace(key_marks=np.zeros(2 * len(key_ranks), np.int64))
+        # Most leaves are those of single predicates: to grow is to copy all, into memory that has to be cleared first.
+        cuts = int(np.diff(predicates.ends)[predicates.bindings].sum()) + len(predicates.bindings)
+        self._make_room(len(predicates.bindings) + rules.RULE_LEAVES, cuts + rules.RULE_CUTS)
         counts = np.empty(len(wanted), np.int64)
         out = pooled(2 * len(predicate_of) + rules.RULE_OUT, np.int32)
         row_ends = pooled(2 * len(wanted) + rows.MOST_ROWS, np.int64)
@@ -223,16 +226,15 @@ class RuleExpander:
             if at == len(wanted):
                 lengths = np.diff(row_ends[: done[1]], prepend=0)
                 return ExpandedRules(counts, lengths, out[: done[0]], terms, row_terms[: told * int(done[1])])
-            self._make_room()
+            held = int(self._leaves.ends[self.count])
+            self._make_room(2 * (self.count + rules.RULE_LEAVES), 2 * (held + rules.RULE_CUTS))
             out = _roomy(out, int(done[0]) + 2 * rules.RULE_OUT)
             row_ends = _roomy(row_ends, int(done[1]) + 2 * rows.MOST_ROWS)
             row_terms = _roomy(row_terms, told * len(row_ends))
 
-    def _make_room(self) -> None:
-        leaves, count = self._leaves, self.count
-        wanted = 2 * (count + rules.RULE_LEAVES)
-        cuts = 2 * (int(leaves.ends[count]) + rules.RULE_CUTS)
-        slots = leaves.slots
+    def _make_room(self, wanted: int, cuts: int) -> None:
+        """Room for so many leaves and cuts, those there are included."""
+        leaves, slots = self._leaves, self._leaves.slots
         if len(slots) < 2 * wanted:
             slots = np.full(1 << (2 * wanted).bit_length(), EMPTY_SLOT, np.int32)
         self._leaves = _Leaves(
@@ -247,7 +249,7 @@ class RuleExpander:
             leaves.key_marks,
         )
         if slots is not leaves.slots:
-            enter_hashes(slots, self._leaves.hashes, count)
+            enter_hashes(slots, self._leaves.hashes, self.count)
 
 
 def _roomy(array: NDArray[Any], room: int) -> NDArray[Any]:
