@@ -147,7 +147,7 @@ class ConjunctionStore(UnitTable):
     def _reserve(self, source: EncodedConjunctions, count: int) -> tuple[int, int, int]:
         """Make room for the case that all are new, with all intervals aside; returns the units, constraints and
         intervals in use. What is not needed is not touched."""
-        if 3 * (self._live + self._tombstones + count) > 2 * self._table.count:
+        if 2 * (self._live + self._tombstones + count) > self._table.count:
             self._rebuild_table(self._live + count)
         before = (self.count, self._records.count // WIDTH, self._intervals.count // 2)
         constraints, intervals = before[1] + len(source.attributes), before[2] + len(source.low)
@@ -164,12 +164,9 @@ class ConjunctionStore(UnitTable):
         self._intervals.resize(2 * intervals, None)
 
     def _rebuild_table(self, expected: int) -> None:
-        """A table without tombstones, at most half full: it is rebuilt at two thirds, so that this is rare.
-
-        Emptier ones, of a third and a half, took 8 to 10 bytes a rule more.
-        """
+        """A table without tombstones, at most a third full, so that rebuilding it is rare."""
         size = _SMALLEST_TABLE
-        while size < 2 * expected:
+        while size < 3 * expected:
             size *= 2
         table = np.full(size, EMPTY, dtype=np.int32)
         enter_all(table, self._hashes.view(), self.alive)
