@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import Any, NamedTuple
 
@@ -88,6 +89,11 @@ def _without(values: Any, other: Any) -> Any:
     return total
 
 
+@bare_kernel
+def _least_fraction(values: Any, other: Any) -> Any:
+    return min(values[0], values[1], other), max(other, values[0], values[1]), min(2, values[0]), max(values[1], other)
+
+
 @kernel
 def _least(values: Any, short: Any) -> Any:
     far = np.uint64(2**63)
@@ -141,6 +147,13 @@ def test_least_and_greatest_of_numbers_and_branches_that_none_leaves_out() -> No
         given = np.array([3, 2]), short
         assert _least(*given) == interpreted(_least, *given)
     assert [_without(np.array([3, 2]), other) for other in (None, _outer())] == [3, 6]
+
+
+def test_least_and_greatest_of_what_is_not_a_number_are_pythons() -> None:
+    for values in itertools.permutations((np.nan, 1.5, -np.inf), 2):
+        for other in (1, np.float32(2.5), np.nan):
+            made = _least_fraction(np.array(values), other), interpreted(_least_fraction, np.array(values), other)
+            np.testing.assert_array_equal(*made)
 
 
 def test_functions_of_others_may_call_a_kernel() -> None:

@@ -11,6 +11,7 @@ All this is Numba's inside. Where a version of it lacks something of that (`FITS
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -19,6 +20,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.typing.context import BaseContext
 
+from matchwood.core.machine_code.collecting import fewer_collections
 from matchwood.core.machine_code.lowering import KernelContext
 from matchwood.core.machine_code.pipeline import ARE_TAKEN, steps_for
 from matchwood.core.machine_code.remembering import TypingContext
@@ -185,7 +187,8 @@ class WholeCompiler(Compiler):  # type: ignore[misc]
             self.state.library.enable_object_caching()
         _depth += 1
         try:
-            return super().compile_extra(function)
+            with contextlib.nullcontext() if _depth > 1 else fewer_collections():
+                return super().compile_extra(function)
         finally:
             _depth -= 1
 

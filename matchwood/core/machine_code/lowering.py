@@ -275,18 +275,22 @@ class KernelLower(Lower):  # type: ignore[misc]
     _calls_kernel = False
 
     def _lower_call_normal(self, fnty: Any, expr: Any, signature: Any) -> Any:
-        if getattr(fnty, "typing_key", None) in LEAST and isinstance(signature.return_type, types.Integer):
-            compare = self.builder.icmp_signed if signature.return_type.signed else self.builder.icmp_unsigned
-            best, *others = (self._value(each, signature.return_type) for each in expr.args)
-            for other in others:
-                is_other = compare("<" if fnty.typing_key is min else ">", other, best)
-                best = self.builder.select(is_other, other, best)
-            return best
+        is_number = isinstance(signature.return_type, (types.Integer, types.Float)) and len(expr.args) > 1
+        if getattr(fnty, "typing_key", None) in LEAST and is_number:
+            return self._least(fnty.typing_key, signature.return_type, expr.args)
         self._calls_kernel = isinstance(fnty, types.Dispatcher)
         try:
             return super()._lower_call_normal(fnty, expr, signature)
         finally:
             self._calls_kernel = False
+
+    def _least(self, function: Any, kind: Any, variables: Any) -> Any:
+        """The least or the greatest of several numbers as Python has it: the first of them unless another beats it."""
+        best, *others = (self._value(each, kind) for each in variables)
+        for other in others:
+            is_other = self._implementation(operator.lt if function is min else operator.gt, (kind, kind))
+            best = self.builder.select(is_other(self.builder, (other, best)), other, best)
+        return best
 
     def _cast_var(self, var: Any, ty: Any) -> Any:
         if self._calls_kernel and isinstance(var, ir.Var) and self.typeof(var.name) == ty:

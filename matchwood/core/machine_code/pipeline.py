@@ -17,13 +17,15 @@ from numba.core import ir, postproc, types
 from numba.core.analysis import dead_branch_prune, rewrite_semantic_constants
 from numba.core.compiler_machinery import AnalysisPass, FunctionPass, PassManager, register_pass
 from numba.core.errors import ConstantInferenceError
+from numba.core.interpreter import Interpreter, peep_hole_delete_with_exit
 from numba.core.ir_utils import build_definitions
 from numba.core.rewrites.static_binop import DetectStaticBinops
 from numba.core.rewrites.static_getitem import RewriteConstGetitems, RewriteConstSetitems
 from numba.core.rewrites.static_raise import RewriteConstRaises
 from numba.core.ssa import reconstruct_ssa
+from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NoPythonBackend, NopythonRewrites, NopythonTypeInference, PreLowerStripPhis
-from numba.core.untyped_passes import FixupArgs, RewriteDynamicRaises, TranslateByteCode
+from numba.core.untyped_passes import FixupArgs, RewriteDynamicRaises
 
 from matchwood.core.machine_code.lowering import POWERS, KernelLowering
 
@@ -48,6 +50,13 @@ def _steps() -> PassManager:
     return steps
 
 
+class KernelInterpreter(Interpreter):  # type: ignore[misc]
+    """Numba's reader of bytecode, which does not look for the ends of `with` blocks."""
+
+    def post_process(self, peepholes: Any, func_ir: Any) -> Any:
+        return super().post_process([each for each in peepholes if each is not peep_hole_delete_with_exit], func_ir)
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class ReadKernel(FunctionPass):  # type: ignore[misc]
     """Bytecode as blocks of assignments, with a variable of its own for each of them."""
@@ -58,8 +67,8 @@ class ReadKernel(FunctionPass):  # type: ignore[misc]
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        for step in (TranslateByteCode, FixupArgs):
-            step().run_pass(state)
+        state.func_ir = KernelInterpreter(state.func_id).interpret(state.bc)
+        FixupArgs().run_pass(state)
         rewrite_semantic_constants(state.func_ir, state.args)
         dead_branch_prune(state.func_ir, state.args)
         _rewrite_constants(state)
@@ -138,5 +147,8 @@ class EndLives(AnalysisPass):  # type: ignore[misc]
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        postproc.PostProcessor(state.func_ir).run(emit_dels=bool(state.flags.nrt))
+        if state.flags.nrt or state.func_ir.is_generator:
+            postproc.PostProcessor(state.func_ir).run(emit_dels=bool(state.flags.nrt))
+        else:
+            state.func_ir.blocks = canonicalize_cfg(state.func_ir.blocks)
         return True

@@ -16,6 +16,8 @@ from numba import types
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing import signature as signature_of
 
+from matchwood.core.machine_code.calling import is_row
+
 Key = tuple[Any, ...]
 
 _found: dict[Key, tuple[Any, Any]] = {}
@@ -28,8 +30,11 @@ _options: tuple[Any, str] = (None, "")
 _functions: dict[Any, Any] = {}
 """By operator and function of Python: its type. Numba finds it after it has asked whether it is a value, in vain."""
 
+_attributes: dict[Any, Any] = {}
+"""By module and name: the type of a function or of a kind of numbers."""
+
 LEAST = (min, max)
-"""Functions that Numba compiles a function for, for each two types: of whole numbers they are two instructions."""
+"""Functions that Numba compiles a function for, for each two types: of numbers they are two instructions."""
 
 
 def _key(function: Any, arguments: Any, named: Any) -> Key:
@@ -44,6 +49,28 @@ def _key(function: Any, arguments: Any, named: Any) -> Key:
 
 def _is_numbas(function: Any) -> bool:
     return type(function) is types.Function
+
+
+def _index(kind: Any) -> Any:
+    return types.intp if kind.signed else types.uintp
+
+
+def _of_element(asked: Any, arguments: Any) -> Any:
+    """The signature for reading or writing one number of an array; None for all else.
+
+    Numba asks ten others first, such as texts and dictionaries, for each mix of widths.
+    """
+    is_plain = len(arguments) > 1 and is_row(arguments[0]) and isinstance(arguments[1], types.Integer)
+    if not is_plain:
+        return None
+    kind, index = arguments[0], _index(arguments[1])
+    if asked.typing_key is operator.getitem:
+        return signature_of(kind.dtype, kind, index)
+    given = types.unliteral(arguments[-1])
+    fits = given == kind.dtype or (isinstance(given, types.Integer) and isinstance(kind.dtype, types.Integer))
+    if asked.typing_key is operator.setitem and kind.mutable and fits:
+        return signature_of(types.none, kind, index, given)
+    return None
 
 
 class TypingContext:
@@ -62,8 +89,11 @@ class TypingContext:
             return self.known.resolve_function_type(function, arguments, named)
         if self.takes_steps and asked.typing_key in LEAST and len(arguments) > 1 and not named:
             kind = self.known.unify_types(*map(types.unliteral, arguments))
-            if isinstance(kind, types.Integer):
+            if isinstance(kind, (types.Integer, types.Float)):
                 return signature_of(kind, *[kind] * len(arguments))
+        found = _of_element(asked, arguments) if self.takes_steps else None
+        if found is not None:
+            return found
         key = _key(asked, arguments, named)
         if key not in _found:
             signature = self.known.resolve_function_type(function, arguments, named)
@@ -85,3 +115,21 @@ class TypingContext:
                 return found
             _functions[val] = found
         return _functions[val]
+
+    def resolve_getattr(self, typ: Any, attr: str) -> Any:
+        if isinstance(typ, types.BaseNamedTuple) and attr in typ.fields:
+            return typ[typ.fields.index(attr)]
+        if not isinstance(typ, types.Module):
+            return self.known.resolve_getattr(typ, attr)
+        if (typ, attr) not in _attributes:
+            found = self.known.resolve_getattr(typ, attr)
+            if not (_is_numbas(found) or isinstance(found, types.NumberClass)):
+                return found
+            _attributes[typ, attr] = found
+        return _attributes[typ, attr]
+
+    def resolve_static_getitem(self, value: Any, index: Any) -> Any:
+        return None if is_row(value) else self.known.resolve_static_getitem(value, index)
+
+    def resolve_static_setitem(self, target: Any, index: Any, value: Any) -> Any:
+        return None if is_row(target) else self.known.resolve_static_setitem(target, index, value)
