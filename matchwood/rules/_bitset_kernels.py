@@ -16,6 +16,8 @@ from matchwood.core.jit import bare_kernel
 
 AT_ONCE = 2
 """So many rows of a word are written whether it has them or not; more are rare, unless an event has most of all."""
+WORDS_AT_ONCE = 6
+"""The same for words of a word of the summary."""
 _ONE, _LOW = np.uint64(1), np.uint64(63)
 
 
@@ -35,54 +37,88 @@ def mark_listed(listed: Any, count: Any, bits: Any) -> None:
 
 
 @bare_kernel
-def walk_bits(bits: Any, summary: Any, added: Any, out: Any, filled: Any) -> Any:
-    """Write the marked rows to out[filled:] in order and clear them; returns where they would end, room or not.
+def _list_words(summary: Any, words: Any) -> Any:
+    """Write the numbers of the marked words to `words` in order, and clear the summary; returns how many they are.
 
-    To each row `added` is added.
+    Where there may be no room for as many as are written at once, they are written one by one.
     """
-    for upper in range(len(summary)):
-        marked = summary[upper]
+    listed = np.uint64(0)
+    for upper in range(np.uint64(len(summary))):
+        marked, first, at = summary[upper], np.int32(upper << np.uint64(6)), listed
         summary[upper] = 0
+        listed += np.uint64(bit_count(marked))
+        if at + np.uint64(WORDS_AT_ONCE) <= np.uint64(len(words)):
+            for _ in range(WORDS_AT_ONCE):
+                words[at] = first + np.int32(lowest_bit(marked))
+                marked &= marked - _ONE
+                at += _ONE
         while marked != 0:
-            word = upper * 64 + lowest_bit(marked)
+            words[at] = first + np.int32(lowest_bit(marked))
             marked &= marked - _ONE
-            filled = _write_rows(added + word * 64, bits[word], out, filled)
-            bits[word] = 0
+            at += _ONE
+    return listed
+
+
+@bare_kernel
+def walk_bits(bits: Any, summary: Any, words: Any, most: Any, added: Any, out: Any, filled: Any) -> Any:
+    """Write the marked rows, of which there are at most so many, to out[filled:] in order, and clear them.
+
+    Returns where they would end, room or not. To each row `added` is added. There is room in `words` for one number for
+    each word of the bit set.
+    """
+    count, roomy = _list_words(summary, words), filled + most + AT_ONCE <= len(out)
+    for place in range(count):
+        word = np.uint64(words[place])
+        first = added + np.int64(word << np.uint64(6))
+        filled = (
+            _write_rows(first, bits[word], out, filled) if roomy else _write_fitting(first, bits[word], out, filled)
+        )
+        bits[word] = 0
     return filled
 
 
 @bare_kernel
 def _write_rows(first: Any, word: Any, out: Any, filled: Any) -> Any:
-    """Write first + each bit's number to out[filled:]; returns where they would end, room or not."""
-    end = filled + bit_count(word)
-    if filled + AT_ONCE <= len(out):
-        for _ in range(AT_ONCE):
-            out[filled] = first + lowest_bit(word)
-            word &= word - _ONE
-            filled += 1
-    while filled < end:
+    """Write first + each bit's number to out[filled:], where there is room for AT_ONCE more; returns where they end."""
+    at = np.uint64(filled)
+    end = at + np.uint64(bit_count(word))
+    for _ in range(AT_ONCE):
+        out[at] = first + lowest_bit(word)
+        word &= word - _ONE
+        at += _ONE
+    while word != 0:
+        out[at] = first + lowest_bit(word)
+        word &= word - _ONE
+        at += _ONE
+    return np.int64(end)
+
+
+@bare_kernel
+def _write_fitting(first: Any, word: Any, out: Any, filled: Any) -> Any:
+    """The same as far as there is room; returns where they would end."""
+    while word != 0:
         if filled < len(out):
             out[filled] = first + lowest_bit(word)
         word &= word - _ONE
         filled += 1
-    return end
+    return np.int64(filled)
 
 
 @bare_kernel
-def write_ranked(listed: Any, count: Any, bits: Any, before: Any, added: Any, out: Any, filled: Any) -> Any:
-    """The same for rows that are also listed, in any order: each is written where the bits below its own say."""
+def put_in_order(listed: Any, count: Any, bits: Any, before: Any, out: Any) -> Any:
+    """Write listed[:count], which are marked in the bit set alone, to `out` in order, each once, and clear the bit set.
+
+    Each row is written where the bits below its own say. Returns how many they are.
+    """
     seen: Any = np.uint32(0)
     for word in range(np.uint64(len(bits))):
         before[word] = seen
         seen += np.uint32(bit_count(bits[word]))
-    end = filled + np.int64(seen)
-    if end <= len(out):
-        for i in range(np.uint64(count)):
-            row = np.uint32(listed[i])
-            at = np.uint64(row >> np.uint32(6))
-            below = bits[at] & ((_ONE << (np.uint64(row) & _LOW)) - _ONE)
-            place = np.uint64(filled) + np.uint64(before[at]) + np.uint64(bit_count(below))
-            out[place] = added + np.int64(row)
+    for i in range(np.uint64(count)):
+        row = np.uint32(listed[i])
+        at = np.uint64(row >> np.uint32(6))
+        below = bits[at] & ((_ONE << (np.uint64(row) & _LOW)) - _ONE)
+        out[np.uint64(before[at]) + np.uint64(bit_count(below))] = row
     for cleared in range(np.uint64(len(bits))):
         bits[cleared] = 0
-    return end
+    return np.int64(seen)

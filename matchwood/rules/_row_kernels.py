@@ -1,8 +1,9 @@
 """From the units that matched an event to the rules: sorted, distinct rows.
 
 The rows of an event's units are listed first, and a rule may be among them several times. A few are sorted by
-insertion, and more by `_order_kernels`, which spread them over buckets. Where many of all rows match, they are marked
-in a bit set (`_bitset_kernels`), and each is written where it belongs, which the number of bits below its own tells.
+insertion. More are marked in a bit set (`_bitset_kernels`), which is walked; where many of all rows match, each goes
+where it belongs, which the number of bits below its own tells; and where few of very many do, `_order_kernels` spread
+them over buckets.
 
 Units of rules that came in bulk count on as their rows do, but for a few: so most rows are found by a number for each
 64 units (`shifts` in `links.py`), and the link itself, which lies anywhere in a large array, is not looked at.
@@ -18,14 +19,18 @@ from numpy.typing import NDArray
 
 from matchwood.core.jit import bare_kernel
 from matchwood.core.pinned import readable, writable
-from matchwood.rules._bitset_kernels import mark, mark_listed, walk_bits, write_ranked
+from matchwood.rules._bitset_kernels import mark, mark_listed, put_in_order, walk_bits
+from matchwood.rules._hit_kernels import STREAMED, write_ordered
 from matchwood.rules._order_kernels import sort_few, spread, write_distinct
+from matchwood.rules._stream_kernels import end_streams, first_run
 
 DAMAGED = -1
 _FEW = 24
 """So many rows are sorted by insertion alone."""
-_MANY = 3
+_MANY = 4
 """With so many times fewer rows than words of the bit set it takes longer to count the bits of all words."""
+_SOME = 1
+"""With so many times fewer rows than words of its summary it takes longer to look at all of those."""
 _ONE, _LOW = np.uint64(1), np.uint64(63)
 _SHIFTED = np.uint32(6)
 """2 to this power units share a shift."""
@@ -46,7 +51,7 @@ class RowScratch(NamedTuple):
 
     `bits`    a bit set of rows, and `summary` one of its words; both are empty between two events
     `listed`  the rows of an event, with room for as many as there are links; `aside` are units, or rows in order
-    `before`  how many rows are marked in all words before each, or are in all buckets before each
+    `before`  how many rows are marked in all words before each, or are in all buckets before each; or marked words
     """
 
     bits: NDArray[np.uint64]
@@ -174,6 +179,58 @@ def _mark_rows(event: Any, rows: Any, sides: Any, scratch: Any) -> None:
 
 
 @bare_kernel
+def _put_in_order(seen: Any, scratch: Any) -> Any:
+    """Put the rows of an event, of which so many are listed, aside in order, each once; returns how many they are.
+
+    Not into the output at once: each of its cache lines would be waited for, in any order.
+    """
+    bits, summary, listed, aside, before = scratch
+    if _MANY * seen >= len(bits):
+        mark_listed(listed, seen, bits)
+        return put_in_order(listed, seen, bits, before, aside)
+    for place in range(np.uint64(seen)):
+        mark(np.uint32(listed[place]), bits, summary)
+    return walk_bits(bits, summary, before, seen, np.int64(0), aside, np.int64(0))
+
+
+@bare_kernel
+def _write_in_order(
+    event: Any, rows: Any, sides: Any, seen: Any, scratch: Any, added: Any, out: Any, filled: Any, begin: Any
+) -> Any:  # fmt: skip
+    """Write the rows of an event, of which so many were seen and not few, to out[filled:] in order, each once.
+
+    Returns where they would end, room or not; `begin` is that of `write_ordered`.
+    """
+    bits, summary, listed, aside, before = scratch
+    if seen > len(listed):
+        _mark_rows(event, rows, sides, scratch)
+        return walk_bits(bits, summary, before, seen, added, out, filled)
+    if _SOME * seen < len(summary) and spread(listed, seen, aside, before):
+        return write_distinct(aside, seen, added, out, filled)
+    return write_ordered(aside, _put_in_order(seen, scratch), added, out, filled, begin)
+
+
+@bare_kernel
+def _collect_all(count: Any, rows: Any, sides: Any, scratch: Any, added: Any, ends: Any, out: Any, begin: Any) -> Any:
+    """What `collect` does; `begin` is that of `write_ordered`."""
+    filled, listed = np.int64(0), scratch.listed
+    for event in range(count):
+        seen = _list_rows(event, rows, sides, scratch)
+        if seen == DAMAGED:
+            return np.int64(DAMAGED), np.int64(0)
+        if seen <= min(_FEW, len(listed)):
+            sort_few(listed, seen)
+            end = write_distinct(listed, seen, added, out, filled)
+        else:
+            end = _write_in_order(event, rows, sides, seen, scratch, added, out, filled, begin)
+        if end > len(out):
+            return np.int64(event), end - filled
+        ends[event] = end
+        filled = end
+    return np.int64(count), np.int64(0)
+
+
+@bare_kernel
 def collect(count: Any, rows: Any, sides: Any, scratch: Any, added: Any, ends: Any, out: Any) -> Any:
     """The rows of the events 0 … count - 1, as far as out has room; ends[i] is where those of event i end in out.
 
@@ -183,32 +240,12 @@ def collect(count: Any, rows: Any, sides: Any, scratch: Any, added: Any, ends: A
     events were covered, and the room that the next one would have needed in out; (DAMAGED, 0) when a number leads
     outside.
     """
-    bits, summary, listed, aside, before = scratch
-    filled = np.int64(0)
-    for event in range(count):
-        seen = _list_rows(event, rows, sides, scratch)
-        if seen == DAMAGED:
-            return np.int64(DAMAGED), np.int64(0)
-        if seen <= min(_FEW, len(listed)):
-            sort_few(listed, seen)
-            end = write_distinct(listed, seen, added, out, filled)
-        elif seen > len(listed):
-            _mark_rows(event, rows, sides, scratch)
-            end = walk_bits(bits, summary, added, out, filled)
-        elif _MANY * seen >= len(bits):
-            mark_listed(listed, seen, bits)
-            end = write_ranked(listed, seen, bits, before, added, out, filled)
-        elif spread(listed, seen, aside, before):
-            end = write_distinct(aside, seen, added, out, filled)
-        else:
-            for place in range(seen):
-                mark(listed[place], bits, summary)
-            end = walk_bits(bits, summary, added, out, filled)
-        if end > len(out):
-            return np.int64(event), end - filled
-        ends[event] = end
-        filled = end
-    return np.int64(count), np.int64(0)
+    # Rows are read again in a moment, to look up ids; ids are what the caller gets.
+    begin = first_run(out) if out.itemsize == 8 and len(out) >= STREAMED else np.int64(-1)
+    covered, needed = _collect_all(count, rows, sides, scratch, added, ends, out, begin)
+    if begin >= 0:
+        end_streams()
+    return covered, needed
 
 
 @bare_kernel

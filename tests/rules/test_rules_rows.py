@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from matchwood.engines.base import Hits, Work
 from matchwood.engines.shared.workspace import Workspace
 from matchwood.errors import CorruptSnapshot
-from matchwood.rules.hits import OneEventIds, RuleRows, rows_of_hits
+from matchwood.rules._hit_kernels import STREAMED
+from matchwood.rules.hits import OneEventIds, RuleRows, event_positions, rows_of_hits
 from matchwood.rules.ids import IdColumn
 from matchwood.rules.links import SHIFTED, RuleLinks
 
@@ -184,6 +185,27 @@ def test_ids_that_count_on_are_written_in_place_of_rows(size: int) -> None:
     assert lists(rows) == expected(links, events)
 
 
+@pytest.mark.parametrize("first", [0, 5])
+def test_results_that_are_larger_than_the_caches(first: int) -> None:
+    """They are written past these, as far as an event fills whole lines of memory."""
+    count, generator = 400 if SLOW else 3_000, np.random.default_rng(first)
+    streamed = 2**12 if SLOW else STREAMED
+    links = RuleLinks()
+    links.link(np.arange(count), np.arange(count)[::-1])
+    sizes = [0, 1, 7, 8, 9, 15, 16, 17, 25, 31, 63, 80, count // 2, count - 1, count]
+    events: list[list[int]] = []
+    while sum(map(len, events)) <= streamed:
+        events += [generator.choice(count, size, replace=False).tolist() for size in generator.permutation(sizes)]
+    hits = hits_of(events, first)
+    answer = rows_of_hits([(hits, links)], first, count, Workspace(), first_id=10**12)
+    assert answer.ids is not None
+    assert lists(answer._replace(rows=answer.ids - 10**12)) == [
+        sorted(count - 1 - unit for unit in units) for units in events
+    ]
+    positions = event_positions(first, answer.offsets)
+    assert np.array_equal(positions, first + np.repeat(np.arange(len(events)), list(map(len, events))))
+
+
 def test_single_events_use_shifts_once_they_pay() -> None:
     count, generator = 9_000, np.random.default_rng(5)
     links, ids, units = RuleLinks(), IdColumn(), np.zeros(count, np.int32)
@@ -248,6 +270,22 @@ def test_few_and_many_of_all_rows(density: float, room: int) -> None:
     while len(found) < len(events):
         found += lists(rows_of_hits([(hits_of(events), links)], len(found), count, Workspace(), room))
     assert found == expected
+
+
+@pytest.mark.parametrize("hit_count", [25, 60, 97, 98, 300])
+@pytest.mark.parametrize("apart", [1, 2, 64, 130, 1_000])
+@pytest.mark.parametrize("room", [1, 400, 10_000])
+def test_few_of_very_many_rows(hit_count: int, apart: int, room: int) -> None:
+    """Rows that lie close together, in some words of the bit set or in one each; 98 words of its summary."""
+    random, links = np.random.default_rng(hit_count + apart), RuleLinks()
+    links.link(350_000 - apart * np.arange(340), np.arange(340))
+    links.link(np.arange(400_000 - 20, 400_000), np.arange(20))
+    events = [random.choice(340, hit_count, replace=False).tolist() for _ in range(3)]
+    workspace = Workspace()
+    answers, _ = all_rows(hits_of(events), links, 400_000, room, workspace)
+    assert answers == expected(links, events)
+    assert not workspace.array("rows.bits", 1, np.uint64).any()
+    assert not workspace.array("rows.summary", 1, np.uint64).any()
 
 
 def _rows_of(units: list[int], rows: NDArray[np.int64], count: int) -> list[int]:
