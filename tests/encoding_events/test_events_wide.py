@@ -20,7 +20,7 @@ import matchwood as mw
 from matchwood.encoding import Encoder, Schema
 from matchwood.encoding.codes import EncodedEvents
 from matchwood.encoding.events.columns._fixed_kernels import number_key
-from matchwood.encoding.events.columns.fixed import FixedColumns
+from matchwood.encoding.events.columns.fixed import BatchPlaces, FixedColumns
 from matchwood.encoding.spaces.keys import integer_keys
 from matchwood.errors import EventError, InvalidArgument
 from matchwood.language import parse
@@ -54,13 +54,12 @@ def rows_of_rule(encoder: Encoder, rule: str) -> list[Conjunction]:
 
 
 def codes(encoder: Encoder, events: Any) -> list[list[tuple[int, int]]]:
-    batches: list[EncodedEvents] = [batch.events for batch in encoder.event_batches(events)]
-    rows = []
-    for offsets, attributes, labels in batches:
-        pairs = list(zip(attributes.tolist(), labels.tolist(), strict=True))
-        bounds = offsets.tolist()
-        rows += [pairs[start:stop] for start, stop in itertools.pairwise(bounds)]
-    return rows
+    return [row for batch in encoder.event_batches(events) for row in rows_of_codes(batch.events)]
+
+
+def rows_of_codes(events: EncodedEvents) -> list[list[tuple[int, int]]]:
+    pairs = list(zip(events.attributes.tolist(), events.labels.tolist(), strict=True))
+    return [pairs[start:stop] for start, stop in itertools.pairwise(events.offsets.tolist())]
 
 
 def as_dicts(table: pa.Table) -> list[dict[str, Any]]:
@@ -149,6 +148,28 @@ def test_a_table_has_the_codes_of_its_rows(seed: int, density: str) -> None:
     assert codes(encoder, pieces) == expected
     assert codes(encoder, pieces.to_reader()) == expected
     assert codes(encoder, table.to_struct_array()) == expected
+
+
+@pytest.mark.parametrize("offset", [0, 3])
+def test_the_columns_of_a_table_are_found_once_for_all_its_chunks(offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, rules = random_table(5, DENSITIES["half"])
+    encoder, looks = encoder_of(*rules), list[BatchPlaces]()
+    expected = codes(encoder, as_dicts(table))[offset:]
+    long = pa.table(
+        {name: pa.concat_arrays(4 * column.chunks) for name, column in zip(table.column_names, table, strict=True)}
+    )
+    found = BatchPlaces._found
+
+    def counted(places: BatchPlaces) -> Any:
+        looks.append(places)
+        return found(places)
+
+    monkeypatch.setattr(BatchPlaces, "_found", counted)
+    several = list(encoder.event_chunks(long.slice(offset), threads=3))
+    rows = [row for chunk in several for row in rows_of_codes(chunk.encode().events)]
+    assert (len(several), len(looks)) == (3, 1)
+    assert rows[: ROWS - offset] == expected
+    assert rows == codes(encoder, as_dicts(long))[offset:]
 
 
 @pytest.mark.parametrize("engine", ["scan", "pstbloom", "atree"])

@@ -90,10 +90,10 @@ def _without_fixed(plan: EventPlan, chunk: Chunk, fixed: FixedColumns) -> Contai
     if chunk.table is None or not chunk.size:
         return chunk.rows
     layout = plan.layouts.of(chunk.table.schema)
-    batch = chunk.table.batch(layout.positions) if layout.positions else None
-    if batch is None:
+    found = chunk.table.places(layout.positions) if layout.positions else None
+    if found is None:
         return chunk.rows
-    fixed.add_batch(layout.columns, batch)
+    fixed.add_batch(layout.columns, *found)
     return chunk.table.some(layout.others)
 
 

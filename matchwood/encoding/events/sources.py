@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from matchwood.encoding.events.columns.fixed import BatchPlaces
 from matchwood.encoding.events.columns.validity import check_column
 from matchwood.encoding.events.containers import ColumnContainer, Container, Entry, MappingContainer, positions_of
 from matchwood.encoding.events.frames import PandasRows, PolarsRows, is_frame
@@ -125,6 +126,7 @@ class _TableColumns:
         self.table = table
         self._checked: set[int] = set()
         self._selected: dict[tuple[int, ...], pa.Table | None] = {}
+        self._whole: dict[tuple[int, ...], BatchPlaces | None] = {}
 
     def column(self, position: int) -> pa.ChunkedArray:
         column = self.table.column(position)
@@ -143,6 +145,13 @@ class _TableColumns:
                 chosen = None
             self._selected[positions] = chosen
         return self._selected[positions]
+
+    def whole(self, positions: tuple[int, ...]) -> BatchPlaces | None:
+        """Some columns of fixed width as they lie in memory; None if they lie in pieces, or one is damaged."""
+        if positions not in self._whole:
+            chosen = self.selected(positions)
+            self._whole[positions] = None if chosen is None else _in_one_piece(chosen)
+        return self._whole[positions]
 
 
 class TableRows:
@@ -175,13 +184,20 @@ class TableRows:
             return column.chunk(0)
         return column.combine_chunks() if column.num_chunks else pa.nulls(0, column.type)
 
-    def batch(self, positions: tuple[int, ...]) -> pa.RecordBatch | None:
-        """Some columns of fixed width as they lie in memory; None if they lie in pieces, or one is damaged."""
+    def places(self, positions: tuple[int, ...]) -> tuple[BatchPlaces, int] | None:
+        """Some columns of fixed width as they lie in memory, and where these rows begin in them; None if they lie in
+        pieces, or one is damaged."""
+        whole = self._columns.whole(positions)
+        if whole is not None:
+            return whole, self._start
         chosen = self._columns.selected(positions)
-        if chosen is not None and self._size < len(chosen):
-            chosen = chosen.slice(self._start, self._size)
-        parts = [] if chosen is None else chosen.to_batches()
-        return parts[0] if len(parts) == 1 and len(parts[0]) == self._size else None
+        part = None if chosen is None else _in_one_piece(chosen.slice(self._start, self._size))
+        return None if part is None else (part, 0)
+
+
+def _in_one_piece(table: pa.Table) -> BatchPlaces | None:
+    parts = table.to_batches()
+    return BatchPlaces(parts[0]) if len(parts) == 1 and len(parts[0]) == len(table) else None
 
 
 def _reader(events: Any) -> pa.RecordBatchReader:

@@ -101,6 +101,39 @@ class _HeldSpaces(NamedTuple):
     lookups: list[Lookup | None]
 
 
+class _ColumnPlaces(NamedTuple):
+    """Where the columns of a batch lie, and what keeps that alive."""
+
+    values: NDArray[np.int64]
+    validity: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    owner: Any
+
+
+class BatchPlaces:
+    """Where the columns of a batch lie, which was validated: asked for once by all chunks of it.
+
+    Several threads may ask at once: they all find the same.
+    """
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
+        self._columns: _ColumnPlaces | None = None
+
+    @property
+    def columns(self) -> _ColumnPlaces:
+        found = self._columns
+        if found is None:
+            found = self._columns = self._found()
+        return found
+
+    def _found(self) -> _ColumnPlaces:
+        _, capsule = self._batch.__arrow_c_array__()
+        values, validity, starts = np.empty((3, self._batch.num_columns), np.int64)
+        kernels.read_children(_pointer_in(capsule, b"arrow_array"), values, validity, starts)
+        return _ColumnPlaces(values, validity, starts, (self._batch, capsule))
+
+
 class _ColumnGroup(NamedTuple):
     """Some columns: what they are, where they lie, and what keeps that alive."""
 
@@ -119,12 +152,10 @@ class FixedColumns:
         self._groups: list[_ColumnGroup] = []
         self._arrays: list[tuple[Target, int, pa.Array]] = []
 
-    def add_batch(self, columns: FixedTargets, batch: pa.RecordBatch) -> None:
-        """All columns of a batch, which was validated."""
-        _, capsule = batch.__arrow_c_array__()
-        values, validity, starts = np.empty((3, len(columns)), np.int64)
-        kernels.read_children(_pointer_in(capsule, b"arrow_array"), values, validity, starts)
-        self._groups.append(_ColumnGroup(columns, values, validity, starts, (batch, capsule)))
+    def add_batch(self, columns: FixedTargets, batch: BatchPlaces, first: int) -> None:
+        """All columns of a batch from its row `first` on."""
+        places = batch.columns
+        self._groups.append(_ColumnGroup(columns, places.values, places.validity, places.starts + first, places))
 
     def add_array(self, source: Source, array: pa.Array) -> bool:
         """One column, validated or made here; False if it is not fixed."""
