@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,9 @@ _FREE_NAMES = (
 """Settings that end in a name which somebody chose."""
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set for programs that spark-submit has started, beside a JVM that has its settings already."""
+
+_DAEMON = "matchwood.spark.daemon"
+"""What forks Python workers."""
 
 _LOGS = Path(__file__).with_name("quiet.log4j2.properties")
 
@@ -67,7 +71,8 @@ def session(**conf: Any) -> SparkSession:
         return _started({"spark.app.name": "matchwood"} | wanted)
     if "spark.master" not in wanted and "SPARK_REMOTE" in os.environ:
         wanted.setdefault("spark.remote", os.environ["SPARK_REMOTE"])
-    return _started({"spark.master": "local[*]"} | _defaults() | wanted)
+    settings = {"spark.master": "local[*]"} | _defaults() | wanted
+    return _started(_ready_workers(settings) | settings)
 
 
 def _full_name(name: str) -> str:
@@ -143,9 +148,24 @@ def _defaults() -> dict[str, str]:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # One chunk of the event encoding, so that a batch is encoded at one stroke.
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS),
+        # Spark 4.3 hands columns on as they are read. Those of files are none of Arrow's: they are turned into rows one
+        # by one all the same, in batches of 4,096, which takes more time of the JVM, and of Python.
+        "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
         "spark.ui.showConsoleProgress": "false",
     }
+
+
+def _ready_workers(settings: dict[str, str]) -> dict[str, str]:
+    """Workers that are forked ready, where nobody else's machine runs them.
+
+    Through Connect, Spark waits for the workers of streams' writers no longer than 10 s. Elsewhere than on Linux, some
+    libraries do not bear a fork once they are loaded.
+    """
+    is_local = re.fullmatch(r"local(\[.*\])?", settings["spark.master"]) is not None
+    if "spark.remote" in settings or not is_local or sys.platform != "linux":
+        return {}
+    return {"spark.python.daemon.module": _DAEMON}
 
 
 def _driver_megabytes() -> int:

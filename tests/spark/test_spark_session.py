@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from matchwood import spark as mws
+from matchwood.encoding import ROWS
 from matchwood.errors import InvalidArgument
 
 module = sys.modules["matchwood.spark.session"]  # the package has the function under this name
+
+
+WHOLE = "spark.sql.codegen.wholeStage"
 
 
 def _told(batches: Any) -> Any:
@@ -31,6 +37,25 @@ def test_workers_have_the_same_python_and_the_package(spark: Any) -> None:
     assert rows[0].told == sys.executable
     assert rows[1].told
     assert rows[2].told
+
+
+def _lengths(column: pa.Array) -> pa.Array:
+    return pa.array([len(column)] * len(column))
+
+
+@pytest.mark.everywhere_in_soak
+def test_events_of_files_reach_python_in_whole_batches(
+    spark: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """As many as are encoded at one stroke, whatever the reader of files has at once."""
+    from pyspark.sql import functions as sf
+
+    request.addfinalizer(partial(spark.conf.set, WHOLE, spark.conf.get(WHOLE)))
+    spark.conf.set(WHOLE, "true")  # without it, files are read row by row
+    spark.range(ROWS + 10, numPartitions=1).write.parquet(str(tmp_path / "events"))
+    length = sf.arrow_udf(_lengths, "bigint")("id")
+    rows = spark.read.parquet(str(tmp_path / "events")).select(length.alias("length")).distinct().collect()
+    assert {row["length"] for row in rows} == {ROWS, 10}
 
 
 @pytest.mark.everywhere

@@ -93,6 +93,17 @@ LATE = [
 ASIDE = [(1, "repeated"), (2, "repeated"), (2, "repeated"), (2, "repeated"), (4, "late"), (5, "late")]
 
 
+def test_one_late_and_one_repeated_event_are_set_aside(spark: Any, path: str, tmp_path: Path) -> None:
+    index_of({1: "true"}).save(path)
+    write_batches(tmp_path / "in", [(1, 0, b"{}"), (2, 20, b"{}")], [(2, 21, b"{}"), (3, 5, b"{}"), (4, 15, b"{}")])
+    found, aside = Collected("id"), Collected("id", "problem")
+    options = {"checkpointLocation": str(tmp_path / "checkpoint"), "time": "at", "within": "10 minutes"}
+    stream = stream_of(spark, tmp_path / "in")
+    match_stream(stream, path, found, poison=aside, distinct="id", trigger=NOW, **options).awaitTermination()
+    assert aside.rows == [(2, "repeated"), (3, "late")]
+    assert found.rows == [(1,), (2,), (4,)]
+
+
 @pytest.mark.long
 def test_late_and_repeated_events_are_set_aside(
     spark: Any, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -35,6 +35,14 @@ def _living() -> list[Process]:
     return found
 
 
+def is_python_worker(command: bytes) -> bool:
+    """Whether a command is that of Spark's Python workers, or of the process that they are forked from.
+
+    Whichever module forks them, it is told the name of the one that works.
+    """
+    return b"pyspark.worker" in command
+
+
 def proportional_bytes(number: int) -> int:
     """The memory of a process, in which a page that n processes share counts as the n-th part of one (its PSS)."""
     lines = (_PROC / str(number) / "smaps_rollup").read_text().splitlines()

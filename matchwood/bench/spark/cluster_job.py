@@ -14,7 +14,7 @@ from typing import Any
 
 from matchwood import spark as mws
 from matchwood.bench.frame.measure import timed
-from matchwood.bench.frame.processes import descendants, proportional_bytes
+from matchwood.bench.frame.processes import descendants, is_python_worker, proportional_bytes
 from matchwood.bench.spark.building import begen_settings
 from matchwood.bench.spark.cluster import CELLS
 from matchwood.workloads import rules_on_spark
@@ -106,7 +106,7 @@ def _held() -> dict[str, float]:
 
 
 def _kind(command: bytes) -> str:
-    if b"pyspark.daemon" in command or b"pyspark.worker" in command:
+    if is_python_worker(command):
         return "worker"
     if b"CoarseGrainedExecutorBackend" in command:
         return "executor_jvm"

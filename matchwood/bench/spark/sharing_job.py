@@ -13,10 +13,8 @@ from typing import Any
 
 from matchwood import spark as mws
 from matchwood import storage
-from matchwood.bench.frame.processes import descendants, proportional_bytes
+from matchwood.bench.frame.processes import descendants, is_python_worker, proportional_bytes
 from matchwood.errors import MatchwoodError
-
-_WORKER = b"pyspark.daemon"
 
 
 def main(home: str, workers: int) -> None:
@@ -34,8 +32,8 @@ def main(home: str, workers: int) -> None:
 
 
 def _workers(wanted: int) -> list[int]:
-    """The Python workers; they descend from a daemon that has the same name."""
-    found = [each for each in descendants(os.getpid()) if _WORKER in each.command]
+    """The Python workers; they descend from a process that has the same command."""
+    found = [each for each in descendants(os.getpid()) if is_python_worker(each.command)]
     forked = [each.number for each in found if each.parent in {other.number for other in found}]
     if len(forked) != wanted:
         raise MatchwoodError(f"{len(forked)} Python workers, where {wanted} were to work at once")

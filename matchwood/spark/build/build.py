@@ -33,6 +33,7 @@ from matchwood.spark.build.reading import (
     ReadFile,
     ReadTask,
     files_by_shard,
+    most_at_once,
     read_files,
     reading_tasks,
 )
@@ -40,7 +41,8 @@ from matchwood.spark.build.report import BuildReport
 from matchwood.spark.build.rule_columns import RuleColumns, checked_rules, id_type, in_shards, read_once
 from matchwood.spark.build.rule_stream import SHOWN
 from matchwood.spark.build.shard_task import TOLD, BuildSettings, ShardTask, Told, read_told
-from matchwood.spark.build.sizes import RuleTotals, shards_for, totals_of
+from matchwood.spark.build.sizes import RuleTotals, shard_bytes, shards_for, totals_of
+from matchwood.spark.build.small import SmallTask, TooLarge, is_small, refuse_too_large
 from matchwood.spark.build.type_conflicts import settled
 from matchwood.spark.jobs import described
 from matchwood.spark.locations import location_for
@@ -116,14 +118,31 @@ def published(
 
     `after`  the version that must still be current, see `Staging.publish`
     """
-    rules, spark = job.rules, job.rules.sparkSession
-    with described(spark, f"building {place}") as line, read_once(rules):
-        totals = totals_of(rules)
-        count = shards or _fitting(shards_for(totals, spark))
-        job = replace(job, shards=count, line=line, totals=totals)
-        with begin_version(place, count) as staging:
-            version, told = job.publish(staging, after=after)
+    with described(job.rules.sparkSession, f"building {place}") as line:
+        job = replace(job, line=line)
+        version, told = _at_once(job, place, shards, after) or _in_steps(job, place, shards, after)
     return job.report(version, told, time.monotonic() - started)
+
+
+def _at_once(job: Job, place: storage.Location, shards: int | None, after: int | None) -> tuple[int, list[Told]] | None:
+    """Build a small table in one job; None for others. An order of rules may be of any type, so Spark must find it."""
+    if shards not in (None, 1) or job.keeps_last or not is_small(job.rules):
+        return None
+    try:
+        with begin_version(place, 1) as staging:
+            return replace(job, at_once=True).publish(staging, after=after)
+    except TooLarge:
+        return None
+
+
+def _in_steps(job: Job, place: storage.Location, shards: int | None, after: int | None) -> tuple[int, list[Told]]:
+    """Count the rules first, then build as many shards as they need."""
+    spark = job.rules.sparkSession
+    with read_once(job.rules):
+        totals = totals_of(job.rules)
+        count = shards or _fitting(shards_for(totals, spark))
+        with begin_version(place, count) as staging:
+            return replace(job, shards=count, totals=totals).publish(staging, after=after)
 
 
 def begin_version(place: storage.Location, shards: int) -> storage.Staging:
@@ -190,6 +209,7 @@ class Job:
 
     `line`     that shows how far it is, if somebody watches; `totals` is what there is to be read, if that is known
     `follows`  the state of a table that the version stands for, if it follows one
+    `at_once`  whether one task reads the rules and builds the only shard; TooLarge if they turn out to be too many
     """
 
     rules: DataFrame
@@ -202,12 +222,15 @@ class Job:
     line: Progress | None = None
     totals: RuleTotals | None = None
     follows: Mapping[str, Any] | None = None
+    at_once: bool = False
 
     def publish(
         self, staging: storage.Staging, after: int | None = None, more: Iterable[dict[str, Any]] = ()
     ) -> tuple[int, list[Told]]:
         """Build all shards and make them the current version; `more` are descriptions of further parts."""
-        files = self._read(ReadTask(staging, self.settings, id_type(self.rules), self.keeps_last))
+        files = (
+            [] if self.at_once else self._read(ReadTask(staging, self.settings, id_type(self.rules), self.keeps_last))
+        )
         kind = AssemblyTask if files else ShardTask
         task = kind(
             staging, self.settings, id_type(self.rules), self.keeps_last, self.shards == 1, self.line is not None
@@ -243,14 +266,24 @@ class Job:
         return files
 
     def _run(self, task: ShardTask, files: list[ReadFile]) -> list[Told]:
-        def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return task(batches)
+        session = self.rules.sparkSession
+        built = SmallTask(task, most_at_once(), shard_bytes(session)) if self.at_once else task
 
-        session, shards = self.rules.sparkSession, self.shards
-        source = files_by_shard(session, files, shards) if files else in_shards(self.rules, shards)
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return built(batches)
+
         with counting_rules(self.line, task.staging, self.totals.rules if self.totals else None):
-            rows = source.mapInArrow(run, TOLD).collect()
+            rows = self._source(files).mapInArrow(run, TOLD).collect()
+        refuse_too_large(rows)
         return sorted(map(read_told, rows), key=lambda told: told.shard)
+
+    def _source(self, files: list[ReadFile]) -> DataFrame:
+        """What the tasks get: all rules for one of them, files of rules that were read, or rules by shard."""
+        if self.at_once:
+            return self.rules.coalesce(1)
+        if files:
+            return files_by_shard(self.rules.sparkSession, files, self.shards)
+        return in_shards(self.rules, self.shards)
 
     def _header(self, told: list[Told]) -> dict[str, Any]:
         settings = index_settings(self.settings.index())

@@ -57,6 +57,11 @@ def reading_tasks(rules: int | None, shards: int, session: SparkSession) -> int:
     return tasks if shards < min(tasks, cores_of(session) or tasks) else 0
 
 
+def most_at_once() -> int:
+    """Rules that one task can read and store without others that wait for work."""
+    return READ_FROM - 1
+
+
 @dataclass(frozen=True)
 class ReadTask:
     """Reads the rules of a partition."""

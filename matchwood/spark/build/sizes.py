@@ -28,6 +28,9 @@ class RuleTotals(NamedTuple):
     rules: int
     text: int
 
+    def plus(self, rules: int, text: int) -> RuleTotals:
+        return RuleTotals(self.rules + rules, self.text + text)
+
 
 def totals_of(rules: DataFrame) -> RuleTotals:
     """What all rules come to; one pass over them."""
@@ -37,9 +40,17 @@ def totals_of(rules: DataFrame) -> RuleTotals:
 
 def shards_for(totals: RuleTotals, spark: SparkSession) -> int:
     """One shard, until it would not fit a worker."""
-    estimate = BYTES_A_RULE * totals.rules + BYTES_A_CHARACTER * totals.text
-    limit = _worker_bytes(spark) // BUILDING
-    return max(1, -(-estimate // limit))
+    return max(1, -(-estimated_bytes(totals) // shard_bytes(spark)))
+
+
+def estimated_bytes(totals: RuleTotals) -> int:
+    """What an index of such rules takes."""
+    return BYTES_A_RULE * totals.rules + BYTES_A_CHARACTER * totals.text
+
+
+def shard_bytes(spark: SparkSession) -> int:
+    """The size of a shard that a worker can build."""
+    return _worker_bytes(spark) // BUILDING
 
 
 def _worker_bytes(spark: SparkSession) -> int:
