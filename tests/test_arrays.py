@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import ast
+import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from matchwood.core.arrays import LEAST_KEPT, Growable, bulk_memory, places_in, pooled
+from matchwood.core.arrays import (
+    LEAST_KEPT,
+    SEGMENT,
+    Arena,
+    Growable,
+    ScratchGrowable,
+    bulk_memory,
+    places_in,
+    pooled,
+)
 from matchwood.encoding.spaces.sorted import SortedSpaces
 
 PACKAGE = Path(__file__).parent.parent / "matchwood"
@@ -124,6 +135,62 @@ def test_arrays_of_a_bulk_load_use_their_memory_again() -> None:
     assert len(outside) == LEAST_KEPT
     again[:] = 1
     assert int(again.sum()) == LEAST_KEPT - 1
+
+
+def test_the_lowest_memory_is_used_again_in_one_piece() -> None:
+    arena, kind = Arena(), np.dtype(np.int64)
+    held = [arena.array(1_000, kind) for _ in range(5)]
+    places = [array.__array_interface__["data"][0] for array in held]
+    assert places == sorted(places)
+    assert arena.lent == 5 * 8_000
+    held[3][:] = 4
+    del held[1]
+    del held[1]
+    joined = arena.array(2_000, kind)
+    assert joined.__array_interface__["data"][0] == places[1]
+    joined[:] = 5
+    assert held[1].tolist() == [4] * 1_000
+    large = arena.array(SEGMENT, kind)
+    large[-1] = 1
+    del held, joined
+    assert arena.array(5_000, kind).__array_interface__["data"][0] == places[0]
+    assert arena.lent == large.nbytes
+    assert len(arena.array(0, kind)) == 0
+
+
+def test_memory_that_another_thread_gives_back_is_used_again() -> None:
+    arena, kind = Arena(), np.dtype(np.int8)
+    held = [arena.array(64, kind) for _ in range(1_000)]
+    threads = [threading.Thread(target=held.__delitem__, args=(slice(-250, None),)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert arena.lent == 0
+
+
+def test_nobody_keeps_the_memory_of_a_load_that_has_ended() -> None:
+    with bulk_memory(None) as memory:
+        arena = weakref.ref(memory.arena)
+        scratch = pooled(LEAST_KEPT, np.int64)
+        assert memory.arena.lent == scratch.nbytes
+    assert arena() is not None
+    del scratch
+    assert arena() is None
+
+
+def test_an_array_that_grows_in_scratch_memory_is_like_others() -> None:
+    with bulk_memory(None) as memory:
+        pooled(4 * LEAST_KEPT, np.uint8)[:] = 255
+        column = ScratchGrowable(np.int32, [7])
+        column.resize(LEAST_KEPT)
+        assert memory.arena.lent >= 4 * LEAST_KEPT
+        assert column.view()[0] == 7
+        assert not column.view()[1:].any()
+        column.extend([3])
+        column.resize(1)
+        column.resize(3, 9)
+        assert column.view().tolist() == [7, 9, 9]
 
 
 def test_arrays_grow_once_for_a_load_whose_size_is_known() -> None:

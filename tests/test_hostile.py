@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,10 @@ import pyarrow as pa
 import pytest
 
 import matchwood as mw
+from matchwood.encoding.events.columns import types as column_types
 from matchwood.errors import EventError, InvalidArgument, LimitExceeded, MatchwoodError
+from matchwood.language import jsonform, printing
+from matchwood.matching.loading import report
 
 RULES = {
     "number": "x between 1 and 10",
@@ -53,6 +57,13 @@ def run_limited(code: str, gigabytes: int = 3, seconds: int = 300) -> str:
 # --------------------------------------------------------------------- rules
 
 
+def test_some_thousand_exclusions_of_one_attribute() -> None:
+    index = mw.Index(engine="counting")
+    index["r"] = " and ".join(f"x != {k}" for k in range(3_000))
+    assert (index.match({"x": 5}), index.match({"x": -5})) == ([], ["r"])
+
+
+@pytest.mark.long
 def test_many_exclusions_of_one_attribute_take_linear_time() -> None:
     out = run_limited(
         """
@@ -62,6 +73,12 @@ def test_many_exclusions_of_one_attribute_take_linear_time() -> None:
         """
     )
     assert out.split("\n")[0] == "[] ['r']"
+
+
+def test_lint_gives_up_on_parities_of_sets() -> None:
+    index = mw.Index(engine="counting")
+    index["r"] = " xnor ".join(f"x = {k}" for k in range(2_000))
+    assert index.lint().num_rows == 0
 
 
 @pytest.mark.long
@@ -81,6 +98,15 @@ def test_a_regular_expression_of_large_classes_is_refused_before_re2_reads_it() 
         mw.Index()["r"] = "s rlike '" + r"\pL" * 100_000 + "'"
 
 
+def test_list_operators_of_some_thousand_elements_are_explained() -> None:
+    index = mw.Index(engine="counting")
+    index["r"] = f"t all of ({', '.join(map(str, range(3_000)))})"
+    event = {"t": list(range(3_000))[::-1]}
+    assert index.match(event) == ["r"]
+    assert index.explain(event, "r").verdict is True
+
+
+@pytest.mark.long
 def test_list_operators_of_many_elements_are_explained_in_linear_time() -> None:
     out = run_limited(
         """
@@ -93,6 +119,16 @@ def test_list_operators_of_many_elements_are_explained_in_linear_time() -> None:
     assert out == "['r'] True\n"
 
 
+def test_expressions_that_share_parts_are_refused_when_their_text_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(printing, "MAX_PRINTED", 10_000)
+    expression = mw.attr("a") == 1
+    for _ in range(12):
+        expression = (expression | expression) & expression
+    with pytest.raises(LimitExceeded, match="10,000"):
+        mw.Index(engine="counting")["r"] = expression
+
+
+@pytest.mark.long
 def test_expressions_that_share_parts_without_end_are_refused() -> None:
     out = run_limited(
         """
@@ -106,6 +142,17 @@ def test_expressions_that_share_parts_without_end_are_refused() -> None:
         """
     )
     assert out == "LimitExceeded\n"
+
+
+def test_of_a_refused_json_rule_as_much_is_reported_as_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonform, "MAX_NODES", 1_000)
+    monkeypatch.setattr(report, "MOST_SHOWN", 200)
+    rule: dict[str, Any] = {"attr": "a", "op": "=", "value": 1}
+    for _ in range(16):
+        rule = {"and": [rule, rule]}
+    found = mw.Index(engine="counting").insert_many([("r", rule)])
+    assert str(found) == "0 inserted, 0 replaced, 1 rejected"
+    assert len(found.rejected["expression"][0].as_py()) == 201
 
 
 @pytest.mark.long
@@ -237,6 +284,21 @@ def test_a_column_that_comes_twice_is_refused_if_a_rule_names_it(engine: str) ->
     assert index.match_many(twice).num_rows == 1
 
 
+def test_what_is_repeated_is_written_out_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_types, "EXPANDED", 2**20)
+    index = mw.Index(engine="counting")
+    index.insert_many({"text": "s like '%b%'", "list": "7 in u", "path": "a.b = 'b'"})
+    ends, text, lists = pa.array([300], pa.int32()), pa.array(["b" * 10_000]), pa.array([list(range(1_000))])
+    runs = pa.RunEndEncodedArray.from_arrays
+    for table in ({"s": runs(ends, text)}, {"u": runs(ends, lists)}):
+        assert index.match_many(pa.table(table)).num_rows == 300
+    starts, sizes = pa.array([0] * 300, pa.int32()), pa.array([1_000] * 300, pa.int32())
+    inside = pa.StructArray.from_arrays([runs(ends, text)], ["b"])
+    for table in ({"u": pa.ListViewArray.from_arrays(starts, sizes, lists.values)}, {"a": inside}):
+        with pytest.raises(LimitExceeded):
+            index.match_many(pa.table(table))
+
+
 @pytest.mark.long
 def test_a_few_bytes_do_not_become_gigabytes() -> None:
     out = run_limited(
@@ -262,6 +324,23 @@ def test_a_few_bytes_do_not_become_gigabytes() -> None:
         """
     )
     assert out == "30000\n30000\nLimitExceeded\nLimitExceeded\n"
+
+
+def test_long_values_of_events_are_not_kept() -> None:
+    index = mw.Index(engine="counting")
+    index.insert_many({"text": "s not like '%b_%'", "list": "'v' in t"})
+
+    def match(numbers: range) -> None:
+        for k in numbers:
+            index.match({"t": ["x" * 100_000 + str(k)], "s": "y" * 100_000 + str(k)})
+
+    match(range(2))
+    tracemalloc.start()
+    try:
+        match(range(2, 12))
+        assert tracemalloc.get_traced_memory()[0] < 10 * 100_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.long

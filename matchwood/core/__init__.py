@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 from matchwood.core.lazy import exports
 
 if TYPE_CHECKING:
-    from matchwood.core.arrays import BulkMemory, Growable, bulk_memory, grouped, places_in, pooled, pooled_copy, runs
+    from matchwood.core.arrays import (
+        BulkMemory,
+        Growable,
+        ScratchGrowable,
+        bulk_memory,
+        grouped,
+        places_in,
+        pooled,
+        pooled_copy,
+        pooled_full,
+        runs,
+    )
     from matchwood.core.checks import require, require_offsets, require_range, saved, saved_count
     from matchwood.core.compiling import BESIDE
     from matchwood.core.fields import Column, Field, Number, Part, Room, Table
@@ -71,6 +82,7 @@ __all__ = [
     "Pinned",
     "ReadersWriterLock",
     "Room",
+    "ScratchGrowable",
     "SpanNumbers",
     "State",
     "Table",
@@ -96,6 +108,7 @@ __all__ = [
     "places_in",
     "pooled",
     "pooled_copy",
+    "pooled_full",
     "require",
     "require_offsets",
     "require_range",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.hashing import hash_bytes, mix64, same_bytes
+from matchwood.core.hashing import mix64, quick_hash, same_bytes
 from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
 
@@ -23,16 +23,26 @@ _IN_CACHE = 2**16
 @bare_kernel
 def intern_spans(
     data: Any, starts: Any, lengths: Any, first: int, slots: Any, hashes: Any, ends: Any, held: Any, count: int,
-    numbers: Any,
+    numbers: Any, asked: Any,
 ) -> Any:  # fmt: skip
     """Number the spans from `first` on; returns how far it came before room ran out, and how many are known then.
 
-    `ends`  where the bytes of each known span end in `held`; those of span n begin at ends[n]
+    `ends`   where the bytes of each known span end in `held`; those of span n begin at ends[n]
+    `asked`  gets the hash of each span, so that slots are asked for before their turn
     """
-    mask = np.uint64(len(slots) - 1)
+    mask, last = np.uint64(len(slots) - 1), len(starts) - 1
     for span in range(first, len(starts)):
+        asked[span] = quick_hash(data, starts[span], starts[span] + lengths[span])
+    for span in range(first, len(starts)):
+        prefetch(slots, asked[min(span + 3 * _AHEAD, last)] & mask)
+        later = slots[asked[min(span + 2 * _AHEAD, last)] & mask]
+        prefetch(hashes, later)
+        prefetch(ends, later)
+        later = slots[asked[min(span + _AHEAD, last)] & mask]
+        if later != EMPTY:
+            prefetch(held, ends[later])
         start, length = starts[span], lengths[span]
-        mixed = hash_bytes(data, start, start + length)
+        mixed = asked[span]
         slot = mixed & mask
         while slots[slot] != EMPTY:
             other = slots[slot]

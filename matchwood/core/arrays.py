@@ -1,14 +1,15 @@
 """Arrays that grow at their end, shared by every room that keeps state in NumPy; and memory for what is handed out.
 
 The system clears every page that it hands out, and a bulk load asks for the same arrays chunk after chunk. Of a
-million rules the system had a quarter of the time (BEGen: 2.7 of 12 s), for these and for what stays. So a load keeps
-them, and arrays that grow have room at once for all that is still to come.
+million rules the system had a quarter of the time (BEGen: 2.7 of 12 s), for these and for what stays. So a load
+has one arena for what goes again, and arrays that grow have room at once for all that is still to come.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
+from bisect import insort
 from collections.abc import Iterator
 from typing import Any, Literal, overload
 
@@ -21,60 +22,120 @@ from matchwood.core.later import Later
 _FETCHING = threading.RLock()
 _LARGE = 1 << 16
 
-LEAST_KEPT = 1 << 20
+LEAST_KEPT = 1 << 16
 """Bytes of an array that is worth keeping."""
-
-_LOOSEST = 4
-"""A block that is so many times larger than what is wanted is kept for something else."""
 
 _SPARE_SHARE = 16
 """One part in so many more than the load is expected to need: chunks are not all alike."""
+
+
+SEGMENT = 1 << 26
+"""Bytes that are asked of the system at a time, which NumPy wants in large pages: one fault instead of 512."""
+
+_LINE = 64
+"""Arrays begin at the edge of a cache line."""
+
+
+class Arena:
+    """Scratch memory of one load, handed out from the lowest address that is free: segments, and the holes in them.
+
+    What lies lowest was written to before, so that the system need not clear it. Room that nobody writes to costs
+    nothing.
+
+    >>> arena = Arena()
+    >>> one, two = arena.array(100, np.dtype(np.int8)), arena.array(8, np.dtype(np.int64))
+    >>> place = one.__array_interface__["data"][0]
+    >>> two.__array_interface__["data"][0] - place
+    128
+    >>> del one
+    >>> arena.array(64, np.dtype(np.int8)).__array_interface__["data"][0] == place
+    True
+    """
+
+    def __init__(self) -> None:
+        self._segments: list[NDArray[np.uint8]] = []
+        self._room = 0
+        self._holes: list[tuple[int, int]] = []
+        """Where each begins and ends, as addresses, in order."""
+        self._returned: list[tuple[int, int]] = []
+        """What came back since, in whatever thread: to append is one step for Python."""
+
+    @property
+    def lent(self) -> int:
+        """Bytes that somebody has."""
+        self._take_back()
+        return self._room - sum(stop - start for start, stop in self._holes)
+
+    def array(self, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
+        """A new array, of no particular content, whose memory is free when nobody refers to it any more."""
+        size = -(-max(1, count * kind.itemsize) // _LINE) * _LINE
+        self._take_back()
+        place = next((at for at, (start, stop) in enumerate(self._holes) if stop - start >= size), None)
+        if place is None:
+            place = self._add_segment(size)
+        start, stop = self._holes.pop(place)
+        if start + size < stop:
+            self._holes.insert(place, (start + size, stop))
+        return np.asarray(_Lent(self, start, start + size, count, kind))
+
+    def _add_segment(self, size: int) -> int:
+        """The place of a hole of at least that size."""
+        segment = np.empty(max(SEGMENT, size) + _LINE, np.uint8)
+        self._segments.append(segment)
+        begin = segment.__array_interface__["data"][0]
+        start = -(-begin // _LINE) * _LINE
+        hole = start, start + (begin + len(segment) - start) // _LINE * _LINE
+        insort(self._holes, hole)
+        self._room += hole[1] - hole[0]
+        return self._holes.index(hole)
+
+    def _take_back(self) -> None:
+        """Make holes of what was returned, and one of those that touch."""
+        if not self._returned:
+            return
+        while self._returned:
+            insort(self._holes, self._returned.pop())
+        merged: list[tuple[int, int]] = []
+        for start, stop in self._holes:
+            if merged and merged[-1][1] == start:
+                merged[-1] = merged[-1][0], stop
+            else:
+                merged.append((start, stop))
+        self._holes = merged
+
+    def give_back(self, start: int, stop: int) -> None:
+        """Whoever had these bytes has them no more."""
+        self._returned.append((start, stop))
+
+
+class _Lent:
+    """Whom an array belongs to; its memory is free when it goes."""
+
+    __slots__ = ("__array_interface__", "_arena", "_start", "_stop")
+
+    def __init__(self, arena: Arena, start: int, stop: int, count: int, kind: np.dtype[Any]) -> None:
+        self._arena, self._start, self._stop = arena, start, stop
+        self.__array_interface__ = {"version": 3, "data": (start, False), "shape": (count,), "typestr": kind.str}
+
+    def __del__(self) -> None:
+        self._arena.give_back(self._start, self._stop)
 
 
 class BulkMemory:
     """What one load has to itself.
 
     `times`  how many times as much as now there will be in the end; 1 if nobody knows
+    `arena`  where its scratch arrays are
     """
 
     def __init__(self, total: int | None = None) -> None:
         self.times, self._total = 1.0, total
-        self._free: list[NDArray[np.uint8]] = []
+        self.arena = Arena()
 
     def expect(self, done: int) -> None:
         """Arrays that grow next do so for the first `done` rules of all that come into an empty index."""
         known = self._total is not None and 0 < done < self._total
         self.times = (self._total or 0) / done * (1 + 1 / _SPARE_SHARE) if known else 1.0
-
-    def array(self, count: int, kind: np.dtype[Any]) -> NDArray[Any]:
-        """A new array, of no particular content, in a block that comes back when nobody refers to it any more."""
-        wanted = count * kind.itemsize
-        fits = [place for place, block in enumerate(self._free) if wanted <= len(block) <= _LOOSEST * wanted]
-        if fits:
-            block = self._free.pop(min(fits, key=lambda place: len(self._free[place])))
-        else:
-            block = np.frombuffer(pa.allocate_buffer(wanted + wanted // _SPARE_SHARE), np.uint8)
-        return np.asarray(_Lent(block, self._free, count, kind))
-
-
-class _Lent:
-    """Whom an array in a block belongs to; the block is free when it goes."""
-
-    __slots__ = ("__array_interface__", "_block", "_free")
-
-    def __init__(
-        self, block: NDArray[np.uint8], free: list[NDArray[np.uint8]], count: int, kind: np.dtype[Any]
-    ) -> None:
-        self._block, self._free = block, free
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (block.__array_interface__["data"][0], False),
-            "shape": (count,),
-            "typestr": kind.str,
-        }
-
-    def __del__(self) -> None:
-        self._free.append(self._block)
 
 
 class _Current(threading.local):
@@ -93,11 +154,13 @@ def bulk_memory(total: int | None) -> Iterator[BulkMemory]:
     ...     round(memory.times, 2)
     4.25
     """
-    before, _CURRENT.memory = _CURRENT.memory, BulkMemory(total)
+    before, memory = _CURRENT.memory, BulkMemory(total)
+    _CURRENT.memory = memory
     try:
-        yield _CURRENT.memory
+        yield memory
     finally:
-        _CURRENT.memory = before
+        # Whoever still knows of the load does not keep what it had.
+        _CURRENT.memory, memory.arena = before, Arena()
 
 
 class Growable:
@@ -205,9 +268,23 @@ class Growable:
         if bulk is not None and bulk.times > 1:
             # To grow is to copy everything, into pages that have to be cleared first.
             room = max(room, int(count * bulk.times))
-        grown = (np.zeros if large else np.empty)(room, dtype=self._buffer.dtype)
+        grown, self._clean = self._made(room, large)
         grown[: self.count] = self._buffer[: self.count]
-        self._buffer, self._view, self._clean = grown, None, self.count if large else room
+        self._buffer, self._view = grown, None
+
+    def _made(self, room: int, large: bool) -> tuple[NDArray[Any], int]:
+        """A new buffer, and from which element on it is zero if the first ones are written to."""
+        made: NDArray[Any] = (np.zeros if large else np.empty)(room, dtype=self._buffer.dtype)
+        return made, self.count if large else room
+
+
+class ScratchGrowable(Growable):
+    """One that goes when the load does, so that its buffers are scratch memory of that."""
+
+    __slots__ = ()
+
+    def _made(self, room: int, large: bool) -> tuple[NDArray[Any], int]:
+        return pooled(room, self._buffer.dtype), room
 
 
 Side = Literal["left", "right"]
@@ -264,8 +341,15 @@ def pooled(count: int, dtype: DTypeLike) -> NDArray[Any]:
     kind = np.dtype(dtype)
     bulk = _CURRENT.memory if count * kind.itemsize >= LEAST_KEPT else None
     if bulk is not None:
-        return bulk.array(count, kind)
+        return bulk.arena.array(count, kind)
     return np.frombuffer(pa.allocate_buffer(count * kind.itemsize), kind)
+
+
+def pooled_full(count: int, value: Any, dtype: DTypeLike) -> NDArray[Any]:
+    """The same, with one value everywhere."""
+    made = pooled(count, dtype)
+    made[:] = value
+    return made
 
 
 def pooled_copy(array: NDArray[Any]) -> NDArray[Any]:

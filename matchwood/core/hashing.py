@@ -45,11 +45,39 @@ def hash_bytes(data: Any, start: int, stop: int) -> Any:
 
 
 @bare_kernel
+def _folded(accumulated: Any, word: Any) -> Any:
+    mixed = (accumulated ^ word) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@bare_kernel
+def quick_hash(data: Any, start: int, stop: int) -> Any:
+    """Another hash of bytes, in a third of the time and less even: for tables that are not stored."""
+    accumulated, position = np.uint64(stop - start), start
+    while position + 8 <= stop:
+        accumulated = _folded(accumulated, word_at(data, position))
+        position += 8
+    if position < stop:
+        left, word = np.uint64(8 * (stop - position)), np.uint64(0)
+        if position + 8 <= len(data):
+            word = word_at(data, position) & ((np.uint64(1) << left) - np.uint64(1))
+        else:
+            for shift in range(stop - position):
+                word |= np.uint64(data[position + shift]) << np.uint64(8 * shift)
+        accumulated = _folded(accumulated, word)
+    return _folded(accumulated, accumulated >> np.uint64(29))
+
+
+@bare_kernel
 def same_bytes(left: Any, left_start: int, right: Any, right_start: int, length: int) -> Any:
     """Whether so many bytes from two positions on are the same."""
     place = 0
     while place + 8 <= length and word_at(left, left_start + place) == word_at(right, right_start + place):
         place += 8
+    rest = length - place
+    if 0 < rest < 8 and left_start + place + 8 <= len(left) and right_start + place + 8 <= len(right):
+        differing = word_at(left, left_start + place) ^ word_at(right, right_start + place)
+        return differing << np.uint64(64 - 8 * rest) == np.uint64(0)
     while place < length and left[left_start + place] == right[right_start + place]:
         place += 1
     return place == length

@@ -17,15 +17,21 @@ from matchwood.core._interning_kernels import (
     intern_integers,
     intern_spans,
 )
-from matchwood.core.arrays import pooled
+from matchwood.core.arrays import pooled, pooled_full
 
 _SMALLEST = 1_024
 
 
 def _grown(array: NDArray[Any], room: int) -> NDArray[Any]:
-    larger: NDArray[Any] = np.empty(max(room, 2 * len(array)), array.dtype)
+    larger = pooled(max(room, 2 * len(array)), array.dtype)
     larger[: len(array)] = array
     return larger
+
+
+def _firsts(numbers: NDArray[np.int32], known: int, count: int) -> NDArray[np.int64]:
+    firsts = np.empty(count - known, np.int64)
+    find_firsts(numbers, known, firsts)
+    return firsts
 
 
 class SpanNumbers:
@@ -46,12 +52,13 @@ class SpanNumbers:
 
     def of(self, data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int32]) -> NDArray[np.int32]:
         """The number of each span; new ones get the next."""
-        numbers = pooled(len(starts), np.int32)
+        numbers, asked = pooled(len(starts), np.int32), pooled(len(starts), np.uint64)
         done = 0
         while True:
             done, self.count = intern_spans(
-                data, starts, lengths, done, self._slots, self._hashes, self._ends, self._held, self.count, numbers
-            )
+                data, starts, lengths, done, self._slots, self._hashes, self._ends, self._held, self.count, numbers,
+                asked,
+            )  # fmt: skip
             if done == len(starts):
                 return numbers
             self._make_room(int(lengths[done]))
@@ -59,8 +66,12 @@ class SpanNumbers:
     def _make_room(self, length: int) -> None:
         self._held = _grown(self._held, len(self._held) + length)
         self._ends, self._hashes = _grown(self._ends, 0), _grown(self._hashes, 0)
-        self._slots = np.full(2 * len(self._slots), EMPTY, np.int32)
+        self._slots = pooled_full(2 * len(self._slots), EMPTY, np.int32)
         enter_hashes(self._slots, self._hashes, self.count)
+
+    def firsts(self, numbers: NDArray[np.int32], known: int) -> NDArray[np.int64]:
+        """Where each number from `known` on stands first among those that `of` has just given."""
+        return _firsts(numbers, known, self.count)
 
     def spans(self, numbers: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """The bytes of all spans, and where those of some begin and end among them."""
@@ -100,7 +111,7 @@ class IntegerNumbers:
             if done == len(values):
                 return numbers
             self._held = _grown(self._held, 0)
-            self._slots = np.full(2 * len(self._slots), EMPTY, np.int32)
+            self._slots = pooled_full(2 * len(self._slots), EMPTY, np.int32)
             enter_integers(self._slots, self._held, self.count)
 
     def values(self, first: int) -> NDArray[np.int64]:
@@ -117,6 +128,4 @@ class IntegerNumbers:
         >>> known.of(np.array([7, 3])).tolist(), known.firsts(known.of(np.array([3, 9, 7, 9, 5])), 2).tolist()
         ([0, 1], [1, 4])
         """
-        firsts = np.empty(self.count - known, np.int64)
-        find_firsts(numbers, known, firsts)
-        return firsts
+        return _firsts(numbers, known, self.count)

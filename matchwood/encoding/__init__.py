@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         EncodedConjunctions,
         EncodedEvents,
         EncodedForms,
+        EncodedRows,
     )
     from matchwood.encoding.derived.attributes import TRUE_LABEL
     from matchwood.encoding.derived.keys import FALSE, PATTERNS, TRUE, DerivedTest, is_derived, list_test, read_key
@@ -62,7 +63,8 @@ if TYPE_CHECKING:
     from matchwood.encoding.rules.binding import Binder
     from matchwood.encoding.rules.carried_rules import packed_rules, unpacked_rules
     from matchwood.encoding.rules.compiled_rules import CompiledRules, CountedUse, RuleReader
-    from matchwood.encoding.rules.flattening import Flat, LeafRows, flatten
+    from matchwood.encoding.rules.flat_forms import FlatForms
+    from matchwood.encoding.rules.flattening import Flat, LeafRows, flatten, spread
     from matchwood.encoding.rules.leaf_texts import leaf_name, leaf_text
     from matchwood.encoding.rules.predicate_book import PredicateBook
     from matchwood.encoding.rules.written_terms import WrittenTerms
@@ -119,12 +121,14 @@ __all__ = [
     "EncodedConjunctions",
     "EncodedEvents",
     "EncodedForms",
+    "EncodedRows",
     "Encoder",
     "EventChunk",
     "EventReader",
     "EventSettings",
     "EventStatistics",
     "Flat",
+    "FlatForms",
     "LeafRows",
     "MisfitCounter",
     "Node",
@@ -177,6 +181,7 @@ __all__ = [
     "saved_settings",
     "sorted_pairs",
     "spaces_class",
+    "spread",
     "strings_of",
     "truths_of",
     "types_of_events",

@@ -66,6 +66,25 @@ class EncodedConjunctions(NamedTuple):
         return len(self.offsets) - 1
 
 
+class EncodedRows(NamedTuple):
+    """The same conjunctions by their distinct leaves: many rules have few of them.
+
+    Conjunction c has the constraints of leaf_of[offsets[c] : offsets[c + 1]], ordered by attribute.
+
+    `leaves`  the constraint of each distinct leaf, as a conjunction of its own; all of them have uses
+    `uses`    how many conjunctions have each
+    """
+
+    offsets: NDArray[np.int64]
+    leaf_of: NDArray[np.int32]
+    leaves: EncodedConjunctions
+    uses: NDArray[np.int64]
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        return len(self.offsets) - 1
+
+
 LEAF, AND, OR, NOT, XOR, XNOR, PREDICATE = range(1, 8)
 """Kinds of nodes. A leaf's constraint holds or does not; that of a predicate is neither, but unknown, for NULL.
 

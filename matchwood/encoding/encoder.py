@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from matchwood.encoding import encoder_state
 from matchwood.encoding.attribute import Source, Target
-from matchwood.encoding.codes import EncodedConjunctions, EncodedEvents, EncodedForms
+from matchwood.encoding.codes import LEAF, EncodedConjunctions, EncodedEvents, EncodedForms, EncodedRows
 from matchwood.encoding.derived.attributes import DerivedSource
 from matchwood.encoding.derived.keys import is_derived
 from matchwood.encoding.events import entry as events
@@ -23,7 +23,8 @@ from matchwood.encoding.events.settings import EventSettings
 from matchwood.encoding.events.statistics import EventStatistics
 from matchwood.encoding.events.strictness import STRICT, MisfitCounter, Strictness
 from matchwood.encoding.rules.binding import Binder
-from matchwood.encoding.rules.flattening import Flat, LeafRows, assemble, flatten
+from matchwood.encoding.rules.flat_forms import FlatForms
+from matchwood.encoding.rules.flattening import Flat, LeafRows, assemble, flatten, spread
 from matchwood.encoding.rules.forms import joined
 from matchwood.encoding.rules.given_boundaries import GivenBoundaries
 from matchwood.encoding.rules.small_batches import FEW_LEAVES, encode_few, release_few
@@ -99,6 +100,10 @@ class Encoder:
         """Conjunctions as integers; their boundaries come to be, and are referred to until `release`."""
         return self._encode(conjunctions, ordered=True)
 
+    def encode_rows(self, flat: Flat) -> EncodedRows:
+        """The same for many conjunctions by their distinct leaves, which stay the only ones that are written."""
+        return self._encode_flat(flat, ordered=True)
+
     def encode_clauses(self, rules: Sequence[Sequence[Clause]]) -> EncodedConjunctions:
         """Conjunctions of clauses as integers, in the order of the clauses; released like conjunctions."""
         clauses = list(chain.from_iterable(rules))
@@ -108,28 +113,34 @@ class Encoder:
         alternatives[np.cumsum(sizes) - sizes] = False
         return encoded._replace(alternatives=alternatives)
 
-    def encode_forms(self, forms: Sequence[Form], shared: bool = True) -> EncodedForms:
+    def encode_forms(self, forms: Sequence[Form] | FlatForms, shared: bool = True) -> EncodedForms:
         """Forms as integers, none of them constantly FALSE; release its `constraints` when it goes.
 
         A leaf that several of them have is encoded, and referred to, once; if not `shared`, once for each.
         """
+        if isinstance(forms, FlatForms):
+            leaves, *above = forms.dag(shared)
+            kinds = np.full(len(leaves.lengths), LEAF, np.int8)
+            return EncodedForms(self._encode(leaves, ordered=False), kinds, *above)  # type: ignore[arg-type]
         dag = joined(forms, shared)
         constraints = self._encode([(leaf,) for leaf in dag.leaves], ordered=False)
         return EncodedForms(constraints, dag.leaf_kinds, dag.kinds, dag.child_offsets, dag.children, dag.roots)
 
     def _encode(self, conjunctions: Sequence[Sequence[Leaf]] | Flat, ordered: bool) -> EncodedConjunctions:
         if isinstance(conjunctions, Flat):
-            flat = conjunctions
-        elif len(conjunctions) <= FEW_LEAVES and sum(map(len, conjunctions)) <= FEW_LEAVES:
+            return spread(self._encode_flat(conjunctions, ordered))
+        if len(conjunctions) <= FEW_LEAVES and sum(map(len, conjunctions)) <= FEW_LEAVES:
             return encode_few(self.vocabulary, self._kind, conjunctions, ordered)
-        else:
-            flat = flatten(LeafRows.of(conjunctions))
+        return spread(self._encode_flat(flatten(LeafRows.of(conjunctions)), ordered))
+
+    def _encode_flat(self, flat: Flat, ordered: bool) -> EncodedRows:
         compared = np.bincount(flat.value_keys, minlength=len(flat.keys)).tolist()
         kinds = [self._kind(key) if uses else "any" for key, uses in zip(flat.keys, compared, strict=True)]
         numbers = self.vocabulary.numbers(flat.keys, kinds)
-        boundaries = GivenBoundaries(flat.values, numbers[flat.value_keys], flat.value_counts())
-        encoded = assemble(flat, numbers, boundaries.added_to(self.vocabulary), ordered)
-        self.vocabulary.count(encoded, 1)
+        uses = flat.uses()
+        boundaries = GivenBoundaries(flat.values, numbers[flat.value_keys], flat.value_counts(uses))
+        encoded = assemble(flat, numbers, boundaries.added_to(self.vocabulary), uses, ordered)
+        self.vocabulary.count(encoded.leaves, 1, uses)
         return encoded
 
     def _kind(self, key: str) -> str:

@@ -159,21 +159,20 @@ class Vocabulary:
 
     # ----------------------------------------------------------------- counts
 
-    def count(self, encoded: EncodedConjunctions, step: int) -> None:
-        """Count the constraints of conjunctions that come (1) or go (-1)."""
-        if len(encoded.attributes) <= FEW:
+    def count(self, encoded: EncodedConjunctions, step: int, uses: NDArray[np.int64] | None = None) -> None:
+        """Count the constraints of conjunctions that come (1) or go (-1), each once, or as often as it is used."""
+        if uses is None and len(encoded.attributes) <= FEW:
             self._count_few(encoded, step)
             return
-        every = np.bincount(encoded.attributes)
+        every = np.bincount(encoded.attributes, uses).astype(np.int64)
         numbers, references = np.flatnonzero(every), self.table.references.writable()
-        counts = every[numbers]
         before = references[numbers] > 0
-        references[numbers] += step * counts
+        references[numbers] += step * every[numbers]
         crossed = (references[numbers] > 0) != before
         self.version += bool(crossed.any())
         derived = self.table.kinds.view()[numbers] == DERIVED
         if derived.any():
-            self._count_needs(encoded, step)
+            self._count_needs(encoded, step, uses)
             self._tell_sources(numbers[derived], crossed[derived], step)
 
     def _count_few(self, encoded: EncodedConjunctions, step: int) -> None:
@@ -192,7 +191,7 @@ class Vocabulary:
             numbers = np.array(sorted(derived), np.int32)
             self._tell_sources(numbers, np.array([number in crossed for number in numbers.tolist()]), step)
 
-    def _count_needs(self, encoded: EncodedConjunctions, step: int) -> None:
+    def _count_needs(self, encoded: EncodedConjunctions, step: int, uses: NDArray[np.int64] | None = None) -> None:
         """A verdict is needed where a constraint treats it otherwise than NULL."""
         places = np.flatnonzero(self.table.kinds.view()[encoded.attributes] == DERIVED)
         first, end = encoded.pieces[places], encoded.pieces[places + 1]
@@ -201,8 +200,10 @@ class Vocabulary:
         accepts_false[filled] = encoded.low[first[filled]] == BOTTOM_LABEL
         accepts_true[filled] = encoded.high[end[filled] - 1] == TOP_LABEL
         numbers, null = encoded.attributes[places], encoded.accepts_null[places]
-        np.add.at(self.table.needs_true.writable(), numbers[(accepts_true != null) | self.tells_false], step)
-        np.add.at(self.table.needs_false.writable(), numbers[(accepts_false != null) | self.tells_false], step)
+        steps = np.full(len(places), step) if uses is None else step * uses[places]
+        tells = (accepts_true != null) | self.tells_false, (accepts_false != null) | self.tells_false
+        np.add.at(self.table.needs_true.writable(), numbers[tells[0]], steps[tells[0]])
+        np.add.at(self.table.needs_false.writable(), numbers[tells[1]], steps[tells[1]])
 
     def _tell_sources(self, numbers: NDArray[np.int32], crossed: NDArray[np.bool_], step: int) -> None:
         owners = self.table.sources.view()[numbers]

@@ -10,6 +10,7 @@ from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.pinned import readable, writable
 
 _LABEL_BITS = 32
+_LABEL_MASK = 2**_LABEL_BITS - 1
 
 
 @bare_kernel
@@ -17,7 +18,7 @@ def unpack(packed: Any, count: int, offsets: Any, attributes: Any, labels: Any) 
     """Write the attribute and the label of each packed pair, and where the only event ends."""
     for pair in range(count):
         attributes[pair] = packed[pair] >> _LABEL_BITS
-        labels[pair] = np.int32(packed[pair] & np.int64(2**_LABEL_BITS - 1))
+        labels[pair] = np.int32(packed[pair] & np.int64(_LABEL_MASK))
     offsets[1] = count
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel, kernel
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines.shared._verification_kernels import clear, scatter, verify
 
@@ -27,7 +27,7 @@ ALWAYS_WIDTH = 2**31 + 1
 """A test that every label passes, and NULL_LABEL: for units without a constraint that NULL fails."""
 
 
-@kernel
+@bare_kernel
 def count_attributes(conjunctions: Any, units: Any, frequency: Any) -> None:
     """Count how many constraints of these units name each attribute."""
     for unit in units:

@@ -39,8 +39,8 @@ from matchwood.logic.unsuppressed import MOST_FLAT, unsuppressed
 
 if TYPE_CHECKING:
     from matchwood.logic.columnar.expansion import (
-        AND_ALONE,
         ANY_RULE,
+        AS_FORMS,
         AS_WRITTEN,
         LARGEST_LIMIT,
         LEAF_BASE,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         PredicateColumns,
         RuleExpander,
     )
+    from matchwood.logic.columnar.shapes import FormShapes
     from matchwood.logic.columnar.unions import united
 
 __getattr__ = exports(__name__)
@@ -60,8 +61,8 @@ __getattr__ = exports(__name__)
 __all__ = [
     "ALWAYS",
     "AND",
-    "AND_ALONE",
     "ANY_RULE",
+    "AS_FORMS",
     "AS_WRITTEN",
     "EMPTY",
     "FALSE",
@@ -89,6 +90,7 @@ __all__ = [
     "CutSet",
     "ExpandedRules",
     "Form",
+    "FormShapes",
     "Leaf",
     "PredicateColumns",
     "RuleExpander",

@@ -70,7 +70,7 @@ class Matcher(Protocol):
     def takes_columns(self) -> int | None:
         """Which rules may come as columns, and become nothing else than their conjunctions; None for none.
 
-        ANY_RULE, or the shapes OR_OF_ANDS, AND_ALONE or AS_WRITTEN.
+        ANY_RULE, the shapes OR_OF_ANDS or AS_WRITTEN, or all AS_FORMS.
         """
 
     def insert(self, batch: Batch) -> None:

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import EncodedConjunctions, Encoder
+from matchwood.encoding import EncodedConjunctions, EncodedRows, Encoder, spread
 from matchwood.engines import ATree, BoundTable, ConjunctionStore, Engine, Structure
 from matchwood.language import Expression
 from matchwood.logic import (
-    AND_ALONE,
     ANY_RULE,
+    AS_FORMS,
     AS_WRITTEN,
     NEVER,
     OR_OF_ANDS,
@@ -102,6 +102,9 @@ class MatcherPart(ABC):
         """What is saved, by the name of its arrays in a snapshot."""
 
 
+Encoded: TypeAlias = EncodedConjunctions | EncodedRows
+
+
 class StorePart(MatcherPart):
     """A store of conjunctions, or of conjunctions of clauses, and an engine over it.
 
@@ -138,21 +141,22 @@ class StorePart(MatcherPart):
             return AS_WRITTEN
         return ANY_RULE if self._form == "dnf" else OR_OF_ANDS
 
-    def index(self, added: Any, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> None:
+    def index(self, added: Any, group: Group, encoded: Encoded, encoder: Encoder) -> None:
         raised = self._raise_bounds(added.units, group, encoded, encoder)
         if len(added.new_units):
             self.engine.insert(added.new_units)
         if len(raised) and len(risen := np.setdiff1d(raised, added.new_units)):
             self.engine.weigh(risen)
 
-    def await_index(self, added: Any, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> None:
+    def await_index(self, added: Any, group: Group, encoded: Encoded, encoder: Encoder) -> None:
         self._raise_bounds(added.units, group, encoded, encoder)
 
-    def _raise_bounds(self, units: Units, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> Units:
+    def _raise_bounds(self, units: Units, group: Group, encoded: Encoded, encoder: Encoder) -> Units:
         """Note how much the rules of these units can score; returns the units whose bounds have risen."""
         if self.bounds is None:
             return np.empty(0, np.int32)
-        return self.bounds.raise_to(units, batch_bounds(encoder, group, encoded, self.weight_caps))
+        constraints = spread(encoded) if isinstance(encoded, EncodedRows) else encoded
+        return self.bounds.raise_to(units, batch_bounds(encoder, group, constraints, self.weight_caps))
 
     def drop(self, units: Units) -> EncodedConjunctions | None:
         freed = self.store.drop(units)
@@ -178,7 +182,7 @@ class StorePart(MatcherPart):
 class BesidePart(StorePart):
     """One that stands beside the first: nobody merges its engine in turns, so it does that when units come."""
 
-    def index(self, added: Any, group: Group, encoded: EncodedConjunctions, encoder: Encoder) -> None:
+    def index(self, added: Any, group: Group, encoded: Encoded, encoder: Encoder) -> None:
         super().index(added, group, encoded, encoder)
         self.engine.merge_when_due()
 
@@ -212,7 +216,7 @@ class TreePart(MatcherPart):
 
     def takes_columns(self, limit: int) -> int | None:
         suppressed, binary_nodes = self.store.settings["zero_suppression"], self.store.settings["binary"]
-        return AND_ALONE if suppressed and not binary_nodes else None
+        return AS_FORMS if suppressed and not binary_nodes else None
 
     def index(self, added: Any, group: Group, encoded: Any, encoder: Encoder) -> None:
         """The tree has taken it in already."""

@@ -10,17 +10,37 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from matchwood.encoding import Encoder, RuleReader
+from matchwood.encoding import CompiledRules, Encoder, RuleReader
 from matchwood.encoding.derived.keys import DerivedTest
 from matchwood.encoding.rules.number_tests import number_tests
 from matchwood.encoding.rules.plain_tests import plain_test
 from matchwood.encoding.rules.predicate_book import CutNumbers
 from matchwood.errors import MatchwoodError
 from matchwood.language import Predicate, parse
-from matchwood.logic import AND_ALONE, ANY_RULE, OR_OF_ANDS, Clauses, Form, dnf_of, form_of_rule, smaller_of
+from matchwood.logic import (
+    ALWAYS,
+    ANY_RULE,
+    AS_FORMS,
+    LEAF,
+    NEVER,
+    OR_OF_ANDS,
+    Clauses,
+    Form,
+    Leaf,
+    dnf_of,
+    form_of_rule,
+    smaller_of,
+)
 from matchwood.rules.strings import encode_many
 from tests import cases, pools
 from tests.encoding.compiled_support import nested
+
+
+def leaf(read: CompiledRules, number: int) -> Leaf:
+    """What the number of a leaf stands for."""
+    keys, nulls, ends, cuts = read._expander.leaf_columns()
+    values = map(read._book.cuts.cuts.__getitem__, cuts[ends[number] : ends[number + 1]].tolist())
+    return Leaf(read._book.keys.keys[keys[number]], tuple(values), bool(nulls[number]))
 
 
 def conjunctions(texts: list[str], limit: int = 256, taking: int = ANY_RULE) -> list[list[Any] | None]:
@@ -30,7 +50,7 @@ def conjunctions(texts: list[str], limit: int = 256, taking: int = ANY_RULE) -> 
     counts, lengths, leaves, *_ = read._expanded
     stops = np.cumsum(lengths)
     rows = [
-        tuple(read._leaf(leaf) for leaf in leaves[stop - length : stop].tolist())
+        tuple(leaf(read, number) for number in leaves[stop - length : stop].tolist())
         for length, stop in zip(lengths.tolist(), stops.tolist(), strict=True)
     ]
     assert len(leaves) == lengths.sum()
@@ -108,13 +128,66 @@ def test_engines_over_clauses_take_ors_of_ands_alone() -> None:
         assert found == wanted, text
 
 
-def test_trees_take_ands_that_are_not_constant() -> None:
-    texts = ["x = 1 and y = 2", "x = 1", "x = 1 and x = 2", "x = 1 or y = 2", "not x = 1", "x is null and true", "true"]
-    found = conjunctions(texts, taking=AND_ALONE)
-    assert [rows is not None for rows in found] == [True, True, False, False, False, False, False]
-    for text, rows in zip(texts[:2], found[:2], strict=True):
-        assert rows is not None
-        assert rows[0] == form_of_rule(parse(text), Encoder().bind).leaves
+def forms(texts: list[str]) -> list[Form | None]:
+    """The form of each text, None for those that are not taken."""
+    read = RuleReader(Encoder()).read(*encode_many(texts), np.ones(len(texts), np.bool_), 256, AS_FORMS)
+    shapes, leaves = read._expanded.shapes, iter([leaf(read, number) for number in read._expanded.leaves.tolist()])
+    assert shapes is not None
+    kinds, counts, children = (iter(column.tolist()) for column in shapes[1:])
+    sizes = iter(zip(read._expanded.lengths.tolist(), shapes.node_counts.tolist(), strict=True))
+    found: list[Form | None] = []
+    for count in read._expanded.counts.tolist():
+        if count < 1:
+            found.append(NEVER if count == 0 else None)
+            continue
+        held, inner = next(sizes)
+        below = (*((),) * held, *(tuple(next(children) for _ in range(next(counts))) for _ in range(inner)))
+        form = Form(
+            tuple(next(leaves) for _ in range(held)), (LEAF,) * held + tuple(next(kinds) for _ in range(inner)), below
+        )
+        found.append(form if held else ALWAYS)
+    assert [next(each, None) for each in (leaves, kinds, counts, children, sizes)] == [None] * 5
+    return found
+
+
+def assert_right_forms(texts: list[str]) -> int:
+    pairs = [pair for pair in zip(texts, forms(texts), strict=True) if pair[1] is not None]
+    for text, found in pairs:
+        assert found == form_of_rule(parse(text), Encoder().bind), text
+    return len(pairs)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_forms_of_nests_over_few_values(seed: int) -> None:
+    rng = random.Random(700 + seed)
+    assert assert_right_forms([nested(rng, rng.randint(1, 5)) for _ in range(200)]) > 150
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_forms_of_every_operator_and_type(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = [str(cases.expression(rng, pools.palettes(rng), leaves=rng.randint(1, 12))) for _ in range(200)]
+    assert assert_right_forms(texts) > 40
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("true", "false", "x = 1", "x = 1 and x = 2", "x is null and true", "x < 1 or x >= 1 or x is null"),
+        *("x = 1 and y = 2", "x = 1 or y = 2", "not x = 1", "(x = 1 or y = 2) and (x = 3 or y = 4)"),
+        " and ".join(f"(a{number} or b{number})" for number in range(40)),
+        " xor ".join(f"a{number}" for number in range(30)),
+        " or ".join(f"a{number} and (b{number} or c{number})" for number in range(60)),
+    ],
+)
+def test_forms_of_shapes(text: str) -> None:
+    """Rules of too many conjunctions among them, for which there is no limit here."""
+    assert assert_right_forms([text]) == 1
+
+
+def test_forms_of_many_rules_that_need_more_room() -> None:
+    text = " or ".join(f"a{number} and (b{number} or c{number})" for number in range(90))
+    assert assert_right_forms([f"{text} or d = {number}" for number in range(120)]) == 120
 
 
 def test_types_that_contradict_each_other_are_not_taken() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from engines_support import COMPILED, Constraint, decode, encode, frozen, random_conjunctions, stored
 
-from matchwood.encoding.codes import TOP_LABEL
+from matchwood.encoding.codes import TOP_LABEL, EncodedRows
 from matchwood.engines import ConjunctionStore
 from matchwood.engines.shared._store_kernels import FIRST_RUNS, look_up
 from matchwood.errors import InvalidArgument
@@ -28,6 +28,27 @@ def test_each_distinct_conjunction_is_kept_once() -> None:
     assert added.new_units.tolist() == list(range(len(distinct)))
     assert decode(store.encoded(added.units)) == conjunctions
     assert store.audit() == []
+
+
+@pytest.mark.parametrize("clauses", [False, True])
+def test_conjunctions_by_their_leaves_are_stored_like_all_others(clauses: bool) -> None:
+    """To the bit: also runs, which are shared only as far as it pays, and what was there before."""
+    rng = np.random.default_rng(7)
+    conjunctions = random_conjunctions(rng, SIZE)
+    leaves = list(dict.fromkeys(constraint for conjunction in conjunctions for constraint in conjunction))
+    places = {leaf: place for place, leaf in enumerate(leaves)}
+    one, other = ConjunctionStore(clauses), ConjunctionStore(clauses)
+    for start in (0, SIZE // 3):
+        batch = conjunctions[start:]
+        leaf_of = np.array([places[leaf] for conjunction in batch for leaf in conjunction], np.int32)
+        uses = np.bincount(leaf_of, minlength=len(leaves))
+        rows = EncodedRows(encode(batch).offsets, leaf_of, encode([(leaf,) for leaf in leaves]), uses)
+        added, expected = one.add(rows), other.add(encode(batch))
+        assert (added.units == expected.units).all()
+        assert decode(one.encoded(added.units)) == batch
+    assert one.header() == other.header()
+    assert all((array == other.arrays()[name]).all() for name, array in one.arrays().items())
+    assert one.audit() == []
 
 
 def test_repeated_conjunctions_are_handed_back() -> None:

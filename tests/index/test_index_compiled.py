@@ -162,6 +162,7 @@ SCHEMAS: tuple[Any, ...] = (
 )
 
 
+@pytest.mark.long(3)
 @pytest.mark.few
 @pytest.mark.parametrize("engine", ["scan", "counting", "kindex", "atree", "auto"])
 @pytest.mark.parametrize("schema", SCHEMAS, ids=["inferred", "declared"])
@@ -206,7 +207,8 @@ def test_chunks_of_any_rules(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
         given = given[chunk // 2 : chunk * 3 // 2]
 
 
-@pytest.mark.parametrize("engine", ["scan", "pstbloom", "betree", "auto"])
+@pytest.mark.long(2)
+@pytest.mark.parametrize("engine", ["scan", "pstbloom", "betree", "auto", "atree"])
 def test_rules_are_replaced_as_columns(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of them new, a few that kernels do not take, and old ones that these do not take either."""
     texts = one_typed(2_000)
@@ -274,6 +276,7 @@ def pairs(name: str) -> list[tuple[str, str]]:
     return load(f"{name}.txt", 20)
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("engine", ["scan", "kindex", "atree", "auto"])
 def test_good_and_bad_rules_of_every_kind_in_one_batch(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = mixed_texts()
@@ -293,7 +296,8 @@ def one_typed(count: int) -> list[str]:
     return [nested(rng, rng.randint(1, 4)) for _ in range(count)]
 
 
-@pytest.mark.parametrize("engine", ["scan", "pstbloom", "betree", "auto"])
+@pytest.mark.long(2)
+@pytest.mark.parametrize("engine", ["scan", "pstbloom", "betree", "auto", "atree"])
 def test_nested_rules_as_columns(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chunk = 500 if SOAK else 200
     monkeypatch.setattr(sources, "CHUNK_RULES", chunk)
@@ -304,6 +308,24 @@ def test_nested_rules_as_columns(engine: str, monkeypatch: pytest.MonkeyPatch) -
     assert str(together.insert_many(given, max_rejected=1.0)) == str(expected)
     assert_same(together, alone)
     assert sum(taken) > len(given) * 3 // 4
+
+
+@pytest.mark.parametrize("options", [{}, {"unique": False}, {"reorganise": False}, {"self_adjust": False}])
+def test_trees_take_all_rules_as_columns(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of very many conjunctions, constant ones, and beside rules that kernels do not take, with which they
+    share leaves."""
+    texts = one_typed(300)
+    constant = ["q1 = 1 or not q1 = 1 or q1 is null", "false"]
+    texts[50:250:50] = [*constant, "`q1` = 1 and q2 >= 2", "`q1` = 1 or (p0 and `q2` = 2)"]
+    texts += [" and ".join(f"(p{place} or q{place + number} = 1)" for place in range(12)) for number in range(1, 5)]
+    texts += ["q1 = 1 xor (q2 = 1 and (q3 >= 2 or p0))", "`q1` = 1 xor (q2 = 1 and (q3 >= 2 or p0))"]
+    given = pa.table({"id": list(range(len(texts))), "expression": texts})
+    alone, together = Index("atree", options=options), Index("atree", options=options)
+    expected, taken = in_turn(monkeypatch, alone, given), counted(monkeypatch)
+    assert str(together.insert_many(given, max_rejected=1.0)) == str(expected)
+    assert_same(together, alone)
+    assert sum(taken) > len(given) - 10
+    assert together.audit() == alone.audit()
 
 
 def arrow_forms(given: pa.Table) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -14,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import matchwood as mw
+from matchwood.core import arrays
 from matchwood.matching.loading import sources
 from matchwood.matching.loading.report import Report
 
@@ -457,3 +460,25 @@ def test_a_damaged_arrow_column_of_rules_is_refused() -> None:
     latin = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, 1], np.int32).tobytes()), pa.py_buffer(b"\xe9"))
     with pytest.raises(mw.InvalidArgument, match="not UTF-8"):
         mw.Index().insert_many(pa.table({"id": ["a"], "expression": latin}))
+
+
+def test_a_load_that_has_ended_keeps_no_scratch_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, and not when Python next looks for what refers to itself; and nothing of the index lies in it."""
+    arenas: list[weakref.ref[arrays.Arena]] = []
+
+    class Noted(arrays.Arena):
+        def array(self, count: int, kind: np.dtype[Any]) -> Any:
+            arenas.append(weakref.ref(self))
+            return super().array(count, kind)
+
+    monkeypatch.setattr(arrays, "Arena", Noted)
+    index = mw.Index()
+    gc.disable()
+    try:
+        index.insert_many((number, f"a{number % 7} > {number} and b = {number}") for number in range(5_000))
+        kept = [arena for arena in arenas if arena() is not None]
+    finally:
+        gc.enable()
+    assert arenas
+    assert kept == []
+    assert index.match({"a0": 6_000, "b": 0}) == [0]

@@ -84,6 +84,7 @@ def test_a_conflict_after_opening_names_both_rules(engine: str, tmp_path: Path) 
         opened["new"] = "score = 'high'"
 
 
+@pytest.mark.long(2)
 def test_changes_stay_in_memory(engine: str, tmp_path: Path) -> None:
     sample_index(engine).save(tmp_path)
     before = files(tmp_path)
@@ -218,6 +219,7 @@ def test_what_is_no_index(what: str, tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- damage
 
 
+@pytest.mark.long(2)
 def test_every_flipped_byte_is_detected_or_harmless(engine: str, tmp_path: Path) -> None:
     """With the checksums in place: all bytes of the snapshot with MATCHWOOD_SOAK=1, a sample of each file otherwise."""
     index = mw.Index(engine=engine)
@@ -242,6 +244,16 @@ def test_every_flipped_byte_is_detected_or_harmless(engine: str, tmp_path: Path)
         (tmp_path / name).write_bytes(data)
     assert detected > (50 if engine != "oracle" else 25)
     assert answers(mw.open(tmp_path), events) == expected
+
+
+def test_some_damage_that_no_checksum_shows() -> None:
+    """A few places of what the long test damages all over, in one process of plain Python."""
+    done = run_script("damage_script.py", "counting", 1, 40, 11, MATCHWOOD_INTERPRET="always")
+    assert done.returncode == 0, done.stderr[-3000:]
+    result = json.loads(done.stdout)
+    assert result["failures"] == []
+    assert result["counts"]["refused"] >= 2
+    assert result["counts"]["harmless"] >= 2
 
 
 @pytest.mark.long

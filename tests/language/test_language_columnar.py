@@ -27,7 +27,7 @@ from matchwood.language import (
 )
 from matchwood.language.columnar import _tree_kernels as kernels
 from matchwood.language.columnar._token_kernels import _digits_in, _quotes_in, _word_bytes_in
-from matchwood.language.columnar.trees import AT_ONCE
+from matchwood.language.columnar.trees import AT_ONCE, ROOM
 from matchwood.language.tree import TESTS
 from matchwood.rules.strings import encode_many
 from tests import cases, pools
@@ -186,6 +186,45 @@ def test_what_is_taken(text: str) -> None:
 )
 def test_what_is_left_to_the_parser(text: str) -> None:
     assert read([text]) == [None]
+
+
+NEARLY_PLAIN = [
+    *(f"a {op} 5" for op in ("=", "==", "!=", "<>", "<", "<=", ">", ">=", "<=>", "=>", "=<", "===", "!==", "!", "=~")),
+    *(f"a = {said}" for said in ("5x", "5.5", "5e3", "1234567", "12345678", "-5", "b", "'it''s'", "'it", "'x' y", "")),
+    *(f"a in ({said})" for said in ("1, 2", "1,2", "1 ,2", "1,  2", "1, 'x'", "1, 2.5", "", "1,", "1 2", "1, 2) b")),
+    *(f"a between {said}" for said in ("1 and 2", "1  and 2", "1 AND 2", "1 and 2.5", "1 and", "1 or 2", "'x' and 5")),
+    *("a= 5", "a =5", "a  = 5", "a\t= 5", "A = 5", "date = 5", "a =", "a ", "5 = a and b", "true and a = 5"),
+    *("a in(1)", "a in  (1)", "a IN (1)", "a in (1", "a and b", "a  and b", "a and", "a AND b", "a and(b)", "a andb"),
+]
+
+
+@pytest.mark.parametrize("behind", ["", " ", " and b > 1", " or b", ") and (b", "x", "5", ".5"])
+def test_tests_that_are_nearly_plain_are_read_as_all_others(behind: str) -> None:
+    """With bytes behind them that are of other texts, and as the last ones of all."""
+    texts = [text + behind for text in NEARLY_PLAIN]
+    alone = [read([text])[0] for text in texts]
+    together = read([*texts, "c = 1 and d in (2, 3) and e between 4 and 5"])[:-1]
+    assert list(map(str, together)) == list(map(str, alone))
+    assert [text for text, tree in zip(texts, alone, strict=True) if tree is not None and not is_sound(text)] == []
+    sound = [text for text in texts if is_sound(text)]
+    assert not sound or assert_right(sound) > len(sound) // 2
+
+
+def test_a_predicate_is_told_by_all_of_its_bytes() -> None:
+    text = "a = 1 and  5 < bb or not c and d  in (1, 2)"
+    utf8 = encode_many([text])
+    _, spans = read_all(*utf8, np.ones(1, np.bool_))
+    found = [text[start : start + length] for start, length in zip(spans.starts, spans.lengths, strict=True)]
+    assert found == ["a = 1", "5 < bb", "c", "d  in (1, 2)"]
+
+
+def test_rules_with_more_nodes_than_expected_get_more_room() -> None:
+    """Nodes of a few bytes each, and more predicates than are handed on at a time."""
+    text = " or ".join("ab"[number % 2] for number in range(ROOM // 50))
+    texts = [text] * 120
+    taken = read(texts)
+    assert taken[0] == taken[-1] == parse(text)
+    assert None not in taken
 
 
 def test_predicates_of_many_rules_are_handed_on_in_parts() -> None:

@@ -28,20 +28,23 @@ from matchwood.language import parse
 from matchwood.logic import RuleExpander
 from matchwood.matching import EngineMatcher, Preparation
 from matchwood.progress import Progress
-from matchwood.rules import RuleTable
+from matchwood.rules import RuleTable, UnitKind
 from matchwood.workloads import abegen, ads, begen, campaigns
 
 RULES = {"smoke": 2_000, "quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
 NESTED = {"smoke": 2_000, "quick": 20_000, "full": 100_000, "paper": 100_000}
 DETECTIONS = {"smoke": 2_000, "quick": 3_600, "full": 3_600, "paper": 3_600}
 SEED, CHECKED, WARM = 23, 200, 3_000
+DEFAULT = "auto"
+
+UNITS: tuple[UnitKind, ...] = ("conjunctions", "forms")
 
 STEPS: dict[str, list[Place]] = {
     "read": [(RuleReader, "read")],
     "bind": [(PredicateBook, "number"), (PredicateBook, "learn")],
     "normalise": [(RuleExpander, "expand")],
     "one by one": [(Preparation, "prepare")],
-    "encode": [(CompiledRules, "flat"), (Encoder, "encode")],
+    "encode": [(CompiledRules, "flat"), (CompiledRules, "flat_forms"), (Encoder, "encode"), (Encoder, "encode_forms")],
     "engine": [(EngineMatcher, "insert"), (EngineMatcher, "take_held_back"), (Index, "_lay_out_anew")],
     "ids and texts": [(RuleTable, "locate"), (RuleTable, "insert_many"), (RuleTable, "link")],
 }
@@ -52,22 +55,22 @@ Row = dict[str, Any]
 def run(scale: str) -> dict[str, Any]:
     rows = []
     with Progress("bench build", "workloads", len(WORKLOADS)) as progress:
-        for name, (most, texts) in WORKLOADS.items():
-            rows.append(measure(name, texts(most[scale])))
+        for name, (most, texts, engine) in WORKLOADS.items():
+            rows.append(measure(name, texts(most[scale]), engine))
             progress.advance()
     return {"experiment": "build", "scale": scale, "rows": rows}
 
 
-def measure(name: str, texts: pa.Array) -> Row:
+def measure(name: str, texts: pa.Array, engine: str = DEFAULT) -> Row:
     """The row of one workload."""
     texts = texts.unique()
     rules = pa.table({"id": np.arange(len(texts)), "expression": texts})
-    build(rules.slice(0, WARM))
-    seconds, index = build(rules)
+    build(rules.slice(0, WARM), engine)
+    seconds, index = build(rules, engine)
     check(index, texts)
     clock = StepClock(STEPS)
     with clock.running():
-        whole, _ = build(rules)
+        whole, _ = build(rules, engine)
     shares = {f"share_{step.replace(' ', '_')}": round(taken / whole, 3) for step, taken in clock.seconds.items()}
     return {
         "engine": index.engine,
@@ -78,14 +81,14 @@ def measure(name: str, texts: pa.Array) -> Row:
         "bytes_text": round(texts.nbytes / len(texts)),
         "checked": True,
         "rules_per_s": round(len(texts) / seconds),
-        "conjunctions": len(index._table.pairs("conjunctions")[0]),
+        "conjunctions": sum(len(index._table.pairs(kind)[0]) for kind in UNITS),
         **shares,
     }
 
 
-def build(rules: pa.Table) -> tuple[float, Index]:
+def build(rules: pa.Table, engine: str = DEFAULT) -> tuple[float, Index]:
     """Seconds of this process, and the index; a rule that is rejected makes the run worthless."""
-    index = Index()
+    index = Index(engine)
     begin = time.process_time()
     report = index.insert_many(rules)
     seconds = time.process_time() - begin
@@ -97,13 +100,14 @@ def build(rules: pa.Table) -> tuple[float, Index]:
 
 
 def check(index: Index, texts: pa.Array) -> None:
-    """Hold the conjunctions of some rules against those that they have by themselves."""
-    rows, _ = index._table.pairs("conjunctions")
+    """Hold the units of some rules, conjunctions or forms, against those that they have by themselves."""
+    rows = np.concatenate([index._table.pairs(kind)[0] for kind in UNITS])
     stored = np.bincount(rows, minlength=len(texts))
     for row in np.linspace(0, len(texts) - 1, min(CHECKED, len(texts))).astype(int).tolist():
         normal = index._matcher.normal(parse(texts[row].as_py()))
-        if isinstance(normal, list) and len(normal) != stored[row]:
-            raise WrongAnswer(f"{stored[row]} conjunctions instead of {len(normal)}: {texts[row].as_py():.200}")
+        expected = len(normal) if isinstance(normal, list) else 1
+        if expected != stored[row]:
+            raise WrongAnswer(f"{stored[row]} units instead of {expected}: {texts[row].as_py():.200}")
 
 
 def _generated(generate: Callable[..., Any], count: int) -> pa.Array:
@@ -138,10 +142,12 @@ def _detection(draw: random.Random, number: int) -> str:
     return f"({' or '.join(images)}) and ({both}) and not (user ilike 'svc-{number % 311}%') and {paths[0]}"
 
 
-WORKLOADS: dict[str, tuple[dict[str, int], Callable[[int], pa.Array]]] = {
-    "begen": (RULES, partial(_generated, begen)),
-    "ads": (RULES, partial(_generated, ads)),
-    "campaigns": (RULES, _campaigns),
-    "abegen": (NESTED, partial(_generated, abegen)),
-    "detections": (DETECTIONS, detections),
+WORKLOADS: dict[str, tuple[dict[str, int], Callable[[int], pa.Array], str]] = {
+    "begen": (RULES, partial(_generated, begen), DEFAULT),
+    "ads": (RULES, partial(_generated, ads), DEFAULT),
+    "campaigns": (RULES, _campaigns, DEFAULT),
+    "abegen": (NESTED, partial(_generated, abegen), DEFAULT),
+    "abegen, A-Tree": (NESTED, partial(_generated, abegen), "atree"),
+    "detections": (DETECTIONS, detections, DEFAULT),
 }
+"""How many rules, their texts, and the engine: an A-Tree takes nested rules whole, all others by their conjunctions."""

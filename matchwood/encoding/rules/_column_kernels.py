@@ -38,18 +38,18 @@ def number_by_first_use(numbers: Any, known: Any, places: Any, distinct: Any) ->
 
 @bare_kernel
 def resolve_uses(
-    predicate_ends: Any, names: Any, predicates: Any, kind_of: Any, wanted: Any, slots: Any, uses: Any, ends: Any
+    predicate_ends: Any, name_of: Any, predicates: Any, kind_of: Any, wanted: Any, slots: Any, uses: Any, ends: Any
 ) -> Any:
     """The uses of each wanted rule, one an attribute, in the order of the text; a rule with unsound ones is not wanted.
 
-    `kind_of`  the kind of each predicate
-    `slots`    one element a name, -1 before and after
+    `name_of`, `kind_of`  the attribute and the kind of each predicate
+    `slots`  one element a name, -1 before and after
     """
     count = first = 0
     for rule in range(len(predicate_ends)):
         begin = count
         for at in range(first, predicate_ends[rule] if wanted[rule] else first):
-            name, kind = np.int64(names[at]), kind_of[predicates[at]]
+            name, kind = np.int64(name_of[predicates[at]]), kind_of[predicates[at]]
             slot = slots[name]
             if slot < 0:
                 slots[name] = count

@@ -78,17 +78,25 @@ def sort_leaves(offsets: Any, leaf_of: Any, attributes: Any, out: Any) -> None:
 
 
 @bare_kernel
-def fill_constraints(leaf_of: Any, attributes: Any, nulls: Any, pieces: Any, ends: Any, target: Any) -> None:
+def fill_constraints(leaf_of: Any, leaves: Any, target: Any) -> None:
     """Write each leaf of all conjunctions as a constraint."""
+    attributes, nulls, pieces, low, high = (
+        leaves.attributes,
+        leaves.accepts_null,
+        leaves.pieces,
+        leaves.low,
+        leaves.high,
+    )
     piece, last = 0, len(leaf_of) - 1
     for place in range(len(leaf_of)):
         leaf, later = leaf_of[place], leaf_of[min(place + 2 * _AHEAD, last)]
         prefetch(attributes, later)
         prefetch(nulls, later)
         prefetch(pieces, later)
-        prefetch(ends, 2 * pieces[leaf_of[min(place + _AHEAD, last)]])
+        prefetch(low, pieces[leaf_of[min(place + _AHEAD, last)]])
+        prefetch(high, pieces[leaf_of[min(place + _AHEAD, last)]])
         target.attributes[place], target.accepts_null[place] = attributes[leaf], nulls[leaf]
         for own in range(pieces[leaf], pieces[leaf + 1]):
-            target.low[piece], target.high[piece] = ends[2 * own], ends[2 * own + 1]
+            target.low[piece], target.high[piece] = low[own], high[own]
             piece += 1
         target.pieces[place + 1] = piece

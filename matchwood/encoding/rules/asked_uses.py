@@ -31,13 +31,12 @@ class AskedUses(NamedTuple):
         book: PredicateBook,
         ends: NDArray[np.int64],
         predicates: NDArray[np.int32],
-        names: NDArray[np.int32],
         wanted: NDArray[np.bool_],
     ) -> AskedUses:
         """Those of the wanted rules; rules that contradict themselves, or cannot be bound, are not wanted from then."""
         slots = np.full(len(book.attributes), -1, np.int64)
         uses, use_ends = pooled(len(predicates), np.int64), np.empty(len(ends), np.int64)
-        count = resolve_uses(ends, names, predicates, book.kind_of(), wanted, slots, uses, use_ends)
+        count = resolve_uses(ends, book.names_of(), predicates, book.kind_of(), wanted, slots, uses, use_ends)
         return cls(book.attributes, uses[:count], use_ends)
 
     @classmethod

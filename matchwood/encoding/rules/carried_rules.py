@@ -20,7 +20,7 @@ from matchwood.encoding.rules.flattening import running
 from matchwood.encoding.rules.predicate_book import CutNumbers, KeyNumbers
 from matchwood.encoding.rules.written_terms import NO_LEAF, WrittenTerms
 from matchwood.encoding.spaces.decimals import FineDecimal
-from matchwood.logic import START, Cut, ExpandedRules
+from matchwood.logic import START, Cut, ExpandedRules, FormShapes
 
 _DECIMAL = "decimal"
 _NO_LEAVES = np.empty(0, np.int32)
@@ -53,10 +53,17 @@ def packed_rules(rules: CompiledRules) -> bytes:
         terms = written._replace(leaves=np.full_like(written.leaves, NO_LEAF))
         terms.leaves[written.leaves != NO_LEAF] = leaf_of[len(expanded.leaves) :]
     columns, keys, cuts = _only_held(rules, held)
-    rows = expanded.counts, expanded.lengths, leaf_of[: len(expanded.leaves)], asked.uses, asked.ends
+    rows: list[NDArray[Any]] = [
+        expanded.counts,
+        expanded.lengths,
+        leaf_of[: len(expanded.leaves)],
+        asked.uses,
+        asked.ends,
+    ]
     values, sides = zip(*cuts[1:], strict=True) if len(cuts) > 1 else ((), ())
-    told = {"keys": keys, "attributes": list(asked.attributes), "values": values, "sides": sides}
-    return _streamed([*map(_narrow, rows), rules.wanted.view(np.uint8), *columns, *terms], told)
+    shapes = expanded.shapes or ()
+    told = {"keys": keys, "attributes": list(asked.attributes), "values": values, "sides": sides, "forms": bool(shapes)}
+    return _streamed([*map(_narrow, rows), rules.wanted.view(np.uint8), *columns, *terms, *shapes], told)
 
 
 def unpacked_rules(data: bytes) -> CompiledRules:
@@ -65,12 +72,16 @@ def unpacked_rules(data: bytes) -> CompiledRules:
     numbers = CarriedNumbers(KeyNumbers(), CutNumbers())
     numbers.keys.keys = told["keys"]
     numbers.cuts.cuts = [START, *zip(told["values"], told["sides"], strict=True)]
-    expanded = ExpandedRules(counts.astype(np.int64), lengths.astype(np.int64), leaves.astype(np.int32))
     asked = AskedUses(told["attributes"], uses.astype(np.int64), ends.astype(np.int64))
-    key_of, nulls, cut_ends, cut_of, *terms = columns
+    key_of, nulls, cut_ends, cut_of, *more = columns
     known = CarriedLeaves((key_of, nulls, cut_ends, cut_of))
     # What Arrow holds cannot be written to, and kernels would be compiled once more for it.
-    written = WrittenTerms(*[each.copy() for each in terms]) if terms else None
+    more = [each.copy() for each in more]
+    shapes = FormShapes(*more) if told["forms"] else None
+    expanded = ExpandedRules(
+        counts.astype(np.int64), lengths.astype(np.int64), leaves.astype(np.int32), shapes=shapes
+    )  # fmt: skip
+    written = WrittenTerms(*more) if more and shapes is None else None
     return CompiledRules(numbers, known, expanded, asked, wanted.view(np.bool_), written)
 
 

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import IntegerNumbers, pooled
+from matchwood.core import IntegerNumbers, pooled, pooled_full
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import (
     ANY_KIND,
@@ -24,6 +24,7 @@ from matchwood.encoding.rules._column_kernels import (
     number_by_first_use,
 )
 from matchwood.encoding.rules.asked_uses import KIND_MASK, AskedUses, UsesOfRules
+from matchwood.encoding.rules.flat_forms import FlatForms
 from matchwood.encoding.rules.flattening import Flat
 from matchwood.encoding.rules.predicate_book import CutNumbers, KeyNumbers, PredicateBook
 from matchwood.encoding.rules.written_terms import NO_LEAF, WrittenTerms
@@ -34,10 +35,7 @@ from matchwood.logic import (
     AS_WRITTEN,
     LARGEST_LIMIT,
     ExpandedRules,
-    Form,
-    Leaf,
     RuleExpander,
-    conjunction_form,
 )
 
 MOST_PREDICATES = 1_000_000
@@ -85,15 +83,15 @@ class RuleReader:
         """Those of the given texts data[starts[i] : starts[i] + lengths[i]] that are taken.
 
         `limit`   the most conjunctions that a rule may have
-        `taking`  ANY_RULE, or which shapes are taken: OR_OF_ANDS, AND_ALONE or AS_WRITTEN
+        `taking`  ANY_RULE, or which shapes are taken: OR_OF_ANDS or AS_WRITTEN; or AS_FORMS, all of them as forms
         """
-        trees, predicates, names, asked, wanted = self._understood(data, starts, lengths, given)
+        trees, predicates, asked, wanted = self._understood(data, starts, lengths, given)
         ranks, key_ranks = self.book.cuts.ranks(), self.book.keys.ranks()
         columns = self.book.columns()
         wanted &= 0 < limit <= LARGEST_LIMIT
         expanded = self.expander.expand(trees, predicates, columns, ranks, key_ranks, wanted, limit, taking)
         told = taking == AS_WRITTEN
-        written = WrittenTerms.of(self.book, trees, predicates, names, expanded) if told else None
+        written = WrittenTerms.of(self.book, trees, predicates, expanded) if told else None
         return CompiledRules(self.book, self.expander, expanded, asked, expanded.counts >= 0, written)
 
     def uses(
@@ -113,18 +111,17 @@ class RuleReader:
         starts: NDArray[np.int64],
         lengths: NDArray[np.int32],
         given: NDArray[np.bool_],
-    ) -> tuple[RuleTrees, NDArray[np.int32], NDArray[np.int32], AskedUses, NDArray[np.bool_]]:
-        """The trees of texts, their predicates and the names in these, what they ask of attributes, and which of them
-        are sound so far."""
+    ) -> tuple[RuleTrees, NDArray[np.int32], AskedUses, NDArray[np.bool_]]:
+        """The trees of texts, their predicates, what they ask of attributes, and which of them are sound so far."""
         if self.book.count > MOST_PREDICATES:
             self.forget()
-        numbers: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = [(_NO_NUMBERS, _NO_NUMBERS)]
+        numbers: list[NDArray[np.int32]] = [_NO_NUMBERS]
         trees = read_trees(data, starts, lengths, given, lambda spans: numbers.append(self.book.number(data, spans)))
-        predicates, names = map(np.concatenate, zip(*numbers, strict=True))
+        predicates = np.concatenate(numbers)
         self.book.learn()
         wanted = np.diff(trees.node_ends, prepend=0) > 0
-        asked = AskedUses.of(self.book, trees.predicate_ends, predicates, names, wanted)
-        return trees, predicates, names, asked, wanted
+        asked = AskedUses.of(self.book, trees.predicate_ends, predicates, wanted)
+        return trees, predicates, asked, wanted
 
 
 class KnownNumbers(Protocol):
@@ -147,7 +144,7 @@ class KnownLeaves(Protocol):
 
 
 class CompiledRules:
-    """Rules that were taken, by their positions among the texts, and their conjunctions.
+    """Rules that were taken, by their positions among the texts, and their conjunctions or forms.
 
     They hold on to the predicates and leaves that they were read with, which the reader may have forgotten since.
     """
@@ -265,7 +262,8 @@ class CompiledRules:
     def _flat(self, lengths: NDArray[np.int64], leaves: NDArray[np.int32]) -> Flat:
         keys, nulls, ends, cuts = self._expander.leaf_columns()
         leaf_of, held = by_first_use(leaves, self._expander.count)
-        key_of, used = by_first_use(keys[held], len(self._book.keys.keys))
+        key_places, used = by_first_use(keys[held], len(self._book.keys.keys))
+        key_of = key_places.astype(np.int64)
         sizes = ends[held + 1] - ends[held]
         starts, taken = np.empty(int(sizes.sum()), np.bool_), pooled(int(sizes.sum()), np.int64)
         count = gather_cuts(held, key_of, ends, cuts, starts, taken)
@@ -287,24 +285,16 @@ class CompiledRules:
             values >> CUT_BITS,
         )
 
-    def forms(self) -> list[Form]:
-        """Their forms, where each is one conjunction."""
-        lengths, leaves = self._rows()
-        every = list(map(self._leaf, leaves.tolist()))
-        stops = np.cumsum(lengths).tolist()
-        pairs = zip(lengths.tolist(), stops, strict=True)
-        return [conjunction_form(tuple(every[stop - length : stop])) for length, stop in pairs]
-
-    def _leaf(self, number: int) -> Leaf:
-        keys, nulls, ends, cuts = self._expander.leaf_columns()
-        book = self._book
-        values = map(book.cuts.cuts.__getitem__, cuts[ends[number] : ends[number + 1]].tolist())
-        return Leaf(book.keys.keys[keys[number]], tuple(values), bool(nulls[number]))
+    def flat_forms(self) -> FlatForms:
+        """Their forms, where they were taken AS_FORMS."""
+        shapes, kept = self._expanded.shapes, self._kept_rows()
+        assert shapes is not None
+        return FlatForms(self.flat(), shapes if kept is None else shapes.only(kept))
 
 
-def by_first_use(numbers: NDArray[np.int32], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def by_first_use(numbers: NDArray[np.int32], most: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """For each number its place among the distinct ones, in the order in which they first come; and these."""
-    known, distinct = np.full(most, -1, np.int64), np.empty(min(most, len(numbers)), np.int64)
-    places = pooled(len(numbers), np.int64)
+    known, distinct = pooled_full(most, -1, np.int32), pooled(min(most, len(numbers)), np.int64)
+    places = pooled(len(numbers), np.int32)
     count = number_by_first_use(numbers, known, places, distinct)
     return places, distinct[:count]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import pooled
-from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions
+from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL, EncodedConjunctions, EncodedRows
 from matchwood.encoding.rules._flat_kernels import (
     count_uses,
     count_values,
@@ -35,7 +35,7 @@ class LeafRows(NamedTuple):
     """
 
     lengths: NDArray[np.int64]
-    leaf_of: NDArray[np.int64]
+    leaf_of: NDArray[np.int32]
     keys: list[str]
     cuts: list[CutSet]
     nulls: NDArray[np.bool_]
@@ -48,7 +48,7 @@ class LeafRows(NamedTuple):
         identities = list(map(id, every))
         leaf_by_id = dict(zip(identities, every, strict=True))
         place_by_id = {identity: place for place, identity in enumerate(leaf_by_id)}
-        leaf_of = np.fromiter(map(place_by_id.__getitem__, identities), np.int64, len(every))
+        leaf_of = np.fromiter(map(place_by_id.__getitem__, identities), np.int32, len(every))
         leaves = leaf_by_id.values()
         # Not zip(*leaves): a million iterators at once keep the garbage collector busy for most of the time.
         nulls = np.fromiter([leaf[2] for leaf in leaves], np.bool_, len(leaves))
@@ -69,7 +69,7 @@ class Flat(NamedTuple):
     """
 
     lengths: NDArray[np.int64]
-    leaf_of: NDArray[np.int64]
+    leaf_of: NDArray[np.int32]
     keys: list[str]
     key_of: NDArray[np.int64]
     nulls: NDArray[np.bool_]
@@ -86,7 +86,7 @@ class Flat(NamedTuple):
         leaf_of = np.concatenate((self.leaf_of, other.leaf_of + len(self.sizes)))
         lengths = lengths[order]
         leaf_of = leaf_of[np.arange(len(leaf_of)) + np.repeat(begins - running(lengths)[:-1], lengths)]
-        leaf_of, kept = by_first_use(leaf_of)
+        leaf_places, kept = by_first_use(leaf_of)
         names = self.keys + other.keys
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         numbers = np.array([places[name] for name in names], np.int64)
@@ -94,15 +94,35 @@ class Flat(NamedTuple):
         key_of, used = by_first_use(key_of)
         distinct = list(places)
         nulls = np.concatenate((self.nulls, other.nulls))[kept]
-        sizes, starts, values = _joined_cuts(self, other, kept)
+        sizes, starts, values = _cuts_of(kept, *_both_cuts(self, other))
         value_keys = np.repeat(key_of, sizes)[~starts]
         names = [distinct[at] for at in used.tolist()]
+        leaf_of = leaf_places.astype(np.int32)
         return Flat(lengths, leaf_of, names, key_of, nulls, sizes, starts, _each(values), values, value_keys)
 
-    def value_counts(self) -> NDArray[np.int64]:
-        """How many leaves of all conjunctions have each value."""
+    def with_equal_leaves_once(self) -> Flat:
+        """The same in which leaves that say the same are one, as those that were joined may not be."""
+        same_values = {value: place for place, value in enumerate(dict.fromkeys(self.values))}
+        places = np.fromiter(map(same_values.__getitem__, self.values), np.int64, len(self.values))
+        cuts = np.full(len(self.starts), _START, np.int64)
+        cuts[~self.starts] = places[self.value_of]
+        ends = np.cumsum(self.sizes).tolist()
+        sets = [cuts[end - size : end].tobytes() for size, end in zip(self.sizes.tolist(), ends, strict=True)]
+        contents = list(zip(self.key_of.tolist(), self.nulls.tolist(), sets, strict=True))
+        firsts = dict(zip(reversed(contents), range(len(contents) - 1, -1, -1), strict=True))
+        leaf_places, kept = by_first_use(np.array([firsts[each] for each in contents], np.int64)[self.leaf_of])
+        leaf_of = leaf_places.astype(np.int32)
+        sizes, starts, values = _cuts_of(kept, self.sizes, self.starts, self.value_of, self.values)
+        key_of = self.key_of[kept]
+        value_keys = np.repeat(key_of, sizes)[~starts]
+        return Flat(
+            self.lengths, leaf_of, self.keys, key_of, self.nulls[kept], sizes, starts, _each(values), values, value_keys
+        )  # fmt: skip
+
+    def value_counts(self, uses: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many leaves of all conjunctions have each value, by how many conjunctions have each leaf."""
         counts = np.zeros(len(self.values), np.int64)
-        count_values(self.uses(), self.sizes, self.starts, self.value_of, counts)
+        count_values(uses, self.sizes, self.starts, self.value_of, counts)
         return counts
 
     def uses(self) -> NDArray[np.int64]:
@@ -112,7 +132,11 @@ class Flat(NamedTuple):
         return uses
 
 
-def by_first_use(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+_START = -1
+"""In the place of a value, for the cut that has none."""
+
+
+def by_first_use(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """For each number its place among the distinct ones, in the order in which they first come; and these.
 
     >>> [part.tolist() for part in by_first_use(np.array([7, 3, 7, 5]))]
@@ -125,17 +149,24 @@ def by_first_use(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
     return places[inverse], distinct[order]
 
 
-def _joined_cuts(
-    left: Flat, right: Flat, leaves: NDArray[np.int64]
+def _both_cuts(left: Flat, right: Flat) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], list[Any]]:
+    """The fields of the cuts of two, numbered one behind the other."""
+    value_of = np.concatenate((left.value_of, right.value_of + len(left.values)))
+    sizes, starts = np.concatenate((left.sizes, right.sizes)), np.concatenate((left.starts, right.starts))
+    return sizes, starts, value_of, left.values + right.values
+
+
+def _cuts_of(
+    leaves: NDArray[np.int64],
+    every: NDArray[np.int64],
+    starts: NDArray[np.bool_],
+    value_of: NDArray[np.int64],
+    values: list[Any],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], list[Any]]:
-    """The fields of the cuts of some leaves of two, numbered one behind the other."""
-    every = np.concatenate((left.sizes, right.sizes))
-    starts = np.concatenate((left.starts, right.starts))
+    """The sizes, the starts and a value for each cut of some leaves; `every` has the sizes of all."""
     sizes = every[leaves]
     taken = np.arange(int(sizes.sum())) + np.repeat(running(every)[leaves] - running(sizes)[:-1], sizes)
-    value_of = np.concatenate((left.value_of, right.value_of + len(left.values)))
     inner = value_of[(np.cumsum(~starts) - 1)[taken][~starts[taken]]]
-    values = left.values + right.values
     return sizes, starts[taken], [values[at] for at in inner.tolist()]
 
 
@@ -159,18 +190,28 @@ def _each(values: list[Any]) -> NDArray[np.int64]:
     return np.arange(len(values))
 
 
-def assemble(flat: Flat, numbers: NDArray[np.int32], labels: NDArray[np.int32], ordered: bool) -> EncodedConjunctions:
+def assemble(
+    flat: Flat, numbers: NDArray[np.int32], labels: NDArray[np.int32], uses: NDArray[np.int64], ordered: bool
+) -> EncodedRows:
     """Put conjunctions together: `numbers` by key, `labels` by value; `ordered` by attribute within each."""
     counts = (flat.sizes + 1) // 2
-    pieces, ends = np.empty(len(counts) + 1, np.int64), np.empty(2 * int(counts.sum()), np.int32)
-    fill_pieces(flat.sizes, flat.starts, flat.value_of, labels, BOTTOM_LABEL, TOP_LABEL, pieces, ends)
+    pieces, ends = pooled(len(counts) + 1, np.int64), pooled(2 * int(counts.sum()), np.int32).reshape(-1, 2)
+    fill_pieces(flat.sizes, flat.starts, flat.value_of, labels, BOTTOM_LABEL, TOP_LABEL, pieces, ends.reshape(-1))
     attributes, offsets, leaf_of = numbers[flat.key_of], running(flat.lengths), flat.leaf_of
     if ordered:
-        leaf_of = pooled(len(leaf_of), np.int64)
+        leaf_of = pooled(len(leaf_of), np.int32)
         sort_leaves(offsets, flat.leaf_of, attributes, leaf_of)
-    taken = int(flat.uses() @ counts)
+    low, high = np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1])
+    leaves = EncodedConjunctions(np.arange(len(counts) + 1), attributes, flat.nulls, pieces, low, high)
+    return EncodedRows(offsets, leaf_of, leaves, uses)
+
+
+def spread(rows: EncodedRows) -> EncodedConjunctions:
+    """Conjunctions with a constraint of their own for each of their leaves."""
+    leaves, leaf_of = rows.leaves, rows.leaf_of
+    taken = int(rows.uses @ np.diff(leaves.pieces))
     target = EncodedConjunctions(
-        offsets,
+        rows.offsets,
         pooled(len(leaf_of), np.int32),
         pooled(len(leaf_of), np.bool_),
         pooled(len(leaf_of) + 1, np.int64),
@@ -178,7 +219,7 @@ def assemble(flat: Flat, numbers: NDArray[np.int32], labels: NDArray[np.int32], 
         pooled(taken, np.int32),
     )
     target.pieces[0] = 0
-    fill_constraints(leaf_of, attributes, flat.nulls, pieces, ends, target)
+    fill_constraints(leaf_of, leaves, target)
     return target
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from matchwood.core import Growable, IntegerNumbers, SpanNumbers
+from matchwood.core import IntegerNumbers, ScratchGrowable, SpanNumbers
 from matchwood.encoding.derived.keys import DerivedTest, is_derived, read_key
 from matchwood.encoding.encoder import Encoder
 from matchwood.encoding.rules._column_kernels import REFUSED_KIND
@@ -172,27 +172,33 @@ class PredicateBook:
 
     def __init__(self, encoder: Encoder) -> None:
         self._schema, self._bind = encoder.schema, encoder.bind
-        self._names, self._tests = SpanNumbers(), SpanNumbers()
-        self._backward = Growable(np.bool_)
+        self._wholes, self._names, self._tests = SpanNumbers(), SpanNumbers(), SpanNumbers()
+        self._predicate_of = ScratchGrowable(np.int32)
+        """The predicate that each spelling of one stands for."""
+        self._backward = ScratchGrowable(np.bool_)
         """Of each test, whether it stands before the attribute."""
         self._pairs, self._shared = IntegerNumbers(), IntegerNumbers()
         self.cuts, self.keys = CutNumbers(), KeyNumbers()
         self.attributes: list[str] = []
         self._types: dict[str | None, int] = {}
-        self._open = Growable(np.bool_)
+        self._open = ScratchGrowable(np.bool_)
         """Of each attribute, whether it has no declared type: its plain comparisons need no parser."""
-        self._type_of, self._key_of = Growable(np.int64), Growable(np.int32)
+        self._type_of, self._key_of = ScratchGrowable(np.int64), ScratchGrowable(np.int32)
         """Of each attribute: the number of its declared type, -1 if it may not be named; and its key."""
-        self._kinds, self._verdicts = Growable(np.int8), Growable(np.int8)
-        self._operators = Growable(np.int8)
-        self._ends, self._cuts = Growable(np.int64, [0]), Growable(np.int32)
+        self._kinds, self._verdicts = ScratchGrowable(np.int8), ScratchGrowable(np.int8)
+        self._operators = ScratchGrowable(np.int8)
+        self._ends, self._cuts = ScratchGrowable(np.int64, [0]), ScratchGrowable(np.int32)
         self._derived: dict[int, tuple[str, str]] = {}
         """Bindings of derived attributes: the operator and the operand of what these test."""
-        self._bindings, self._keys, self._answers = Growable(np.int32), Growable(np.int32), Growable(np.int64)
-        self._kind_of = Growable(np.int8)
+        self._bindings, self._keys, self._answers = (
+            ScratchGrowable(np.int32),
+            ScratchGrowable(np.int32),
+            ScratchGrowable(np.int64),
+        )
+        self._kind_of, self._name_of = ScratchGrowable(np.int8), ScratchGrowable(np.int32)
         self._constants, self._points = SpanNumbers(), IntegerNumbers()
         """Constants in lists, and the pairs of a declared type and such a constant."""
-        self._binding_of, self._point_of = Growable(np.int32), Growable(np.int32)
+        self._binding_of, self._point_of = ScratchGrowable(np.int32), ScratchGrowable(np.int32)
         """The bindings of pairs of a declared type and a test; and of those of a type and a constant."""
         for column, value in (
             (self._kinds, REFUSED_KIND),
@@ -227,15 +233,31 @@ class PredicateBook:
         answers = self._answers.view().reshape(-1, 4)[predicates, 0]
         return np.where(answers >= LEAF_BASE, answers - LEAF_BASE, -1).astype(np.int32)
 
-    def number(self, data: NDArray[np.uint8], spans: PredicateSpans) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The numbers of predicates and of their attributes; what is new of these is to be learnt before it is used."""
+    def number(self, data: NDArray[np.uint8], spans: PredicateSpans) -> NDArray[np.int32]:
+        """The numbers of predicates; what is new of these is to be learnt before it is used.
+
+        The bytes from the first to the last of a predicate tell its name and its test: only what is spelled as nothing
+        before is taken apart.
+        """
+        wholes = self._wholes.of(data, spans.starts, spans.lengths)
+        fresh = self._wholes.firsts(wholes, len(self._predicate_of))
+        if len(fresh):
+            self._predicate_of.extend(self._number(data, PredicateSpans._make(column[fresh] for column in spans)))
+        numbers: NDArray[np.int32] = self._predicate_of.view()[wholes]
+        return numbers
+
+    def _number(self, data: NDArray[np.uint8], spans: PredicateSpans) -> NDArray[np.int32]:
         names = self._names.of(data, spans.names, spans.name_lengths)
         tests = self._tests.of(data, spans.tests, spans.test_lengths)
         pairs = names.astype(np.int64) << _SHIFT
         pairs |= tests
         self._backward.resize(self._tests.count)
         self._backward.writable()[tests] = spans.reversed_
-        return self._pairs.of(pairs), names
+        return self._pairs.of(pairs)
+
+    def names_of(self) -> NDArray[np.int32]:
+        """The number of each predicate's attribute."""
+        return self._name_of.view()
 
     def learn(self) -> None:
         """Bind the predicates that were numbered and are new."""
@@ -274,6 +296,7 @@ class PredicateBook:
             self._name_derived(bindings, names, keys)
         self._bindings.extend(bindings)
         self._kind_of.extend(self._kinds.view()[bindings])
+        self._name_of.extend(names)
         self._keys.extend(keys)
         self._answers.resize(4 * self.count, UNKNOWN_ANSWER)
 

@@ -44,13 +44,12 @@ class WrittenTerms(NamedTuple):
         book: PredicateBook,
         trees: RuleTrees,
         predicates: NDArray[np.int32],
-        attributes: NDArray[np.int32],
         expanded: ExpandedRules,
     ) -> WrittenTerms:
         """Those of the rules that were expanded, which were taken AS_WRITTEN."""
         every = cls(
             trees.predicate_ends,
-            attributes,
+            book.names_of()[predicates],
             book.operators(predicates),
             book.true_leaves(predicates),
             expanded.terms,

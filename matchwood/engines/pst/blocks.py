@@ -62,7 +62,7 @@ def block_layout(
     Unit i is in sizes[i] of the lists, which number `count`. One in many lists shares one residual among them, and
     is not packed.
     """
-    plan = BlockPlan._make(np.empty(len(new.units), dtype=np.int32) for _ in range(3))
+    plan = BlockPlan._make(pooled(len(new.units), np.int32) for _ in range(3))
     plan_blocks(conjunctions, new, wanted, plan)
     postings = _sorted_postings(plan, sizes, lists, count, least)
     gains, starts = postings.counts, np.zeros(count + 1, dtype=np.int64)
@@ -80,8 +80,8 @@ def _sorted_postings(
     plan: BlockPlan, sizes: NDArray[np.int64], lists: NDArray[np.int32], count: int, least: int
 ) -> SortedPostings:
     counts, words, ends = (np.zeros(count, dtype=np.int64) for _ in range(3))
-    places, left_lists = np.empty(len(lists), dtype=np.int32), np.empty(len(lists), dtype=np.int32)
-    found = SortedPostings(MOST_COPIES, counts, words, ends, places, np.empty_like(sizes), left_lists)
+    places, left_lists = pooled(len(lists), np.int32), pooled(len(lists), np.int32)
+    found = SortedPostings(MOST_COPIES, counts, words, ends, places, pooled(len(sizes), np.int64), left_lists)
     left = sort_postings(sizes, lists, plan, least, found)
     return found._replace(places=places[: len(lists) - left], left_lists=left_lists[:left].copy())
 

@@ -10,7 +10,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Column, Growable, State, Table, require, require_offsets, require_range
+from matchwood.core import (
+    Column,
+    Growable,
+    State,
+    Table,
+    pooled,
+    pooled_full,
+    require,
+    require_offsets,
+    require_range,
+)
 from matchwood.engines.pst._block_write_kernels import check_blocks
 from matchwood.engines.pst._candidate_kernels import (
     TEST_WIDTH,
@@ -230,7 +240,7 @@ class Candidates(State):
         if space_counts is None:
             space_counts = space_counts_of(conjunctions, units, access, wanted)
         needed = space_counts.reshape(len(units), wanted).sum(axis=1)
-        spaces = np.empty(int(needed.sum()), dtype=np.int32)
+        spaces = pooled(int(needed.sum()), np.int32)
         codes = np.empty(int(space_counts.max(initial=0)), dtype=np.int64)
         of_units = UnitSpaces(space_counts, spaces, codes)
         place, used, count = 0, 0, self.lists
@@ -324,7 +334,7 @@ class Candidates(State):
         residuals.resize(end + needed)
         end = fill_candidates(
             conjunctions, new, self._wanted, sizes, touched, grown, first_tests, residuals.writable(), end,
-            np.full(len(new.units), -1, dtype=np.int64), np.empty(_longest(conjunctions, new.units), dtype=np.int8),
+            pooled_full(len(new.units), -1, np.int64), np.empty(_longest(conjunctions, new.units), dtype=np.int8),
         )  # fmt: skip
         residuals.resize(int(end))
         self._total += total
@@ -392,7 +402,7 @@ def planned_tests(
     wanted: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The constraint that each unit is tested for first, and the shape of what is left then."""
-    tests, shapes = np.empty(len(units), dtype=np.int32), np.empty(len(units), dtype=np.int64)
+    tests, shapes = pooled(len(units), np.int32), pooled(len(units), np.int64)
     plan_tests(conjunctions, units, selectivity, access, wanted, tests, shapes)
     return read_only(tests, np.int32), shapes
 

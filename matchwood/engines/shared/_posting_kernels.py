@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.hashing import mix64
-from matchwood.core.jit import kernel
+from matchwood.core.jit import bare_kernel, kernel
 from matchwood.encoding.spaces.dyadic import ancestor, count_blocks, fill_blocks, level_of
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 
@@ -139,7 +139,7 @@ def room_for(count: int, gain: int) -> int:
     return room
 
 
-@kernel
+@bare_kernel
 def plan_room(lists: Any, counts: Any, capacities: Any, added: Any) -> int:
     """How much room the lists need that must move to the end; marks them by a negative gain."""
     total = 0

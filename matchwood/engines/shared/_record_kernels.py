@@ -93,20 +93,31 @@ def piece_count(records: Any, position: int) -> int:
 
 
 @bare_kernel
+def hash_of_count(count: int) -> Any:
+    """Where the hash of so many records begins."""
+    return mix64(np.uint64(count + 1))
+
+
+@bare_kernel
+def with_record(accumulated: Any, records: Any, intervals: Any, at: Any) -> Any:
+    """Fold what a record says into a hash, wherever its intervals lie."""
+    code, low, high = records[at], records[at + 1], records[at + 2]
+    accumulated = combine64(accumulated, np.uint64(code))
+    if code & SEVERAL == 0:
+        return combine64(accumulated, (np.uint64(low) << np.uint64(32)) | np.uint64(high))
+    accumulated = combine64(accumulated, np.uint64(high - low))
+    for interval in range(low, high):
+        low_label, high_label = np.uint64(intervals[2 * interval]), np.uint64(intervals[2 * interval + 1])
+        accumulated = combine64(accumulated, (low_label << np.uint64(32)) | high_label)
+    return accumulated
+
+
+@bare_kernel
 def hash_records(records: Any, intervals: Any, start: int, stop: int) -> Any:
-    """A hash of what the records start : stop say, wherever their intervals lie."""
-    accumulated = mix64(np.uint64(stop - start + 1))
+    """A hash of what the records start : stop say."""
+    accumulated = hash_of_count(stop - start)
     for position in range(start, stop):
-        at = WIDTH * position
-        code, low, high = records[at], records[at + 1], records[at + 2]
-        accumulated = combine64(accumulated, np.uint64(code))
-        if code & SEVERAL == 0:
-            accumulated = combine64(accumulated, (np.uint64(low) << np.uint64(32)) | np.uint64(high))
-            continue
-        accumulated = combine64(accumulated, np.uint64(high - low))
-        for interval in range(low, high):
-            low_label, high_label = np.uint64(intervals[2 * interval]), np.uint64(intervals[2 * interval + 1])
-            accumulated = combine64(accumulated, (low_label << np.uint64(32)) | high_label)
+        accumulated = with_record(accumulated, records, intervals, WIDTH * position)
     return accumulated
 
 

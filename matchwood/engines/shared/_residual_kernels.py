@@ -59,6 +59,8 @@ ALWAYS_WIDTH = -(2**31) + 1
 @bare_kernel
 def is_access(access: Any, start: int, wanted: int, position: int) -> bool:
     """Whether the constraint at a position gives access to the unit whose choice begins at `start`."""
+    if wanted == 1:  # as most have it: no loop
+        return bool(access[start] == position)
     found = False
     for nth in range(wanted):
         found |= access[start + nth] == position
@@ -98,9 +100,10 @@ def step_bits(intervals: Any, first: int, last: int, shift: int) -> Any:
     """A bit for each step that lies in one of the intervals first : last."""
     base, bits = np.int64(intervals[2 * first]), np.uint64(0)
     for interval in range(first, last):
-        start, end = intervals[2 * interval] - base, block_end(intervals[2 * interval + 1]) - base
-        for step in range(start >> shift, end >> shift):
-            bits |= np.uint64(1) << np.uint64(step)
+        start = (intervals[2 * interval] - base) >> shift
+        steps = ((block_end(intervals[2 * interval + 1]) - base) >> shift) - start
+        if steps > 0:
+            bits |= (~np.uint64(0) >> np.uint64(MASK_STEPS - steps)) << np.uint64(start)
     return bits
 
 

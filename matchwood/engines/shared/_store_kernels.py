@@ -18,15 +18,18 @@ from numpy.typing import NDArray
 
 from matchwood.core.hashing import combine64, mix64
 from matchwood.core.jit import bare_kernel
+from matchwood.core.prefetch import prefetch
 from matchwood.engines.shared._record_kernels import (
     SEVERAL,
     WIDTH,
     attribute_of,
+    hash_of_count,
     hash_records,
     pack,
     piece_count,
     same_records,
     unpack,
+    with_record,
 )
 
 EMPTY = -1
@@ -34,8 +37,37 @@ TOMBSTONE = -2
 NO_RECORD = -1
 _MOST_RECORDS = 2**31
 
+AHEAD = 16
+"""How many constraints before its turn the record of a leaf is asked for: rules have leaves that lie anywhere."""
+
+HASHED = 32
+"""Conjunctions that are hashed one after the other before they are looked up: a hash is a chain of products, of which a
+processor follows several at a time, and slots are asked for before their turn."""
+
 FIRST_RUNS = 4096
 """So many runs are entered in any case; more than these as long as half as many have been found."""
+
+
+class IncomingRows(NamedTuple):
+    """Conjunctions by their leaves, as `encoding.EncodedRows` has them, and scratch memory for as many leaves.
+
+    `records`, `intervals`  each leaf as a record
+    `run_of`  for each leaf a record of the store that has its run, once one was found
+    `hashes`  of the next HASHED conjunctions
+    """
+
+    offsets: NDArray[np.int64]
+    leaf_of: NDArray[np.int32]
+    attributes: NDArray[np.int32]
+    accepts_null: NDArray[np.bool_]
+    pieces: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    alternatives: NDArray[np.bool_]
+    records: NDArray[np.int32]
+    intervals: NDArray[np.int32]
+    run_of: NDArray[np.int32]
+    hashes: NDArray[np.uint64]
 
 
 class GrowingStore(NamedTuple):
@@ -94,19 +126,14 @@ def _slot_of_run(runs: Any, records: Any, intervals: Any, at: Any) -> Any:
 
 
 @bare_kernel
-def share_run(runs: Any, records: Any, position: int, intervals: Any, before: int, end: int) -> int:
-    """Let the record at a position, whose run was written to `before` : `end`, have that of an earlier one if it can.
-
-    Returns how many intervals are then in use.
-    """
-    at = WIDTH * position
+def _shared_run(runs: Any, records: Any, at: int, intervals: Any) -> Any:
+    """The earlier record, if there is one, whose run the record at `at` then has in the place of its own."""
     if not _has_run(records, at):
-        return end
+        return np.int32(NO_RECORD)
     known = runs[_slot_of_run(runs, records, intervals, at)]
-    if known == NO_RECORD:
-        return end
-    records[at + 1], records[at + 2] = records[WIDTH * known + 1], records[WIDTH * known + 2]
-    return before
+    if known != NO_RECORD:
+        records[at + 1], records[at + 2] = records[WIDTH * np.int64(known) + 1], records[WIDTH * np.int64(known) + 2]
+    return known
 
 
 @bare_kernel
@@ -153,7 +180,53 @@ def look_up(table: Any, hashes: Any, offsets: Any, records: Any, intervals: Any,
 
 
 @bare_kernel
-def add_all(source: Any, place: int, store: GrowingStore, used: Any, units: Any, is_new: Any) -> int:
+def _pack_leaves(source: IncomingRows) -> None:
+    """Write each leaf as a record."""
+    used = 0
+    for leaf in range(len(source.attributes)):
+        used = pack(source, leaf, source.records, leaf, source.intervals, used)
+        source.run_of[leaf] = NO_RECORD
+
+
+@bare_kernel
+def _put_leaf(source: IncomingRows, leaf: Any, store: GrowingStore, position: int, used: int) -> Any:
+    """Write a leaf as the record at `position` of the store; how many intervals are then in use, and if its run was
+    there."""
+    records, intervals, at, to = store.records, store.intervals, WIDTH * np.int64(leaf), WIDTH * position
+    first, last = source.records[at + 1], source.records[at + 2]
+    records[to], records[to + 1], records[to + 2] = source.records[at], first, last
+    if records[to] & SEVERAL == 0:
+        return used, False
+    known = source.run_of[leaf]
+    if known != NO_RECORD:
+        held = WIDTH * np.int64(known)
+        records[to + 1], records[to + 2] = records[held + 1], records[held + 2]
+        return used, True
+    end = used + last - first
+    records[to + 1], records[to + 2] = used, end
+    for step in range(2 * (last - first)):
+        intervals[2 * used + step] = source.intervals[2 * first + step]
+    found = _shared_run(store.runs, records, to, intervals)
+    source.run_of[leaf] = found
+    return (end, False) if found == NO_RECORD else (used, True)
+
+
+@bare_kernel
+def _hash_rows(source: IncomingRows, place: int, table: Any) -> None:
+    """Hash some conjunctions from `place` on, as `hash_records` does, by the records of their leaves."""
+    mask = np.uint64(len(table) - 1)
+    for conjunction in range(place, min(place + HASHED, len(source.offsets) - 1)):
+        first, last = source.offsets[conjunction], source.offsets[conjunction + 1]
+        accumulated = hash_of_count(last - first)
+        for constraint in range(first, last):
+            leaf = np.int64(source.leaf_of[constraint])
+            accumulated = with_record(accumulated, source.records, source.intervals, WIDTH * leaf)
+        source.hashes[conjunction - place] = accumulated
+        prefetch(table, accumulated & mask)
+
+
+@bare_kernel
+def add_all(source: IncomingRows, place: int, store: GrowingStore, used: Any, units: Any, is_new: Any) -> int:
     """Find or append each conjunction of `source` from `place` on, counting one use; returns the first one not done.
 
     A conjunction is written behind the last one, looked up there, and kept only if it is new. It stops before one for
@@ -162,18 +235,25 @@ def add_all(source: Any, place: int, store: GrowingStore, used: Any, units: Any,
     """
     offsets, records, intervals = store.offsets, store.records, store.intervals
     hashes, uses, table, runs = store.hashes, store.uses, store.table, store.runs
+    leaf_of, final = source.leaf_of, len(source.leaf_of) - 1
+    if place == 0:
+        _pack_leaves(source)
+    hashed = place
     for conjunction in range(place, len(source.offsets) - 1):
+        if conjunction == hashed:
+            _hash_rows(source, conjunction, table)
+            hashed += HASHED
         first, last = source.offsets[conjunction], source.offsets[conjunction + 1]
         if not has_room(runs, used[3], last - first):
             return conjunction
         unit, constraints, pieces = used[0], used[1], used[2]
         for constraint in range(first, last):
-            end = pack(source, constraint, records, constraints, intervals, pieces)
-            pieces = share_run(runs, records, constraints, intervals, pieces, end)
-            used[4] += pieces < end
+            prefetch(source.records, WIDTH * np.int64(leaf_of[min(constraint + AHEAD, final)]))
+            pieces, found = _put_leaf(source, leaf_of[constraint], store, constraints, pieces)
+            used[4] += found
             constraints += 1
         offsets[unit + 1] = constraints
-        hashes[unit] = hash_records(records, intervals, offsets[unit], constraints)
+        hashes[unit] = source.hashes[conjunction + HASHED - hashed]
         slot = look_up(table, hashes, offsets, records, intervals, unit)
         is_new[conjunction] = slot < 0
         if slot < 0:

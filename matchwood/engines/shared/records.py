@@ -15,9 +15,9 @@ from matchwood.engines.shared.views import read_only
 from matchwood.errors import InvalidArgument
 
 
-def attribute_count(source: EncodedConjunctions) -> int:
+def attribute_count(attributes: NDArray[np.int32]) -> int:
     """One more than the largest attribute."""
-    return int(source.attributes.max()) + 1 if len(source.attributes) else 0
+    return int(attributes.max()) + 1 if len(attributes) else 0
 
 
 def unpacked(

@@ -7,14 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Column, Growable, Number, Table, require
-from matchwood.encoding import EncodedConjunctions
+from matchwood.core import Column, Growable, Number, Table, pooled, require
+from matchwood.encoding import EncodedConjunctions, EncodedRows
 from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH
 from matchwood.engines.shared._store_kernels import (
     EMPTY,
+    HASHED,
     NO_RECORD,
     TOMBSTONE,
     GrowingStore,
+    IncomingRows,
     add_all,
     bury_all,
     enter_again,
@@ -24,7 +26,7 @@ from matchwood.engines.shared._store_kernels import (
 )
 from matchwood.engines.shared.records import attribute_count, check_records, relabel, renumber, unpacked
 from matchwood.engines.shared.units import UnitTable
-from matchwood.engines.shared.views import read_only, read_only_conjunctions
+from matchwood.engines.shared.views import read_only
 
 _SMALLEST_TABLE = 16
 _NO_RUNS = np.full(_SMALLEST_TABLE, NO_RECORD)
@@ -121,13 +123,13 @@ class ConjunctionStore(UnitTable):
 
     # ------------------------------------------------------------------ changes
 
-    def add(self, encoded: EncodedConjunctions) -> Added:
+    def add(self, encoded: EncodedConjunctions | EncodedRows) -> Added:
         """Store the conjunctions that are new, and count one use for each, new or not."""
         if not self.sound:
             self.check()
-        source = read_only_conjunctions(encoded)
+        source = _incoming(encoded)
         units, is_new = np.empty(len(source.offsets) - 1, np.int32), np.empty(len(source.offsets) - 1, np.bool_)
-        before = self._reserve(source, len(units))
+        before = self._reserve(source, len(units), _most_intervals(encoded))
         used, place = np.array([*before, self._runs_entered, self._runs_found, 0], dtype=np.int64), 0
         while place < len(units):
             columns = self.columns
@@ -138,20 +140,19 @@ class ConjunctionStore(UnitTable):
         count, constraints, intervals, self._runs_entered, self._runs_found, tombstones = used.tolist()
         self._tombstones -= tombstones
         self._live += count - before[0]
-        self._attributes = max(self._attributes, attribute_count(source))
+        self._attributes = max(self._attributes, attribute_count(source.attributes))
         self._resize(count, constraints, intervals)
         if is_new.all():
             return Added(units, units.copy(), None)
         return Added(units, units[is_new], self.encoded(units[~is_new]))
 
-    def _reserve(self, source: EncodedConjunctions, count: int) -> tuple[int, int, int]:
-        """Make room for the case that all are new, with all intervals aside; returns the units, constraints and
+    def _reserve(self, source: IncomingRows, count: int, intervals: int) -> tuple[int, int, int]:
+        """Make room for the case that all are new, with so many intervals aside; returns the units, constraints and
         intervals in use. What is not needed is not touched."""
         if 2 * (self._live + self._tombstones + count) > self._table.count:
             self._rebuild_table(self._live + count)
         before = (self.count, self._records.count // WIDTH, self._intervals.count // 2)
-        constraints, intervals = before[1] + len(source.attributes), before[2] + len(source.low)
-        self._resize(before[0] + count, constraints, intervals)
+        self._resize(before[0] + count, before[1] + len(source.leaf_of), before[2] + intervals)
         return before
 
     def _resize(self, units: int, constraints: int, intervals: int) -> None:
@@ -242,3 +243,32 @@ class ConjunctionStore(UnitTable):
         if entries != len(units):
             problems.append(f"the table has {entries} entries for {len(units)} live units")
         return problems
+
+
+def _incoming(encoded: EncodedConjunctions | EncodedRows) -> IncomingRows:
+    """Conjunctions as the kernel takes them: each constraint is a leaf of its own, or one of several that share it."""
+    if isinstance(encoded, EncodedRows):
+        leaves, leaf_of = encoded.leaves, encoded.leaf_of
+    else:
+        leaves, leaf_of = encoded, np.arange(len(encoded.attributes), dtype=np.int32)
+    return IncomingRows(
+        read_only(encoded.offsets, np.int64),
+        read_only(leaf_of, np.int32),
+        read_only(leaves.attributes, np.int32),
+        read_only(leaves.accepts_null, np.bool_),
+        read_only(leaves.pieces, np.int64),
+        read_only(leaves.low, np.int32),
+        read_only(leaves.high, np.int32),
+        read_only(leaves.alternatives, np.bool_),
+        pooled(WIDTH * len(leaves.attributes), np.int32),
+        pooled(2 * len(leaves.low), np.int32),
+        pooled(len(leaves.attributes), np.int32),
+        np.empty(HASHED, np.uint64),
+    )
+
+
+def _most_intervals(encoded: EncodedConjunctions | EncodedRows) -> int:
+    """The intervals of all constraints, if each has its own."""
+    if isinstance(encoded, EncodedRows):
+        return int(encoded.uses @ np.diff(encoded.leaves.pieces))
+    return len(encoded.low)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from matchwood.encoding import EncodedConjunctions, EncodedEvents
+from matchwood.encoding import EncodedEvents
 
 
 def read_only(array: Any, dtype: DTypeLike) -> NDArray[Any]:
@@ -29,17 +29,4 @@ def read_only_events(events: EncodedEvents) -> EncodedEvents:
         read_only(events.offsets, np.int64),
         read_only(events.attributes, np.int32),
         read_only(events.labels, np.int32),
-    )
-
-
-def read_only_conjunctions(encoded: EncodedConjunctions) -> EncodedConjunctions:
-    """Conjunctions as the store's kernels take them."""
-    return EncodedConjunctions(
-        read_only(encoded.offsets, np.int64),
-        read_only(encoded.attributes, np.int32),
-        read_only(encoded.accepts_null, np.bool_),
-        read_only(encoded.pieces, np.int64),
-        read_only(encoded.low, np.int32),
-        read_only(encoded.high, np.int32),
-        read_only(encoded.alternatives, np.bool_),
     )

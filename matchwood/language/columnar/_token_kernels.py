@@ -165,12 +165,19 @@ def _word(data: Any, start: int, end: int) -> Any:
 
 
 @bare_kernel
+def digits_end(data: Any, start: int, end: int) -> Any:
+    """Where one to seven digits end that are a number by themselves; -1 if there are none. Eight bytes are read."""
+    length = min(_digits_in(word_at(data, start)), end - start)
+    plain = start + length == end or _KINDS[data[start + length]] & (_LETTER | _BEYOND) == 0
+    return start + length if 0 < length < 8 and plain else -1
+
+
+@bare_kernel
 def _number(data: Any, start: int, end: int) -> Any:
     if start + 8 <= len(data):
-        length = min(_digits_in(word_at(data, start)), end - start)
-        plain = start + length == end or _KINDS[data[start + length]] & (_LETTER | _BEYOND) == 0
-        if 0 < length < 8 and plain:
-            return NUMBER, start, start + length
+        stop = digits_end(data, start, end)
+        if stop >= 0:
+            return NUMBER, start, stop
     position = start
     while position < end and _is_digit(data[position]):
         position += 1
@@ -194,7 +201,7 @@ def _number(data: Any, start: int, end: int) -> Any:
 
 
 @bare_kernel
-def _string(data: Any, start: int, end: int) -> Any:
+def string_token(data: Any, start: int, end: int) -> Any:
     """A text in single quotes, in which a quote is doubled."""
     position = start + 1
     while position < end:
@@ -249,7 +256,7 @@ def read_token(data: Any, position: int, end: int) -> Any:
     if _KINDS[byte] == _DIGIT or byte == 46:
         return _number(data, position, end)
     if byte == 39:
-        return _string(data, position, end)
+        return string_token(data, position, end)
     if byte == 40:
         return OPEN, position, position + 1
     if byte == 41:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from matchwood.core.jit import bare_kernel
+from matchwood.language.columnar._plain_kernels import follows_and, plain_test
 from matchwood.language.columnar._predicate_kernels import CONSTANT, REFUSED, read_predicate
 from matchwood.language.columnar._token_kernels import (
     AND,
@@ -12,6 +13,7 @@ from matchwood.language.columnar._token_kernels import (
     END,
     FALSE,
     IS,
+    NAME,
     NOT,
     OPEN,
     OR,
@@ -30,6 +32,9 @@ TEST_TRUE, TEST_FALSE, TEST_UNKNOWN = range(3)
 
 MOST_OPEN = 64
 """Parentheses that may be open; what nests deeper is left to the parser."""
+
+SPARE = 6
+"""Room for nodes, or predicates, beside one for every two bytes of a text: two predicates need five, `a or b`."""
 
 GROUP = 9
 _NOTS, _OPERAND, _CONJUNCTS, _AND_START, _CHAIN, _CHAIN_START, _CHAIN_WORD, _DISJUNCTS, _OR_START = range(GROUP)
@@ -141,7 +146,11 @@ def _read_rule(
             group[_NOTS] += 1
         elif waiting:
             group[_OPERAND] = count
-            position, name, name_stop, test, test_stop, backward = read_predicate(data, kind, start, stop, end)
+            name, name_stop, test, backward = start, stop, stop + 1, False
+            position = plain_test(data, stop, end) if kind == NAME else -1
+            test_stop = position
+            if position < 0:
+                position, name, name_stop, test, test_stop, backward = read_predicate(data, kind, start, stop, end)
             if position == REFUSED:
                 return -1, first_node, first_known
             if position == CONSTANT:
@@ -149,11 +158,15 @@ def _read_rule(
                 position = stop
             else:
                 count = _put(nodes, count, PREDICATE_NODE, before + known, count)
+                found.starts[known], found.lengths[known] = start, position - start
                 found.names[known], found.name_lengths[known] = name, name_stop - name
                 found.tests[known], found.test_lengths[known] = test, test_stop - test
                 found.reversed_[known] = backward
                 known += 1
-            waiting = False
+            waiting = follows_and(data, position, end)
+            if waiting:
+                count = _connect(nodes, count, group, AND)
+                position += 5
         elif AND <= kind <= XNOR:
             count = _connect(nodes, count, group, kind)
             waiting = True
@@ -176,15 +189,19 @@ def read_rules(
     texts: Any, longest: int, first: int, last: int, nodes: Any, count: int, found: Any, before: int,
     node_ends: Any, predicate_ends: Any, groups: Any,
 ) -> Any:  # fmt: skip
-    """Read those of the rules first : last that are given and not too long, behind `count` nodes; how many nodes
-    there are then, and how many predicates were found. These are numbered behind `before` others.
+    """Read those of the rules first : last that are given and not too long, behind `count` nodes, until there may be no
+    room for one: the next rule, how many nodes there are then, and how many predicates were found. These are numbered
+    behind `before` others.
 
     `node_ends` and `predicate_ends` get where those of each end; a rule that is left to the parser has none.
     """
     data, starts, lengths, known = texts.data, texts.starts, texts.lengths, 0
     for rule in range(first, last):
         if texts.given[rule] and lengths[rule] <= longest:
+            room = lengths[rule] // 2 + SPARE
+            if count + room > len(nodes.kinds) or known + room > len(found.starts):
+                return rule, count, known
             stop = starts[rule] + lengths[rule]
             _, count, known = _read_rule(data, starts[rule], stop, nodes, count, found, known, before, groups)
         node_ends[rule], predicate_ends[rule] = count, before + known
-    return count, known
+    return last, count, known

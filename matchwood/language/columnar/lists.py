@@ -7,12 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from matchwood.core import pooled
 from matchwood.language.columnar._list_kernels import IN_LIST, NOT_IN_LIST, OTHER_TEST, split_lists
 
 __all__ = ["IN_LIST", "MOST_LISTED", "NOT_IN_LIST", "OTHER_TEST", "ListedConstants", "lists_in"]
 
 MOST_LISTED = 256
 """Constants of a list that is taken apart; longer ones are read as a whole."""
+
+_COMMA = 44
 
 
 class ListedConstants(NamedTuple):
@@ -32,8 +35,10 @@ def lists_in(data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[
     >>> found.forms.tolist(), found.ends.tolist(), found.starts.tolist(), found.lengths.tolist()
     ([1, 0, 2], [2, 2, 3], [4, 7, 22], [1, 3, 3])
     """
-    room = int((stops - starts).sum()) // 2 + len(starts) + 1
+    # A comma stands before each constant but the first.
+    held = data[int(starts.min(initial=0)) : int(stops.max(initial=0))]
+    room = int(np.count_nonzero(held == _COMMA)) + len(starts) + 1
     forms, ends = np.empty(len(starts), np.int8), np.empty(len(starts), np.int64)
-    spans = np.empty((room, 2), np.int64)
+    spans = pooled(2 * room, np.int64).reshape(room, 2)
     count = split_lists(data, starts, stops, MOST_LISTED, forms, spans, ends)
     return ListedConstants(forms, ends, spans[:count, 0].copy(), spans[:count, 1].astype(np.int32))

@@ -15,15 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.core import pooled
-from matchwood.language.columnar._tree_kernels import GROUP, MOST_OPEN, read_rules
+from matchwood.language.columnar._tree_kernels import GROUP, MOST_OPEN, SPARE, read_rules
 from matchwood.language.limits import MAX_DEPTH
 
 LONGEST = MAX_DEPTH
 """Bytes of a text that is read here: a shorter one cannot nest too deep."""
 
-AT_ONCE = 4_096
-"""Rules that are read before their predicates are handed on: few enough that these are still in the caches then, and
-that the memory for them is cleared by the system once and not for all rules."""
+AT_ONCE, ROOM = 4_096, 1 << 16
+"""Rules that are read before their predicates are handed on, and the most of these: few enough that they are still in
+the caches then, and that the memory for them is cleared by the system once and not for all rules."""
+
+_BYTES_A_NODE = 12
+"""Most rules have fewer nodes; for others there is more room when they come."""
 
 
 class _Texts(NamedTuple):
@@ -42,11 +45,13 @@ class _Nodes(NamedTuple):
 
 
 class PredicateSpans(NamedTuple):
-    """Predicates in the order of the texts: where the name and the test of each begin and how long these are.
+    """Predicates in the order of the texts: where each begins and how long it is, and so its name and its test.
 
     `reversed_`  whether its constant stands before the attribute
     """
 
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int32]
     names: NDArray[np.int64]
     name_lengths: NDArray[np.int32]
     tests: NDArray[np.int64]
@@ -87,27 +92,34 @@ def read_trees(
     >>> trees.kinds.tolist(), trees.sizes.tolist(), found
     ([0, 0, 2, 3], [1, 1, 2, 4], [0, 16])
     """
-    texts, firsts = _Texts(data, starts, lengths, given), range(0, len(starts), AT_ONCE)
-    room = _room(lengths)
-    nodes = _Nodes(pooled(room, np.int8), pooled(room, np.int32), pooled(room, np.int32))
-    most = max((_room(lengths[first : first + AT_ONCE]) for first in firsts), default=0)
-    names, tests = (pooled(most, np.int64) for _ in range(2))
-    name_lengths, test_lengths = (pooled(most, np.int32) for _ in range(2))
-    found = PredicateSpans(names, name_lengths, tests, test_lengths, pooled(most, np.bool_))
+    texts = _Texts(data, starts, lengths, given)
     node_ends, predicate_ends = (np.empty(len(starts), np.int64) for _ in range(2))
-    groups = np.empty((MOST_OPEN, GROUP), np.int64)
-    count = known = 0
-    for first in firsts:
-        count, more = read_rules(
-            texts, LONGEST, first, min(first + AT_ONCE, len(starts)), nodes, count, found, known, node_ends,
-            predicate_ends, groups,
-        )  # fmt: skip
+    longest = min(LONGEST, int(lengths.max(initial=0))) // 2 + SPARE
+    nodes = _Nodes(np.empty(0, np.int8), np.empty(0, np.int32), np.empty(0, np.int32))
+    nodes = _with_room(nodes, 0, int(lengths.sum(dtype=np.int64)) // _BYTES_A_NODE + longest)
+    found, groups = _spans(max(ROOM, longest)), np.empty((MOST_OPEN, GROUP), np.int64)
+    count = known = first = 0
+    while first < len(starts):
+        last = min(first + AT_ONCE, len(starts))
+        first, count, more = read_rules(
+            texts, LONGEST, first, last, nodes, count, found, known, node_ends, predicate_ends, groups
+        )
         take(PredicateSpans._make(column[:more] for column in found))
         known += more
+        if count + longest > len(nodes.kinds):
+            nodes = _with_room(nodes, count, count + count // 2 + longest)
     return RuleTrees(nodes.kinds[:count], nodes.arguments[:count], nodes.sizes[:count], node_ends, predicate_ends)
 
 
-def _room(lengths: NDArray[np.int32]) -> int:
-    """The most nodes, or predicates, that texts can have; what stays unused is never touched."""
-    # Two predicates need five bytes, `a or b`.
-    return (int(lengths.sum(dtype=np.int64)) + 4 * len(lengths)) // 2 + 4
+def _spans(room: int) -> PredicateSpans:
+    begins, names, tests = (pooled(room, np.int64) for _ in range(3))
+    whole, name_lengths, test_lengths = (pooled(room, np.int32) for _ in range(3))
+    return PredicateSpans(begins, whole, names, name_lengths, tests, test_lengths, pooled(room, np.bool_))
+
+
+def _with_room(nodes: _Nodes, count: int, room: int) -> _Nodes:
+    """The first of these nodes, with room for so many."""
+    larger = _Nodes(pooled(room, np.int8), pooled(room, np.int32), pooled(room, np.int32))
+    larger.kinds[:count], larger.arguments[:count] = nodes.kinds[:count], nodes.arguments[:count]
+    larger.sizes[:count] = nodes.sizes[:count]
+    return larger

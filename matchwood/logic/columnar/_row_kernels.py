@@ -26,6 +26,9 @@ from matchwood.logic.columnar._leaf_kernels import (
 MOST_WORDS = 8
 MOST_LEAVES = 64 * MOST_WORDS
 MOST_ROWS = 1_024
+_SHORT_STEP = 12
+"""Rows that are so few or lie so near are sorted one by one."""
+
 COMPARISON_BUDGET = 1 << 21
 """As in `conjunctions.py`: where that would leave out comparisons, the rule goes the way of single rules."""
 
@@ -36,12 +39,17 @@ def in_order(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, cou
     if count > MOST_LEAVES:
         state[FAILED] = 1
         return 1
-    for place in range(1, count):
-        leaf, at = work.local[place], place
-        while at > 0 and is_before(leaves, ranks, key_ranks, leaf, work.local[at - 1]):
-            work.local[at] = work.local[at - 1]
+    local, of_keys = work.local, work.given
+    for place in range(count):
+        leaf, at = local[place], place
+        rank = key_ranks[leaves.keys[leaf]]
+        while at > 0 and (
+            rank < of_keys[at - 1]
+            or (rank == of_keys[at - 1] and is_before(leaves, ranks, key_ranks, leaf, local[at - 1]))
+        ):
+            local[at], of_keys[at] = local[at - 1], of_keys[at - 1]
             at -= 1
-        work.local[at] = leaf
+        local[at], of_keys[at] = leaf, rank
     for place in range(count):
         leaves.numbers[work.local[place]] = place
     return max(1, (count + 63) >> 6)
@@ -78,8 +86,33 @@ def _is_greater(rows: Any, left: int, right: int, words: int) -> Any:
 
 
 @bare_kernel
-def distinct_rows(rows: Any, count: int, words: int) -> Any:
+def _distinct_words(rows: Any, count: int, flat: Any) -> Any:
+    """The same for rows of one word, which lie side by side meanwhile: sorted in steps that get shorter."""
+    for row in range(count):
+        flat[row] = rows[row, 0]
+    step = count
+    while step > 1:
+        step = 1 if step < _SHORT_STEP else step // 3
+        for row in range(step, count):
+            word, at = flat[row], row
+            while at >= step and flat[at - step] < word:
+                flat[at] = flat[at - step]
+                at -= step
+            flat[at] = word
+    kept = 0
+    for row in range(count):
+        if row == 0 or flat[row] != flat[row - 1]:
+            rows[kept, 0] = flat[row]
+            kept += 1
+    return kept
+
+
+@bare_kernel
+def distinct_rows(work: Any, count: int, words: int) -> Any:
     """Sort the rows, the greatest first, and keep each once; how many are left. The row behind the last is scratch."""
+    rows = work.rows
+    if words == 1:
+        return _distinct_words(rows, count, work.beside)
     for row in range(1, count):
         _copy(rows, row, MOST_ROWS, words)
         at = row
@@ -160,7 +193,42 @@ def _next_round(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, 
             set_bit(work.rows, made, leaves.numbers[work.listed[at + 1 + place]])
         at += 1 + work.listed[at]
         made += 1
-    return distinct_rows(work.rows, made, words), count, words
+    return distinct_rows(work, made, words), count, words
+
+
+@bare_kernel
+def _shared_keys(work: Any, leaves: Any, count: int) -> Any:
+    """Write for each attribute that has several of the leaves work.local[:count] the bits of these; how many there are.
+
+    Leaves stand in canonical order, and a row has one word.
+    """
+    found = first = 0
+    for place in range(1, count + 1):
+        if place < count and leaves.keys[work.local[place]] == leaves.keys[work.local[first]]:
+            continue
+        if place - first > 1:
+            above = ~np.uint64(0) >> np.uint64(first)
+            below = ~np.uint64(0) >> np.uint64(place) if place < 64 else np.uint64(0)
+            work.shared[found] = above ^ below
+            found += 1
+        first = place
+    return found
+
+
+@bare_kernel
+def _any_meets(work: Any, leaves: Any, rows: int, count: int, words: int) -> Any:
+    """Whether a row has two leaves of one attribute."""
+    if words > 1:
+        for row in range(rows if has_repeated(work, leaves, work.local, count) else 0):
+            if has_repeated(work, leaves, work.leaves, _collect(work, leaves, work.rows, row, count)):
+                return True
+        return False
+    for key in range(_shared_keys(work, leaves, count)):
+        for row in range(rows):
+            held = work.rows[row, 0] & work.shared[key]
+            if held & (held - np.uint64(1)) != np.uint64(0):
+                return True
+    return False
 
 
 @bare_kernel
@@ -168,11 +236,7 @@ def with_meets(
     work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, rows: int, count: int, words: int
 ) -> Any:
     """Fold the leaves of one attribute in each row, and drop rows that nothing satisfies."""
-    repeated = False
-    for row in range(rows if has_repeated(work, leaves, work.local, count) else 0):
-        held = _collect(work, leaves, work.rows, row, count)
-        repeated = repeated or has_repeated(work, leaves, work.leaves, held)
-    if not repeated:
+    if not _any_meets(work, leaves, rows, count, words):
         return rows, count, words
     state[STAMP] += 1
     listed = known = 0
@@ -184,12 +248,18 @@ def with_meets(
 
 
 @bare_kernel
+def _is_single(rows: Any, row: int, words: int) -> Any:
+    """Whether a row may have one leaf only."""
+    return words > 1 or rows[row, 0] & (rows[row, 0] - np.uint64(1)) == np.uint64(0)
+
+
+@bare_kernel
 def with_singles_joined(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, rows: int, count: int,
                         words: int) -> Any:  # fmt: skip
     """Join rows of one leaf each where they share the attribute; one that accepts all leaves a single empty row."""
     singles = 0
     for row in range(rows if has_repeated(work, leaves, work.local, count) else 0):
-        if _collect(work, leaves, work.rows, row, count) == 1:
+        if _is_single(work.rows, row, words) and _collect(work, leaves, work.rows, row, count) == 1:
             work.singles[singles] = work.leaves[0]
             singles += 1
     if singles < 2 or not has_repeated(work, leaves, work.singles, singles):
@@ -225,14 +295,30 @@ def _bring_along(work: Any, leaves: Any, ranks: Any, rows: int, count: int, word
     if not has_repeated(work, leaves, work.local, count):
         return
     for place in range(count):
-        leaf = work.local[place]
-        for other in range(count):
-            wide = work.local[other]
-            if other == place or leaves.keys[wide] != leaves.keys[leaf] or not accepts_only(leaves, ranks, leaf, wide):
+        leaf, first, last = work.local[place], place, place + 1
+        # Leaves of one attribute stand together.
+        while first > 0 and leaves.keys[work.local[first - 1]] == leaves.keys[leaf]:
+            first -= 1
+        while last < count and leaves.keys[work.local[last]] == leaves.keys[leaf]:
+            last += 1
+        for other in range(first, last):
+            if other == place or not accepts_only(leaves, ranks, leaf, work.local[other]):
                 continue
             for row in range(rows):
                 if has_bit(work.rows, row, place):
                     set_bit(work.brought, row, other)
+
+
+@bare_kernel
+def _find_covered_words(rows: Any, brought: Any, count: int, flat: Any, covered: Any) -> None:
+    """Which rows of one word hold all leaves of another one: without a branch, several at a time."""
+    for row in range(count):
+        flat[row] = rows[row, 0]
+    for row in range(count):
+        outside, held = ~brought[row, 0], np.int64(0)
+        for wide in range(count):
+            held += np.int64(flat[wide] & outside == np.uint64(0))
+        covered[row] = held > 1  # each holds its own
 
 
 @bare_kernel
@@ -246,7 +332,9 @@ def uncovered(work: Any, leaves: Any, state: Any, ranks: Any, rows: int, count: 
         state[FAILED] = 1
         return 0
     _bring_along(work, leaves, ranks, rows, count, words)
-    for row in range(rows):
+    if words == 1:
+        _find_covered_words(work.rows, work.brought, rows, work.beside, work.covered)
+    for row in range(rows if words > 1 else 0):
         work.covered[row] = 0
         for wide in range(rows):
             word = 0

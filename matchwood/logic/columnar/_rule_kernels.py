@@ -40,10 +40,10 @@ from matchwood.logic.columnar._row_kernels import (
 )
 from matchwood.logic.columnar._walk_kernels import IS_TRUE, answer_of, answered, is_or_of_ands
 
-ANY_RULE, OR_OF_ANDS, AND_ALONE, AS_WRITTEN = range(4)
-"""Which rules are taken: all, those that `route.py` takes without a form, ANDs that are not constant, or of those
-without a form such as are written in *terms*: as an AND of predicates, or an OR of such that are its conjunctions in
-the end. What is negated in a single AND stands in no term."""
+ANY_RULE, OR_OF_ANDS, AS_WRITTEN, AS_FORMS = range(4)
+"""Which rules are taken: all, those that `route.py` takes without a form, or of these such as are written in *terms*:
+as an AND of predicates, or an OR of such that are its conjunctions in the end. What is negated in a single AND stands
+in no term. Or all, as forms (`_form_kernels.py`) and not as conjunctions."""
 
 NO_TERM = -1
 
@@ -54,6 +54,9 @@ MOST_DIRECT = 64
 AHEAD = 16
 """How many predicates before its turn the answers of one are asked for."""
 
+RANK_SHIFT, LEAF_MASK = 32, (1 << 32) - 1
+"""What `plain` remembers of a predicate is sorted by attribute as it is."""
+
 LENGTH = 1_024
 """As in `dnf.py`."""
 
@@ -63,7 +66,7 @@ RULE_LEAVES, RULE_CUTS, RULE_OUT = 8_192, 1 << 17, 1 << 17
 
 
 @bare_kernel
-def _is_plain(tree: Any, root: int) -> Any:
+def is_plain(tree: Any, root: int) -> Any:
     """Whether a rule is a predicate, or an AND of nothing else."""
     if tree.kinds[root] == PREDICATE_NODE:
         return True
@@ -81,16 +84,12 @@ def _plain_row(given: Any, work: Any, base: int, root: int) -> Any:
     tree, leaves, state, held = given.tree, given.leaves, given.state, 0
     last = root if tree.kinds[root] != PREDICATE_NODE else root + 1
     for node in range(base, last):
-        # Answers and leaves lie anywhere: they are asked for before their turn.
-        later = min(tree.arguments[node] + AHEAD, len(given.predicate_of) - 1)
-        prefetch(given.predicates.answers, 4 * given.predicate_of[later])
         predicate = given.predicate_of[tree.arguments[node]]
         answer = answer_of(given.predicates, leaves, state, work.buffers, predicate, IS_TRUE)
         if answer == NEVER_TRUE:
             return -1
         if answer != ALWAYS_TRUE:
             work.leaves[held] = answer - LEAF_BASE
-            prefetch(leaves.keys, answer - LEAF_BASE)
             held += 1
     if has_repeated(work, leaves, work.leaves, held):
         held = met(work, leaves, state, given.ranks, held)
@@ -98,8 +97,8 @@ def _plain_row(given: Any, work: Any, base: int, root: int) -> Any:
 
 
 @bare_kernel
-def _put_plain(work: Any, leaves: Any, key_ranks: Any, held: int, out: Any, position: int) -> Any:
-    """Write the leaves of a row by attribute; where the row ends."""
+def _put_plain(work: Any, leaves: Any, key_ranks: Any, held: int, out: Any, position: int) -> None:
+    """Write the leaves of a row by attribute."""
     ranks = work.given
     for place in range(held):
         leaf, at = work.leaves[place], place
@@ -108,7 +107,59 @@ def _put_plain(work: Any, leaves: Any, key_ranks: Any, held: int, out: Any, posi
             ranks[at], out[position + at] = ranks[at - 1], out[position + at - 1]
             at -= 1
         ranks[at], out[position + at] = rank, leaf
-    return position + held
+
+
+@bare_kernel
+def _plain_answer(given: Any, work: Any, predicate: int) -> Any:
+    """Where a predicate is TRUE, as `plain` remembers it: NEVER_TRUE, ALWAYS_TRUE, or a leaf below the rank of its
+    attribute."""
+    answer = answer_of(given.predicates, given.leaves, given.state, work.buffers, predicate, IS_TRUE)
+    if answer >= LEAF_BASE:
+        leaf = answer - LEAF_BASE
+        answer = given.key_ranks[given.leaves.keys[leaf]] << RANK_SHIFT | leaf
+    if not given.state[FAILED]:
+        given.plain[predicate] = answer
+    return answer
+
+
+@bare_kernel
+def _sort_plain(given: Any, work: Any, base: int, root: int) -> Any:
+    """The answers of the predicates of an AND by attribute, in work.given; how many, or -1 if one is never true, and
+    whether two are of the same attribute."""
+    arguments, predicate_of, plain, ordered = given.tree.arguments, given.predicate_of, given.plain, work.given
+    held, repeated, furthest = 0, False, len(predicate_of) - 1
+    for node in range(base, max(root, base + 1)):
+        # Answers lie anywhere: they are asked for before their turn.
+        prefetch(plain, predicate_of[min(arguments[node] + AHEAD, furthest)])
+        answer = plain[predicate_of[arguments[node]]]
+        if answer == UNKNOWN:
+            answer = np.int64(_plain_answer(given, work, predicate_of[arguments[node]]))
+        if answer == NEVER_TRUE:
+            return -1, False
+        if answer == ALWAYS_TRUE:
+            continue
+        at = held
+        while at > 0 and ordered[at - 1] > answer:
+            ordered[at] = ordered[at - 1]
+            at -= 1
+        ordered[at] = answer
+        held += 1
+    for place in range(1, held):
+        repeated |= ordered[place] >> RANK_SHIFT == ordered[place - 1] >> RANK_SHIFT
+    return held, repeated
+
+
+@bare_kernel
+def put_row(given: Any, work: Any, base: int, root: int, out: Any, position: int) -> Any:
+    """Write the leaves of an AND of predicates by attribute; how many, or -1 if it is never true."""
+    held, repeated = _sort_plain(given, work, base, root)
+    if not repeated:
+        for place in range(held):
+            out[position + place] = work.given[place] & LEAF_MASK
+        return held
+    held = _plain_row(given, work, base, root)
+    _put_plain(work, given.leaves, given.key_ranks, held, out, position)
+    return held
 
 
 @bare_kernel
@@ -126,7 +177,7 @@ def _is_in_terms(tree: Any, root: int) -> Any:
         return _is_negated(tree, root)
     below = root - 1
     for _ in range(tree.arguments[root]):
-        fits = _is_plain(tree, below) if kind == OR_NODE else tree.kinds[below] == PREDICATE_NODE
+        fits = is_plain(tree, below) if kind == OR_NODE else tree.kinds[below] == PREDICATE_NODE
         if not (fits or (kind == AND_NODE and _is_negated(tree, below))):
             return False
         below -= tree.sizes[below]
@@ -189,8 +240,8 @@ def _tell_terms(given: Any, work: Any, root: int, output: Any, made: int, rows: 
 
 
 @bare_kernel
-def _survey(work: Any, state: Any, root: int, limit: int) -> Any:
-    """Mark what is below the root in `reached`; whether its expansion is within the limit."""
+def mark_reached(work: Any, root: int) -> None:
+    """Mark what is below a root, and the root itself, in `reached`."""
     for node in range(root + 1):
         work.reached[node] = 0
     work.reached[root] = 1
@@ -198,6 +249,12 @@ def _survey(work: Any, state: Any, root: int, limit: int) -> Any:
         if work.reached[node]:
             for child in range(work.child_ends[node], work.child_ends[node + 1]):
                 work.reached[work.children[child]] = 1
+
+
+@bare_kernel
+def _survey(work: Any, state: Any, root: int, limit: int) -> Any:
+    """Mark what is below the root in `reached`; whether its expansion is within the limit."""
+    mark_reached(work, root)
     for node in range(root + 1):
         if not work.reached[node]:
             continue
@@ -282,7 +339,7 @@ def _rows_of(work: Any, leaves: Any, state: Any, ranks: Any, key_ranks: Any, roo
     for row in range(rows):
         for word in range(words):
             work.rows[row, word] = work.expanded[start + row, word]
-    rows = distinct_rows(work.rows, rows, words)
+    rows = distinct_rows(work, rows, words)
     rows, count, words = with_meets(work, leaves, state, ranks, key_ranks, rows, count, words)
     if rows > 1:
         rows, count, words = with_singles_joined(work, leaves, state, ranks, key_ranks, rows, count, words)
@@ -307,7 +364,7 @@ def _put_rows(work: Any, rows: Any, count: Any, out: Any, position: int, row_end
 
 
 @bare_kernel
-def _begin(work: Any, state: Any, nodes: int) -> None:
+def begin(work: Any, state: Any, nodes: int) -> None:
     """Nothing is known of a rule when it begins."""
     state[FAILED] = state[NODES] = state[CHILDREN] = state[TOUCHED] = 0
     state[STAMP] += 1
@@ -317,12 +374,11 @@ def _begin(work: Any, state: Any, nodes: int) -> None:
 
 
 @bare_kernel
-def _has_room(leaves: Any, state: Any, output: Any, position: int, made: int) -> Any:
-    """Whether there is room for one more rule."""
+def has_room_for_leaves(leaves: Any, state: Any, out: Any, position: int) -> Any:
+    """Whether there is room for the leaves of one more rule, and for their numbers behind `position`."""
     count = state[COUNT] + RULE_LEAVES
     return (
-        position + RULE_OUT <= len(output.leaves)
-        and made + MOST_ROWS <= len(output.row_ends)
+        position + RULE_OUT <= len(out)
         and 2 * count <= len(leaves.slots)
         and count <= len(leaves.keys)
         and leaves.ends[state[COUNT]] + RULE_CUTS <= len(leaves.cuts)
@@ -340,34 +396,36 @@ def expand_rules(given: Any, work: Any, wanted: Any, limit: int, taking: int, fi
         output.rule_rows[rule] = -1
         if not wanted[rule] or root < base or root - base >= MOST_TREE:
             continue
-        if not _has_room(leaves, state, output, position, made):
+        room = made + MOST_ROWS <= len(row_ends)
+        if not (room and has_room_for_leaves(leaves, state, out, position)):
             done[0], done[1] = position, made
             return rule
-        if _is_plain(tree, root):
-            _begin(work, state, 0)
-            held = _plain_row(given, work, base, root)
-            if state[FAILED] or (taking == AND_ALONE and held <= 0):
+        if is_plain(tree, root):
+            begin(work, state, 0)
+            held = put_row(given, work, base, root, out, position)
+            if state[FAILED]:
                 continue
             output.rule_rows[rule] = held >= 0
             if held >= 0:
-                position = _put_plain(work, leaves, given.key_ranks, held, out, position)
+                position += held
                 row_ends[made] = position
                 if taking == AS_WRITTEN:
                     output.row_terms[made] = 0
                 made += 1
             continue
-        if taking == AND_ALONE or (taking == AS_WRITTEN and not _is_in_terms(tree, root)):
+        if taking == AS_WRITTEN and not _is_in_terms(tree, root):
             continue
         if taking != ANY_RULE and not is_or_of_ands(tree, root, min(limit, MOST_DIRECT), work):
             continue
-        _begin(work, state, root - base + 1)
+        begin(work, state, root - base + 1)
         answer = answered(given, work, base, root)
         rows, count, fits = np.int64(answer == ALWAYS_TRUE), np.int64(0), not state[FAILED]
         if taking == AS_WRITTEN and tree.kinds[root] == OR_NODE and (answer < 0 or answer >= LEAF_BASE):
             continue
         if fits and answer >= LEAF_BASE:
             work.leaves[0] = answer - LEAF_BASE
-            position = _put_plain(work, leaves, given.key_ranks, 1, out, position)
+            out[position] = answer - LEAF_BASE
+            position += 1
             rows = np.int64(1)
         elif fits and answer >= 0:
             rows, count, fits = _rows_of(work, leaves, state, given.ranks, given.key_ranks, answer, limit)

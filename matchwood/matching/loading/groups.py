@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.encoding import CompiledRules, Encoder, Flat, LeafRows, flatten
+from matchwood.encoding import CompiledRules, Encoder, FlatForms, LeafRows, flatten
 from matchwood.logic import Clauses, Conjunction, Form
 from matchwood.matching.loading.batches import Batch, PlacedRules
 from matchwood.matching.loading.preparation import PreparedRule
@@ -77,10 +77,13 @@ class _Way(NamedTuple):
 
 
 def _as_forms(forms: list[Form], places: NDArray[np.int64], compiled: PlacedRules | None, shared: bool) -> _Way:
+    given: list[Form] | FlatForms = forms
     if compiled is not None:
-        places, order = _in_order(places, compiled.places)
-        forms = list(map((forms + compiled.rules.forms()).__getitem__, order.tolist()))
-    return _Way(places, lambda encoder: encoder.encode_forms(forms, shared=shared))
+        places, order = _in_order(places, np.repeat(compiled.places, compiled.rules.counts))
+        given = compiled.rules.flat_forms()
+        if forms:
+            given = FlatForms.of(forms).joined(given, order)
+    return _Way(places, lambda encoder: encoder.encode_forms(given, shared=shared))
 
 
 def _as_clauses(normals: list[Clauses], places: NDArray[np.int64], compiled: PlacedRules | None, shared: bool) -> _Way:
@@ -93,15 +96,14 @@ def _as_conjunctions(
 ) -> _Way:
     owners = np.repeat(places, np.fromiter(map(len, normals), np.int64, len(normals)))
     conjunctions = list(chain.from_iterable(normals))
-    leaves: list[Conjunction] | Flat = conjunctions
-    columns = None
-    if compiled is not None:
-        owners, order = _in_order(owners, np.repeat(compiled.places, compiled.rules.counts))
-        leaves = compiled.rules.flat()
-        if conjunctions:
-            leaves = flatten(LeafRows.of(conjunctions)).joined(leaves, order)
-        columns = ColumnUnits(compiled.rules, np.flatnonzero(order >= len(conjunctions)))
-    return _Way(owners, lambda encoder: encoder.encode(leaves), columns)
+    if compiled is None:
+        return _Way(owners, lambda encoder: encoder.encode(conjunctions))
+    owners, order = _in_order(owners, np.repeat(compiled.places, compiled.rules.counts))
+    leaves = compiled.rules.flat()
+    if conjunctions:
+        leaves = flatten(LeafRows.of(conjunctions)).joined(leaves, order)
+    columns = ColumnUnits(compiled.rules, np.flatnonzero(order >= len(conjunctions)))
+    return _Way(owners, lambda encoder: encoder.encode_rows(leaves), columns)
 
 
 _WAYS: dict[type, Callable[[Any, NDArray[np.int64], PlacedRules | None, bool], _Way]] = {

@@ -335,6 +335,8 @@ class _Load(Rehearsal):
     def finish(self) -> Report:
         """Engines lay out tightest what comes at once: worth a rebuild if most of the rules came in several chunks."""
         index = self._index
+        # What was remembered of predicates makes room for what the engine needs.
+        self._reader.forget()
         if not self._filling.end() and self._chunks > 1 and 2 * self._report.inserted > len(index._table):
             index._lay_out_anew()
         self._report.id_type = index._table.id_type
