@@ -30,12 +30,15 @@ QUICK = ("tests/logic", "tests/language", "tests/oracle", "tests/workloads")
 """Rooms that compile hardly anything: one job."""
 TOGETHER = (
     ("tests/spark",),
-    ("tests/contract", "tests/engines", "tests/fuzz", "tests/atree"),
     ("tests/index", "tests/choosing"),
+    ("tests/contract", "tests/fuzz"),
+    ("tests/engines", "tests/atree"),
+    ("tests/commands", "tests/storage", "tests/sharding"),
     ("tests/bench",),
 )
-"""Rooms that are one job together; all others are one. A job takes ten seconds to import packages and load kernels."""
-IDLING = ("tests/spark", "tests/bench")
+"""Rooms that are one job together; all others are one. A job takes ten seconds to import packages and load kernels, and
+none should take a quarter of all, or a core waits for it in the end."""
+IDLING = {Form.SHORT: ("tests/spark",), Form.LONG: ("tests/spark", "tests/bench")}
 """Those of them that have sessions of Spark."""
 CLUSTERS = ("tests/spark/test_spark_masters.py", "tests/spark/test_spark_match_kills.py")
 """Start clusters of their own, in processes beside: each is a job for itself, and all of their tests are long."""
@@ -96,7 +99,7 @@ def _rooms(form: Form) -> list[Job]:
     apart = tuple(f"--ignore={file}" for file in CLUSTERS)
     rest = tuple(f"--ignore={room}" for room in (*QUICK, *itertools.chain(*TOGETHER), *ELSEWHERE))
     named = [
-        Job(", ".join(rooms), _python("-m", "pytest", *rooms, *apart), idles=rooms[0] in IDLING, form=form)
+        Job(", ".join(rooms), _python("-m", "pytest", *rooms, *apart), idles=rooms[0] in IDLING[form], form=form)
         for rooms in TOGETHER
     ]
     return [Job("all other tests", _python("-m", "pytest", *rest), form=form), *named]

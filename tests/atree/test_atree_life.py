@@ -64,6 +64,7 @@ def test_ten_orders_give_the_same_number_of_nodes(make: Any) -> None:
     assert max(edges) <= 1.1 * min(edges)
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("mask", [0, 3])
 def test_ids_that_collide_do_not_mix_expressions_up(mask: int) -> None:
     """With two bits of an id left, or none, nodes are told apart by what they say."""

@@ -96,6 +96,7 @@ def near_equal_rule(rng: random.Random, depth: int) -> str:
     return nested(rng, parts, rng.choice(("and", "or", "xor", "xnor")))
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("seed", range(200 if SOAK else 4))
 def test_deep_nests_with_near_equal_parts(seed: int) -> None:
     rng = random.Random(seed)

@@ -19,6 +19,7 @@ LIVES, STEPS = (100, 60) if SOAK else (2, 24)
 EXAMPLES = 1_000 if SOAK else 20
 
 
+@pytest.mark.long(5)
 @pytest.mark.few
 @pytest.mark.parametrize("seed", range(LIVES))
 def test_a_random_life(engine: str, seed: int, tmp_path: Path) -> None:
@@ -28,6 +29,7 @@ def test_a_random_life(engine: str, seed: int, tmp_path: Path) -> None:
     assert script(twin, rng, steps=STEPS, path=tmp_path / "index", text_ids=seed % 3 == 0) > (100 if SOAK else 50)
 
 
+@pytest.mark.long(3)
 def test_a_life_in_another_zone(engine: str, tmp_path: Path) -> None:
     twin = Twin(engine, timezone="America/New_York")
     assert script(twin, random.Random("zone"), steps=40 if SOAK else 15, path=tmp_path / "index") > 30

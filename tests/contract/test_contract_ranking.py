@@ -22,6 +22,7 @@ from tests.pools import palettes
 pytestmark = pytest.mark.few
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("seed", range(20 if SOAK else 2))
 def test_random_rules_score_as_the_oracle_says(engine: str, seed: int) -> None:
     rng = random.Random(f"ranking/{seed}")
@@ -37,6 +38,7 @@ def test_random_rules_score_as_the_oracle_says(engine: str, seed: int) -> None:
     assert twin.check(events, 1000, weights) > 4 * len(events)
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("seed", range(20 if SOAK else 1))
 def test_a_life_of_changes(engine: str, seed: int, tmp_path: Path) -> None:
     rng = random.Random(f"changes/{seed}")
@@ -275,6 +277,7 @@ def test_weights_of_values_that_an_attribute_cannot_have(engine: str, rule: str,
         index.insert_many([("r", rule, {"weights": weights})], on_error="raise")
 
 
+@pytest.mark.long(2)
 @of_each_kind
 def test_ranking_while_rules_change(engine: str) -> None:
     """Every answer is that of a moment: `keep` always scores the same, `other` as one of its two weights says."""

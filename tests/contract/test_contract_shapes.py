@@ -23,6 +23,7 @@ def depth_for(engine: str) -> int:
     return 10_000 if SOAK or engine in ("atree", "counting") else 1_200
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("kind", [Xor, Xnor])
 def test_a_chain_of_thousands(engine: str, kind: type) -> None:
     """As one node, and as thousands of nodes of two operands each."""
@@ -78,6 +79,7 @@ def test_many_identical_rules(engine: str, rule: str) -> None:
     assert twin.check(events) == 0
 
 
+@pytest.mark.long(4)
 def test_depth(engine: str) -> None:
     """Thousands of levels of not, and of every other operator."""
     leaves = [Predicate("x", "=", 1), Predicate("y", "<", 5), Predicate("z", "is null", None)]
@@ -91,6 +93,7 @@ def test_depth(engine: str) -> None:
     twin.check([{}, {"x": 1, "y": 3}, {"x": 1, "y": 9, "z": 1}, {"x": 3, "y": 4}])
 
 
+@pytest.mark.long(4)
 def test_many_constants(engine: str) -> None:
     twin, many = Twin(engine), 1_000 if SOAK else 300
     last = 10 * many - 1

@@ -14,6 +14,7 @@ from tests.contract.twin import SCHEMA, Twin
 pytestmark = pytest.mark.few
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("types", [SCHEMA, None], ids=["declared", "inferred"])
 def test_saved_opened_changed_saved(engine: str, types: dict[str, str] | None, tmp_path: Path) -> None:
     size = 60 if SOAK else 30

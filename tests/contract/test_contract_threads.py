@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 
 import pyarrow as pa
+import pytest
 
 import matchwood
 from tests.conftest import SOAK
 
 
+@pytest.mark.long(4)
 def test_every_answer_is_a_prefix_of_the_writes(engine: str) -> None:
     index = matchwood.Index(engine=engine)
     rules, broken, done = 500 if SOAK else 20, [], threading.Event()
@@ -35,6 +37,7 @@ def test_every_answer_is_a_prefix_of_the_writes(engine: str) -> None:
     assert index.match({"x": 1}) == list(range(rules))
 
 
+@pytest.mark.long(4)
 def test_several_threads_answer_as_one(engine: str) -> None:
     index = matchwood.Index(engine=engine)
     index.insert_many((rule, f"x > {rule} or (y < {rule % 7} and z = {rule % 3})") for rule in range(40))

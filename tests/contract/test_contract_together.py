@@ -103,6 +103,7 @@ EVENTS = [
 ]
 
 
+@pytest.mark.long(4)
 def test_each_rule_alone(engine: str) -> None:
     """In the short form an engine has a third of them, and the next engine another."""
     for line in LINES[slice(None) if SOAK else slice(ENGINES.index(engine) % 3, None, 3)]:
@@ -144,6 +145,7 @@ def test_every_operator_of_a_type(engine: str, kind: str) -> None:
     assert seen > events * len(operators) // 2
 
 
+@pytest.mark.long(4)
 def test_the_cases_that_duckdb_agrees_on(engine: str) -> None:
     """The seeded cases of `tests/oracle/test_duckdb.py`: more than 20,000 pairs, every operator × type in 200.
 

@@ -92,6 +92,7 @@ def test_every_option_is_among_the_pairs() -> None:
     assert set(VALUES) == set(BETree.options)
 
 
+@pytest.mark.long(12)
 @pytest.mark.parametrize("options", all_pairs() if COMPILED else all_pairs()[::9])
 def test_random_changes_over_all_pairs_of_options(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(17)
@@ -196,6 +197,7 @@ class Life:
         steps[int(self.rng.choice(len(steps), p=chances))][1]()
 
 
+@pytest.mark.long(8)
 @pytest.mark.parametrize("seed", range(10 if SOAK else 1))
 @pytest.mark.parametrize("options", all_pairs() if COMPILED else all_pairs()[::9])
 def test_a_long_life(options: dict[str, Any], seed: int) -> None:

@@ -63,6 +63,7 @@ def restored(
     return engine
 
 
+@pytest.mark.long(6)
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
 def test_damage_is_refused_or_harmless(name: str, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(2)

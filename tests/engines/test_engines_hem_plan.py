@@ -88,6 +88,7 @@ def printed_line_by_line(rates: Rates) -> float:
     return total
 
 
+@pytest.mark.long(2)
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_the_printed_plan_is_algorithm_4_line_by_line(name: str) -> None:
     rng = np.random.default_rng(7)
@@ -188,6 +189,7 @@ def test_the_optimum_is_that_of_all_sets(way: int, direct: float) -> None:
         assert found == pytest.approx(best_subset(rates, costs, direct, way), rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.long(2)
 @pytest.mark.few
 @pytest.mark.skipif(not COMPILED, reason="needs many attributes")
 @WAYS

@@ -284,6 +284,7 @@ def test_a_merge_is_due_when_the_tail_or_the_tombstones_have_grown() -> None:
     assert engine.stats()["postings"] == count
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("options", [{"direct": False}, {"compressed": True, "direct": False}])
 def test_damaged_runs_of_clauses_are_refused_or_harmless(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(7)

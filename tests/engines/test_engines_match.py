@@ -161,6 +161,7 @@ def test_inserting_twice_and_removing_twice_changes_nothing(name: str) -> None:
     assert engine.audit() == []
 
 
+@pytest.mark.long(4)
 def test_changes_of_every_kind_in_any_order(name: str) -> None:
     rng = np.random.default_rng(9)
     store, live = ConjunctionStore(), {}
@@ -254,6 +255,7 @@ def test_a_restored_engine_answers_and_changes_alike(name: str) -> None:
     assert all(np.array_equal(array, engine.arrays()[key]) for key, array in saved_engine.items())
 
 
+@pytest.mark.long(3)
 def test_several_threads_match_at_once(name: str) -> None:
     rng = np.random.default_rng(12)
     store, contents = stored(random_conjunctions(rng, SIZE))

@@ -216,6 +216,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.long(12)
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
 @pytest.mark.parametrize(("attributes", "top"), [(6, 40), (12, 10**6)])
 def test_every_option_gives_the_same_hits(name: str, options: dict[str, Any], attributes: int, top: int) -> None:

@@ -76,6 +76,7 @@ def one_by_one(engine: Engine, events: list[Event]) -> list[set[int]]:
     return sets
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("name", UNITING)
 @pytest.mark.parametrize(("attributes", "top"), [(12, 64), (2, 40), (90, 30), (4, 10_000), (1, 300)])
 def test_unions_give_the_same_hits(name: str, attributes: int, top: int) -> None:
@@ -156,6 +157,7 @@ def test_rare_attributes_have_no_cells(name: str) -> None:
     assert united(engine)["attributes"] == 3
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", UNITING)
 @pytest.mark.parametrize("seed", range(3))
 def test_units_come_and_go(name: str, seed: int) -> None:
@@ -211,6 +213,7 @@ def test_unions_of_other_units_are_dropped(name: str) -> None:
     assert united(engine)["bytes"] == 0
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("name", UNITING)
 def test_they_are_built_when_they_would_have_saved_as_much(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if not COMPILED:
@@ -235,6 +238,7 @@ def test_they_are_built_when_they_would_have_saved_as_much(name: str, monkeypatc
     assert united(alone)["attributes"] == 4
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("name", UNITING)
 def test_newer_ones_are_built_when_too_many_came_since(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("matchwood.engines.shared.unions.keeper.LEAST_UNITS", 10)
@@ -272,6 +276,7 @@ def test_where_few_units_match_nothing_is_built() -> None:
     assert united(engine)["bytes"] == 0
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize("name", UNITING)
 def test_threads_that_match_while_one_builds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("matchwood.engines.shared.unions.keeper.LEAST_UNITS", 10)

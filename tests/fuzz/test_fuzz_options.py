@@ -53,6 +53,7 @@ def test_a_flag_needs_no_values_of_its_own(monkeypatch: pytest.MonkeyPatch) -> N
     assert {options.get("eager") for options in drawn} == {None, False, True}
 
 
+@pytest.mark.long(4)
 @pytest.mark.parametrize("engine", engine_names())
 def test_configurations_soon_cover_every_value(engine: str) -> None:
     covered: set[Any] = set()

@@ -12,6 +12,7 @@ from tests.fuzz.values import RULES, TYPES, disagreements
 VALUES = 1_000_000 // (len(RULES) * len(TYPES)) + 1 if SOAK else 8
 
 
+@pytest.mark.long(5)
 @pytest.mark.parametrize("kind", RULES)
 def test_every_way_in_says_the_same(kind: str) -> None:
     for number, arrow in enumerate(TYPES):

@@ -141,6 +141,7 @@ def test_too_few_events_are_no_reason_for_a_trial(monkeypatch: pytest.MonkeyPatc
     assert change_mind(index) != FIRST_ENGINE
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", [name for name in CHOOSABLE if name != FIRST_ENGINE])
 def test_what_comes_and_goes_during_a_trial_is_made_up_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(name)
@@ -300,6 +301,7 @@ def test_a_trial_that_fails_leaves_the_index_as_it_was(monkeypatch: pytest.Monke
 # --------------------------------------------------------------------- saving
 
 
+@pytest.mark.long(3)
 @pytest.mark.parametrize("name", CHOOSABLE)
 def test_a_saved_choice_is_gone_on_with(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(f"saved {name}")

@@ -52,6 +52,7 @@ def loaded_in_turn(monkeypatch: pytest.MonkeyPatch, rules: Any, **options: Any) 
         return loaded(rules, **options)
 
 
+@pytest.mark.long(2)
 @pytest.mark.few
 @pytest.mark.parametrize("chunk", [100, 333, 20_000])
 @pytest.mark.parametrize("mistyped", [0.001, 0.02, 0.3])

@@ -94,6 +94,7 @@ def test_constants_have_no_clauses() -> None:
     assert units_by_form(index) == {"dnf": 2, "cnf": 0}
 
 
+@pytest.mark.long(1)
 @pytest.mark.parametrize(
     "options", [{"form": "cnf"}, {"form": "dnf", "compressed": True, "direct": False}, {"direct": False}]
 )

@@ -31,6 +31,7 @@ def index_of(engine: str) -> mw.Index:
     return index
 
 
+@pytest.mark.long(2)
 def test_tables_rankings_and_batches_are_those_of_one_thread(engine: str) -> None:
     index, table = index_of(engine), table_of(20 if engine == "oracle" else 700)
     expected, best = index.match_many(table), index.top_many(table, n=2)
@@ -135,6 +136,7 @@ def test_batches_before_an_error_are_answered(monkeypatch: pytest.MonkeyPatch) -
         assert (read, "event 30" in str(error)) == (28, True)
 
 
+@pytest.mark.long(2)
 def test_rules_change_while_threads_match(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`low` and `high` cut the events at one place, which each write moves: any other answer is torn."""
     monkeypatch.setattr(event_plan, "GOOD_ROWS", 1)

@@ -88,6 +88,7 @@ def work(index: matchwood.Index, events: list[dict[str, Any]]) -> int:
     return int(index.stats()["matching"]["candidates"] - before)
 
 
+@pytest.mark.long(1)
 @pytest.mark.few
 @pytest.mark.parametrize("spaces", SPACES)
 @pytest.mark.parametrize("engine", CHOOSING)

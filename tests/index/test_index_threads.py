@@ -185,6 +185,7 @@ def test_types_of_rules_to_come_do_not_show_early(engine: str, monkeypatch: pyte
         index.match({"x": 5})
 
 
+@pytest.mark.long(2)
 def test_writers_take_turns(engine: str) -> None:
     index = mw.Index(engine=engine)
     broken: list[BaseException] = []

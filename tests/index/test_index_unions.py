@@ -41,6 +41,7 @@ def event(rng: random.Random) -> dict[str, Any]:
     return {name: rng.choice([None, rng.randint(0, 42), rng.randint(0, 80) / 2]) for name in names}
 
 
+@pytest.mark.long(1)
 @pytest.mark.few
 @pytest.mark.parametrize("engine", UNITING)
 @pytest.mark.parametrize("spaces", ["sorted", "pstree"])

@@ -153,6 +153,7 @@ def test_the_audit_can_fail() -> None:
 # ---------------------------------------------------------------------- compaction
 
 
+@pytest.mark.long(2)
 def test_compaction_gives_room_back_and_changes_no_answer(engine: str) -> None:
     rng = random.Random(8)
     index = mw.Index(engine=engine, dnf_limit=4)
@@ -211,6 +212,7 @@ def test_many_deletions_compact_by_themselves(engine: str, monkeypatch: pytest.M
     assert index.audit() == []
 
 
+@pytest.mark.long(2)
 def test_many_replacements_compact_by_themselves(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "WASTE_LEAST", 20)
     index = mw.Index(engine=engine, dnf_limit=1)
