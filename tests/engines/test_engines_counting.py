@@ -18,6 +18,7 @@ from engines_support import (
 from matchwood.encoding.codes import TOP_LABEL, EncodedConjunctions
 from matchwood.engines import ConjunctionStore, Workspace
 from matchwood.engines.counting import Counting
+from matchwood.engines.shared import postings
 
 RANGES = 20_000 if COMPILED else 300
 
@@ -83,6 +84,24 @@ def test_lists_made_at_once_have_no_gaps() -> None:
     engine = Counting(store)
     engine.insert(store.live_units())
     assert engine._postings.pool_size == engine._postings.total
+
+
+def test_constraints_that_lose_their_place_are_posted_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered of a constraint saves time alone: lists, their order and their room do not depend on it."""
+    store, contents = stored(random_conjunctions(np.random.default_rng(9), 600, attributes=30))
+    events, engines = random_events(np.random.default_rng(10), 20, 30), []
+    for places in (1, 2**20):
+        monkeypatch.setattr(postings, "_LEAST_MET", places)
+        monkeypatch.setattr(postings, "_MOST_MET", places)
+        engine = Counting(store)
+        for units in np.array_split(store.live_units(), 3):
+            engine.insert(units)
+        assert engine.audit() == []
+        assert found(engine, encode_events(events)) == expected(contents, events)
+        engines.append(engine)
+    few, many = (engine.arrays() for engine in engines)
+    assert few.keys() == many.keys()
+    assert all(np.array_equal(few[name], many[name]) for name in few)
 
 
 def test_removed_units_stay_in_the_lists_until_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
@@ -12,9 +13,43 @@ from matchwood.encoding.spaces.dyadic import ancestor, count_blocks, fill_blocks
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 
 EMPTY = -1
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 
 MOST_COUNTED = 255
 """Constraints of a unit that are posted; a counter is one byte, and what is beyond is verified."""
+
+UNPOSTED = -1
+
+
+class MetConstraints(NamedTuple):
+    """Constraints that were met, each where a hash of its record says: the conjunctions of a rule have the same ones
+    again and again, and so have rules. A later one takes the place of an earlier one.
+
+    `records`  as the store has them; -1 where there is none yet
+    `counts`   how many postings each has
+    `numbers`  its number among `PostedConstraints`, or UNPOSTED
+    """
+
+    records: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    numbers: NDArray[np.int32]
+
+
+class PostedConstraints(NamedTuple):
+    """The constraints of some units, and the lists of each, once for all that have it; nearly: what lost its place
+    among those met gets another number.
+
+    `sizes`    how many constraints of each unit are posted, at most MOST_COUNTED
+    `numbers`  those of all units, one after the other
+    `ends`     constraint n has lists[ends[n] : ends[n + 1]]
+    `uses`     how many units have it
+    """
+
+    sizes: NDArray[np.uint8]
+    numbers: NDArray[np.int32]
+    ends: NDArray[np.int64]
+    lists: NDArray[np.int32]
+    uses: NDArray[np.int32]
 
 
 @kernel
@@ -33,8 +68,39 @@ def slot_of(table: Any, keys: Any, key: Any) -> Any:
     return slot
 
 
-@kernel
-def count_postings(conjunctions: Any, units: Any, sizes: Any) -> None:
+@bare_kernel
+def _slot_of_constraint(code: Any, low: Any, high: Any, met: MetConstraints) -> Any:
+    """Where a constraint stands if it was met."""
+    content = np.uint64(code) * np.uint64(0x9E3779B97F4A7C15) ^ (np.uint64(low) << np.uint64(32) | np.uint64(high))
+    return mix64(content) & np.uint64(len(met.counts) - 1)
+
+
+@bare_kernel
+def _was_met(slot: Any, code: Any, low: Any, high: Any, met: MetConstraints) -> bool:
+    at, records = np.uint64(WIDTH) * slot, met.records
+    return bool(records[at] == code and records[at + _ONE] == low and records[at + _TWO] == high)
+
+
+@bare_kernel
+def _meet(slot: Any, code: Any, low: Any, high: Any, count: Any, number: Any, met: MetConstraints) -> None:
+    at, records = np.uint64(WIDTH) * slot, met.records
+    records[at], records[at + _ONE], records[at + _TWO] = code, low, high
+    met.counts[slot], met.numbers[slot] = count, number
+
+
+@bare_kernel
+def _count_of(code: Any, low: Any, high: Any, intervals: Any) -> Any:
+    """How many postings a constraint has."""
+    if code & SEVERAL == 0:
+        return count_blocks(low, high)
+    total = 0
+    for interval in range(low, high):
+        total += count_blocks(intervals[2 * interval], intervals[2 * interval + 1])
+    return total
+
+
+@bare_kernel
+def count_postings(conjunctions: Any, units: Any, met: MetConstraints, sizes: Any) -> None:
     """How many postings each unit has."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
@@ -46,33 +112,25 @@ def count_postings(conjunctions: Any, units: Any, sizes: Any) -> None:
             if code & ACCEPTS_NULL != 0 or left == 0:
                 continue
             left -= 1
-            if code & SEVERAL == 0:
-                total += count_blocks(low, high)
-                continue
-            for interval in range(low, high):
-                total += count_blocks(intervals[2 * interval], intervals[2 * interval + 1])
+            slot = _slot_of_constraint(code, low, high, met)
+            if not _was_met(slot, code, low, high, met):
+                _meet(slot, code, low, high, _count_of(code, low, high, intervals), UNPOSTED, met)
+            total += met.counts[slot]
         sizes[place] = total
 
 
-@kernel
-def _unit_keys(offsets: Any, records: Any, intervals: Any, unit: int, blocks: Any, keys: Any) -> int:
-    """The keys under which a unit is posted; `blocks` and `keys` have room for them."""
-    left, used = MOST_COUNTED, 0
-    for position in range(offsets[unit], offsets[unit + 1]):
-        at = WIDTH * position
-        code, low, high = records[at], records[at + 1], records[at + 2]
-        if code & ACCEPTS_NULL != 0 or left == 0:
-            continue
-        left -= 1
-        start = used
-        if code & SEVERAL == 0:
-            used = fill_blocks(low, high, blocks, used)
-        else:
-            for interval in range(low, high):
-                used = fill_blocks(intervals[2 * interval], intervals[2 * interval + 1], blocks, used)
-        for place in range(start, used):
-            keys[place] = key_of(code >> FLAG_BITS, blocks[place])
-    return used
+@bare_kernel
+def _fill_keys(code: Any, low: Any, high: Any, intervals: Any, blocks: Any, keys: Any, used: int) -> int:
+    """Write the keys under which a constraint is posted behind `used`, in both arrays; returns where they end."""
+    end = used
+    if code & SEVERAL == 0:
+        end = fill_blocks(low, high, blocks, end)
+    else:
+        for interval in range(low, high):
+            end = fill_blocks(intervals[2 * interval], intervals[2 * interval + 1], blocks, end)
+    for place in range(used, end):
+        keys[place] = key_of(code >> FLAG_BITS, blocks[place])
+    return end
 
 
 @kernel
@@ -82,43 +140,75 @@ def write_keys(conjunctions: Any, units: Any, most: int, keys: Any, owners: Any)
     blocks = np.empty(most, dtype=np.int64)
     used = 0
     for unit in units:
-        count = _unit_keys(offsets, records, intervals, unit, blocks, keys[used:])
+        left, count = MOST_COUNTED, 0
+        for position in range(offsets[unit], offsets[unit + 1]):
+            at = WIDTH * position
+            if records[at] & ACCEPTS_NULL == 0 and left > 0:
+                left -= 1
+                count = _fill_keys(
+                    records[at], records[at + 1], records[at + 2], intervals, blocks, keys[used:], count
+                )  # fmt: skip
         owners[used : used + count] = unit
         used += count
 
 
 @kernel
 def assign_lists(
-    conjunctions: Any, units: Any, sizes: Any, place: int, posting: int,
-    table: Any, keys: Any, count: int, added: Any, levels_in_use: Any, lists: Any,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Find or make the list of every posting, writing it to `lists`, and count what each list gains.
+    conjunctions: Any, units: Any, sizes: Any, progress: Any, met: MetConstraints, posted: PostedConstraints,
+    table: Any, keys: Any, levels_in_use: Any,
+) -> None:  # fmt: skip
+    """Find or make the lists of each constraint of the units.
 
-    Starts with the unit at `place`, whose first posting is `posting`, and stops before a unit for which the table, half
-    full, or the arrays of lists could be too small; returns where, and the number of lists.
+    `progress` holds the next unit, how many constraints of units were posted and how many have numbers, and the number
+    of lists. It stops before a unit for which the table, half full, or the arrays of lists could be too small.
     """
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    place, position, number, count = progress
+    lists, end = posted.lists, posted.ends[number]
     most = 0
-    for position in range(place, len(units)):
-        most = max(most, sizes[position])
+    for later in range(place, len(units)):
+        most = max(most, sizes[later])
     blocks, wanted = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.uint64)
     room = min(len(table) // 2, len(keys))
     while place < len(units) and count + sizes[place] <= room:
-        size = _unit_keys(offsets, records, intervals, units[place], blocks, wanted)
-        for position in range(size):
-            key = wanted[position]
-            slot = slot_of(table, keys, key)
-            if table[slot] == EMPTY:
-                table[slot] = count
-                keys[count] = key
-                levels_in_use[key >> np.uint64(32)] |= np.uint32(1) << np.uint32(level_of(blocks[position]))
-                count += 1
-            found = table[slot]
-            added[found] += 1
-            lists[posting] = found
-            posting += 1
+        unit, before = units[place], position
+        for constraint in range(offsets[unit], offsets[unit + 1]):
+            at = WIDTH * constraint
+            code, low, high = records[at], records[at + 1], records[at + 2]
+            if code & ACCEPTS_NULL != 0 or position - before == MOST_COUNTED:
+                continue
+            slot = _slot_of_constraint(code, low, high, met)
+            if not _was_met(slot, code, low, high, met) or met.numbers[slot] == UNPOSTED:
+                size = _fill_keys(code, low, high, intervals, blocks, wanted, 0)
+                for step in range(size):
+                    key = wanted[step]
+                    entry = slot_of(table, keys, key)
+                    if table[entry] == EMPTY:
+                        table[entry] = count
+                        keys[count] = key
+                        levels_in_use[key >> np.uint64(32)] |= np.uint32(1) << np.uint32(level_of(blocks[step]))
+                        count += 1
+                    lists[end] = table[entry]
+                    end += 1
+                _meet(slot, code, low, high, size, number, met)
+                posted.uses[number] = 0
+                number += 1
+                posted.ends[number] = end
+            found = met.numbers[slot]
+            posted.uses[found] += 1
+            posted.numbers[position] = found
+            position += 1
+        posted.sizes[place] = position - before
         place += 1
-    return place, posting, count
+    progress[0], progress[1], progress[2], progress[3] = place, position, number, count
+
+
+@bare_kernel
+def count_gains(posted: PostedConstraints, added: Any) -> None:
+    """How many units each list gains."""
+    for number in range(len(posted.uses)):
+        for found in posted.lists[posted.ends[number] : posted.ends[number + 1]]:
+            added[found] += posted.uses[number]
 
 
 @kernel
@@ -150,26 +240,47 @@ def plan_room(lists: Any, counts: Any, capacities: Any, added: Any) -> int:
     return total
 
 
+@bare_kernel
+def _make_room(lists: Any, starts: Any, counts: Any, capacities: Any, added: Any, pool: Any, used: int) -> int:
+    """Move the lists that need room, and let `starts` tell where what they gain begins; returns the end of the pool.
+
+    Each has its new count then, and its gain stands below zero.
+    """
+    for found in lists:
+        if added[found] < 0:
+            start, count = starts[found], counts[found]
+            capacities[found] = room_for(count, -added[found])
+            for offset in range(count):
+                pool[used + offset] = pool[start + offset]
+            starts[found], added[found] = used, -added[found]
+            used += capacities[found]
+    for found in lists:
+        if added[found] > 0:
+            starts[found] += counts[found]
+            counts[found] += added[found]
+            added[found] = -added[found]
+    return used
+
+
 @kernel
 def append_units(
-    units: Any, sizes: Any, lists: Any, starts: Any, counts: Any, capacities: Any, added: Any, pool: Any, used: int
+    units: Any, posted: PostedConstraints, starts: Any, counts: Any, capacities: Any, added: Any, pool: Any, used: int
 ) -> int:
     """Append each unit to its lists, moving those that need room; leaves `added` zero; returns the end of the pool."""
-    posting = 0
+    lists, ends, position = posted.lists, posted.ends, 0
+    used = _make_room(lists, starts, counts, capacities, added, pool, used)
     for place in range(len(units)):
-        for _ in range(sizes[place]):
-            found = lists[posting]
-            posting += 1
-            start, count = starts[found], counts[found]
-            if added[found] < 0:
-                capacities[found] = room_for(count, -added[found])
-                for offset in range(count):
-                    pool[used + offset] = pool[start + offset]
-                start = starts[found] = used
-                used += capacities[found]
+        for _ in range(posted.sizes[place]):
+            number = posted.numbers[position]
+            position += 1
+            for posting in range(ends[number], ends[number + 1]):
+                found = lists[posting]
+                pool[starts[found]] = units[place]
+                starts[found] += 1
+    for found in lists:
+        if added[found] < 0:
+            starts[found] -= counts[found]
             added[found] = 0
-            pool[start + count] = units[place]
-            counts[found] = count + 1
     return used
 
 

@@ -7,21 +7,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import Column, Growable, State, Table, require, require_range
+from matchwood.core import Column, Growable, State, Table, pooled, require, require_range
 from matchwood.encoding import LEVELS
 from matchwood.engines.shared._posting_kernels import (
     EMPTY,
+    MetConstraints,
+    PostedConstraints,
     append_units,
     assign_lists,
+    count_gains,
     count_postings,
     enter_keys,
     plan_room,
     write_keys,
 )
+from matchwood.engines.shared._record_kernels import WIDTH
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 
 _SMALLEST_TABLE = 64
+
+_LEAST_MET, _MOST_MET = 16, 2**14
+"""Places for constraints that were met: as many as stay in the caches."""
 
 
 class PostingLists(NamedTuple):
@@ -96,9 +103,7 @@ class Postings(State):
 
     def sizes(self, conjunctions: Conjunctions, units: NDArray[np.int32]) -> NDArray[np.int64]:
         """How many postings each of these units has."""
-        sizes = np.empty(len(units), dtype=np.int64)
-        count_postings(conjunctions, read_only(units, np.int32), sizes)
-        return sizes
+        return _counted(conjunctions, read_only(units, np.int32), _none_met(len(units)))
 
     def post(
         self,
@@ -111,33 +116,39 @@ class Postings(State):
 
         With `names`, those stand in the lists in the place of the units' own numbers.
         """
-        wanted, sizes = read_only(units, np.int32), self.sizes(conjunctions, units)
+        wanted, met = read_only(units, np.int32), _none_met(len(units))
+        sizes = _counted(conjunctions, wanted, met)
         self._levels.resize(max(attributes, len(self._levels)))
-        lists = self._assigned(conjunctions, wanted, sizes)
+        posted = self._assigned(conjunctions, wanted, sizes, met)
         counts, capacities, added = self._counts.writable(), self._capacities.writable(), self._added.writable()
+        count_gains(posted, added)
         used = len(self._pool)
-        self._pool.resize(used + int(plan_room(lists, counts, capacities, added)))
+        self._pool.resize(used + int(plan_room(posted.lists, counts, capacities, added)))
         append_units(
-            wanted if names is None else read_only(names, np.int32), sizes, lists, self._starts.writable(), counts,
+            wanted if names is None else read_only(names, np.int32), posted, self._starts.writable(), counts,
             capacities, added, self._pool.writable(), used,
         )  # fmt: skip
-        self._total += len(lists)
+        self._total += int(sizes.sum())
 
     def _assigned(
-        self, conjunctions: Conjunctions, units: NDArray[np.int32], sizes: NDArray[np.int64]
-    ) -> NDArray[np.int32]:
-        """The list of every posting, with what each list gains in `added`; makes lists and room for them."""
-        lists = np.empty(int(sizes.sum()), dtype=np.int32)
-        place, posting, count = 0, 0, self.lists
-        while place < len(units):
-            self._reserve(count, int(sizes[place]), len(lists) - posting)
-            place, posting, count = assign_lists(
-                conjunctions, units, sizes, place, posting, self._table.writable(), self._keys.writable(), count,
-                self._added.writable(), self._levels.writable(), lists,
+        self, conjunctions: Conjunctions, units: NDArray[np.int32], sizes: NDArray[np.int64], met: MetConstraints
+    ) -> PostedConstraints:
+        """The lists of every constraint of the units; makes those that are missing, and room for them."""
+        posted, left = _room_for(conjunctions, units, sizes), int(sizes.sum())
+        progress = np.array([0, 0, 0, self.lists], dtype=np.int64)
+        while progress[0] < len(units):
+            self._reserve(int(progress[3]), int(sizes[progress[0]]), left - int(posted.ends[progress[2]]))
+            assign_lists(
+                conjunctions, units, sizes, progress, met, posted, self._table.writable(), self._keys.writable(),
+                self._levels.writable(),
             )  # fmt: skip
+        _, position, number, count = progress.tolist()
         for column in (self._keys, self._added, self._starts, self._counts, self._capacities):
             column.resize(count)
-        return lists
+        lists = posted.lists[: posted.ends[number]]
+        return PostedConstraints(
+            posted.sizes, posted.numbers[:position], posted.ends[: number + 1], lists, posted.uses[:number]
+        )
 
     def _reserve(self, count: int, least: int, most: int) -> None:
         """Room for at least so many lists beyond `count`, at most so many; the table may be half full, and doubles."""
@@ -146,7 +157,6 @@ class Postings(State):
             self._enlarge_table(4 * (count + least))
         room = min(count + most, len(self._table) // 2)
         self._keys.resize(room)
-        self._added.resize(room)
 
     def _enlarge_table(self, least: int) -> None:
         size = len(self._table)
@@ -201,3 +211,32 @@ class Postings(State):
 
 def _ordered(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return pairs[:, np.lexsort(pairs[::-1])]
+
+
+def _none_met(units: int) -> MetConstraints:
+    """Places for some of the constraints of so many units."""
+    places = _LEAST_MET
+    while places < min(units, _MOST_MET):
+        places *= 2
+    return MetConstraints(np.full(WIDTH * places, -1, np.int32), *(np.empty(places, np.int32) for _ in range(2)))
+
+
+def _counted(conjunctions: Conjunctions, units: NDArray[np.int32], met: MetConstraints) -> NDArray[np.int64]:
+    """How many postings each of these units has."""
+    sizes = pooled(len(units), np.int64)
+    count_postings(conjunctions, units, met, sizes)
+    return sizes
+
+
+def _room_for(conjunctions: Conjunctions, units: NDArray[np.int32], sizes: NDArray[np.int64]) -> PostedConstraints:
+    """Room for the constraints of these units if all of them differ; what is not needed is not touched."""
+    constraints = int((conjunctions.offsets[1:][units] - conjunctions.offsets[units]).sum())
+    posted = PostedConstraints(
+        pooled(len(units), np.uint8),
+        pooled(constraints, np.int32),
+        pooled(constraints + 1, np.int64),
+        pooled(int(sizes.sum()), np.int32),
+        pooled(constraints, np.int32),
+    )
+    posted.ends[0] = 0
+    return posted
