@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -26,6 +27,22 @@ def test_a_process_that_fails_is_a_wrong_answer() -> None:
 def test_compiling_what_should_have_been_kept_is_a_wrong_answer() -> None:
     with pytest.raises(WrongAnswer, match="first match: kept, and yet 3 kernels compiled and 0 interpreted"):
         starting._row(starting.TASKS[2], "kept", FreshRun(1.0, 1.0, "[3, 0, 1000, {}]"), 0)
+
+
+@pytest.mark.parametrize(
+    ("state", "told", "refused"),
+    [
+        ("kept", "[1, 5, 0, {}]", False),
+        ("precompiled", "[0, 5, 0, {}]", False),
+        ("precompiled", "[1, 0, 0, {}]", True),
+    ],
+)
+def test_among_threads_a_wheel_alone_has_all_code(state: str, told: str, refused: bool) -> None:
+    shared = starting.TASKS[5]
+    with pytest.raises(WrongAnswer, match="1 kernels compiled") if refused else contextlib.nullcontext():
+        starting._row(shared, state, FreshRun(1.0, 1.0, told), 0)
+    with pytest.raises(WrongAnswer, match="and yet"):
+        starting._row(starting.TASKS[2], state, FreshRun(1.0, 1.0, told), 0)
 
 
 def test_what_a_process_tells_of_itself_is_in_its_row() -> None:
