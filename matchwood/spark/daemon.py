@@ -8,9 +8,12 @@ of this file to have the same on executors where Matchwood is installed.
 from __future__ import annotations
 
 import contextlib
+import gc
+import os
 import sys
 import tempfile
 
+import numpy as np
 import pyarrow as pa
 from pyspark import daemon, worker  # noqa: F401 - what a worker imports first
 
@@ -61,6 +64,18 @@ def load_quietly() -> None:
         load_kernels()
 
 
+def prepare_forks() -> None:
+    """Workers are as independent as those that begin with nothing.
+
+    NumPy's own random numbers would be the same in all of them; Python seeds its own anew. And each would look for
+    garbage among all that is loaded, and have its own copy of it then.
+    """
+    os.register_at_fork(after_in_child=np.random.seed)
+    gc.collect()
+    gc.freeze()
+
+
 if __name__ == "__main__":
     load_quietly()
+    prepare_forks()
     daemon.manager()

@@ -157,15 +157,24 @@ def _defaults() -> dict[str, str]:
 
 
 def _ready_workers(settings: dict[str, str]) -> dict[str, str]:
-    """Workers that are forked ready, where nobody else's machine runs them.
+    """Workers that are forked ready, where nobody else's machine runs them and nothing tells that they should not be.
 
     Through Connect, Spark waits for the workers of streams' writers no longer than 10 s. Elsewhere than on Linux, some
-    libraries do not bear a fork once they are loaded.
+    libraries do not bear a fork once they are loaded. A limit to a worker's addresses counts those that libraries only
+    reserve, 1.7 GB.
     """
     is_local = re.fullmatch(r"local(\[.*\])?", settings["spark.master"]) is not None
     if "spark.remote" in settings or not is_local or sys.platform != "linux":
         return {}
+    if "spark.executor.pyspark.memory" in settings or not _is_this_python(settings):
+        return {}
     return {"spark.python.daemon.module": _DAEMON}
+
+
+def _is_this_python(settings: dict[str, str]) -> bool:
+    """Whether workers run in the environment of this process, which has Matchwood."""
+    given = settings.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
+    return Path(shutil.which(given) or given).absolute().parent == Path(sys.executable).absolute().parent
 
 
 def _driver_megabytes() -> int:

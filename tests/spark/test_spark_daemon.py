@@ -42,6 +42,24 @@ def test_a_failure_is_left_to_tasks(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert capsys.readouterr().out == ""
 
 
+def test_workers_of_one_process_draw_different_numbers_and_share_what_is_loaded() -> None:
+    code = """if True:
+        import gc, os, random
+        import numpy as np
+        from matchwood.spark import daemon
+        daemon.prepare_forks()
+        assert gc.get_freeze_count() > 10_000
+        for _ in range(2):
+            if (child := os.fork()) == 0:
+                print(np.random.rand(), random.random(), flush=True)
+                os._exit(0)
+            os.waitpid(child, 0)
+    """
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    numbers = told.split()
+    assert len(set(numbers)) == len(numbers) == 4
+
+
 @pytest.mark.long
 def test_it_tells_spark_its_port_and_ends_with_it() -> None:
     command = [sys.executable, "-m", daemon.__name__, "pyspark.worker"]
@@ -63,6 +81,9 @@ def test_it_tells_spark_its_port_and_ends_with_it() -> None:
         ({"spark.master": "local-cluster[2,1,1024]"}, False),
         ({"spark.master": "spark://host:7077"}, False),
         ({"spark.master": "local[*]", "spark.remote": "local[2]"}, False),
+        ({"spark.master": "local", "spark.executor.pyspark.memory": "1g"}, False),
+        ({"spark.master": "local", "spark.pyspark.python": "/opt/other/bin/python"}, False),
+        ({"spark.master": "local", "spark.pyspark.python": sys.executable}, True),
     ],
 )
 def test_workers_are_forked_ready_where_matchwood_is_sure_to_be(settings: dict[str, str], is_ready: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -100,6 +101,18 @@ def test_what_turns_out_large_is_built_in_steps(
     assert tried == [None]
     assert (report.rules, report.version) == (40, 1)
     same_answers(mw.open(path), embedded(sound_rules(40))[0])
+
+
+def test_ids_and_weights_count_among_what_the_task_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts of rules may be short beside them, and no column of Arrow takes more than 2 GiB."""
+    monkeypatch.setattr(small, "MOST_HELD", 10_000)
+    weights = ['{"age": 2' + " " * 400 + "}"]
+    batches = [pa.record_batch({"expression": ["vip"], "weights": weights}) for _ in range(40)]
+    task = small.SmallTask(None, 100, 2**30)  # type: ignore[arg-type]
+    (told,) = task(batches)
+    with pytest.raises(small.TooLarge) as caught:
+        small.refuse_too_large([SimpleNamespace(**row) for row in told.to_pylist()])
+    assert caught.value.totals == (40, 40 * 3)
 
 
 def test_as_many_rules_as_cores_would_share_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

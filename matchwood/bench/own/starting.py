@@ -115,7 +115,7 @@ class StartTask(NamedTuple):
     """What a process does, and how Python is called for it; `%` stands for the saved index.
 
     `counts`  whether kernels are counted
-    `shares`  whether several threads use an index, and trials of `auto` begin: what is called depends on the moment then
+    `shares`  whether several threads use an index, and `auto` tries engines: what is called depends on the moment then
     """
 
     name: str

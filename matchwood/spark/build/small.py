@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SMALL_BYTES = 64 * 2**20
 """What Spark expects a small table to take: half of what it reads of files in one task anyway."""
 
+MOST_HELD = 2**30
+"""Bytes of rules that the task holds, with their ids and weights: half of what Arrow can put into one column."""
+
 _READ = frozenset({"LogicalRelation", "LocalRelation", "Project", "Filter", "Union"})
 """Steps of a plan that read rows one after the other. Before all others, a join or a function of Python's, as many
 tasks as there are cores may have work to do."""
@@ -63,7 +66,8 @@ def _steps(plan: Any) -> Iterator[str]:
 class SmallTask:
     """Builds the only shard of all rules, which come in any order.
 
-    `most_rules`, `most_bytes`  of more rules, or of a larger index, it tells the totals alone
+    `most_rules`, `most_bytes`  of more rules, of a larger index, or of more bytes than MOST_HELD, it tells the
+    totals alone
     """
 
     shard: ShardTask
@@ -72,11 +76,13 @@ class SmallTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: list[pa.RecordBatch] = []
-        totals = RuleTotals(0, 0)
+        totals, size, fits = RuleTotals(0, 0), 0, True
         for batch in batches:
             totals = totals.plus(len(batch), pc.sum(pc.binary_length(batch.column("expression"))).as_py() or 0)
-            held = [*held, batch] if self._takes(totals) else []
-        if not self._takes(totals):
+            size += batch.nbytes
+            fits = fits and size <= MOST_HELD and self._takes(totals)
+            held = [*held, batch] if fits else []
+        if not fits:
             yield _counted(totals)
         elif totals.rules:
             yield self.shard.build(0, _in_order(held)).row()
