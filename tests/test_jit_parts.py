@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import threading
+import weakref
 from pathlib import Path
 
 import matchwood
+from matchwood.core import without_collecting
 from matchwood.core.machine_code.collecting import OBJECTS, fewer_collections
 
 _STEPS = """
@@ -114,6 +117,47 @@ def test_who_decides_on_garbage_otherwise_is_left_alone() -> None:
         assert gc.get_threshold() == (900, 10, 10)
     finally:
         gc.set_threshold(*before)
+
+
+def test_among_threads_the_garbage_of_a_kernel_goes_at_once() -> None:
+    class Kept:
+        """Refers to itself."""
+
+        def __init__(self) -> None:
+            self.own = self
+
+    def left() -> bool:
+        with fewer_collections():
+            gone = weakref.ref(Kept())
+        return gone() is not None
+
+    over = threading.Event()
+    beside = threading.Thread(target=over.wait)
+    beside.start()
+    try:
+        assert not left()
+        gc.disable()
+        assert left()
+    finally:
+        gc.enable()
+        over.set()
+        beside.join()
+
+
+def test_a_load_that_compiles_leaves_no_garbage_for_later() -> None:
+    with without_collecting():
+        assert not gc.isenabled()
+        with without_collecting(), fewer_collections():
+            assert gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with without_collecting(), fewer_collections():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_what_only_kernels_call_is_kept_for_other_kernels(tmp_path: Path) -> None:

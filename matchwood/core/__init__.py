@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from matchwood.core.lanes import LANES
     from matchwood.core.later import Later
     from matchwood.core.locks import ReadersWriterLock
+    from matchwood.core.machine_code.collecting import without_collecting
     from matchwood.core.machine_code.kept import (
         CACHE,
         PRECOMPILED,
@@ -118,6 +119,7 @@ __all__ = [
     "saved_count",
     "tell_of_compiling",
     "within_this_turn",
+    "without_collecting",
 ]
 
 __getattr__ = exports(__name__)

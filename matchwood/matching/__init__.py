@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from matchwood.matching.loading.load import TURN_RULES, is_large, load_rules
     from matchwood.matching.loading.preparation import Normal, Preparation, PreparedRule, as_expression, stored_uses
     from matchwood.matching.loading.read_rules import PackedChunk, ReadRules, RulesApart
-    from matchwood.matching.loading.rehearsal import without_collecting
     from matchwood.matching.loading.report import Report, in_words
     from matchwood.matching.loading.sources import rule_chunks
     from matchwood.matching.loading.storing import SLICE_RULES
@@ -142,7 +141,6 @@ __all__ = [
     "turns_of",
     "usable_cores",
     "with_errors",
-    "without_collecting",
 ]
 
 __getattr__ = exports(__name__)

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from matchwood.bench.frame.encoded_rules import add_cuts, timed_events
 from matchwood.bench.frame.measure import WrongAnswer, first_events
 from matchwood.bench.frame.setup import refuse_repeated_events
+from matchwood.core import without_collecting
 from matchwood.encoding import EncodedConjunctions, EncodedEvents, EncodedForms, Encoder, Schema
 from matchwood.engines import ATree, ConjunctionStore, KIndex, Structure, Workspace
 from matchwood.language import parse
 from matchwood.logic import NEVER, Clauses, Conjunction, Form, clauses_of_form, dnf, form_of_rule, smaller_of_form
-from matchwood.matching import TURN_RULES, without_collecting
+from matchwood.matching import TURN_RULES
 from matchwood.progress import Progress
 from matchwood.workloads import Workload
 from matchwood.workloads import hits as brute_force

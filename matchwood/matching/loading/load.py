@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core import BulkMemory, bulk_memory
+from matchwood.core import BulkMemory, bulk_memory, without_collecting
 from matchwood.encoding import CompiledRules, RuleReader, Settled
 from matchwood.errors import InvalidArgument, LimitExceeded, MatchwoodError, TypeConflict
 from matchwood.matching.loading.chunk_columns import ChunkColumns, OldRules
@@ -22,7 +22,7 @@ from matchwood.matching.loading.filling import Filling
 from matchwood.matching.loading.limits import RejectLimit
 from matchwood.matching.loading.preparation import PreparedRule
 from matchwood.matching.loading.read_rules import read_chunk
-from matchwood.matching.loading.rehearsal import Rehearsal, without_collecting
+from matchwood.matching.loading.rehearsal import Rehearsal
 from matchwood.matching.loading.report import Report
 from matchwood.matching.loading.sources import replayable, rule_chunks, with_last
 from matchwood.matching.loading.storing import (
