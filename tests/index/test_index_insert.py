@@ -462,8 +462,12 @@ def test_a_damaged_arrow_column_of_rules_is_refused() -> None:
         mw.Index().insert_many(pa.table({"id": ["a"], "expression": latin}))
 
 
-def test_a_load_that_has_ended_keeps_no_scratch_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once, and not when Python next looks for what refers to itself; and nothing of the index lies in it."""
+@pytest.mark.parametrize("refused", [[], ["b =", "a0 = 'text'", "b in ()"]])
+def test_a_load_that_has_ended_keeps_no_scratch_memory(refused: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, and not when Python next looks for what refers to itself; and nothing of the index lies in it.
+
+    Nor does the report keep any, whose errors came through the load.
+    """
     arenas: list[weakref.ref[arrays.Arena]] = []
 
     class Noted(arrays.Arena):
@@ -475,10 +479,12 @@ def test_a_load_that_has_ended_keeps_no_scratch_memory(monkeypatch: pytest.Monke
     index = mw.Index()
     gc.disable()
     try:
-        index.insert_many((number, f"a{number % 7} > {number} and b = {number}") for number in range(5_000))
+        sound = [f"a{number % 7} > {number} and b = {number}" for number in range(5_000)]
+        report = index.insert_many(enumerate(sound + refused))
         kept = [arena for arena in arenas if arena() is not None]
     finally:
         gc.enable()
     assert arenas
     assert kept == []
+    assert report.rejections == len(refused)
     assert index.match({"a0": 6_000, "b": 0}) == [0]

@@ -33,7 +33,7 @@ class Report:
 
     def reject(self, rule_id: Any, expression: Any, error: Exception) -> None:
         """Note one refused rule."""
-        self._rejects.append((rule_id, expression, error))
+        self._rejects.append((rule_id, expression, _by_itself(error)))
 
     def add(self, other: Report) -> None:
         """Take over the counts and rejects of another report."""
@@ -82,7 +82,7 @@ class Report:
                 try:
                     votes.alone.check(as_expression(source), rule_id)
                 except TypeConflict as told:
-                    self._rejects[place] = (rule_id, source, told)
+                    self._rejects[place] = (rule_id, source, _by_itself(told))
 
     def _table(self, rejects: list[tuple[Any, Any, Exception]]) -> pa.Table:
         errors = [error for _, _, error in rejects]
@@ -102,6 +102,12 @@ class Report:
 
     def __str__(self) -> str:
         return f"{self.inserted:,} inserted, {self.replaced:,} replaced, {self.rejections:,} rejected"
+
+
+def _by_itself(error: Exception) -> Exception:
+    """An error without the frames that it came through: these would keep all scratch memory of the load."""
+    error.__context__ = error.__cause__ = None
+    return error.with_traceback(None)
 
 
 def in_words(rejected: pa.Table) -> list[str]:
