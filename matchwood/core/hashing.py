@@ -26,6 +26,17 @@ def combine64(accumulated: Any, value: Any) -> Any:
 
 
 @bare_kernel
+def _last_word(data: Any, position: int, stop: int) -> Any:
+    """The bytes from a position on, fewer than eight, as a word."""
+    if position + 8 <= len(data):
+        return word_at(data, position) & ((np.uint64(1) << np.uint64(8 * (stop - position))) - np.uint64(1))
+    word = np.uint64(0)
+    for shift in range(stop - position):
+        word |= np.uint64(data[position + shift]) << np.uint64(8 * shift)
+    return word
+
+
+@bare_kernel
 def hash_bytes(data: Any, start: int, stop: int) -> Any:
     """The hash of the bytes data[start:stop], taken eight at a time."""
     accumulated = mix64(np.uint64(stop - start) + np.uint64(0x9E3779B97F4A7C15))
@@ -35,13 +46,7 @@ def hash_bytes(data: Any, start: int, stop: int) -> Any:
         position += 8
     if position >= stop:
         return accumulated
-    left, word = np.uint64(8 * (stop - position)), np.uint64(0)
-    if position + 8 <= len(data):
-        word = word_at(data, position) & ((np.uint64(1) << left) - np.uint64(1))
-    else:
-        for shift in range(stop - position):
-            word |= np.uint64(data[position + shift]) << np.uint64(8 * shift)
-    return combine64(accumulated, word)
+    return combine64(accumulated, _last_word(data, position, stop))
 
 
 @bare_kernel
@@ -58,13 +63,7 @@ def quick_hash(data: Any, start: int, stop: int) -> Any:
         accumulated = _folded(accumulated, word_at(data, position))
         position += 8
     if position < stop:
-        left, word = np.uint64(8 * (stop - position)), np.uint64(0)
-        if position + 8 <= len(data):
-            word = word_at(data, position) & ((np.uint64(1) << left) - np.uint64(1))
-        else:
-            for shift in range(stop - position):
-                word |= np.uint64(data[position + shift]) << np.uint64(8 * shift)
-        accumulated = _folded(accumulated, word)
+        accumulated = _folded(accumulated, _last_word(data, position, stop))
     return _folded(accumulated, accumulated >> np.uint64(29))
 
 

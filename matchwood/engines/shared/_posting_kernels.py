@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
-from matchwood.encoding.spaces.dyadic import ancestor, count_blocks, fill_blocks, level_of
+from matchwood.encoding.spaces.dyadic import ancestor, fill_blocks, level_of
+from matchwood.engines.shared._access_kernels import block_count
 from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 
 EMPTY = -1
@@ -89,17 +90,6 @@ def _meet(slot: Any, code: Any, low: Any, high: Any, count: Any, number: Any, me
 
 
 @bare_kernel
-def _count_of(code: Any, low: Any, high: Any, intervals: Any) -> Any:
-    """How many postings a constraint has."""
-    if code & SEVERAL == 0:
-        return count_blocks(low, high)
-    total = 0
-    for interval in range(low, high):
-        total += count_blocks(intervals[2 * interval], intervals[2 * interval + 1])
-    return total
-
-
-@bare_kernel
 def count_postings(conjunctions: Any, units: Any, met: MetConstraints, sizes: Any) -> None:
     """How many postings each unit has."""
     offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
@@ -114,7 +104,7 @@ def count_postings(conjunctions: Any, units: Any, met: MetConstraints, sizes: An
             left -= 1
             slot = _slot_of_constraint(code, low, high, met)
             if not _was_met(slot, code, low, high, met):
-                _meet(slot, code, low, high, _count_of(code, low, high, intervals), UNPOSTED, met)
+                _meet(slot, code, low, high, block_count(records, intervals, at), UNPOSTED, met)
             total += met.counts[slot]
         sizes[place] = total
 
