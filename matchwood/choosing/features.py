@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from matchwood.encoding import BOTTOM_LABEL, TOP_LABEL
 from matchwood.engines import OFTEN, ConjunctionStore, EventShares, read_only, selectivity_order, unit_shares
 from matchwood.engines._scan_kernels import count_attributes
-from matchwood.engines.shared._record_kernels import ALTERNATIVE, FLAG_BITS, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import ALTERNATIVE, FLAG_BITS, WIDTH
 
 MOST_UNITS = 20_000
 """Of more units, so many at even distances are looked at: some 20 ms."""
@@ -88,7 +88,7 @@ def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: f
     presence = _presence(frequency, len(units), statistics)
     best, second = _two_best(selectivity.starts, selectivity.order, selectivity.costs)
     constraints = len(shares) / max(1, len(units))
-    named = _named(conjunctions.offsets, conjunctions.records, units)
+    named = _named(conjunctions.offsets, conjunctions.leaves, conjunctions.records, units)
     matching = unit_shares(selectivity)
     expected = scale * float(matching.sum())
     found = expected if hits is None else hits
@@ -113,12 +113,14 @@ def features_of(store: ConjunctionStore, statistics: EventShares | None, hits: f
     )
 
 
-def _named(offsets: NDArray[np.int64], records: NDArray[np.int32], units: NDArray[np.int32]) -> NDArray[np.int64]:
+def _named(
+    offsets: NDArray[np.int32], leaves: NDArray[np.int32], records: NDArray[np.int32], units: NDArray[np.int32]
+) -> NDArray[np.int64]:
     """The attribute of every constraint of these units."""
     counts = offsets[1:][units] - offsets[units]
     starts = np.cumsum(counts) - counts
     places = np.repeat(offsets[units] - starts, counts) + np.arange(int(counts.sum()))
-    codes: NDArray[np.int64] = (records[WIDTH * places] & ~ALTERNATIVE).astype(np.int64)
+    codes: NDArray[np.int64] = (records[::WIDTH][leaves[places]] & ~ALTERNATIVE).astype(np.int64)
     return codes >> FLAG_BITS
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
 from matchwood.engines.shared._posting_kernels import MOST_COUNTED, probe
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, WIDTH
 from matchwood.engines.shared._verification_kernels import clear, scatter, verify
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, record_at
 from matchwood.engines.shared.unions._unite_kernels import note_missed, plan_union, rows_of, unite
 from matchwood.engines.shared.unions.layout import UnionScratch
 
@@ -59,11 +59,11 @@ class CountingScratch(NamedTuple):
 @kernel
 def describe_units(conjunctions: Any, units: Any, needs: Any, states: Any) -> None:
     """Set how many postings complete each unit, and whether it must be verified then."""
-    offsets, records = conjunctions.offsets, conjunctions.records
+    offsets, leaves, records, _ = conjunctions
     for unit in units:
         counted, others = 0, 0
         for position in range(offsets[unit], offsets[unit + 1]):
-            if records[WIDTH * position] & ACCEPTS_NULL == 0 and counted < MOST_COUNTED:
+            if records[record_at(leaves, position)] & ACCEPTS_NULL == 0 and counted < MOST_COUNTED:
                 counted += 1
             else:
                 others += 1
@@ -170,7 +170,7 @@ def _count_event(
 ) -> Any:  # fmt: skip
     """Write the hits of an event, whose stretches have been found, behind `used`; returns the new end, and something to
     be kept, so that no load is left out."""
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    positions, leaves, records, intervals = conjunctions
     needs, states, always = counted.needs, counted.states, counted.always
     labels, counters, starts, stops = scratch.labels, scratch.counters, scratch.starts, scratch.stops
     units, work = output.units, output.work
@@ -180,7 +180,7 @@ def _count_event(
         unit = units[position]
         if states[unit] & VERIFIED != 0:
             work[2] += 1
-            if not verify(positions, records, intervals, unit, labels):
+            if not verify(positions, leaves, records, intervals, unit, labels):
                 continue
         units[used] = unit
         used += 1
@@ -190,7 +190,7 @@ def _count_event(
         if states[unit] & LIVE != 0 and used < len(units):
             work[1] += 1
             work[2] += 1
-            if verify(positions, records, intervals, unit, labels):
+            if verify(positions, leaves, records, intervals, unit, labels):
                 units[used] = unit
                 used += 1
     if total * _WALK_COST > len(needs):

@@ -201,13 +201,17 @@ class Structure(State, ABC):
         return {"options": self.settings, **super().header()} if self.shaped_by_options else super().header()
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        self.check_options(header)
+        super().restore(arrays, header)
+
+    def check_options(self, header: Mapping[str, Any]) -> None:
+        """Refuse a header of something that was laid out by other options."""
         if self.shaped_by_options:
             given = header.get("options")
             # What was saved before an option was there has its default; as published, the paper's value.
             before = {**self.options, **(self.published if self.as_published else {})}
             same = isinstance(given, Mapping) and self.shape({**before, **given}) == self.shape(self.settings)
             require(same, f"the options of the engine are not those of its {self.shaped_by_options}")
-        super().restore(arrays, header)
 
     def shape(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         """What of the options others must have in common with those by which something was laid out, to use it."""

@@ -35,7 +35,7 @@ def test_every_engine_has_its_share_on_every_workload(rows: list[dict[str, Any]]
 def test_traffic_is_counted_event_by_event() -> None:
     given = encoded(begen(rules=400, events=20, matching=0.05, seed=3))
     for name in bandwidth.ENGINES:
-        # Without blocks, every candidate is one test of its own.
+        # If none is packed, every candidate is one test of its own.
         engine = engine_class(name)(given.store, {} if name == "counting" else {"packed": 0})
         engine.rebuild()
         work = engine.match(given.events, 0, Workspace()).work
@@ -52,7 +52,7 @@ def test_traffic_is_counted_event_by_event() -> None:
         assert found.touched == found.streamed + 64 * found.gathers
 
 
-def test_packs_are_read_in_sequence() -> None:
+def test_packed_candidates_are_read_in_sequence() -> None:
     given = encoded(begen(rules=2_000, events=20, matching=0.05, seed=3))
     found = {}
     for least in (0, 2):

@@ -101,10 +101,14 @@ def test_rivals_need_their_intervals_too(kind: Any) -> None:
 def test_every_byte_of_the_default_engine_has_a_purpose(results: dict[str, Any]) -> None:
     rows = results["memory"]["rows"]
     for workload in memory.WORKLOADS:
-        *purposes, whole = [row for row in rows if row["workload"] == workload]
-        assert whole["part"] == memory.ALL
-        assert sum(row["bytes"] for row in purposes) == whole["bytes"]
-        assert purposes[0]["part"] == "constraints, 12 bytes each"
+        whole_of = {}
+        for engine in (memory.ENGINE, memory.ALONE):
+            *purposes, whole = [row for row in rows if (row["workload"], row["engine"]) == (workload, engine)]
+            assert whole["part"] == memory.ALL
+            assert sum(row["bytes"] for row in purposes) == whole["bytes"]
+            assert purposes[0]["part"] == "constraints of rules, 4 bytes each"
+            whole_of[engine] = whole["bytes"]
+        assert whole_of[memory.ALONE] < whole_of[memory.ENGINE]
 
 
 def test_a_column_without_a_purpose_is_an_error() -> None:

@@ -14,7 +14,7 @@ import matchwood as mw
 from matchwood.choosing import rehearse_reading
 from matchwood.encoding import EncodedEvents
 from matchwood.engines import Workspace
-from matchwood.engines.pst import _block_kernels, _known_list_kernels, groups
+from matchwood.engines.pst import _known_list_kernels, _packed_kernels, groups
 from matchwood.engines.pst import engine as pst
 from tests.conftest import SOAK
 
@@ -156,7 +156,7 @@ def test_the_last_rank_is_no_null() -> None:
     events = encoded(index, pa.table({"x0": [0, 1, 2, 0] * 10, "x1": pa.array([5, None, 70, 59] * 10, pa.int64())}))
     labels = events.labels.copy()
     labels[events.labels == events.labels.max()] = 2**31 - 2
-    assert 2**31 - 2 >> _block_kernels.RANK_SHIFT == _known_list_kernels.NULL_RANK
+    assert 2**31 - 2 >> _packed_kernels.RANK_SHIFT == _known_list_kernels.NULL_RANK
     changed = EncodedEvents(events.offsets, events.attributes, labels)
     engine = index._matcher.engine
     assert matched(engine, changed, Workspace()) == one_by_one(engine, changed)

@@ -8,8 +8,11 @@ from engines_support import COMPILED, Constraint, decode, encode, frozen, random
 
 from matchwood.encoding.codes import TOP_LABEL, EncodedRows
 from matchwood.engines import ConjunctionStore
-from matchwood.engines.shared._store_kernels import FIRST_RUNS, look_up
-from matchwood.errors import InvalidArgument
+from matchwood.engines.shared._store_kernels import look_up
+from matchwood.engines.shared.constraints._leaf_kernels import GrowingLeaves, leaf_like
+from matchwood.engines.shared.constraints._record_kernels import WIDTH
+from matchwood.engines.shared.constraints._tagged_table_kernels import tag_of
+from matchwood.errors import CorruptSnapshot, InvalidArgument
 
 SIZE = 2_000 if COMPILED else 150
 
@@ -32,7 +35,7 @@ def test_each_distinct_conjunction_is_kept_once() -> None:
 
 @pytest.mark.parametrize("clauses", [False, True])
 def test_conjunctions_by_their_leaves_are_stored_like_all_others(clauses: bool) -> None:
-    """To the bit: also runs, which are shared only as far as it pays, and what was there before."""
+    """Found alike, and said alike, whatever was there before; the numbers of leaves are those of either way."""
     rng = np.random.default_rng(7)
     conjunctions = random_conjunctions(rng, SIZE)
     leaves = list(dict.fromkeys(constraint for conjunction in conjunctions for constraint in conjunction))
@@ -47,8 +50,8 @@ def test_conjunctions_by_their_leaves_are_stored_like_all_others(clauses: bool) 
         assert (added.units == expected.units).all()
         assert decode(one.encoded(added.units)) == batch
     assert one.header() == other.header()
-    assert all((array == other.arrays()[name]).all() for name, array in one.arrays().items())
-    assert one.audit() == []
+    assert (one.leaves, one.bytes_verify) == (other.leaves, other.bytes_verify)
+    assert one.audit() == other.audit() == []
 
 
 def test_repeated_conjunctions_are_handed_back() -> None:
@@ -85,68 +88,128 @@ def test_what_differs_in_one_thing_is_another(others: tuple[Constraint, ...]) ->
 
 
 def test_equal_hashes_are_told_apart_by_contents() -> None:
+    """Units and leaves whose hashes are all the same, so that every search walks over all others."""
     conjunctions = list(dict.fromkeys(random_conjunctions(np.random.default_rng(2), 60)))
     store, _ = stored(conjunctions)
-    store._hashes.writable()[:] = 7
-    store._rebuild_table(store.live)
-    found = np.empty(store.count, dtype=np.int32)
+    same, alike = np.uint64(7 << 20), np.full(2 * max(store.count, store.leaves), 7, np.int64)
+    tags, table = (np.zeros(len(alike), kind) for kind in (np.uint8, np.int32))
+    offsets, leaves, records, intervals = store.view()
     for unit in range(store.count):
-        found[unit] = store._table.view()[look_up(store._table.view(), store._hashes.view(), *store.view(), unit)]
-    assert found.tolist() == list(range(store.count))
+        slot = look_up(tags, table, same, offsets, leaves, unit)
+        tags[-1 - slot], table[-1 - slot] = tag_of(same), unit
+    found = [table[look_up(tags, table, same, offsets, leaves, unit)] for unit in range(store.count)]
+    assert found == list(range(store.count))
+    growing = GrowingLeaves(records, intervals, np.zeros(len(alike), np.uint8), np.zeros(len(alike), np.int32))
+    for leaf in range(store.leaves):
+        slot = leaf_like(growing, same, WIDTH * leaf)
+        growing.leaf_tags[-1 - slot], growing.leaf_table[-1 - slot] = tag_of(same), leaf
+    assert [leaf_like(growing, same, WIDTH * leaf) for leaf in range(store.leaves)] == list(range(store.leaves))
 
 
-def runs_of(store: ConjunctionStore) -> int:
+def intervals_of(store: ConjunctionStore) -> int:
     """How many intervals the store has beside its records."""
     return len(store.view().intervals) // 2
 
 
-def test_equal_runs_of_an_attribute_are_kept_once() -> None:
+def test_equal_constraints_are_kept_once() -> None:
     values, others = ((1, 2), (4, 9)), ((1, 2), (5, 9))
     store = ConjunctionStore()
     rules = [(Constraint(0, values), Constraint(1, ((step, step + 1),))) for step in range(20)]
     store.add(encode(rules))
-    assert runs_of(store) == 2
+    assert (store.leaves, intervals_of(store)) == (21, 2)
     more = [(Constraint(0, values, True),), (Constraint(0, others),), (Constraint(1, values),), (Constraint(0, ()),)]
     for rule in more:
         store.add(encode([rule]))
-    assert runs_of(store) == 6, "another attribute has its own, so that it can have other labels"
+    assert (store.leaves, intervals_of(store)) == (25, 8), "each that differs in anything is another"
     assert decode(store.encoded(store.live_units())) == rules + more
     assert store.add(encode([rules[3], more[1]])).new_units.tolist() == []
-    assert runs_of(store) == 6
+    assert store.leaves == 25
     store.relabel(0, np.array([1, 4, 5], dtype=np.int32), np.array([2, 40, 50], dtype=np.int32))
     for rule, intervals in ((0, ((2, 2), (40, 9))), (20, ((2, 2), (40, 9))), (21, ((2, 2), (50, 9)))):
         assert decode(store.encoded(units_of(rule)))[0][0].intervals == intervals
     assert decode(store.encoded(units_of(22)))[0][0].intervals == values
     store.add(encode([(Constraint(0, ((2, 2), (50, 9))), Constraint(7, values))]))
-    assert runs_of(store) == 8, "found by the labels that they have now"
+    assert store.leaves == 26, "found by the labels that they have now"
     assert store.audit() == []
 
 
 @pytest.mark.parametrize("cut", [1, 7, 60])
-def test_runs_are_shared_alike_however_rules_come(cut: int) -> None:
+def test_constraints_are_shared_alike_however_rules_come(cut: int) -> None:
     conjunctions = random_conjunctions(np.random.default_rng(3), SIZE // 4, top=24)
     store, _ = stored(conjunctions)
-    distinct = {(each.attribute, each.intervals) for rule in conjunctions for each in rule if len(each.intervals) > 1}
-    assert runs_of(store) == sum(len(intervals) for _, intervals in distinct)
+    assert store.leaves == len({each for rule in conjunctions for each in rule})
     bit_by_bit = ConjunctionStore()
     for first in range(0, len(conjunctions), cut):
         bit_by_bit.add(encode(conjunctions[first : first + cut]))
-    for name in ("records", "intervals", "offsets"):
+    for name in ("leaves", "records", "intervals", "offsets"):
         assert (bit_by_bit.arrays()[name] == store.arrays()[name]).all(), name
 
 
-def test_runs_that_nobody_repeats_are_not_all_remembered() -> None:
-    count = 3 * FIRST_RUNS if COMPILED else FIRST_RUNS + 40
-    lists = [((step, step + 1), (step + 3, step + 4)) for step in range(count)]
+def test_a_constraint_of_dead_units_alone_is_no_hindrance_after_relabelling() -> None:
+    """Labels that only dead units have stay as they are, and can come to say what another constraint says by then."""
     store = ConjunctionStore()
-    store.add(encode([(Constraint(0, each),) for each in lists]))
-    assert runs_of(store) == 2 * count
-    assert store._runs_entered == FIRST_RUNS
-    assert len(store._runs) < 4 * FIRST_RUNS
-    store.add(encode([(Constraint(0, each), Constraint(1, ((1, 2),))) for each in lists]))
-    assert runs_of(store) == 4 * count - 2 * FIRST_RUNS
-    assert decode(store.encoded(store.live_units()[-1:])) == [(Constraint(0, lists[-1]), Constraint(1, ((1, 2),)))]
+    store.add(encode([(Constraint(0, ((5, 9),)),), (Constraint(0, ((20, 30),)),)]))
+    store.free(store.drop(units_of(0)))
+    store.relabel(0, np.array([20, 30], np.int32), np.array([5, 9], np.int32))
     assert store.audit() == []
+    assert store.add(encode([(Constraint(0, ((5, 9),)),)])).units.tolist() == [1]
+    again = ConjunctionStore()
+    again.restore(frozen(store.arrays()), store.header())
+    assert again.add(encode([(Constraint(0, ((5, 9),)), Constraint(1, ((5, 9),)))])).new_units.tolist() == [2]
+    assert again.leaves == store.leaves + 1
+    assert again.audit() == []
+
+
+def test_tables_grow_with_what_they_find() -> None:
+    count = SIZE * 3
+    store = ConjunctionStore()
+    for first in range(0, count, 97):
+        store.add(
+            encode([(Constraint(step % 7, ((step, step + 1),)),) for step in range(first, min(first + 97, count))])
+        )
+    assert store.leaves == store.count == count
+    for tags in (store._tags.view(), store._leaf_tags.view()):
+        assert count / 0.85 < len(tags) < 3 * count + 64
+    dying = units_of(*range(0, count, 2))
+    store.free(store.drop(dying))
+    store.add(encode([(Constraint(9, ((step, step + 1),)),) for step in range(count)]))
+    assert store.audit() == []
+    assert store.live == count // 2 + count
+
+
+@pytest.mark.parametrize("clauses", [False, True])
+def test_a_store_from_before_constraints_had_numbers_still_opens(clauses: bool) -> None:
+    conjunctions = random_conjunctions(np.random.default_rng(11), SIZE // 2)
+    store = ConjunctionStore(clauses)
+    added = store.add(encode(conjunctions))
+    gone = np.unique(added.units[: SIZE // 8])
+    store.free(store.drop(np.repeat(gone, store.uses[gone])))
+    again = ConjunctionStore(clauses)
+    again.restore(frozen(older(store)), {**store.header(), "tombstones": 5})
+    again.check()
+    assert decode(again.encoded(added.units)) == conjunctions
+    assert np.array_equal(again.alive, store.alive)
+    assert np.array_equal(again.uses, store.uses)
+    assert again.leaves == store.leaves
+    assert again.audit() == []
+    assert again.add(encode(conjunctions[-3:])).new_units.tolist() == []
+
+
+@pytest.mark.parametrize("name", ["offsets", "records", "intervals", "alive"])
+def test_an_older_store_that_is_damaged_is_refused(name: str) -> None:
+    store, _ = stored(random_conjunctions(np.random.default_rng(12), 50))
+    arrays = older(store)
+    arrays[name] = arrays[name][:-1]
+    with pytest.raises(CorruptSnapshot):
+        ConjunctionStore().restore(frozen(arrays), store.header())
+
+
+def older(store: ConjunctionStore) -> dict[str, np.ndarray]:
+    """The arrays as they were saved before constraints had numbers."""
+    offsets, leaves, records, intervals = store.view()
+    arrays = {"offsets": offsets.astype(np.int64), "intervals": intervals.copy(), "uses": store.uses.copy()}
+    arrays |= {"hashes": np.zeros(store.count, np.uint64), "table": np.full(16, -1, np.int32)}
+    return {**arrays, "records": records.reshape(-1, WIDTH)[leaves].ravel(), "alive": store.alive.copy()}
 
 
 def test_a_restored_store_shares_what_comes_later() -> None:
@@ -154,13 +217,13 @@ def test_a_restored_store_shares_what_comes_later() -> None:
     store, said = stored(conjunctions)
     again = ConjunctionStore()
     again.restore(frozen(store.arrays()), store.header())
-    before = runs_of(again)
+    before = again.leaves
     assert again.add(encode(conjunctions)).new_units.tolist() == []
-    assert runs_of(again) == before
+    assert again.leaves == before
     fresh = [(Constraint(20, ((1, 2), (4, 5))), *rule) for rule in said.values()]
     again.add(encode(fresh))
     assert decode(again.encoded(again.live_units())) == [*said.values(), *fresh]
-    assert runs_of(again) <= 2 * before + 2
+    assert again.leaves == before + 1
     assert again.audit() == []
 
 
@@ -256,9 +319,9 @@ def test_audit_sees_what_is_broken() -> None:
         return store.audit()
 
     assert "alive without uses" in broken("_uses", 3, 0)[0]
-    assert "not found" in broken("_hashes", 3, 12345)[0]
+    assert "not found" in broken("_leaves", 3, 0)[0]
     assert any("dead and has uses" in problem for problem in broken("_alive", 3, 0))
-    assert "not found" in broken("_records", 2, 63)[0]
+    assert "not found" in broken("_records", 2, 63)[-1]
 
 
 def test_renumbered_attributes_keep_everything_else() -> None:

@@ -13,7 +13,9 @@ import pytest
 
 from matchwood import Index
 from matchwood.encoding.rules import compiled_rules
+from matchwood.engines import ConjunctionStore
 from matchwood.errors import InvalidArgument
+from matchwood.matching import EngineMatcher
 from matchwood.matching.loading import batches, sources, votes
 from matchwood.matching.loading import load as bulk
 from matchwood.matching.loading.report import Report
@@ -128,9 +130,22 @@ def _few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(votes, "LEAST_COMPILED", 128)
 
 
+NUMBERED = ("leaves", "records", "intervals", "tags", "table", "leaf_tags", "leaf_table")
+"""Arrays of a store that depend on the order in which it met its constraints, and in what portions."""
+
+
 def state(index: Index) -> dict[str, Any]:
-    parts = {"matcher": index._matcher, "encoder": index._encoder, "table": index._table}
+    matcher = index._matcher
+    parts = {"matcher": matcher, "encoder": index._encoder, "table": index._table}
     arrays = {f"{name}.{key}": value for name, part in parts.items() for key, value in part.arrays().items()}
+    for store in [name.removesuffix("leaf_tags") for name in arrays if name.endswith(".leaf_tags")]:
+        for name in NUMBERED:
+            del arrays[store + name]
+    assert isinstance(matcher, EngineMatcher)
+    for number, part in enumerate(matcher.parts):
+        if isinstance(part.store, ConjunctionStore):
+            said = part.store.encoded(np.arange(part.store.count, dtype=np.int32))
+            arrays |= {f"said.{number}.{key}": value for key, value in said._asdict().items()}
     return {**arrays, **{f"{name}.header": json.dumps(part.header()) for name, part in parts.items()}}
 
 

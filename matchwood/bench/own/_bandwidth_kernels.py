@@ -30,11 +30,11 @@ def gather(words: Any, places: Any) -> Any:
 
 @kernel
 def in_lists(lists: Any, events: Any, spaces: Any, attributes: Any, levels: Any) -> Any:
-    """The candidates that lie apart in the lists of all these events, and the integers of the blocks in them."""
+    """The candidates in the lists of all these events: those that lie apart, and those that are packed."""
     apart, packed = np.int64(0), np.int64(0)
     for event in range(len(events.offsets) - 1):
         for place in range(probe_spaces(lists, events, event, spaces, attributes, levels)):
             found = spaces[place]
             apart += lists.counts[found]
-            packed += lists.block_starts[found + 1] - lists.block_starts[found]
+            packed += lists.packed_starts[found + 1] - lists.packed_starts[found]
     return apart, packed

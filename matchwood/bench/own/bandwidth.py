@@ -2,8 +2,9 @@
 
 What an event touches follows from the engine's own counters:
 
-    pstbloom   the blocks of its lists, in sequence; a first test of 16 bytes for every other candidate, in sequence
-               in its list, and at a place of its own the residual of each that is verified, in whole cache lines
+    pstbloom   a packed test of 10 bytes for every packed candidate, in sequence in its list, and the residual of each
+               that is verified, in sequence too; a first test of 16 bytes for every other candidate, in sequence, and
+               at a place of its own the residual of each that is verified, in whole cache lines
     counting   4 bytes for every posting, in sequence; a counter for every posting, at a random place; and all counters
                once more, in sequence, when they are reset
 
@@ -39,7 +40,7 @@ STREAMED = {"smoke": 2**22, "quick": 2**28, "full": 2**29, "paper": 2**29}
 """Bytes of the array that tells the bandwidth: far more than any cache holds."""
 
 GATHERED, ROUNDS = 200_000, 7
-_LINE, _TEST, _POSTING, _PAIR, _HIT, _INTEGER = 64, 16, 4, 8, 4, 4
+_LINE, _TEST, _PACKED_TEST, _POSTING, _PAIR, _HIT = 64, 16, 10, 4, 8, 4
 
 
 class Traffic(NamedTuple):
@@ -102,11 +103,20 @@ def traffic_of(engine: Engine, prepared: Encoded) -> Traffic:
     stats, (apart, packed) = engine.stats(), _in_lists(engine, prepared)
     residuals, tests = stats["bytes_residuals"], stats["postings"] - stats["packed_postings"]
     lines = math.ceil(residuals / max(1, tests) / _LINE)
-    return Traffic(both + _TEST * apart + _INTEGER * packed, lines * verified * apart / max(1.0, candidates), residuals)
+    share = verified / max(1.0, candidates)
+    streamed = _TEST * apart + (_PACKED_TEST + share * _packed_residual(engine)) * packed
+    return Traffic(both + streamed, lines * share * apart, residuals)
+
+
+def _packed_residual(engine: Any) -> float:
+    """The bytes of a packed residual, on average."""
+    lists = engine._candidates
+    mean: float = lists.packed_residuals.nbytes / max(1, lists.packed_units)
+    return mean
 
 
 def _in_lists(engine: Any, prepared: Encoded) -> tuple[float, float]:
-    """The candidates that lie apart in the lists of an event, and the integers of its blocks, on average."""
+    """The candidates in the lists of an event that lie apart, and those that are packed, on average."""
     events, most = prepared.events, LEVELS * len(prepared.events.attributes)
     spaces, attributes, levels = (np.empty(most, dtype=kind) for kind in (np.int32, np.uint64, np.uint32))
     apart, packed = in_lists(engine._candidates.view(), read_only_events(events), spaces, attributes, levels)

@@ -42,7 +42,8 @@ ENGINES: dict[str, tuple[str, dict[str, Any]]] = {
     "scan": ("scan", {}),
     "counting": ("counting", {}),
     "pstbloom": ("pstbloom", {}),
-    "pstbloom, no blocks": ("pstbloom", {"packed": 0}),
+    "pstbloom, not packed": ("pstbloom", {"packed": 0}),
+    "pstbloom, units alone": ("pstbloom", {"side_by_side": False}),
     "psthash": ("psthash", {}),
 }
 """Engines and their options, by what their rows are called."""

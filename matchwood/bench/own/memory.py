@@ -13,31 +13,37 @@ from typing import Any
 from matchwood.bench.frame.measure import WrongAnswer
 from matchwood.bench.frame.memory import bytes_of_index
 from matchwood.bench.frame.parts import ExperimentPart, FigurePlace
-from matchwood.bench.frame.setup import check_with_oracle, prepare
+from matchwood.bench.frame.setup import check_with_brute_force, check_with_oracle, prepare
 from matchwood.bench.frame.setup import warm_up as warm_up_engines
+from matchwood.engines import engine_class
 from matchwood.matching import EngineMatcher
 from matchwood.workloads import Workload, ads, begen
 
 ENGINE = "pstbloom"
 """The engine that `auto` starts with."""
 
+ALONE, ALONE_OPTIONS = "pstbloom, units alone", {"side_by_side": False}
+"""The same for who has more time than memory: lists of units, which are verified from the store."""
+
 RULES = {"smoke": 2_000, "quick": 100_000, "full": 1_000_000, "paper": 1_000_000}
 
 STORE: Mapping[str, tuple[str, ...]] = {
-    "constraints, 12 bytes each": ("records",),
-    "intervals of constraints that have several": ("intervals",),
+    "constraints of rules, 4 bytes each": ("leaves",),
     "where the constraints of a rule begin": ("offsets",),
-    "finding equal conjunctions": ("hashes", "table"),
-    "finding equal runs of intervals": ("runs",),
+    "distinct constraints, 12 bytes each": ("records",),
+    "intervals of those that have several": ("intervals",),
+    "finding equal conjunctions": ("tags", "table"),
+    "finding equal constraints": ("leaf_tags", "leaf_table"),
     "uses of a conjunction": ("uses", "alive"),
 }
 LISTS: Mapping[str, tuple[str, ...]] = {
-    "blocks: tests of packed candidates": ("packs",),
+    "first tests of packed candidates": ("packed_tests",),
+    "residuals of packed candidates": ("packed_residuals",),
     "first tests of other candidates": ("heads",),
     "residuals of other candidates": ("tails",),
     "which constraint gives access": ("access",),
     "finding and laying out lists": (
-        "table", "keys", "starts", "counts", "capacities", "added", "pack_starts", "levels", "frequency",
+        "table", "keys", "starts", "counts", "capacities", "added", "packed_starts", "levels", "frequency",
         "combined_table", "combined_filter", "next_attributes", "next_levels", "loads",
     ),
     "states of units": ("states", "always"),
@@ -63,21 +69,29 @@ def _measured(name: str, rules: int) -> list[dict[str, Any]]:
 
 
 def measure(name: str, workload: Workload) -> list[dict[str, Any]]:
-    """A row for each purpose, and one for all, of one workload."""
+    """A row for each purpose, and one for all, of one workload; and the same of lists of units alone."""
     prepared = prepare(workload, ENGINE)
     check_with_oracle(prepared.rules, workload)
     index = prepared.rules
     matcher, told = index._matcher, bytes_of_index(index.stats())["bytes"]
     assert isinstance(matcher, EngineMatcher)
     main = matcher.parts[0]
-    found = by_purpose(main.store.bytes_by_column(), STORE)
-    found |= by_purpose(main.engine.bytes_by_column(), LISTS)
+    stored = by_purpose(main.store.bytes_by_column(), STORE)
+    found = stored | by_purpose(main.engine.bytes_by_column(), LISTS)
     found[OTHERS] = told - sum(found.values())
     if not 0 <= found[OTHERS] < 4096:
         raise WrongAnswer(f"{found[OTHERS]} bytes of {told} have no purpose")
-    shared = {"engine": index.engine, "workload": name, "rules": len(index), "build_s": round(prepared.build_s, 3)}
-    amounts = {**{part: count for part, count in found.items() if count}, ALL: told}
-    return [{**shared, "bytes": count, "checked": True, "part": part} for part, count in amounts.items()]
+    shared = {"workload": name, "rules": len(index), "build_s": round(prepared.build_s, 3), "checked": True}
+    alone = engine_class(ENGINE)(main.store, ALONE_OPTIONS)
+    alone.rebuild()
+    check_with_brute_force(ALONE, alone, prepared, workload, prepared.events.count)
+    others = stored | by_purpose(alone.bytes_by_column(), LISTS) | {OTHERS: found[OTHERS]}
+    return [
+        {**shared, "engine": engine, "bytes": count, "part": part}
+        for engine, purposes in ((index.engine, found), (ALONE, others))
+        for part, count in {**purposes, ALL: sum(purposes.values())}.items()
+        if count
+    ]
 
 
 def by_purpose(columns: Mapping[str, int], purposes: Mapping[str, tuple[str, ...]]) -> dict[str, int]:

@@ -8,24 +8,17 @@ from matchwood.core.jit import bare_kernel
 from matchwood.engines.kindex._match_kernels import find_lists
 from matchwood.engines.kindex._risen_kernels import clauses_true
 from matchwood.engines.kindex.layout import EMPTY
-from matchwood.engines.shared._record_kernels import WIDTH, attribute_of, hash_records
 from matchwood.engines.shared._verification_kernels import clear, passes, scatter
+from matchwood.engines.shared.constraints._record_kernels import attribute_of, record_at
 
 
 @bare_kernel
-def hash_constraints(records: Any, intervals: Any, hashes: Any) -> None:
-    """A hash of each constraint by itself."""
-    for position in range(len(hashes)):
-        hashes[position] = hash_records(records, intervals, position, position + 1)
-
-
-@bare_kernel
-def count_true(events: Any, positions: Any, records: Any, intervals: Any, labels: Any, counts: Any) -> None:
-    """For how many events each of some constraints holds."""
+def count_true(events: Any, leaves: Any, records: Any, intervals: Any, labels: Any, counts: Any) -> None:
+    """For how many events each of some leaves holds."""
     for event in range(len(events.offsets) - 1):
         scatter(events, event, labels)
-        for place in range(len(positions)):
-            at = WIDTH * positions[place]
+        for place in range(len(leaves)):
+            at = record_at(leaves, place)
             label = labels[attribute_of(records[at])]
             counts[place] += passes(records[at], records[at + 1], records[at + 2], label, intervals)
         clear(events, event, labels)
@@ -47,7 +40,7 @@ def match_propagation(
             if attribute + 1 < len(by_attribute):
                 for place in range(by_attribute[attribute], by_attribute[attribute + 1]):
                     predicate = members[place]
-                    at = WIDTH * clusters.positions[predicate]
+                    at = record_at(clusters.leaves, predicate)
                     truth[predicate] = passes(records[at], records[at + 1], records[at + 2], label, intervals)
         # The cluster of no predicate, the last, is looked at for every event.
         for pair in range(events.offsets[event], events.offsets[event + 1] + 1):
@@ -87,7 +80,7 @@ def match_clauses(
     units: Any, offsets: Any, work: Any,
 ) -> None:  # fmt: skip
     """Evaluate every unit of a run, or those that some list of the event's keys has as IN, and those of size 0."""
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    positions, leaves, records, intervals = conjunctions
     used, names = 0, run.units
     zeros = run.size_offsets[1] if len(run.sizes) > 0 and run.sizes[0] == 0 else 0
     for event in range(first, len(events.offsets) - 1):
@@ -96,7 +89,7 @@ def match_clauses(
         scatter(events, event, labels)
         for number in range(len(names) if every else zeros):
             work[1] += 1
-            if clauses_true(positions, records, intervals, names[number], labels):
+            if clauses_true(positions, leaves, records, intervals, names[number], labels):
                 units[used] = names[number]
                 used += 1
         if not every:
@@ -114,7 +107,7 @@ def match_clauses(
                         if run.entries[at] & 1 == 1 and number >= zeros and stamps[number + 1] != stamps[0]:
                             stamps[number + 1] = stamps[0]
                             work[1] += 1
-                            if clauses_true(positions, records, intervals, names[number], labels):
+                            if clauses_true(positions, leaves, records, intervals, names[number], labels):
                                 units[used] = names[number]
                                 used += 1
         clear(events, event, labels)

@@ -12,29 +12,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.bench.rivals._vldb_kernels import count_true, hash_constraints, match_clauses, match_propagation
+from matchwood.bench.rivals._vldb_kernels import count_true, match_clauses, match_propagation
 from matchwood.core import places_in
 from matchwood.encoding import NULL_LABEL, EncodedEvents
 from matchwood.engines import ConjunctionStore, Hits, Layout, Output, Run, Workspace, read_only
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, ALTERNATIVE, FLAG_BITS, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, ALTERNATIVE, FLAG_BITS, WIDTH
 
 
 class Clusters(NamedTuple):
     """Distinct predicates and the conjunctions clustered on them; conjunctions without an IN predicate come last.
 
-    `positions`          of each predicate one constraint in the store
+    `leaves`             of each predicate its number in the store
     `predicate_offsets`, `predicates`  by attribute: its predicates
     `cluster_offsets`, `clustered`     by predicate: the conjunctions clustered on it
     `test_offsets`, `tests`            by conjunction: its predicates
     `initial`, `truth`   whether each predicate holds for NULL, and for the event at hand
     """
 
-    positions: NDArray[np.int64]
+    leaves: NDArray[np.int32]
     predicate_offsets: NDArray[np.int64]
     predicates: NDArray[np.int64]
     cluster_offsets: NDArray[np.int64]
     clustered: NDArray[np.int32]
-    test_offsets: NDArray[np.int64]
+    test_offsets: NDArray[np.int32]
     tests: NDArray[np.int64]
     initial: NDArray[np.bool_]
     truth: NDArray[np.bool_]
@@ -62,22 +62,20 @@ class Propagation:
 
 
 def _clusters(store: ConjunctionStore, sample: EncodedEvents) -> Clusters:
-    offsets, records, intervals = store.view()
-    hashes = np.empty(len(records) // WIDTH, np.uint64)
-    hash_constraints(records, intervals, hashes)
-    _, positions, tests = np.unique(hashes, return_index=True, return_inverse=True)
-    codes = records[WIDTH * positions]
-    counts = np.zeros(len(positions), np.int64)
+    offsets, leaves, records, intervals = store.view()
+    predicates, tests = np.unique(leaves, return_inverse=True)
+    codes = records[::WIDTH][predicates]
+    counts = np.zeros(len(predicates), np.int64)
     labels = np.full(store.attributes, NULL_LABEL, np.int32)
-    count_true(sample, read_only(positions, np.int64), records, intervals, labels, counts)
+    count_true(sample, read_only(predicates, np.int32), records, intervals, labels, counts)
     initial, attributes = codes & ACCEPTS_NULL != 0, (codes & ~ALTERNATIVE) >> FLAG_BITS
-    access = _access(offsets, tests, np.where(initial, np.iinfo(np.int64).max, counts), len(positions))
+    access = _access(offsets, tests, np.where(initial, np.iinfo(np.int64).max, counts), len(predicates))
     by_attribute, by_access = np.argsort(attributes, kind="stable"), np.argsort(access, kind="stable")
     return Clusters(
-        positions.astype(np.int64),
+        predicates,
         places_in(attributes[by_attribute], np.arange(store.attributes + 1, dtype=attributes.dtype)),
         by_attribute,
-        places_in(access[by_access], np.arange(len(positions) + 2, dtype=access.dtype)),
+        places_in(access[by_access], np.arange(len(predicates) + 2, dtype=access.dtype)),
         by_access.astype(np.int32),
         offsets,
         tests.astype(np.int64),
@@ -87,7 +85,7 @@ def _clusters(store: ConjunctionStore, sample: EncodedEvents) -> Clusters:
 
 
 def _access(
-    offsets: NDArray[np.int64], tests: NDArray[np.int64], cost: NDArray[np.int64], nothing: int
+    offsets: NDArray[np.int32], tests: NDArray[np.int64], cost: NDArray[np.int64], nothing: int
 ) -> NDArray[np.int64]:
     """Of each conjunction the predicate that the fewest events satisfy; `nothing` if it has only not-in ones."""
     owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

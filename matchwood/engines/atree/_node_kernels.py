@@ -42,7 +42,7 @@ from matchwood.engines.atree.layout import (
     XNOR,
     XOR,
 )
-from matchwood.engines.shared._record_kernels import SEVERAL
+from matchwood.engines.shared.constraints._record_kernels import SEVERAL
 
 _SALT = 0x9E3779B97F4A7C15
 

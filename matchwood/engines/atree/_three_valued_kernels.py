@@ -26,8 +26,8 @@ from matchwood.engines.atree.layout import (
     WIDTH,
     XNOR,
 )
-from matchwood.engines.shared._record_kernels import FLAG_BITS
 from matchwood.engines.shared._verification_kernels import clear, passes, scatter
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS
 
 FALSE, TRUE, UNKNOWN = 0, 1, 2
 

@@ -11,7 +11,7 @@ from matchwood.core.jit import kernel
 from matchwood.engines.atree._link_kernels import choose_access
 from matchwood.engines.atree._node_kernels import share_of
 from matchwood.engines.atree.layout import FIRST, KIND, KIND_MASK, ROOM, SIZE, UNIT, WIDTH
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS
 
 
 @kernel

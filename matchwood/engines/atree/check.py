@@ -41,8 +41,8 @@ from matchwood.engines.atree.layout import (
 )
 from matchwood.engines.atree.links import places_of
 from matchwood.engines.atree.nodes import TreeNodes
-from matchwood.engines.shared._record_kernels import FLAG_BITS
-from matchwood.engines.shared.records import check_records
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS
+from matchwood.engines.shared.constraints.records import check_records
 
 
 def check_restored(

@@ -31,8 +31,8 @@ from matchwood.engines.atree.match import match_events, search_events
 from matchwood.engines.atree.nodes import TreeNodes
 from matchwood.engines.atree.order import laid_out
 from matchwood.engines.base import Hits, Structure
+from matchwood.engines.shared.constraints.records import relabel, renumber
 from matchwood.engines.shared.one_event import OneEventSearch
-from matchwood.engines.shared.records import relabel, renumber
 from matchwood.engines.shared.units import UnitTable
 from matchwood.engines.shared.views import read_only
 from matchwood.engines.shared.workspace import Workspace

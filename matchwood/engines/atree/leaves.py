@@ -17,8 +17,8 @@ from matchwood.engines.atree._unit_kernels import chain_nulls
 from matchwood.engines.atree.layout import KIND, KIND_MASK, ROOM
 from matchwood.engines.atree.nodes import TreeNodes
 from matchwood.engines.base import EventShares
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS
-from matchwood.engines.shared._record_kernels import WIDTH as RECORD
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS
+from matchwood.engines.shared.constraints._record_kernels import WIDTH as RECORD
 from matchwood.engines.shared.postings import Postings
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
@@ -113,9 +113,9 @@ class LeafLists(State):
     def audit(self, nodes: TreeNodes) -> list[str]:
         """Whether every leaf is found by each of its blocks, and by NULL if it accepts that."""
         leaves = nodes.leaves()
-        offsets = np.zeros(nodes.count + 1, np.int64)
+        offsets = np.zeros(nodes.count + 1, np.int32)
         offsets[leaves + 1] = 1
-        constraints = posted_constraints(nodes, leaves)._replace(offsets=np.cumsum(offsets))
+        constraints = posted_constraints(nodes, leaves)._replace(offsets=read_only(np.cumsum(offsets), np.int32))
         problems = self.postings.audit(constraints, leaves)
         accepting = leaves[nodes.fields()[leaves, ROOM] & ACCEPTS_NULL != 0]
         chained = np.sort(self._chained(nodes))

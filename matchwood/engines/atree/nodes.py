@@ -36,8 +36,8 @@ from matchwood.engines.atree.layout import (
     WIDTH,
 )
 from matchwood.engines.atree.links import links_of
-from matchwood.engines.shared._record_kernels import WIDTH as RECORD
-from matchwood.engines.shared.records import unpacked
+from matchwood.engines.shared.constraints._record_kernels import WIDTH as RECORD
+from matchwood.engines.shared.constraints.records import unpacked
 from matchwood.engines.shared.store import Conjunctions
 
 _SMALLEST_TABLE = 16
@@ -145,11 +145,10 @@ class TreeNodes(State):
 
     def constraints(self, leaves: NDArray[np.int32]) -> Conjunctions:
         """The constraints of leaves, each a conjunction of its own."""
-        offsets = np.arange(len(leaves) + 1, dtype=np.int64)
-        records = self.records(leaves)
-        for array in (offsets, records):
+        numbers, records = np.arange(len(leaves) + 1, dtype=np.int32), self.records(leaves)
+        for array in (numbers, records):
             array.flags.writeable = False
-        return Conjunctions(offsets, records, self.columns["intervals"].view())
+        return Conjunctions(numbers, numbers[:-1], records, self.columns["intervals"].view())
 
     def encoded(self, leaves: NDArray[np.int32]) -> EncodedConjunctions:
         """The same as it was encoded."""

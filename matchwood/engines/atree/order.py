@@ -32,7 +32,7 @@ from matchwood.engines.atree.layout import (
 )
 from matchwood.engines.atree.links import places_of
 from matchwood.engines.atree.nodes import TreeNodes
-from matchwood.engines.shared._record_kernels import FLAG_BITS, SEVERAL
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, SEVERAL
 
 
 def laid_out(nodes: TreeNodes) -> NDArray[np.int32]:

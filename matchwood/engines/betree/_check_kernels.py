@@ -50,7 +50,7 @@ from matchwood.engines.betree.layout import (
     UP,
     WHOLE,
 )
-from matchwood.engines.shared._record_kernels import hull
+from matchwood.engines.shared.constraints._record_kernels import hull
 
 (SAFE, BAD_BUCKET, BAD_LEAF, BAD_PARTITION, BAD_TABLE, BAD_CHAIN) = range(6)
 PROBLEMS = (

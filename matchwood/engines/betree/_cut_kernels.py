@@ -69,7 +69,7 @@ from matchwood.engines.betree.layout import (
     UNIT_COUNT,
     WHOLE,
 )
-from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH, hull
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, hull, record_at
 
 _CELLS = 64
 """Cells of the histogram over an attribute's labels."""
@@ -150,24 +150,25 @@ def _survey(tree: Any, conjunctions: Any, cluster: Any, relaxed: bool, settings:
     Equalities come first (Hy-R): while a rule has one that is not used, only those count for it; unless `relaxed`.
     """
     nodes, records, intervals = tree.clusters, conjunctions.records, conjunctions.intervals
-    gains, touched, count, kinds = scratch.gains, scratch.touched, 0, 0
+    leaves, gains, touched, count, kinds = conjunctions.leaves, scratch.gains, scratch.touched, 0, 0
     unit = nodes[CLUSTER * cluster + HEAD]
     while unit != NONE:
         strict = settings.equality_first and not relaxed and has_free_equality(tree, conjunctions, unit)
         scratch.members[count] = -1 - unit if strict else unit
         count += 1
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            if _eligible(tree, conjunctions, unit, WIDTH * position, strict):
-                attribute = records[WIDTH * position] >> FLAG_BITS
+            at = record_at(leaves, position)
+            if _eligible(tree, conjunctions, unit, at, strict):
+                attribute = records[at] >> FLAG_BITS
                 if gains[attribute] == 0:
                     touched[kinds] = attribute
                     scratch.losses[attribute] = scratch.weights[attribute] = 0.0
                     kinds += 1
                 gains[attribute] += 1
                 if settings.histogram:
-                    low, high = hull(records, intervals, WIDTH * position)
+                    low, high = hull(records, intervals, at)
                     scratch.losses[attribute] += _cells(low, high)
-                scratch.weights[attribute] += _weight(records, WIDTH * position, settings)
+                scratch.weights[attribute] += _weight(records, at, settings)
         unit = tree.after[unit]
     start = 0
     for kind in range(kinds):
@@ -176,8 +177,9 @@ def _survey(tree: Any, conjunctions: Any, cluster: Any, relaxed: bool, settings:
     for member in range(count):
         unit, strict = _member(scratch.members[member])
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            if _eligible(tree, conjunctions, unit, WIDTH * position, strict):
-                attribute = records[WIDTH * position] >> FLAG_BITS
+            at = record_at(leaves, position)
+            if _eligible(tree, conjunctions, unit, at, strict):
+                attribute = records[at] >> FLAG_BITS
                 scratch.pairs[scratch.starts[attribute]] = member
                 scratch.starts[attribute] += 1
     for kind in range(kinds):
@@ -212,13 +214,13 @@ def _move(tree: Any, conjunctions: Any, cluster: Any, attribute: Any, settings: 
     if partition == NONE:
         partition = np.int64(new_partition(tree, cluster, attribute))
         tree.state[CUTS] += 1
-    records = conjunctions.records
+    records, leaves = conjunctions.records, conjunctions.leaves
     for place in range(scratch.starts[attribute], scratch.ends[attribute]):
         unit, strict = _member(scratch.members[scratch.pairs[place]])
         if tree.homes[unit] != cluster:
             continue
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = WIDTH * position
+            at = record_at(leaves, position)
             if _eligible(tree, conjunctions, unit, at, strict):
                 scratch.gains[records[at] >> FLAG_BITS] -= 1
                 if settings.histogram:

@@ -16,9 +16,9 @@ from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.engines.betree._row_kernels import BARE, BIT, TEST
 from matchwood.engines.betree.layout import DescentScratch
-from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared._residual_kernels import LINE, RESIDUAL_START
 from matchwood.engines.shared._verification_kernels import passes, verify
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, record_at
 
 EVALUATED, REUSED, NOTED, TALLY = range(4)
 """Predicates evaluated lazily, and found evaluated; nodes that the ranking is told of; how many numbers there are."""
@@ -94,9 +94,8 @@ def pass_filtered(
 
 @bare_kernel
 def _lazily(
-    records: Any, intervals: Any, samples: Any, predicate: Any, labels: Any, passed: Any, failed: Any, done: Any,
-    tally: Any,
-) -> Any:  # fmt: skip
+    conjunctions: Any, samples: Any, predicate: Any, labels: Any, passed: Any, failed: Any, done: Any, tally: Any
+) -> Any:
     """Whether a predicate holds: as it was found for this event before, else it is evaluated and remembered."""
     word, bit = predicate >> 6, np.uint64(1) << np.uint64(predicate & 63)
     if passed[word] & bit != 0:
@@ -105,9 +104,9 @@ def _lazily(
     if failed[word] & bit != 0:
         tally[REUSED] += 1
         return False
-    at = WIDTH * samples[predicate]
+    records, at = conjunctions.records, record_at(conjunctions.leaves, samples[predicate])
     label = labels[records[at] >> FLAG_BITS]
-    holds = passes(records[at], records[at + 1], records[at + 2], label, intervals)
+    holds = passes(records[at], records[at + 1], records[at + 2], label, conjunctions.intervals)
     done[tally[EVALUATED]] = word
     tally[EVALUATED] += 1
     if holds:
@@ -122,9 +121,8 @@ def verify_references(
     conjunctions: Any, samples: Any, pool: Any, count: Any, scratch: DescentScratch, units: Any, used: Any
 ) -> Any:
     """Write the units behind `used` of whose residuals all references hold; returns the new end."""
-    records, intervals, one = conjunctions.records, conjunctions.intervals, np.uint64(1)
     labels, result, passing, tally = scratch.labels, scratch.result, scratch.passing, scratch.tally
-    passed, failed, done = scratch.passed, scratch.failed, scratch.done
+    passed, failed, done, one = scratch.passed, scratch.failed, scratch.done, np.uint64(1)
     for place in range(np.uint64(count)):
         residual = np.uint64(np.uint32(passing[place]))
         at = residual + np.uint64(RESIDUAL_START)
@@ -136,7 +134,7 @@ def verify_references(
                 holds = (result[bit >> np.uint32(6)] >> np.uint64(bit & np.uint32(63))) & one != 0
             else:
                 predicate = -1 - np.int64(reference)
-                holds = _lazily(records, intervals, samples, predicate, labels, passed, failed, done, tally)
+                holds = _lazily(conjunctions, samples, predicate, labels, passed, failed, done, tally)
             at += one
         if holds and used < len(units):
             units[used] = pool[residual]
@@ -145,13 +143,13 @@ def verify_references(
 
 
 @bare_kernel
-def verify_stored(
-    positions: Any, records: Any, intervals: Any, passing: Any, count: Any, labels: Any, units: Any, used: int
-) -> Any:
+def verify_stored(conjunctions: Any, passing: Any, count: Any, labels: Any, units: Any, used: int) -> Any:
     """The same for units whose constraints are read from the store."""
+    positions, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     for place in range(count):
         unit = np.int64(passing[place])
-        if verify(positions, records, intervals, unit, labels) and used < len(units):
+        if verify(positions, leaves, records, intervals, unit, labels) and used < len(units):
             units[used] = unit
             used += 1
     return used
@@ -160,8 +158,7 @@ def verify_stored(
 @bare_kernel
 def verify_known(conjunctions: Any, known: Any, count: Any, scratch: DescentScratch, units: Any, used: Any) -> Any:
     """The same by the numbers of their predicates."""
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    ids, bits, samples = known.ids, known.bits, known.samples
+    positions, ids, bits, samples = conjunctions.offsets, known.ids, known.bits, known.samples
     labels, result, passing, tally = scratch.labels, scratch.result, scratch.passing, scratch.tally
     passed, failed, done = scratch.passed, scratch.failed, scratch.done
     for place in range(count):
@@ -173,7 +170,7 @@ def verify_known(conjunctions: Any, known: Any, count: Any, scratch: DescentScra
             if bit >= 0:
                 holds = (result[bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1) != 0
             else:
-                holds = _lazily(records, intervals, samples, predicate, labels, passed, failed, done, tally)
+                holds = _lazily(conjunctions, samples, predicate, labels, passed, failed, done, tally)
             at += 1
         if holds and used < len(units):
             units[used] = unit

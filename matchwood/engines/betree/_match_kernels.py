@@ -125,15 +125,14 @@ def _verify(
     conjunctions: Any, known: Any, form: Any, pool: Any, count: Any, scratch: DescentScratch, units: Any, used: Any
 ) -> Any:
     """Write the units behind `used` that match, of the candidates that passed; returns the new end."""
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
     labels, passing = scratch.labels, scratch.passing
     if form.blocks:
         fetch_residuals(pool, passing, count)
         if form.kind == 0:
-            return verify_residuals(pool, intervals, passing, count, labels, passing, False, units, used)
+            return verify_residuals(pool, conjunctions.intervals, passing, count, labels, passing, False, units, used)
         return verify_references(conjunctions, known.samples, pool, count, scratch, units, used)
     if form.kind == 0:
-        return verify_stored(positions, records, intervals, passing, count, labels, units, used)
+        return verify_stored(conjunctions, passing, count, labels, units, used)
     return verify_known(conjunctions, known, count, scratch, units, used)
 
 

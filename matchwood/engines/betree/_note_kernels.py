@@ -37,8 +37,8 @@ from matchwood.engines.betree.layout import (
     UNIT_COUNT,
     WAITING,
 )
-from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared._verification_kernels import passes
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, record_at
 
 REACHED, EVALUATIONS, HITS, LEAF = range(4)
 """Of a leaf in one call: events that reached it, evaluations for its false candidates, hits; how many numbers."""
@@ -63,9 +63,9 @@ def _is_subsumed(clusters: Any, partitions: Any, cluster: Any, attribute: Any) -
 @bare_kernel
 def spent_on(conjunctions: Any, clusters: Any, partitions: Any, cluster: Any, unit: Any, labels: Any) -> Any:
     """The evaluations that a candidate of a leaf takes until one of its predicates fails; 0 if none does."""
-    records, count = conjunctions.records, 0
+    records, leaves, count = conjunctions.records, conjunctions.leaves, 0
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        at = WIDTH * position
+        at = record_at(leaves, position)
         attribute = records[at] >> FLAG_BITS
         if not passes(records[at], records[at + 1], records[at + 2], labels[attribute], conjunctions.intervals):
             return count + 1

@@ -53,7 +53,7 @@ from matchwood.engines.betree.layout import (
     WHOLE,
 )
 from matchwood.engines.betree.layout import ATTRIBUTE as ATTRIBUTE_OF
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, hull, record_at
 
 
 @bare_kernel
@@ -96,8 +96,9 @@ def fits_a_half(low: Any, high: Any, level: Any) -> Any:
 def locate(conjunctions: Any, unit: Any, attribute: Any) -> Any:
     """Where the record of a unit's constraint of an attribute begins; NONE if it has none."""
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        if conjunctions.records[WIDTH * position] >> FLAG_BITS == attribute:
-            return WIDTH * position
+        at = record_at(conjunctions.leaves, position)
+        if conjunctions.records[at] >> FLAG_BITS == attribute:
+            return at
     return np.int64(NONE)
 
 
@@ -243,9 +244,9 @@ def mark_path(tree: Any, cluster: Any) -> None:
 @bare_kernel
 def has_free_equality(tree: Any, conjunctions: Any, unit: Any) -> Any:
     """Whether a unit has an equality on an attribute that is not marked."""
-    records = conjunctions.records
+    records, leaves = conjunctions.records, conjunctions.leaves
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        at = WIDTH * position
+        at = record_at(leaves, position)
         free = records[at] & ACCEPTS_NULL == 0 and tree.marks[records[at] >> FLAG_BITS] != tree.state[STAMP]
         if free and is_exact(records, at):
             return True
@@ -271,9 +272,9 @@ def choose_partition(tree: Any, conjunctions: Any, unit: Any, cluster: Any, sett
         return best, best_at
     exploring = settings.exploit < 1.0 and draw(tree.random) >= settings.exploit
     strict = settings.equality_first and has_free_equality(tree, conjunctions, unit)
-    records = conjunctions.records
+    records, leaves = conjunctions.records, conjunctions.leaves
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        at = WIDTH * position
+        at = record_at(leaves, position)
         attribute = records[at] >> FLAG_BITS
         if (mask >> np.uint32(attribute & 31)) & np.uint32(1) == 0 or tree.marks[attribute] == tree.state[STAMP]:
             continue
@@ -297,7 +298,7 @@ def choose_partition(tree: Any, conjunctions: Any, unit: Any, cluster: Any, sett
 def has_usable(conjunctions: Any, unit: Any) -> Any:
     """Whether a unit has a constraint by which the space can be cut."""
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        if usable(conjunctions.records, conjunctions.intervals, WIDTH * position):
+        if usable(conjunctions.records, conjunctions.intervals, record_at(conjunctions.leaves, position)):
             return True
     return False
 

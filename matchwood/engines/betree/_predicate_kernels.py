@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines.shared._record_kernels import FLAG_BITS, SEVERAL, WIDTH, hash_records, same_records
 from matchwood.engines.shared._verification_kernels import passes
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, SEVERAL, record_at
 
 EMPTY = -1
 UNSEEN = -2
@@ -28,12 +29,11 @@ def number_predicates(
 
     A predicate's sample is the position of one constraint that says it. There must be room for all to be new.
     """
-    records, intervals, revived, unseen = conjunctions.records, conjunctions.intervals, 0, 0
-    mask = np.uint64(len(slots) - 1)
+    leaves, revived, unseen, mask = conjunctions.leaves, 0, 0, np.uint64(len(slots) - 1)
     for unit in units:
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            slot = hash_records(records, intervals, position, position + 1) & mask
-            while slots[slot] != EMPTY and not same_records(records, intervals, samples[slots[slot]], position, 1):
+            slot = mix64(np.uint64(leaves[position])) & mask
+            while slots[slot] != EMPTY and leaves[samples[slots[slot]]] != leaves[position]:
                 slot = (slot + np.uint64(1)) & mask
             if slots[slot] == EMPTY:
                 slots[slot], samples[count], counts[count] = count, position, 0
@@ -51,8 +51,7 @@ def enter_predicates(conjunctions: Any, samples: Any, slots: Any) -> None:
     """Enter all predicates, which differ, into an empty table."""
     mask = np.uint64(len(slots) - 1)
     for predicate in range(len(samples)):
-        position = samples[predicate]
-        slot = hash_records(conjunctions.records, conjunctions.intervals, position, position + 1) & mask
+        slot = mix64(np.uint64(conjunctions.leaves[samples[predicate]])) & mask
         while slots[slot] != EMPTY:
             slot = (slot + np.uint64(1)) & mask
         slots[slot] = predicate
@@ -74,7 +73,7 @@ def count_edges(conjunctions: Any, samples: Any, order: Any) -> Any:
     """How many ends the intervals of these predicates have."""
     total = 0
     for predicate in order:
-        at = WIDTH * samples[predicate]
+        at = record_at(conjunctions.leaves, samples[predicate])
         pieces = conjunctions.records[at + 2] - conjunctions.records[at + 1]
         total += 2 * pieces if conjunctions.records[at] & SEVERAL != 0 else 2
     return total
@@ -84,9 +83,9 @@ def count_edges(conjunctions: Any, samples: Any, order: Any) -> Any:
 def collect_edges(conjunctions: Any, samples: Any, order: Any, edges: Any) -> None:
     """The ends of all intervals, each with its attribute in the upper half; damaged ones may be negative, and are
     not."""
-    records, intervals, end = conjunctions.records, conjunctions.intervals, 0
+    leaves, records, intervals, end = conjunctions.leaves, conjunctions.records, conjunctions.intervals, 0
     for predicate in order:
-        at = WIDTH * samples[predicate]
+        at = record_at(leaves, samples[predicate])
         attribute = np.int64(records[at] >> FLAG_BITS) << 32
         low, high = records[at + 1], records[at + 2]
         if records[at] & SEVERAL == 0:
@@ -101,12 +100,12 @@ def collect_edges(conjunctions: Any, samples: Any, order: Any, edges: Any) -> No
 @bare_kernel
 def fill_bitmap(conjunctions: Any, samples: Any, order: Any, bits: Any, bitmap: Any) -> None:
     """Evaluate every predicate of the bitmap for NULL, and for one value of each space of its attribute."""
-    records, intervals = conjunctions.records, conjunctions.intervals
+    leaves, records, intervals = conjunctions.leaves, conjunctions.records, conjunctions.intervals
     for predicate in order:
         bit = bits[predicate]
         if bit < 0:
             continue
-        at = WIDTH * samples[predicate]
+        at = record_at(leaves, samples[predicate])
         code, low, high = records[at], records[at + 1], records[at + 2]
         attribute = code >> FLAG_BITS
         first = bitmap.words[attribute]

@@ -42,8 +42,8 @@ from matchwood.engines.betree.layout import (
     WASTE,
 )
 from matchwood.engines.shared._access_kernels import covered, estimated_share
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, WIDTH, hull
 from matchwood.engines.shared._residual_kernels import RESIDUAL_START, residual_words, write_residual
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, hull, record_at
 
 ALWAYS_LOW, ALWAYS_WIDTH = -1, -(2**31) + 1
 """A test that every label passes, and NULL_LABEL: the width is 2**31 + 1, taken as unsigned."""
@@ -76,7 +76,7 @@ def _write_filter(conjunctions: Any, unit: Any, bits: Any, pool: Any, row: Any) 
     """Write the Bloom filter of the attributes that an event must have for a unit to hold; returns its end."""
     found = np.uint64(0)
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        code = conjunctions.records[WIDTH * position]
+        code = conjunctions.records[record_at(conjunctions.leaves, position)]
         if code & ACCEPTS_NULL == 0:
             found |= attribute_bit(code >> FLAG_BITS, bits)
     for word in range((bits + 31) // 32):
@@ -106,10 +106,11 @@ def _mark_subsumed(tree: Any, cluster: Any) -> None:
 @bare_kernel
 def _residual_room(tree: Any, conjunctions: Any, unit: Any, plain: bool) -> Any:
     """How many integers the residual of a unit takes at most."""
-    room, records = RESIDUAL_START, conjunctions.records
+    room, records, leaves = RESIDUAL_START, conjunctions.records, conjunctions.leaves
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        if tree.marks[records[WIDTH * position] >> FLAG_BITS] != tree.state[STAMP]:
-            room += residual_words(records, conjunctions.intervals, WIDTH * position) if plain else 1
+        at = record_at(leaves, position)
+        if tree.marks[records[at] >> FLAG_BITS] != tree.state[STAMP]:
+            room += residual_words(records, conjunctions.intervals, at) if plain else 1
     return room
 
 
@@ -162,10 +163,10 @@ def plan_rows(tree: Any, conjunctions: Any, form: Any, pool: Any) -> Any:
 @bare_kernel
 def _ordered(tree: Any, conjunctions: Any, presence: Any, unit: Any, order: Any, costs: Any) -> Any:
     """The constraints of a unit that are not marked, as positions within it, the most selective first; how many."""
-    records, first, kept = conjunctions.records, conjunctions.offsets[unit], 0
-    count = conjunctions.offsets[unit + 1] - first
+    records, leaves, kept = conjunctions.records, conjunctions.leaves, 0
+    first, count = conjunctions.offsets[unit], conjunctions.offsets[unit + 1] - conjunctions.offsets[unit]
     for position in range(count):
-        at = WIDTH * (first + position)
+        at = record_at(leaves, first + position)
         attribute = records[at] >> FLAG_BITS
         if tree.marks[attribute] == tree.state[STAMP]:
             continue
@@ -191,7 +192,7 @@ def _first_test(conjunctions: Any, unit: Any, order: Any, costs: Any, kept: Any)
     for rank in range(kept):
         if costs[rank] >= least:
             continue
-        at = WIDTH * (conjunctions.offsets[unit] + order[rank])
+        at = record_at(conjunctions.leaves, conjunctions.offsets[unit] + order[rank])
         labels, enclosed = covered(conjunctions.records, conjunctions.intervals, at)
         cost = np.float32(costs[rank] * (max(enclosed, 1) / max(labels, 1)))
         if cost < least:
@@ -204,7 +205,7 @@ def _write_test(conjunctions: Any, unit: Any, test: Any, pool: Any, row: Any) ->
     """Write the first test of a row."""
     pool[row], pool[row + 1], pool[row + 2] = 0, ALWAYS_LOW, ALWAYS_WIDTH
     if test != NONE:
-        at = WIDTH * (conjunctions.offsets[unit] + test)
+        at = record_at(conjunctions.leaves, conjunctions.offsets[unit] + test)
         low, high = hull(conjunctions.records, conjunctions.intervals, at)
         pool[row], pool[row + 1], pool[row + 2] = conjunctions.records[at] >> FLAG_BITS, low, high - low
 

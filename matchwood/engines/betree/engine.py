@@ -31,7 +31,7 @@ from matchwood.engines.betree.layout import (
 from matchwood.engines.betree.nodes import BucketNodes, new_scratch
 from matchwood.engines.betree.predicates import EVALUATIONS, Predicates
 from matchwood.engines.betree.stats import shape_of
-from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared.one_event import BatchOfOne, EventBuffers, OneEventSearch
 from matchwood.engines.shared.output import HitOutput, Output
 from matchwood.engines.shared.store import ConjunctionStore
@@ -264,8 +264,8 @@ class BETree(Engine):
         """The share of events that should have each attribute: as observed, else how many rules name it."""
         attributes, live = self.store.attributes, max(1, self._live)
         if len(self._shares) < attributes or not self._counted // 2 <= live <= 2 * self._counted:
-            records = self.store.view().records
-            named = np.bincount(records[::WIDTH] >> FLAG_BITS, minlength=attributes)
+            _, leaves, records, _ = self.store.view()
+            named = np.bincount(records[::WIDTH][leaves] >> FLAG_BITS, minlength=attributes)
             self._shares, self._counted = np.minimum(1.0, named / live).astype(np.float32), live
         return self._shares
 

@@ -47,8 +47,8 @@ from matchwood.engines.betree.layout import (
     LeafForm,
 )
 from matchwood.engines.betree.predicates import NumberedPredicates
-from matchwood.engines.shared._record_kernels import SEVERAL, WIDTH
 from matchwood.engines.shared._residual_kernels import MOST_INLINE, OTHER_START, RESIDUAL_START
+from matchwood.engines.shared.constraints._record_kernels import SEVERAL, WIDTH
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 
@@ -283,12 +283,13 @@ class BucketNodes(State):
 
 def _most_room(conjunctions: Conjunctions, form: LeafForm) -> int:
     """Integers that the rows and residuals of all units take at most, each constraint as `residual_words` has it."""
-    records = conjunctions.records.reshape(-1, WIDTH)
-    units, inner = len(conjunctions.offsets) - 1, len(records)
+    units, inner = len(conjunctions.offsets) - 1, len(conjunctions.leaves)
     if form.kind == 0:
-        listed = records[records[:, 0] & SEVERAL != 0]
-        pieces = np.clip(listed[:, 2].astype(np.int64) - listed[:, 1], 0, MOST_INLINE)
-        inner = (OTHER_START + 2) * inner + 2 * int(pieces.sum())
+        records = conjunctions.records.reshape(-1, WIDTH)
+        listed = np.flatnonzero(records[:, 0] & SEVERAL)
+        pieces = np.zeros(len(records), np.int8)
+        pieces[listed] = np.clip(records[listed, 2].astype(np.int64) - records[listed, 1], 0, MOST_INLINE)
+        inner = (OTHER_START + 2) * inner + 2 * int(pieces[conjunctions.leaves].sum())
     return units * (int(row_width(form)) + RESIDUAL_START) + inner
 
 

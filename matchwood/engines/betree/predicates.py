@@ -22,7 +22,7 @@ from matchwood.engines.betree._predicate_kernels import (
     fill_bitmap,
     number_predicates,
 )
-from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 
@@ -96,7 +96,7 @@ class Predicates:
         """Number the predicates of more units."""
         if self.kind == PLAIN:
             return
-        self._ids.resize(len(conjunctions.records) // WIDTH)
+        self._ids.resize(len(conjunctions.leaves))
         for first in range(0, len(units), _CHUNK):
             self._number(conjunctions, read_only(units[first : first + _CHUNK], np.int32))
 
@@ -135,7 +135,7 @@ class Predicates:
 
     def _build(self, conjunctions: Conjunctions, attributes: int) -> None:
         samples, bits = self._samples.view(), self._bits.writable()
-        owner = conjunctions.records[WIDTH * samples] >> FLAG_BITS
+        owner = conjunctions.records[::WIDTH][conjunctions.leaves[samples]] >> FLAG_BITS
         order = np.argsort(owner, kind="stable").astype(np.int32)
         order = read_only(order[self._counts.view()[order] > 0], np.int32)
         edges = np.empty(int(count_edges(conjunctions, samples, order)), np.int64)

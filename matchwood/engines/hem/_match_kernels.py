@@ -32,15 +32,15 @@ from matchwood.engines.hem._walk_kernels import (
     stretches,
     unsee,
 )
-from matchwood.engines.shared._record_kernels import WIDTH, attribute_of
 from matchwood.engines.shared._verification_kernels import clear, passes, scatter, verify
+from matchwood.engines.shared.constraints._record_kernels import attribute_of, record_at
 from matchwood.engines.shared.unions._unite_kernels import (
     FETCHED,
     list_bits,
     note_missed,
     plan_union,
     rows_of,
-    touch_records,
+    touch_leaves,
     unite,
 )
 from matchwood.engines.shared.unions.layout import UnionSize
@@ -285,7 +285,8 @@ def _pass_directly(
 
     Returns how many are left.
     """
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     candidates = scratch.candidates
     for turn in range(chosen, attributes):
         attribute, kept = scratch.which[scratch.order[turn]], 0
@@ -293,7 +294,8 @@ def _pass_directly(
         scratch.counters[CHECKED] += count
         for place in range(count):
             unit, holds = candidates[place], True
-            for at in range(WIDTH * offsets[unit], WIDTH * offsets[unit + 1], WIDTH):
+            for position in range(offsets[unit], offsets[unit + 1]):
+                at = record_at(leaves, position)
                 if attribute_of(records[at]) == attribute:
                     holds = holds and passes(records[at], records[at + 1], records[at + 2], label, intervals)
             candidates[kept] = unit
@@ -305,14 +307,15 @@ def _pass_directly(
 @kernel
 def _verified(conjunctions: Any, candidates: Any, count: int, labels: Any, units: Any, used: int) -> Any:
     """Write the candidates that hold behind `used`; returns the new end."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     end, touched = used, np.int32(0)
     for start in range(0, count, FETCHED):
         stop = min(start + FETCHED, count)
-        touched ^= touch_records(offsets, records, candidates, start, stop)
+        touched ^= touch_leaves(offsets, leaves, candidates, start, stop)
         for place in range(start, stop):
             unit = np.uint64(np.uint32(candidates[place]))
-            if verify(offsets, records, intervals, unit, labels) and end < len(units):
+            if verify(offsets, leaves, records, intervals, unit, labels) and end < len(units):
                 units[end] = np.int32(unit)
                 end += 1
     candidates[len(candidates) - 1] = touched
@@ -357,7 +360,7 @@ def _exclude_event(
         work[1] += 1
         work[2] += 1
         if used < len(units) and verify(
-            conjunctions.offsets, conjunctions.records, conjunctions.intervals, unit, labels
+            conjunctions.offsets, conjunctions.leaves, conjunctions.records, conjunctions.intervals, unit, labels
         ):
             units[used] = unit
             used += 1

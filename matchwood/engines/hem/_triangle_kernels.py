@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import TOP_LABEL
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, hull, record_at
 
 MASKED = 64
 """Attributes that have a bit for every unit: those with lower numbers."""
@@ -72,12 +72,12 @@ def square_number(row: Any, column: Any, tau: Any) -> Any:
 def count_constraints(conjunctions: Any, units: Any, totals: Any) -> Any:
     """Count the points that these units have in each triangle; returns how many there are, and how many units the
     triangles alone cannot decide: those with several intervals on an attribute, or a constraint that accepts NULL."""
-    offsets, records = conjunctions.offsets, conjunctions.records
+    offsets, leaves, records = conjunctions.offsets, conjunctions.leaves, conjunctions.records
     points, partial = 0, 0
     for unit in units:
         undecided = False
         for position in range(offsets[unit], offsets[unit + 1]):
-            code = records[WIDTH * position]
+            code = records[record_at(leaves, position)]
             undecided |= code & (ACCEPTS_NULL | SEVERAL) != 0
             if code & ACCEPTS_NULL == 0:
                 totals[code >> FLAG_BITS] += 1
@@ -89,10 +89,10 @@ def count_constraints(conjunctions: Any, units: Any, totals: Any) -> Any:
 @kernel
 def outgrown(conjunctions: Any, units: Any, totals: Any, taus: Any, load: int, most: int, found: Any) -> int:
     """The attributes of these units whose grids are too coarse; `found` has room for all attributes."""
-    count = 0
+    leaves, records, count = conjunctions.leaves, conjunctions.records, 0
     for unit in units:
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            code = conjunctions.records[WIDTH * position]
+            code = records[record_at(leaves, position)]
             attribute = code >> FLAG_BITS
             tau = np.int64(taus[attribute])
             if code & ACCEPTS_NULL == 0 and 0 <= tau < most and totals[attribute] > load * tau * (tau + 1):
@@ -107,10 +107,10 @@ def outgrown(conjunctions: Any, units: Any, totals: Any, taus: Any, load: int, m
 @kernel
 def count_points(conjunctions: Any, units: Any, taus: Any, firsts: Any, added: Any, touched: Any) -> int:
     """Count the points that go to each square; returns how many squares are touched, and which."""
-    records, intervals, count = conjunctions.records, conjunctions.intervals, 0
+    leaves, records, intervals, count = conjunctions.leaves, conjunctions.records, conjunctions.intervals, 0
     for unit in units:
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = WIDTH * position
+            at = record_at(leaves, position)
             if records[at] & ACCEPTS_NULL != 0:
                 continue
             attribute = records[at] >> FLAG_BITS
@@ -188,13 +188,13 @@ def append_points(conjunctions: Any, units: Any, grids: Any, points: PointArrays
     With `at_once` a point is counted on its two diagonals alone, in sums that were taken apart (`part_sums`): a million
     points would otherwise change 160 sums each.
     """
-    records, intervals = conjunctions.records, conjunctions.intervals
+    leaves, records, intervals = conjunctions.leaves, conjunctions.records, conjunctions.intervals
     taus, firsts, sum_firsts, sums = grids.taus, grids.firsts, grids.sum_firsts, points.sums
     starts, counts, pool, bounds = points.starts, points.counts, points.pool, points.bounds
     owners, places, bits = points.owners, points.places, points.bits
     for unit in units:
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = WIDTH * position
+            at = record_at(leaves, position)
             places[position] = -1
             if records[at] & ACCEPTS_NULL != 0:
                 continue
@@ -284,12 +284,13 @@ def remove_points(
     taus, firsts, sum_firsts, sums = grids.taus, grids.firsts, grids.sum_firsts, points.sums
     starts, counts, pool, bounds = points.starts, points.counts, points.pool, points.bounds
     owners, places, bits = points.owners, points.places, points.bits
-    records, intervals, gone, partial = conjunctions.records, conjunctions.intervals, 0, 0
+    leaves, records, intervals = conjunctions.leaves, conjunctions.records, conjunctions.intervals
+    gone, partial = 0, 0
     for unit in units:
         undecided = False
         clear_bit(bits, 0, stride, unit)
         for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = WIDTH * position
+            at = record_at(leaves, position)
             undecided |= records[at] & (ACCEPTS_NULL | SEVERAL) != 0
             place = places[position]
             attribute = records[at] >> FLAG_BITS
@@ -325,10 +326,11 @@ def remove_points(
 @kernel
 def split_units(conjunctions: Any, units: Any, pointed: Any) -> None:
     """Tell which units have a point: those with a constraint that NULL fails."""
+    leaves, records = conjunctions.leaves, conjunctions.records
     for place in range(len(units)):
         pointed[place] = False
         for position in range(conjunctions.offsets[units[place]], conjunctions.offsets[units[place] + 1]):
-            pointed[place] |= conjunctions.records[WIDTH * position] & ACCEPTS_NULL == 0
+            pointed[place] |= records[record_at(leaves, position)] & ACCEPTS_NULL == 0
 
 
 @kernel

@@ -15,7 +15,13 @@ from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.spaces.dyadic import count_blocks, fill_blocks, level_of
 from matchwood.engines.kindex.layout import BLOCK, EMPTY
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, ALTERNATIVE, SEVERAL, WIDTH, attribute_of
+from matchwood.engines.shared.constraints._record_kernels import (
+    ACCEPTS_NULL,
+    ALTERNATIVE,
+    SEVERAL,
+    attribute_of,
+    record_at,
+)
 
 _SMALLEST_TABLE = 64
 
@@ -23,13 +29,13 @@ _SMALLEST_TABLE = 64
 @kernel
 def describe_units(conjunctions: Any, units: Any, sizes: Any, postings: Any, clauses: Any) -> None:
     """Of each unit the size K, the number of postings, and that of clauses; 0 if none of them leaves a choice."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves, records, intervals = conjunctions
     for place in range(len(units)):
         start, stop = offsets[units[place]], offsets[units[place] + 1]
         total, count, weak, chosen = 0, 0, 0, False
         accepted = False
         for position in range(start, stop):
-            at = WIDTH * position
+            at = record_at(leaves, position)
             code, low, high = records[at], records[at + 1], records[at + 2]
             if code & ALTERNATIVE == 0 or position == start:
                 count += 1
@@ -50,14 +56,15 @@ def rarest_attributes(conjunctions: Any, units: Any, frequency: Any, rarest: Any
 
     `frequency` is counted here, from 0, for every attribute.
     """
-    offsets, records = conjunctions.offsets, conjunctions.records
+    offsets, leaves, records, _ = conjunctions
     for unit in units:
         for position in range(offsets[unit], offsets[unit + 1]):
-            if records[WIDTH * position] & ACCEPTS_NULL == 0:
-                frequency[attribute_of(records[WIDTH * position])] += 1
+            code = records[record_at(leaves, position)]
+            if code & ACCEPTS_NULL == 0:
+                frequency[attribute_of(code)] += 1
     for place in range(len(units)):
         for position in range(offsets[units[place]], offsets[units[place] + 1]):
-            code = records[WIDTH * position]
+            code = records[record_at(leaves, position)]
             if code & ACCEPTS_NULL == 0 and (
                 rarest[place] < 0 or frequency[attribute_of(code)] < frequency[rarest[place]]
             ):
@@ -123,7 +130,7 @@ def assign_lists(conjunctions: Any, units: Any, indexes: Any, most: int, lists: 
     in several clauses stands in as many copies of the list, so that no list names a unit twice. No unit has more than
     `most` postings.
     """
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves, records, intervals = conjunctions
     blocks = np.empty(most, np.int64)
     keys, parts = np.empty(_SMALLEST_TABLE, np.uint64), np.empty(_SMALLEST_TABLE, np.int64)
     counts, last = np.empty(_SMALLEST_TABLE, np.int64), np.empty(_SMALLEST_TABLE, np.int64)
@@ -132,7 +139,7 @@ def assign_lists(conjunctions: Any, units: Any, indexes: Any, most: int, lists: 
     for place in range(len(units)):
         start, stop, clause = offsets[units[place]], offsets[units[place] + 1], -1
         for position in range(start, stop):
-            at = WIDTH * position
+            at = record_at(leaves, position)
             code = records[at]
             clause += code & ALTERNATIVE == 0 or position == start
             used = fill_postings(code, records[at + 1], records[at + 2], intervals, blocks, 0)

@@ -14,13 +14,20 @@ from matchwood.core.jit import bare_kernel, kernel
 from matchwood.engines.kindex._build_kernels import count_postings, fill_postings
 from matchwood.engines.kindex.layout import EMPTY, FIRST, HEADER, NEGATED, TEST_BITS
 from matchwood.engines.shared._posting_kernels import key_of
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, ALTERNATIVE, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import (
+    ACCEPTS_NULL,
+    ALTERNATIVE,
+    FLAG_BITS,
+    SEVERAL,
+    WIDTH,
+    piece_count,
+    record_at,
+)
 
 
 @bare_kernel
-def _hash(records: Any, intervals: Any, position: Any) -> Any:
-    """A hash of what a constraint says, wherever it stands in its clause and wherever its intervals lie."""
-    at = WIDTH * position
+def _hash(records: Any, intervals: Any, at: Any) -> Any:
+    """A hash of what a record says, wherever it stands in its clause and wherever its intervals lie."""
     code, low, high = records[at] & ~ALTERNATIVE, records[at + 1], records[at + 2]
     accumulated = mix64(np.uint64(code))
     if code & SEVERAL == 0:
@@ -33,7 +40,8 @@ def _hash(records: Any, intervals: Any, position: Any) -> Any:
 
 @bare_kernel
 def _same(records: Any, intervals: Any, one: Any, other: Any) -> bool:
-    one, other = WIDTH * one, WIDTH * other
+    if one == other:
+        return True
     code, low, high = records[one] & ~ALTERNATIVE, records[one + 1], records[one + 2]
     other_low, other_high = records[other + 1], records[other + 2]
     if code != records[other] & ~ALTERNATIVE or (code & SEVERAL == 0 and (low != other_low or high != other_high)):
@@ -49,33 +57,37 @@ def _same(records: Any, intervals: Any, one: Any, other: Any) -> bool:
 
 
 @bare_kernel
-def distinct_predicates(conjunctions: Any, units: Any, table: Any, numbers: Any, firsts: Any) -> int:
-    """Number the distinct constraints of these units: `numbers` of all, one unit after the other, and where in the
-    store each `first` stands. `table` is empty, a power of two, and at most half full in the end."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
-    mask, made, at = np.uint64(len(table) - 1), 0, 0
+def distinct_predicates(conjunctions: Any, units: Any, table: Any, numbers: Any, predicates: Any) -> int:
+    """Number the distinct constraints of these units: `numbers` of all, one unit after the other, and the leaf of the
+    store by which each is first met. `table` is empty, a power of two, and at most half full in the end.
+
+    An alternative is another leaf than the same constraint by itself, so leaves are held against each other.
+    """
+    offsets, leaves, records, intervals = conjunctions
+    mask, made, used = np.uint64(len(table) - 1), 0, 0
     for unit in units:
         for position in range(offsets[unit], offsets[unit + 1]):
-            slot = _hash(records, intervals, position) & mask
-            while table[slot] != EMPTY and not _same(records, intervals, firsts[table[slot]], position):
+            at = record_at(leaves, position)
+            slot = _hash(records, intervals, at) & mask
+            while table[slot] != EMPTY and not _same(records, intervals, record_at(predicates, table[slot]), at):
                 slot = (slot + np.uint64(1)) & mask
             if table[slot] == EMPTY:
-                table[slot], firsts[made] = made, position
+                table[slot], predicates[made] = made, leaves[position]
                 made += 1
-            numbers[at] = table[slot]
-            at += 1
+            numbers[used] = table[slot]
+            used += 1
     return made
 
 
 @bare_kernel
-def copy_predicates(conjunctions: Any, firsts: Any, own_records: Any, own_intervals: Any) -> int:
-    """Write the constraints at these positions side by side; returns how many intervals stand apart.
+def copy_predicates(conjunctions: Any, predicates: Any, own_records: Any, own_intervals: Any) -> int:
+    """Write the records of these leaves side by side; returns how many intervals stand apart.
 
     Without room for intervals they are only counted.
     """
     records, intervals, used = conjunctions.records, conjunctions.intervals, 0
-    for place in range(len(firsts)):
-        at = WIDTH * firsts[place]
+    for place in range(len(predicates)):
+        at = record_at(predicates, place)
         code, low, high = records[at] & ~ALTERNATIVE, records[at + 1], records[at + 2]
         own_records[WIDTH * place] = code
         own_records[WIDTH * place + 1], own_records[WIDTH * place + 2] = low, high
@@ -91,13 +103,13 @@ def copy_predicates(conjunctions: Any, firsts: Any, own_records: Any, own_interv
 @bare_kernel
 def promise_of_units(conjunctions: Any, bounds: Any, units: Any, promises: Any) -> None:
     """What each unit promises at most, its constant weight included, for event weights of 1."""
-    offsets, records = conjunctions.offsets, conjunctions.records
+    offsets, leaves, records, _ = conjunctions
     for place in range(len(units)):
         unit = units[place]
         total, piece = bounds.elsewhere[unit] + bounds.constants[unit], bounds.offsets[unit]
         for position in range(offsets[unit], offsets[unit + 1]):
-            at, heaviest = WIDTH * position, 0.0
-            for _ in range(records[at + 2] - records[at + 1] if records[at] & SEVERAL != 0 else 1):
+            heaviest = 0.0
+            for _ in range(piece_count(records, record_at(leaves, position))):
                 heaviest = max(heaviest, bounds.pieces[piece])
                 piece += 1
             total += heaviest
@@ -127,7 +139,8 @@ def write_clusters(
     `ends` says where the next entry of each cluster goes; without a `stream` entries are only counted there.
     No unit has more than `most` constraints.
     """
-    offsets, records, words = conjunctions.offsets, conjunctions.records, np.empty(most + 1, np.int32)
+    offsets, leaves, records, _ = conjunctions
+    words = np.empty(most + 1, np.int32)
     chance, clause_starts = np.empty(most + 1, np.float64), np.empty(most + 1, np.int64)
     order, base = np.empty(most + 1, np.int64), np.int64(0)
     for place in range(len(units)):
@@ -135,7 +148,7 @@ def write_clusters(
         size, clauses, access, least = stop - start, 0, -1, np.inf
         weak = False
         for at in range(size + 1):
-            if at == size or at == 0 or records[WIDTH * (start + at)] & ALTERNATIVE == 0:
+            if at == size or at == 0 or records[record_at(leaves, start + at)] & ALTERNATIVE == 0:
                 if clauses > 0 and not weak and chance[clauses - 1] < least:
                     access, least = clauses - 1, chance[clauses - 1]
                 clause_starts[clauses] = at
@@ -143,7 +156,7 @@ def write_clusters(
                     break
                 chance[clauses], order[clauses], weak = 0.0, clauses, False
                 clauses += 1
-            weak |= records[WIDTH * (start + at)] & ACCEPTS_NULL != 0
+            weak |= records[record_at(leaves, start + at)] & ACCEPTS_NULL != 0
             chance[clauses - 1] += chances[numbers[base + at]]
         _sort_clauses(chance, order, clauses)
         used = 0

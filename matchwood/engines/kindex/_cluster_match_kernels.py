@@ -37,10 +37,10 @@ from matchwood.engines.kindex.layout import (
 )
 from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
-from matchwood.engines.shared._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event
 from matchwood.engines.shared._verification_kernels import clear, passes, scatter
 from matchwood.engines.shared.bounds import SLACK
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, WIDTH
 from matchwood.engines.shared.scoring import AHEAD
 
 UNKNOWN, FALSE, TRUE = 0, 1, 2

@@ -11,7 +11,7 @@ from matchwood.encoding.spaces.dyadic import ancestor
 from matchwood.engines.kindex._list_kernels import Z_LIST, entry_at, skip_to
 from matchwood.engines.kindex.layout import EMPTY, END, NO_CLAUSE, ListEntries, NumberedUnits, Slots
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, ALTERNATIVE, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, ALTERNATIVE, record_at
 
 LIVE = 1
 SLOT_BITS = 32
@@ -125,8 +125,8 @@ def open_lists(run: Any, cursors: Any, head: Any, tally: int, zeros: int, whole:
 
 @bare_kernel
 def clauses_hold(
-    records: Any, start: Any, stop: Any, clauses: Any, which: Any, positions: Any, order: Any, agreeing: int,
-    counters: Any,
+    leaves: Any, records: Any, start: Any, stop: Any, clauses: Any, which: Any, positions: Any, order: Any,
+    agreeing: int, counters: Any,
 ) -> bool:  # fmt: skip
     """Whether every clause of a unit has a predicate that holds, by the entries of the lists that agree on the unit.
 
@@ -135,7 +135,7 @@ def clauses_hold(
     """
     count, failed = -1, 0
     for position in range(start, stop):
-        code = records[WIDTH * position]
+        code = records[record_at(leaves, position)]
         if code & ALTERNATIVE == 0 or position == start:
             count += 1
             if count >= len(counters):
@@ -191,7 +191,7 @@ def _search(
     lists behind the first K, and so never ends; a satisfied CNF moves on only the first K, and may be found again by
     the rest. Here all lists that agree on a unit move on.
     """
-    names, clauses, offsets, records, alive = numbered
+    names, clauses, offsets, leaves, records, alive = numbered
     which, positions, now, units, work = slots.which, slots.positions, slots.now, output.units, output.work
     read, candidates, verified = 0, 0, 0
     while count >= need:
@@ -207,8 +207,9 @@ def _search(
                 holds = (order[0] >> SLOT_BITS) & 1 == 1
                 if of_clauses:
                     verified += 1
+                    begin, end = offsets[unit], offsets[unit + 1]
                     holds = clauses_hold(
-                        records, offsets[unit], offsets[unit + 1], clauses, which, positions, order, moving, counters
+                        leaves, records, begin, end, clauses, which, positions, order, moving, counters
                     )
                 if holds and used < len(units):
                     units[used] = unit
@@ -282,7 +283,8 @@ def match_run(
     `shortcuts` every list is read.
     """
     used, sizes, size_offsets, lists, slots = 0, run.sizes, run.size_offsets, entries_of(run), slots_of(cursors)
-    numbered = NumberedUnits(run.units, run.clauses, conjunctions.offsets, conjunctions.records, alive)
+    unit_offsets, leaves, records, _ = conjunctions
+    numbered = NumberedUnits(run.units, run.clauses, unit_offsets, leaves, records, alive)
     group_offsets, group_attributes, group_starts = run.group_offsets, run.group_attributes, run.group_starts
     now, order, pair_of, counters = cursors.entries, cursors.order, cursors.pair_of, cursors.counters
     heads, tallies, units, offsets, work = cursors.heads, cursors.tallies, output.units, output.offsets, output.work

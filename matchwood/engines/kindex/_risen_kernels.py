@@ -22,18 +22,18 @@ from matchwood.engines.kindex._top_kernels import (
 )
 from matchwood.engines.kindex.layout import BoundedUnits, TopHeaps, TopScratch
 from matchwood.engines.shared._bound_kernels import unit_bound
-from matchwood.engines.shared._record_kernels import ALTERNATIVE, WIDTH, attribute_of
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event
 from matchwood.engines.shared._verification_kernels import clear, passes, scatter
 from matchwood.engines.shared.bounds import SLACK
+from matchwood.engines.shared.constraints._record_kernels import ALTERNATIVE, attribute_of, record_at
 
 
 @bare_kernel
-def clauses_true(offsets: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
+def clauses_true(offsets: Any, leaves: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
     """Whether each clause of a unit has a constraint that holds of the scattered labels."""
     holds, start = True, offsets[unit]
     for position in range(start, offsets[unit + 1]):
-        at = WIDTH * position
+        at = record_at(leaves, position)
         code = records[at]
         if code & ALTERNATIVE == 0 or position == start:
             if not holds:
@@ -52,7 +52,7 @@ def top_units(
     conjunctions, bounds, alive = bounded
     labels, rows, n = scratch.labels, scratch.rows, heaps.n
     scores, filled, work = heaps.scores, heaps.filled, heaps.work
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves, records, intervals = conjunctions
     weights = context.scratch.weights
     for place in range(len(filled)):
         event, start, size = first + place, np.int64(place) * n, filled[place]
@@ -66,7 +66,7 @@ def top_units(
                 continue
             work[CANDIDATES] += 1
             work[VERIFIED] += 1
-            if not clauses_true(offsets, records, intervals, unit, labels):
+            if not clauses_true(offsets, leaves, records, intervals, unit, labels):
                 continue
             work[MATCHED] += 1
             bound = unit_bound(conjunctions, bounds, unit, labels, weights, context.names, most)

@@ -28,10 +28,16 @@ from matchwood.engines.kindex._match_kernels import (
 from matchwood.engines.kindex.layout import EMPTY, BoundedUnits, RunBounds, TopHeaps, TopScratch
 from matchwood.engines.shared._bound_kernels import unit_bound
 from matchwood.engines.shared._posting_kernels import key_of, slot_of
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, ALTERNATIVE, SEVERAL, WIDTH, attribute_of
 from matchwood.engines.shared._scoring_kernels import begin_event, end_event, push, score_rows, settle
 from matchwood.engines.shared._verification_kernels import clear, scatter
 from matchwood.engines.shared.bounds import SLACK
+from matchwood.engines.shared.constraints._record_kernels import (
+    ACCEPTS_NULL,
+    ALTERNATIVE,
+    SEVERAL,
+    attribute_of,
+    record_at,
+)
 from matchwood.engines.shared.scoring import AHEAD
 
 EVENTS, CANDIDATES, VERIFIED, MATCHED, POSTINGS, SCORED, DAMAGED = range(7)
@@ -75,11 +81,11 @@ def _raise_list(run: Any, index: Any, attribute: Any, low: Any, high: Any, bound
 def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, promised: RunBounds) -> None:
     """Let the lists and K-indexes of a run have at least what these units promise."""
     ubs, constants, extras = promised.lists, promised.constants, promised.extras
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves, records, intervals = conjunctions
     for unit in units:
         start, stop, size, weak = offsets[unit], offsets[unit + 1], 0, False
         for position in range(start, stop):
-            code = records[WIDTH * position]
+            code = records[record_at(leaves, position)]
             if code & ALTERNATIVE == 0 or position == start:
                 size += 1
                 weak = False
@@ -91,7 +97,7 @@ def raise_bounds(run: Any, conjunctions: Any, bounds: Any, units: Any, promised:
             continue
         piece, extra = bounds.offsets[unit], bounds.elsewhere[unit]
         for position in range(start, stop):
-            at = WIDTH * position
+            at = record_at(leaves, position)
             code, low, high = records[at], records[at + 1], records[at + 2]
             several, heaviest = code & SEVERAL != 0, 0.0
             for interval in range(low if several else 0, high if several else 1):
@@ -186,7 +192,7 @@ def _search_top(
     which, positions, now = cursors.which, cursors.positions, cursors.entries
     order, counters = cursors.order, cursors.counters
     conjunctions, bounds, alive = units
-    offsets, records = conjunctions.offsets, conjunctions.records
+    offsets, leaves, records, _ = conjunctions
     of_clauses, shortcuts, need, ceiling, most, extra = index
     slot_bounds, labels, rows, n = scratch.promises, scratch.labels, scratch.rows, heaps.n
     scores, work, unit_constants = heaps.scores, heaps.work, bounds.constants
@@ -212,8 +218,9 @@ def _search_top(
                 holds = (order[0] >> SLOT_BITS) & 1 == 1
                 if of_clauses:
                     work[VERIFIED] += 1
+                    begin, end = offsets[unit], offsets[unit + 1]
                     holds = clauses_hold(
-                        records, offsets[unit], offsets[unit + 1], clauses, which, positions, order, moving, counters
+                        leaves, records, begin, end, clauses, which, positions, order, moving, counters
                     )
                 if holds:
                     work[MATCHED] += 1

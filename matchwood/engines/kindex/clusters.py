@@ -30,8 +30,8 @@ from matchwood.engines.kindex._cluster_kernels import (
 )
 from matchwood.engines.kindex.build import key_table
 from matchwood.engines.kindex.layout import EMPTY, AccessArrays
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines.shared.bounds import UnitBounds
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 
@@ -44,8 +44,8 @@ def access_arrays(
 ) -> AccessArrays:
     """Clusters over these units; without bounds, a unit promises whatever one asks for."""
     units, promises = _by_promise(conjunctions, units, bounds)
-    numbers, firsts = _predicates(conjunctions, units)
-    records, intervals = _copied(conjunctions, firsts)
+    numbers, predicates = _predicates(conjunctions, units)
+    records, intervals = _copied(conjunctions, predicates)
     _check_labels(records, intervals)
     chances = _chances(records, intervals, numbers, attributes)
     offsets, stream = _clusters(conjunctions, units, promises, numbers, chances)
@@ -74,20 +74,20 @@ def _by_promise(
     return read_only(units[order], np.int32), read_only(rounded.view(np.int32), np.int32)
 
 
-def _predicates(conjunctions: Conjunctions, units: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The number of the predicate of each constraint, unit after unit, and where in the store each is first met."""
+def _predicates(conjunctions: Conjunctions, units: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The number of the predicate of each constraint, unit after unit, and the leaf by which each is first met."""
     total = int((conjunctions.offsets[units + 1] - conjunctions.offsets[units]).sum())
-    numbers, firsts, size = np.empty(total, np.int32), np.empty(total, np.int64), 16
+    numbers, leaves, size = np.empty(total, np.int32), np.empty(total, np.int32), 16
     while size < 2 * total:
         size *= 2
-    count = distinct_predicates(conjunctions, units, np.full(size, EMPTY, np.int32), numbers, firsts)
-    return read_only(numbers, np.int32), read_only(firsts[:count], np.int64)
+    count = distinct_predicates(conjunctions, units, np.full(size, EMPTY, np.int32), numbers, leaves)
+    return read_only(numbers, np.int32), read_only(leaves[:count], np.int32)
 
 
-def _copied(conjunctions: Conjunctions, firsts: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    records = np.empty(WIDTH * len(firsts), np.int32)
-    intervals = np.empty(2 * copy_predicates(conjunctions, firsts, records, np.empty(0, np.int32)), np.int32)
-    copy_predicates(conjunctions, firsts, records, intervals)
+def _copied(conjunctions: Conjunctions, predicates: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    records = np.empty(WIDTH * len(predicates), np.int32)
+    intervals = np.empty(2 * copy_predicates(conjunctions, predicates, records, np.empty(0, np.int32)), np.int32)
+    copy_predicates(conjunctions, predicates, records, intervals)
     return read_only(records, np.int32), read_only(intervals, np.int32)
 
 

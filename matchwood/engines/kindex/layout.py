@@ -151,13 +151,14 @@ class NumberedUnits(NamedTuple):
 
     `names`    the unit of each number
     `clauses`  of each entry the clause of its unit; empty in a run of conjunctions
-    `offsets`, `records`  the units, as the store has them
+    `offsets`, `leaves`, `records`  the units, as the store has them
     `alive`    LIVE for those that are
     """
 
     names: NDArray[np.int32]
     clauses: NDArray[np.int32]
-    offsets: NDArray[np.int64]
+    offsets: NDArray[np.int32]
+    leaves: NDArray[np.int32]
     records: NDArray[np.int32]
     alive: NDArray[np.uint8]
 

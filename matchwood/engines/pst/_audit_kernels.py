@@ -11,24 +11,24 @@ import numpy as np
 
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import kernel
-from matchwood.engines.pst._block_kernels import (
-    BLOCK_START,
-    BLOCK_TEST_WIDTH,
-    MARK_WIDTH,
-    MASK_WIDTH,
-    SINGLE_WIDTH,
-    end_of_block,
-)
-from matchwood.engines.pst._block_write_kernels import (
-    MOST_ENTRIES,
-    entries_of,
-    write_block_test,
-    write_candidate,
-    write_mark,
-)
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
+from matchwood.engines.pst._packed_kernels import (
+    MASK_WIDTH,
+    PACKED_START,
+    PACKED_TEST_WIDTH,
+    SINGLE_WIDTH,
+    counts_of,
+    long_word,
+)
+from matchwood.engines.pst._packing_kernels import (
+    DRAFT_START,
+    MOST_ENTRIES,
+    count_entries,
+    is_left,
+    write_packed_residual,
+    write_packed_test,
+)
 from matchwood.engines.shared._access_kernels import UNUSED
-from matchwood.engines.shared._record_kernels import FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines.shared._residual_kernels import (
     ALWAYS_WIDTH,
     LAST,
@@ -47,15 +47,23 @@ from matchwood.engines.shared._residual_kernels import (
     write_mask,
     write_other,
 )
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, SEVERAL, WIDTH, record_at
 
 
 @kernel
 def _constraint_of(conjunctions: Any, unit: int, attribute: Any) -> int:
-    """Where the record of a unit's constraint on an attribute begins; -1 if it has none."""
+    """The position of a unit's constraint on an attribute; -1 if it has none."""
     for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-        if conjunctions.records[WIDTH * position] >> FLAG_BITS == attribute:
-            return WIDTH * position
+        if conjunctions.records[record_at(conjunctions.leaves, position)] >> FLAG_BITS == attribute:
+            return position
     return -1
+
+
+@kernel
+def _record_of(conjunctions: Any, unit: int, attribute: Any) -> int:
+    """Where the record of a unit's constraint on an attribute begins; -1 if it has none."""
+    position = _constraint_of(conjunctions, unit, attribute)
+    return record_at(conjunctions.leaves, position) if position >= 0 else -1
 
 
 @kernel
@@ -69,7 +77,8 @@ def _same_words(residuals: Any, start: int, expected: Any, count: int, ignored: 
 @kernel
 def _is_right(conjunctions: Any, access: Any, wanted: int, first_tests: Any, residuals: Any, first_test: int) -> Any:
     """Whether a first test and its residual together test all constraints that do not give access, and no others."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     residual = first_tests[TEST_WIDTH * first_test + 3]
     unit, shape, at = residuals[residual], residuals[residual + 1], residual + RESIDUAL_START
     expected, tested = np.empty(OTHER_START + 2 * MOST_INLINE, dtype=np.int32), 0
@@ -78,19 +87,19 @@ def _is_right(conjunctions: Any, access: Any, wanted: int, first_tests: Any, res
     code = LAST if shape & 1 == 0 else 0
     while at < end or code & LAST == 0:
         if at < middle:
-            found, size = _constraint_of(conjunctions, unit, residuals[at]), WIDTH
+            found, size = _record_of(conjunctions, unit, residuals[at]), WIDTH
             if found < 0 or kind_of(records, intervals, found) != SINGLE:
                 return False
             expected[0], expected[1] = records[found] >> FLAG_BITS, records[found + 1]
             expected[2] = records[found + 2] - records[found + 1]
         elif at < end:
-            found, size = _constraint_of(conjunctions, unit, residuals[at] >> SHIFT_BITS), MASKED_WIDTH
+            found, size = _record_of(conjunctions, unit, residuals[at] >> SHIFT_BITS), MASKED_WIDTH
             if found < 0 or kind_of(records, intervals, found) != MASKED:
                 return False
             write_mask(records, intervals, found, expected, 0)
         else:
             code = residuals[at]
-            found = _constraint_of(conjunctions, unit, code >> RESIDUAL_BITS)
+            found = _record_of(conjunctions, unit, code >> RESIDUAL_BITS)
             if found < 0:
                 return False
             size = write_other(records, intervals, found, expected, 0)
@@ -107,9 +116,10 @@ def _is_right(conjunctions: Any, access: Any, wanted: int, first_tests: Any, res
         first_tests[TEST_WIDTH * first_test + 2],
     )
     if width != ALWAYS_WIDTH:
-        found = _constraint_of(conjunctions, unit, attribute)
-        if found < 0 or is_access(access, wanted * unit, wanted, found // WIDTH - offsets[unit]):
+        position = _constraint_of(conjunctions, unit, attribute)
+        if position < 0 or is_access(access, wanted * unit, wanted, position - offsets[unit]):
             return False
+        found = record_at(leaves, position)
         first, last = records[found + 1], records[found + 2]
         if records[found] & SEVERAL == 0:
             tested += 1
@@ -134,86 +144,94 @@ def wrong_candidates(
 
 
 @kernel
-def _sum_of(blocks: Any, at: int, count: int, width: int) -> Any:
+def _sum_of(words: Any, at: Any, count: Any, width: int) -> Any:
     """A number that tells entries apart from others, whatever their order."""
     total = np.uint64(0)
     for entry in range(at, at + width * count, width):
         mixed = np.uint64(0)
         for word in range(width):
-            mixed = mix64(mixed ^ np.uint64(np.uint32(blocks[entry + word])))
+            mixed = mix64(mixed ^ np.uint64(words[entry + word]))
         total += mixed
     return total
 
 
 @kernel
-def _is_right_in_blocks(
-    conjunctions: Any,
-    access: Any,
-    wanted: int,
-    blocks: Any,
-    first_test: Any,
-    mark: Any,
-    owner: int,
-    order: Any,
-    written: Any,
-) -> Any:
-    """Whether the first test, the mark and the entries of a candidate are those that its unit would be written with."""
-    unit = blocks[mark]
+def _is_packed_right(
+    conjunctions: Any, unit: Any, access: Any, wanted: int, tests: Any, at: int, residuals: Any, residual: Any,
+    order: Any, written: Any,
+) -> Any:  # fmt: skip
+    """Whether the packed test at `at` and the packed residual are those that its unit would be written with."""
     first, count, given = conjunctions.offsets[unit], conjunctions.offsets[unit + 1] - conjunctions.offsets[unit], 0
     for nth in range(wanted):
         given += access[wanted * unit + nth] != UNUSED
-    found = _constraint_of(conjunctions, unit, np.int64(blocks[first_test]) & 0xFFFF)
-    if found < 0 or count > len(order):
+    position = _constraint_of(conjunctions, unit, tests[at])
+    if position < 0 or count > len(order):
         return False
-    test = found // WIDTH - first
+    test = position - first
     if is_access(access, wanted * unit, wanted, test):
         test = -1
         if given < count:
             return False
-    single_at, singles, mask_at, masks, claimed = entries_of(blocks, mark)
-    begin = BLOCK_TEST_WIDTH + MARK_WIDTH
-    middle = begin + SINGLE_WIDTH * (MOST_ENTRIES + 1)
-    alone, single_end, mask_end = write_candidate(
-        conjunctions, unit, order, 0, access, wanted, test, owner, written, begin, middle
-    )
-    left = count - given - (test >= 0 and conjunctions.records[found] & SEVERAL == 0)
-    if single_end != begin + SINGLE_WIDTH * singles or mask_end != middle + MASK_WIDTH * masks or alone != claimed:
+    left = count - given - (test >= 0 and conjunctions.records[record_at(conjunctions.leaves, position)] & SEVERAL == 0)
+    claimed, alone, masked, _ = counts_of(residuals, np.uint64(residual))
+    singles, masks = _entries_left(conjunctions, unit, access, wanted, test)
+    if np.int64(claimed) != singles or np.int64(masked) != masks:
         return False
-    write_block_test(conjunctions, unit, access, wanted, test, left, written, 0)
-    write_mark(unit, mark, single_at, singles, mask_at, masks, left, alone, written, BLOCK_TEST_WIDTH)
-    same = blocks[first_test] == written[0] and blocks[first_test + 1] == written[1]
-    for word in range(MARK_WIDTH):
-        same &= blocks[mark + word] == written[BLOCK_TEST_WIDTH + word]
-    rest, behind = single_at + SINGLE_WIDTH * alone, begin + SINGLE_WIDTH * alone
-    same &= _sum_of(blocks, single_at, alone, SINGLE_WIDTH) == _sum_of(written, begin, alone, SINGLE_WIDTH)
-    same &= _sum_of(blocks, rest, singles - alone, SINGLE_WIDTH) == _sum_of(
-        written, behind, singles - alone, SINGLE_WIDTH
-    )
-    return same & (_sum_of(blocks, mask_at, masks, MASK_WIDTH) == _sum_of(written, middle, masks, MASK_WIDTH))
+    write_packed_test(conjunctions, unit, access, wanted, test, written, 0)
+    begin = DRAFT_START
+    write_packed_residual(
+        conjunctions, unit, order, 0, access, wanted, test, (left, singles, masks), written, begin
+    )  # fmt: skip
+    same = True
+    for word in range(DRAFT_START):
+        same &= tests[at + word] == written[word]
+    for word in range(PACKED_START):
+        same &= residuals[residual + word] == written[begin + word]
+    ahead, deciding = begin - residual, np.int64(alone)
+    others = residual + PACKED_START + SINGLE_WIDTH * deciding
+    masked_at = residual + PACKED_START + SINGLE_WIDTH * singles
+    for entry, some, width in (
+        (residual + PACKED_START, deciding, SINGLE_WIDTH),
+        (others, singles - deciding, SINGLE_WIDTH),
+        (masked_at, masks, MASK_WIDTH),
+    ):
+        same &= _sum_of(residuals, entry, some, width) == _sum_of(written, entry + ahead, some, width)
+    return same
 
 
 @kernel
-def wrong_in_blocks(conjunctions: Any, access: Any, wanted: int, blocks: Any, live: Any) -> int:
-    """How many packed candidates of live units do not test what they should, or are not alone with their entries."""
-    order, wrong, at = np.arange(2 * MOST_ENTRIES), 0, np.int64(0)
+def _entries_left(conjunctions: Any, unit: int, access: Any, wanted: int, test: int) -> Any:
+    """The single and masked entries of a unit's constraints that neither its list nor its first test decides."""
+    records, intervals, leaves = conjunctions.records, conjunctions.intervals, conjunctions.leaves
+    first, singles, masks = conjunctions.offsets[unit], 0, 0
+    for position in range(conjunctions.offsets[unit + 1] - first):
+        at = record_at(leaves, first + position)
+        if is_left(records, at, access, wanted * unit, wanted, test, position):
+            more, masks_more = count_entries(records, intervals, at)
+            singles, masks = singles + more, masks + masks_more
+    return singles, masks
+
+
+@kernel
+def wrong_when_packed(conjunctions: Any, access: Any, wanted: int, tests: Any, residuals: Any, live: Any) -> int:
+    """How many packed candidates of live units do not test what they should, or have a residual that is not their
+    unit's only one; and whether there are words in no residual."""
+    order, wrong, used = np.arange(2 * MOST_ENTRIES), 0, np.int64(0)
     written = np.empty(
-        BLOCK_TEST_WIDTH + MARK_WIDTH + (SINGLE_WIDTH + MASK_WIDTH) * (MOST_ENTRIES + 1), dtype=np.int32
+        DRAFT_START + PACKED_START + (SINGLE_WIDTH + MASK_WIDTH) * (MOST_ENTRIES + 1), dtype=np.uint16
     )  # fmt: skip
-    while at < len(blocks):
-        first_test = at + BLOCK_START
-        mark = first_test + BLOCK_TEST_WIDTH * blocks[at]
-        entry = mark + MARK_WIDTH * blocks[at]
-        masked = entry + SINGLE_WIDTH * blocks[at + 1]
-        for owner in range(blocks[at]):
-            single_at, singles, mask_at, masks, _ = entries_of(blocks, mark)
-            if single_at != entry or mask_at != masked:
-                wrong += 1
-            elif live[blocks[mark]]:
-                wrong += not _is_right_in_blocks(
-                    conjunctions, access, wanted, blocks, first_test, mark, owner, order, written
-                )
-            entry, masked = single_at + SINGLE_WIDTH * singles, mask_at + MASK_WIDTH * masks
-            first_test, mark = first_test + BLOCK_TEST_WIDTH, mark + MARK_WIDTH
-        at = end_of_block(blocks, at)
-        wrong += masked != at
-    return wrong
+    found = np.full(len(live), -1, dtype=np.int64)
+    for at in range(0, len(tests), PACKED_TEST_WIDTH):
+        residual = np.int64(long_word(tests, np.uint64(at + 3)))
+        unit = long_word(residuals, np.uint64(residual))
+        if found[unit] < 0:
+            found[unit] = residual
+            singles, _, masks, _ = counts_of(residuals, np.uint64(residual))
+            used += PACKED_START + SINGLE_WIDTH * np.int64(singles) + MASK_WIDTH * np.int64(masks)
+        if found[unit] != residual:
+            wrong += 1
+        elif live[unit]:
+            wrong += not _is_packed_right(
+                conjunctions, np.int64(unit), access, wanted, tests, at, residuals, residual, order, written
+            )  # fmt: skip
+    return wrong + int(used != len(residuals))

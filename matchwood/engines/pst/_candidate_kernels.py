@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from matchwood.core.jit import bare_kernel
 from matchwood.engines.shared._access_kernels import UNUSABLE, covered
 from matchwood.engines.shared._posting_kernels import room_for
-from matchwood.engines.shared._record_kernels import SEVERAL, WIDTH
 from matchwood.engines.shared._residual_kernels import (
     MASKED,
     OTHER,
@@ -30,6 +29,7 @@ from matchwood.engines.shared._residual_kernels import (
     write_first_test,
     write_residual,
 )
+from matchwood.engines.shared.constraints._record_kernels import SEVERAL, record_at
 
 if TYPE_CHECKING:
     from matchwood.engines.shared.access import SelectivityOrder
@@ -65,18 +65,19 @@ class GrowingLists(NamedTuple):
 
 @bare_kernel
 def _chosen_test(
-    records: Any, intervals: Any, first: int, costs: Any, start: int, count: int, access: Any, choice: int, wanted: int
+    conjunctions: Any, unit: Any, costs: Any, start: Any, count: Any, access: Any, choice: Any, wanted: int
 ) -> int:
     """The constraint that a unit is tested for first, as a position within it; -1 if there is none.
 
     Of several intervals a first test asks for what encloses them all, so that counts.
     """
+    records, intervals, first = conjunctions.records, conjunctions.intervals, conjunctions.offsets[unit]
     best, least = -1, UNUSABLE
     for position in range(count):
         cost = costs[start + position]
         if cost >= least or is_access(access, choice, wanted, position):
             continue
-        labels, enclosed = covered(records, intervals, WIDTH * (first + position))
+        labels, enclosed = covered(records, intervals, record_at(conjunctions.leaves, first + position))
         cost = cost * (max(enclosed, 1) / max(labels, 1))
         if cost < least:
             best, least = position, cost
@@ -88,15 +89,16 @@ def plan_tests(
     conjunctions: Any, units: Any, selectivity: Any, access: Any, wanted: int, tests: Any, shapes: Any
 ) -> None:
     """Choose each unit's first test, and tell the shape that its residual will have then."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
         unit = units[place]
         first, count = offsets[unit], offsets[unit + 1] - offsets[unit]
         start = selectivity.starts[place]
-        test = _chosen_test(records, intervals, first, selectivity.costs, start, count, access, wanted * unit, wanted)
+        test = _chosen_test(conjunctions, unit, selectivity.costs, start, count, access, wanted * unit, wanted)
         single, masked, others = 0, 0, 0
         for position in range(count):
-            at = WIDTH * (first + position)
+            at = record_at(leaves, first + position)
             decided = position == test and records[at] & SEVERAL == 0
             if not decided and not is_access(access, wanted * unit, wanted, position):
                 kind = kind_of(records, intervals, at)
@@ -108,14 +110,15 @@ def plan_tests(
 @bare_kernel
 def residual_room(conjunctions: Any, new: NewCandidates, wanted: int, sizes: Any) -> int:
     """How much room the residuals of units take at most that go into sizes[i] lists each."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     total = 0
     for place in range(len(sizes)):
         if sizes[place] == 0:
             continue
         unit, words = new.units[place], RESIDUAL_START
         for position in range(offsets[unit + 1] - offsets[unit]):
-            at = WIDTH * (offsets[unit] + position)
+            at = record_at(leaves, offsets[unit] + position)
             decided = position == new.tests[place] and records[at] & SEVERAL == 0
             if not decided and not is_access(new.access, wanted * unit, wanted, position):
                 words += residual_words(records, intervals, at)
@@ -166,7 +169,7 @@ def fill_candidates(
     Unit i is new in sizes[i] lists; those that grow are `touched`. `shared` has -1 for each unit, and `kinds` room for
     the constraints of each.
     """
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets = conjunctions.offsets
     units, access, tests, ranks, order = new.units, new.access, new.tests, new.selectivity.starts, new.selectivity.order
     starts, counts, added = lists.starts, lists.counts, lists.added
     for found in touched:
@@ -174,7 +177,7 @@ def fill_candidates(
         for first_test in range(stop - added[found], stop):
             place = first_tests[TEST_WIDTH * first_test + 3]
             unit, test = units[place], tests[place]
-            write_first_test(records, intervals, offsets[unit], test, first_tests, TEST_WIDTH * first_test)
+            write_first_test(conjunctions, unit, test, first_tests, TEST_WIDTH * first_test)
             if shared[place] < 0:
                 residual = used
                 count = offsets[unit + 1] - offsets[unit]

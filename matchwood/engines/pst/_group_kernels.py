@@ -9,7 +9,7 @@ events the lists that matter are selected again and again, so the group is turne
 - what holds is kept as words, and the hits counted; once it is known where those of each event begin, they are written
   there, in the order of the events.
 
-What else an event selects (lists of few events, candidates that are in no block, units without lists) is looked at as
+What else an event selects (lists of few events, candidates that are not packed, units without lists) is looked at as
 for one event. Hits and work are the same.
 
 VLDB 2018, ours, in the place of the verification of Algorithms 5 and 7; events that are alike come together under their
@@ -26,22 +26,22 @@ from numpy.typing import NDArray
 from matchwood.core.bits import bit_count, lowest_bit, transpose
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
-from matchwood.engines.pst._block_kernels import end_of_block
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._known_list_kernels import KnownLists, SelectedLists, select_lists
-from matchwood.engines.pst._lane_kernels import TILE, EventCodes, LaneWords, lay_out, pack_codes, take_away, try_block
+from matchwood.engines.pst._lane_kernels import TILE, EventCodes, LaneWords, lay_out, pack_codes, take_away, try_packed
 from matchwood.engines.pst._match_kernels import (
     BATCH,
     ListedUnits,
     ListScratch,
     ListSearch,
     collect_passing,
-    examine_blocks,
+    examine_packed,
     examine_tests,
     fetch_lists,
     verify_always,
     verify_passing,
 )
+from matchwood.engines.pst._packed_kernels import PACKED_LINE, PACKED_TEST_WIDTH
 from matchwood.engines.pst._turning_kernels import TurnedLists, turn_round
 from matchwood.engines.shared._residual_kernels import LINE
 from matchwood.engines.shared._verification_kernels import clear, scatter
@@ -97,11 +97,12 @@ class GroupScratch(NamedTuple):
 
 @bare_kernel
 def _fetch(lists: Any, turned: TurnedLists, number: int, count: int) -> None:
-    """Ask for the blocks of a list that is going to be tried."""
+    """Ask for the packed tests of a list that is going to be tried."""
     if number < count:
-        start, stop = lists.block_starts[turned.tried[number]], lists.block_starts[turned.tried[number] + 1]
-        for at in range(start, min(stop, start + _MOST_FETCHED * LINE), LINE):
-            prefetch(lists.blocks, at)
+        listed, width = turned.tried[number], np.int64(PACKED_TEST_WIDTH)
+        start, stop = width * lists.packed_starts[listed], width * lists.packed_starts[listed + 1]
+        for at in range(start, min(stop, start + _MOST_FETCHED * PACKED_LINE), PACKED_LINE):
+            prefetch(lists.packed_tests, at)
 
 
 @bare_kernel
@@ -127,29 +128,28 @@ def _count_turned(words: Any, begin: Any, end: Any, members: Any, first: Any, la
 
 
 @bare_kernel
-def _try_blocks(lists: Any, listed: Any, states: Any, stale: bool, count: int, first: Any, group: GroupScratch) -> Any:
-    """Try the blocks of a list with a tile of so many events, whose ranks are laid out, and keep what holds from word
-    `first` on.
+def _try_list(lists: Any, listed: Any, states: Any, stale: bool, count: int, first: Any, group: GroupScratch) -> Any:
+    """Try the packed candidates of a list with a tile of so many events, whose ranks are laid out.
+
+    What holds is kept from word `first` on.
 
     Returns how many candidates they are, how many first tests passed, the end of what is kept, and how many bits it
     has.
     """
     lanes = np.uint64(2**64 - 1) >> np.uint64(TILE - count)
-    at, last, end = lists.block_starts[listed], lists.block_starts[listed + 1], np.int64(first)
-    looked, passed, hits = np.int64(0), np.int64(0), np.int64(0)
-    while at < last:
-        some_passed, end, some_hits = try_block(lists.blocks, at, states, stale, lanes, group.words, end)
-        looked, passed, hits = looked + count * np.int64(lists.blocks[at]), passed + some_passed, hits + some_hits
-        at = end_of_block(lists.blocks, at)
-    return looked, passed, end, hits
+    start, stop = lists.packed_starts[listed], lists.packed_starts[listed + 1]
+    passed, end, hits = try_packed(
+        lists.packed_tests, lists.packed_residuals, start, stop, states, stale, lanes, group.words, first
+    )
+    return count * (stop - start), passed, end, hits
 
 
 @bare_kernel
 def _try_tile(lists: Any, listed: Any, states: Any, stale: bool, begin: int, stop: int, group: GroupScratch) -> None:
-    """Try the blocks of a list with the events of one tile, and count their hits."""
+    """Try the packed candidates of a list with the events of one tile, and count their hits."""
     members, words, kept, hit_counts = group.turned.members, group.words.lanes, group.kept, group.counts.hits
     count, first = stop - begin, kept.used[1]
-    looked, passed, end, hits = _try_blocks(lists, listed, states, stale, count, first, group)
+    looked, passed, end, hits = _try_list(lists, listed, states, stale, count, first, group)
     kept.used[2] += looked
     kept.used[3] += passed
     if end > first:
@@ -197,7 +197,7 @@ def _take_work_off(lists: Any, listed: Any, stale: bool, tried: int, covered: in
                 begin += 1
             if begin < stop:
                 codes = lay_out(group.codes, turned.members, begin, stop, ranks)
-                looked, passed, _, _ = _try_blocks(
+                looked, passed, _, _ = _try_list(
                     lists, turned.tried[number], listed.states, stale, stop - begin, 0, group
                 )
                 take_away(group.codes, turned.members, begin, stop, ranks, codes)
@@ -264,9 +264,9 @@ def _finish(
         scatter(events, event, labels)
         if left > 0 or plain_end > plain:
             for place in range(left):
-                found[place] = selected.blocked[start + place]
+                found[place] = selected.packed[start + place]
             fetch_lists(lists, found, left)
-            used = examine_blocks(lists, found, left, states, stale, scratch, used, output)
+            used = examine_packed(lists, found, left, states, stale, scratch, used, output)
             used = examine_tests(
                 lists, intervals, signatures, selected.plain, plain, plain_end, states, stale, scratch, used, output
             )

@@ -2,8 +2,8 @@
 
 Events of a batch have the same labels again and again, and each label of an attribute is in a space at every level in
 use: probing them all takes half as long as matching. So what was found for a label is remembered until lists change,
-ready for use: the lists with blocks, and the first tests of its short lists in one piece, where each list would be a
-cache miss or two.
+ready for use: the lists with packed candidates, and the first tests of its short lists in one piece, where each list
+would be a cache miss or two.
 
 VLDB 2018, Algorithms 5 and 7, as `_match_kernels` has them.
 """
@@ -19,9 +19,9 @@ from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import LEVELS, ancestor
-from matchwood.engines.pst._block_kernels import RANK_SHIFT
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._match_kernels import ListScratch, ListSearch, select_combinations
+from matchwood.engines.pst._packed_kernels import RANK_SHIFT
 from matchwood.engines.pst._space_list_kernels import attribute_bit
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
 
@@ -34,16 +34,16 @@ FEW_TESTS = 32
 SLOT, WAYS = 8, 2
 """Integers of what is remembered of a label, and labels that share a cache line."""
 
-_ATTRIBUTE, _LABEL, _LISTS, _BLOCKED, _PLAIN, _SPACES, _TESTS, _TEST_COUNT = range(SLOT)
+_ATTRIBUTE, _LABEL, _LISTS, _PACKED, _PLAIN, _SPACES, _TESTS, _TEST_COUNT = range(SLOT)
 _ONE = np.uint64(1)
 
 
 class KnownLists(NamedTuple):
     """What is remembered of labels, by slot.
 
-    `slots`   for each label: its attribute plus one, itself, where its lists begin, how many of them have blocks, how
-              many more have first tests that are not remembered, how many more are there for combinations; where its
-              first tests begin, and how many they are. 0 where there is none
+    `slots`   for each label: its attribute plus one, itself, where its lists begin, how many of them have packed
+              candidates, how many more have first tests that are not remembered, how many more are there for
+              combinations; where its first tests begin, and how many they are. 0 where there is none
     `lists`, `levels`  the lists, and the bits of the levels of those for combinations
     `tests`   the first tests, as in `CandidateLists`
     `used`    how many lists and first tests are used
@@ -59,13 +59,13 @@ class KnownLists(NamedTuple):
 class SelectedLists(NamedTuple):
     """What the events of a group select, one event behind the other.
 
-    `blocked`, `ends`       lists with blocks, and where those of each event end, from 0 on
+    `packed`, `ends`        lists with packed candidates, and where those of each event end, from 0 on
     `plain`, `plain_ends`   lists with first tests to be looked at where they are
     `tests`, `test_ends`    remembered first tests: where some begin, and how many they are
     `alone`  by event: whether it must be looked at alone, because it has a label whose rank stands for NULL
     """
 
-    blocked: NDArray[np.int32]
+    packed: NDArray[np.int32]
     ends: NDArray[np.int64]
     plain: NDArray[np.int32]
     plain_ends: NDArray[np.int64]
@@ -118,8 +118,8 @@ def _remember(lists: Any, attribute: Any, label: Any, known: KnownLists, leading
     slots[slot + _ATTRIBUTE], slots[slot + _LABEL], slots[slot + _LISTS] = attribute + 1, label, begin
     for at in range(spaces, spaces + count):
         known.lists[end] = known.lists[at]
-        end += lists.block_starts[known.lists[at]] < lists.block_starts[known.lists[at] + 1]
-    slots[slot + _BLOCKED], slots[slot + _TESTS] = end - begin, known.used[1]
+        end += lists.packed_starts[known.lists[at]] < lists.packed_starts[known.lists[at] + 1]
+    slots[slot + _PACKED], slots[slot + _TESTS] = end - begin, known.used[1]
     for at in range(spaces, spaces + count):
         if lists.counts[known.lists[at]] > FEW_TESTS:
             known.lists[end] = known.lists[at]
@@ -127,7 +127,7 @@ def _remember(lists: Any, attribute: Any, label: Any, known: KnownLists, leading
         else:
             _copy_tests(lists, known.lists[at], known)
     slots[slot + _PLAIN], slots[slot + _TEST_COUNT] = (
-        end - begin - slots[slot + _BLOCKED],
+        end - begin - slots[slot + _PACKED],
         known.used[1] - slots[slot + _TESTS],
     )
     slots[slot + _SPACES] = count if leading else 0
@@ -193,19 +193,19 @@ def _select_spaces(
 
     Returns the new ends, the number of spaces that lead on to combinations, and whether there was room.
     """
-    blocked_end, plain_end, test_end = np.uint64(ends[0]), np.uint64(ends[1]), np.uint64(ends[2])
+    packed_end, plain_end, test_end = np.uint64(ends[0]), np.uint64(ends[1]), np.uint64(ends[2])
     spaces, slots, count = scratch.spaces, known.slots, np.int64(0)
     for pair in range(np.uint64(events.offsets[event]), np.uint64(events.offsets[event + 1])):
         attribute, label = events.attributes[pair], events.labels[pair]
         slot = _found(slots, attribute, label)
         if slots[slot] != attribute + 1 or slots[slot + np.uint64(_LABEL)] != label:
             if not _remembered(lists, attribute, label, known, leading):
-                return (np.int64(blocked_end), np.int64(plain_end), np.int64(test_end)), count, False
+                return (np.int64(packed_end), np.int64(plain_end), np.int64(test_end)), count, False
             slot = _line(slots, attribute, label)
-        at, some = np.uint64(slots[slot + np.uint64(_LISTS)]), np.uint64(slots[slot + np.uint64(_BLOCKED)])
+        at, some = np.uint64(slots[slot + np.uint64(_LISTS)]), np.uint64(slots[slot + np.uint64(_PACKED)])
         for step in range(some):
-            selected.blocked[blocked_end + step] = known.lists[at + step]
-        at, blocked_end, some = at + some, blocked_end + some, np.uint64(slots[slot + np.uint64(_PLAIN)])
+            selected.packed[packed_end + step] = known.lists[at + step]
+        at, packed_end, some = at + some, packed_end + some, np.uint64(slots[slot + np.uint64(_PLAIN)])
         for step in range(some):
             selected.plain[plain_end + step] = known.lists[at + step]
         at, plain_end = at + some, plain_end + some
@@ -216,19 +216,19 @@ def _select_spaces(
         tests = slots[slot + np.uint64(_TEST_COUNT)]
         selected.tests[test_end], selected.tests[test_end + _ONE] = slots[slot + np.uint64(_TESTS)], tests
         test_end += np.uint64(2) if tests > 0 else np.uint64(0)
-    return (np.int64(blocked_end), np.int64(plain_end), np.int64(test_end)), count, True
+    return (np.int64(packed_end), np.int64(plain_end), np.int64(test_end)), count, True
 
 
 @bare_kernel
 def _add_combinations(lists: Any, found: Any, count: int, total: int, selected: SelectedLists, ends: Any) -> Any:
     """Select the lists of combinations, which stand behind those of `count` spaces."""
-    blocked_end, plain_end, test_end = ends
+    packed_end, plain_end, test_end = ends
     for place in range(count, total):
         listed = found[place]
-        selected.blocked[blocked_end] = selected.plain[plain_end] = listed
-        blocked_end += lists.block_starts[listed] < lists.block_starts[listed + 1]
+        selected.packed[packed_end] = selected.plain[plain_end] = listed
+        packed_end += lists.packed_starts[listed] < lists.packed_starts[listed + 1]
         plain_end += lists.counts[listed] > 0
-    return blocked_end, plain_end, test_end
+    return packed_end, plain_end, test_end
 
 
 @bare_kernel
@@ -255,7 +255,7 @@ def select_lists(
     while count < most:
         event = first + count
         pairs = events.offsets[event + 1] - events.offsets[event]
-        if max(ends[0], ends[1]) + LEVELS * pairs > len(selected.blocked) or ends[2] + 2 * pairs + 2 > len(
+        if max(ends[0], ends[1]) + LEVELS * pairs > len(selected.packed) or ends[2] + 2 * pairs + 2 > len(
             selected.tests
         ):
             break
@@ -269,7 +269,7 @@ def select_lists(
             continue
         if leading:
             total = select_combinations(lists, scratch, spaces, search.depth)
-            if max(after[0], after[1]) + total > len(selected.blocked):
+            if max(after[0], after[1]) + total > len(selected.packed):
                 break
             after = _add_combinations(lists, found, spaces, total, selected, after)
         selected.alone[count], ends = _stands_alone(events, event), after

@@ -1,4 +1,4 @@
-"""Kernels that try the candidates in a list's blocks with many events at once: the answer is a word, a bit an event.
+"""Kernels that try packed candidates with many events at once: the answer is a word, a bit an event.
 
 The ranks of a *tile*, up to TILE events under the same list, are laid out by attribute, 16 bits each; LANES of them are
 tested together, and as many again where a tile has more. Rank 2**16 - 1 stands for NULL, and no event in a tile has it
@@ -18,18 +18,17 @@ from matchwood.core.bits import bit_count
 from matchwood.core.jit import bare_kernel
 from matchwood.core.lanes import LANES, lanes_masked, lanes_within
 from matchwood.core.prefetch import prefetch
-from matchwood.engines.pst._block_kernels import (
-    BLOCK_START,
-    BLOCK_TEST_WIDTH,
-    COUNT_BITS,
-    MARK_WIDTH,
-    MASK_FAR,
-    MASK_WIDTH,
-    RANK_SHIFT,
-    SINGLE_FAR,
-    SINGLE_WIDTH,
-)
 from matchwood.engines.pst._known_list_kernels import NULL_RANK
+from matchwood.engines.pst._packed_kernels import (
+    MASK_WIDTH,
+    PACKED_START,
+    PACKED_TEST_WIDTH,
+    RANK_SHIFT,
+    SINGLE_WIDTH,
+    counts_of,
+    long_word,
+    mask_of,
+)
 from matchwood.engines.shared._residual_kernels import LIVE
 
 TILE = 64
@@ -42,7 +41,10 @@ _AT_ONCE = 24
 """So many neighbouring ranks are written in the time of one anywhere."""
 
 _AHEAD = 4
-_ONE, _EVERY = np.uint64(1), np.uint64(2**64 - 1)
+_AT_A_TIME = 256
+"""Packed candidates of which residuals are asked for before the first is looked at."""
+
+_ONE, _TWO, _THREE, _FIVE, _EVERY = (np.uint64(number) for number in (1, 2, 3, 5, 2**64 - 1))
 
 
 class LaneWords(NamedTuple):
@@ -72,7 +74,7 @@ class EventCodes(NamedTuple):
 
 @bare_kernel
 def pack_codes(events: Any, first: int, count: int, attributes: int, packed: EventCodes) -> None:
-    """Pack the pairs of a group's events; attributes that no block names are left out."""
+    """Pack the pairs of a group's events; attributes that no packed candidate names are left out."""
     used = np.uint64(0)
     packed.ends[0] = 0
     for event in range(np.uint64(count)):
@@ -115,11 +117,10 @@ def take_away(packed: EventCodes, members: Any, begin: int, stop: int, ranks: An
 
 
 @bare_kernel
-def _held(blocks: Any, entry: Any, ranks: Any, wide: bool) -> Any:
+def _held(words: Any, entry: Any, ranks: Any, wide: bool) -> Any:
     """The lanes of which a single entry, or a first test, holds: of NULL, the last rank, none does."""
-    test, width = np.uint32(blocks[entry]), np.uint64(np.uint32(blocks[entry + _ONE]) & np.uint32(0xFFFF))
-    low, start = np.uint64(test >> np.uint32(16)), np.int64(TILE) * np.int64(test & np.uint32(0xFFFF))
-    count = width if low + width == np.uint64(NULL_RANK) else width + _ONE
+    low, more = np.uint64(words[entry + _ONE]), np.uint64(words[entry + _TWO])
+    start, count = np.int64(TILE) * np.int64(words[entry]), more if low + more == np.uint64(NULL_RANK) else more + _ONE
     held = lanes_within(ranks, start, low, count)
     if wide:
         held |= lanes_within(ranks, start + np.int64(LANES), low, count) << np.uint64(LANES)
@@ -127,12 +128,10 @@ def _held(blocks: Any, entry: Any, ranks: Any, wide: bool) -> Any:
 
 
 @bare_kernel
-def _mask_held(blocks: Any, entry: Any, ranks: Any, wide: bool) -> Any:
+def _mask_held(residuals: Any, entry: Any, ranks: Any, wide: bool) -> Any:
     """The lanes of which a masked entry holds; of NULL, the last rank, none does."""
-    test, shift = np.uint32(blocks[entry]), np.uint64(np.uint32(blocks[entry + _ONE]) & np.uint32(31))
-    low, start = np.uint64(test >> np.uint32(16)), np.int64(TILE) * np.int64(test & np.uint32(0xFFFF))
-    bits = np.uint64(np.uint32(blocks[entry + np.uint64(2)]))
-    bits |= np.uint64(np.uint32(blocks[entry + np.uint64(3)])) << np.uint64(32)
+    low, shift, bits = np.uint64(residuals[entry + _ONE]), np.uint64(residuals[entry + _TWO]), mask_of(residuals, entry)
+    start, shift = np.int64(TILE) * np.int64(residuals[entry]), shift & np.uint64(31)
     count = min(np.uint64(64) << shift, np.uint64(NULL_RANK) - low)
     held = lanes_masked(ranks, start, low, count, shift, bits)
     if wide:
@@ -152,30 +151,28 @@ def _count_more(planes: Any, lanes: Any) -> None:
 
 
 @bare_kernel
-def _several_held(blocks: Any, mark: Any, entry: Any, ranks: Any, wide: bool, planes: Any) -> Any:
-    """The lanes of which the constraints with several entries hold: of each constraint at most one entry does, so it is
-    enough to count; the lowest bits of the counts in three words, the others, which are rare, in planes.
+def _others_held(
+    residuals: Any, entry: Any, masked: Any, end: Any, wanted: Any, ranks: Any, wide: bool, planes: Any
+) -> Any:
+    """The lanes of which the constraints with several entries hold, single ones before `masked` and masked ones behind.
+
+    Of each constraint at most one entry does, so it is enough to count; the lowest bits of the counts in three words,
+    the others, which are rare, in planes.
     """
-    single, masked = np.uint32(blocks[mark + _ONE]), np.uint32(blocks[mark + np.uint64(2)])
-    low, wanted = np.uint32((1 << COUNT_BITS) - 1), np.uint64(single >> np.uint32(SINGLE_FAR + COUNT_BITS))
     ones = twos = fours = np.uint64(0)
-    begin = mark + np.uint64(single & np.uint32((1 << SINGLE_FAR) - 1))
-    single_end = begin + np.uint64(SINGLE_WIDTH) * np.uint64((single >> np.uint32(SINGLE_FAR)) & low)
-    mask_at = mark + np.uint64(masked & np.uint32((1 << MASK_FAR) - 1))
-    mask_end = mask_at + np.uint64(MASK_WIDTH) * np.uint64((masked >> np.uint32(MASK_FAR)) & low)
-    while entry < single_end or mask_at < mask_end:
-        if entry < single_end:
-            held = _held(blocks, entry, ranks, wide)
+    while entry < end:
+        if entry < masked:
+            held = _held(residuals, entry, ranks, wide)
             entry += np.uint64(SINGLE_WIDTH)
         else:
-            held = _mask_held(blocks, mask_at, ranks, wide)
-            mask_at += np.uint64(MASK_WIDTH)
+            held = _mask_held(residuals, entry, ranks, wide)
+            entry += np.uint64(MASK_WIDTH)
         two, four = ones & held, ones & held & twos
         ones, twos = ones ^ held, twos ^ two
         if fours & four != 0:
             _count_more(planes, fours & four)
         fours ^= four
-    found = (ones if wanted & _ONE != 0 else ones ^ _EVERY) & (twos if wanted & np.uint64(2) != 0 else twos ^ _EVERY)
+    found = (ones if wanted & _ONE != 0 else ones ^ _EVERY) & (twos if wanted & _TWO != 0 else twos ^ _EVERY)
     found &= fours if wanted & np.uint64(4) != 0 else fours ^ _EVERY
     if wanted >= np.uint64(8):
         for plane in range(len(planes)):
@@ -185,38 +182,61 @@ def _several_held(blocks: Any, mark: Any, entry: Any, ranks: Any, wide: bool, pl
 
 
 @bare_kernel
-def try_block(blocks: Any, start: int, states: Any, stale: bool, lanes: Any, words: LaneWords, kept: Any) -> Any:
-    """Try the candidates of a block with the lanes of a tile; there is room for a word of each of them.
+def _pass_tests(tests: Any, start: Any, stop: Any, lanes: Any, residuals: Any, words: LaneWords, kept: Any) -> Any:
+    """Keep the packed residuals behind the packed tests start : stop that some lane passes, which are asked for, and
+    these lanes; returns their end, and how often a lane passed."""
+    kept_units, kept_lanes, ranks = words.units, words.lanes, words.ranks
+    wide, end, passed = lanes >> np.uint64(LANES) != 0, np.uint64(kept), np.int64(0)
+    for at in range(np.uint64(PACKED_TEST_WIDTH * start), np.uint64(PACKED_TEST_WIDTH * stop), _FIVE):
+        held = lanes & _held(tests, at, ranks, wide)
+        if held != 0:
+            residual = long_word(tests, at + _THREE)
+            kept_units[end], kept_lanes[end] = np.int32(residual), held
+            prefetch(residuals, np.int64(residual))
+            passed += bit_count(held)
+            end += _ONE
+    return end, passed
+
+
+@bare_kernel
+def _keep_held(
+    residuals: Any, first: Any, last: Any, wide: bool, states: Any, stale: bool, words: LaneWords, kept: Any
+) -> Any:
+    """Of the packed residuals kept from `first` to `last`, keep the units that hold of some lane, behind `kept`;
+    returns their end, and how many bits they have."""
+    kept_units, kept_lanes, ranks, planes = words.units, words.lanes, words.ranks, words.planes
+    hits, end, width = np.int64(0), np.uint64(kept), np.uint64(SINGLE_WIDTH)
+    for place in range(np.uint64(first), np.uint64(last)):
+        residual, held = np.uint64(np.uint32(kept_units[place])), kept_lanes[place]
+        singles, alone, masks, wanted = counts_of(residuals, residual)
+        entry = residual + np.uint64(PACKED_START)
+        others = entry + width * alone
+        masked = entry + width * singles
+        while entry < others and held != 0:
+            held &= _held(residuals, entry, ranks, wide)
+            entry += width
+        if held != 0 and wanted > 0:
+            masked_end = masked + np.uint64(MASK_WIDTH) * masks
+            held &= _others_held(residuals, others, masked, masked_end, wanted, ranks, wide, planes)
+        unit = long_word(residuals, residual)
+        if held != 0 and (not stale or states[unit] == LIVE):
+            kept_units[end], kept_lanes[end] = np.int32(unit), held
+            end += _ONE
+            hits += bit_count(held)
+    return end, hits
+
+
+@bare_kernel
+def try_packed(
+    tests: Any, residuals: Any, start: int, stop: int, states: Any, stale: bool, lanes: Any, words: LaneWords, kept: Any
+) -> Any:
+    """Try the packed candidates start : stop with the lanes of a tile; there is room for a word of each of them.
 
     Returns how often a lane passed a first test, the end of what is kept, and how many bits that has.
     """
-    ranks, planes, wide, passed, hits = (
-        words.ranks,
-        words.planes,
-        lanes >> np.uint64(LANES) != 0,
-        np.int64(0),
-        np.int64(0),
-    )
-    kept_units, kept_lanes = words.units, words.lanes
-    test, count = np.uint64(start + BLOCK_START), np.int64(blocks[start])
-    mark = test + np.uint64(BLOCK_TEST_WIDTH) * np.uint64(count)
-    for _ in range(count):
-        held = lanes & _held(blocks, test, ranks, wide)
-        if held != 0:
-            passed += bit_count(held)
-            single, masked = np.uint32(blocks[mark + _ONE]), np.uint32(blocks[mark + np.uint64(2)])
-            entry = mark + np.uint64(single & np.uint32((1 << SINGLE_FAR) - 1))
-            alone = entry + np.uint64(SINGLE_WIDTH) * np.uint64(masked >> np.uint32(MASK_FAR + COUNT_BITS))
-            while entry < alone and held != 0:
-                held &= _held(blocks, entry, ranks, wide)
-                entry += np.uint64(SINGLE_WIDTH)
-            if held != 0 and single >> np.uint32(SINGLE_FAR + COUNT_BITS) != 0:
-                held &= _several_held(blocks, mark, entry, ranks, wide, planes)
-            unit = blocks[mark]
-            kept_units[kept], kept_lanes[kept] = unit, held
-            if held != 0 and (not stale or states[unit] == LIVE):
-                kept += 1
-                hits += bit_count(held)
-        test += np.uint64(BLOCK_TEST_WIDTH)
-        mark += np.uint64(MARK_WIDTH)
-    return passed, kept, hits
+    wide, passed, hits, end = lanes >> np.uint64(LANES) != 0, np.int64(0), np.int64(0), np.uint64(kept)
+    for first in range(start, stop, _AT_A_TIME):
+        last, some = _pass_tests(tests, first, min(first + _AT_A_TIME, stop), lanes, residuals, words, end)
+        end, bits = _keep_held(residuals, end, last, wide, states, stale, words, end)
+        passed, hits = passed + some, hits + bits
+    return passed, np.int64(end), hits

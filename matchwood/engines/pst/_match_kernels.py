@@ -14,17 +14,14 @@ from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import ancestor
-from matchwood.engines.pst._block_kernels import BLOCK_SIZE, end_of_block, verify_block, verify_marks
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
+from matchwood.engines.pst._packed_kernels import PACKED_LINE, PACKED_TEST_WIDTH, collect_packed, verify_packed
 from matchwood.engines.pst._signature_kernels import keep_signed
 from matchwood.engines.pst._space_list_kernels import attribute_bit, combined_key, filter_bit
 from matchwood.engines.pst._unit_list_kernels import examine_units
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
 from matchwood.engines.shared._residual_kernels import LINE, LIVE, fetch_residuals, verify_residuals
 from matchwood.engines.shared._verification_kernels import clear, scatter, verify
-
-BLOCK_SHARE = 7
-"""About so many times the size of its first tests a block has."""
 
 BATCH = 4096
 """Candidates that are verified together, after their residuals have been asked for."""
@@ -67,7 +64,6 @@ class ListScratch(NamedTuple):
                levels: room for every level of every pair
     `found`    the lists that an event selects: room for all
     `passing`  candidates that passed their first test: room for BATCH
-    `left`     for each candidate of a block, the constraints that are left
     """
 
     labels: NDArray[np.int32]
@@ -76,7 +72,6 @@ class ListScratch(NamedTuple):
     levels: NDArray[np.uint32]
     found: NDArray[np.int32]
     passing: NDArray[np.int32]
-    left: NDArray[np.uint8]
 
 
 @bare_kernel
@@ -142,14 +137,14 @@ def select_combinations(lists: Any, scratch: ListScratch, count: int, depth: int
 def fetch_lists(lists: Any, found: Any, count: int) -> None:
     """Ask for every cache line of the lists' first tests, so that their misses overlap."""
     first_tests, starts, counts = lists.first_tests, lists.starts, lists.counts
-    blocks, block_starts = lists.blocks, lists.block_starts
+    packed_tests, packed_starts, width = lists.packed_tests, lists.packed_starts, np.int64(PACKED_TEST_WIDTH)
     for place in range(count):
         start = TEST_WIDTH * np.int64(starts[found[place]])
         for at in range(start, start + TEST_WIDTH * np.int64(counts[found[place]]), LINE):
             prefetch(first_tests, at)
-        start, stop = block_starts[found[place]], block_starts[found[place] + 1]
-        for at in range(start, start + (stop - start) // BLOCK_SHARE, LINE):
-            prefetch(blocks, at)
+        start, stop = packed_starts[found[place]], packed_starts[found[place] + 1]
+        for at in range(width * start, width * stop, PACKED_LINE):
+            prefetch(packed_tests, at)
 
 
 @bare_kernel
@@ -178,24 +173,25 @@ def verify_passing(
 
 
 @bare_kernel
-def examine_blocks(
+def examine_packed(
     lists: Any, found: Any, count: int, states: Any, stale: bool, scratch: ListScratch, used: Any, output: Any
 ) -> Any:
-    """All hits in the blocks of the lists found; returns their end."""
-    labels, passing, left, units, work = scratch.labels, scratch.passing, scratch.left, output.units, output.work
-    blocks, block_starts, waiting = lists.blocks, lists.block_starts, 0
+    """All hits among the packed candidates of the lists found; returns their end."""
+    labels, passing, units, work = scratch.labels, scratch.passing, output.units, output.work
+    tests, starts, residuals, waiting = lists.packed_tests, lists.packed_starts, lists.packed_residuals, 0
     for place in range(count):
-        start, stop = block_starts[found[place]], block_starts[found[place] + 1]
+        start, stop = starts[found[place]], starts[found[place] + 1]
+        work[1] += stop - start
         while start < stop:
-            if waiting + BLOCK_SIZE > BATCH:
-                used, waiting = verify_marks(blocks, passing, waiting, labels, states, stale, units, used), 0
-            used, waiting, kept = verify_block(
-                blocks, start, labels, left, passing, waiting, states, stale, units, used
-            )
-            work[1] += blocks[start]
-            work[2] += kept
-            start = end_of_block(blocks, start)
-    return verify_marks(blocks, passing, waiting, labels, states, stale, units, used)
+            end = min(stop, start + BATCH - waiting)
+            waiting = collect_packed(tests, start, end, labels, passing, waiting)
+            start = end
+            if waiting == BATCH:
+                used = verify_packed(residuals, passing, waiting, labels, states, stale, units, used)
+                work[2] += waiting
+                waiting = 0
+    work[2] += waiting
+    return verify_packed(residuals, passing, waiting, labels, states, stale, units, used)
 
 
 @bare_kernel
@@ -236,13 +232,14 @@ def select_spaces(lists: Any, events: Any, event: int, scratch: ListScratch) -> 
 @bare_kernel
 def verify_always(conjunctions: Any, listed: ListedUnits, labels: Any, used: Any, output: Any) -> Any:
     """The hits among the units that no list leads to; returns their end."""
-    positions, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     states, units, work = listed.states, output.units, output.work
     for unit in listed.always:
         if states[unit] == LIVE and used < len(units):
             work[1] += 1
             work[2] += 1
-            if verify(positions, records, intervals, unit, labels):
+            if verify(offsets, leaves, records, intervals, unit, labels):
                 units[used] = unit
                 used += 1
     return used
@@ -269,7 +266,7 @@ def match_lists(
             total = select_combinations(lists, scratch, total, search.depth)
         if alone is None:
             fetch_lists(lists, found, total)
-            used = examine_blocks(lists, found, total, states, search.stale, scratch, used, output)
+            used = examine_packed(lists, found, total, states, search.stale, scratch, used, output)
             used = examine_tests(
                 lists, intervals, signatures, found, 0, total, states, search.stale, scratch, used, output
             )

@@ -14,7 +14,6 @@ import numpy as np
 from matchwood.core.hashing import mix64
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 from matchwood.engines.shared._residual_kernels import (
     LAST,
     MASKED_WIDTH,
@@ -27,6 +26,7 @@ from matchwood.engines.shared._residual_kernels import (
     STORED,
     is_access,
 )
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, record_at
 
 BUCKETS = 64
 BUCKET_SHIFT = 25
@@ -112,11 +112,12 @@ def _walk(
 
     Returns in how many it was not found.
     """
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     hashed, missing = mix64(np.uint64(unit)), 0
     bits = bits_of(hashed)
     for position in range(offsets[unit + 1] - offsets[unit]):
-        at = WIDTH * (offsets[unit] + position)
+        at = record_at(leaves, offsets[unit] + position)
         code = records[at]
         if code & ACCEPTS_NULL != 0 or is_access(access, wanted * unit, wanted, position):
             continue

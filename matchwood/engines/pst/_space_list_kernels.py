@@ -21,7 +21,7 @@ from matchwood.core.prefetch import prefetch
 from matchwood.encoding.spaces.dyadic import fill_blocks, level_of
 from matchwood.engines.shared._access_kernels import UNUSED, block_count
 from matchwood.engines.shared._posting_kernels import EMPTY, key_of, slot_of
-from matchwood.engines.shared._record_kernels import FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import FLAG_BITS, SEVERAL, record_at
 
 _AHEAD = 8
 """How many units before its turn the best access predicate of one is asked for."""
@@ -100,13 +100,14 @@ def attribute_bit(attribute: Any) -> Any:
 @bare_kernel
 def count_spaces(conjunctions: Any, units: Any, access: Any, wanted: int, space_counts: Any) -> None:
     """How many spaces each access predicate has: `wanted` numbers a unit, 0 where there is none."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
         for nth in range(wanted):
             position = access[wanted * units[place] + nth]
             found = 0
             if position != UNUSED:
-                found = block_count(records, intervals, WIDTH * (offsets[units[place]] + position))
+                found = block_count(records, intervals, record_at(leaves, offsets[units[place]] + position))
             space_counts[wanted * place + nth] = found
 
 
@@ -133,7 +134,8 @@ def assign_spaces(
     """
     codes, found = spaces.codes, spaces.lists
     table, keys, levels = lists.table, lists.keys, lists.levels
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     while place < len(units):
         needed = 0
         for nth in range(wanted):
@@ -142,12 +144,12 @@ def assign_spaces(
             break
         # Units in the order of their shapes lie anywhere.
         later = np.int64(units[min(place + _AHEAD, len(units) - 1)])
-        prefetch(records, WIDTH * (offsets[later] + access[wanted * later]))
+        prefetch(leaves, np.int64(offsets[later] + access[wanted * later]))
         for nth in range(wanted):
             position = access[wanted * units[place] + nth]
             if position == UNUSED:
                 break
-            at = WIDTH * (offsets[units[place]] + position)
+            at = record_at(leaves, offsets[units[place]] + position)
             attribute = records[at] >> FLAG_BITS
             for block in codes[: _fill_codes(records, intervals, at, codes)]:
                 key = key_of(attribute, block)
@@ -254,13 +256,14 @@ def filter_lists(filtered: Any, keys: Any) -> None:
 @kernel
 def write_combinations(conjunctions: Any, units: Any, access: Any, wanted: int, space_counts: Any, keys: Any) -> None:
     """All combinations of spaces that units should be listed under: a row of keys each, 0 where there are fewer."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     codes = np.empty((wanted, max(1, space_counts.max()) if len(space_counts) > 0 else 1), dtype=np.int64)
     attributes, row = np.empty(wanted, dtype=np.int64), 0
     for place in range(len(units)):
         total, depth = 1, 0
         while depth < wanted and access[wanted * units[place] + depth] != UNUSED:
-            at = WIDTH * (offsets[units[place]] + access[wanted * units[place] + depth])
+            at = record_at(leaves, offsets[units[place]] + access[wanted * units[place] + depth])
             attributes[depth] = records[at] >> FLAG_BITS
             total *= _fill_codes(records, intervals, at, codes[depth])
             depth += 1

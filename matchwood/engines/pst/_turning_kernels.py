@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
-from matchwood.engines.pst._block_kernels import end_of_block
 from matchwood.engines.pst._known_list_kernels import SelectedLists
 from matchwood.engines.pst._lane_kernels import TILE
 
@@ -26,10 +25,10 @@ class TurnedLists(NamedTuple):
 
     `places`   by list: how many events select it, then one more than where the next of them goes, or LEFT; 0 between
                two groups
-    `touched`  the lists with blocks that are selected
+    `touched`  the lists with packed candidates that are selected
     `tried`, `ends`  those that are tried with their events, and where these end
     `members`  the events under the lists, ascending under each
-    `left`     by event: how many of its lists with blocks remain for itself
+    `left`     by event: how many of its lists with packed candidates remain for itself
     `tiles`    how many tiles there may be
     """
 
@@ -49,7 +48,7 @@ def _count_events(selected: SelectedLists, count: int, turned: TurnedLists) -> i
     for event in range(count):
         if not selected.alone[event]:
             for at in range(selected.ends[event], selected.ends[event + 1]):
-                listed = selected.blocked[at]
+                listed = selected.packed[at]
                 touched[seen] = listed
                 seen += places[listed] == 0
                 places[listed] += 1
@@ -58,12 +57,9 @@ def _count_events(selected: SelectedLists, count: int, turned: TurnedLists) -> i
 
 @bare_kernel
 def _words(lists: Any, listed: Any) -> Any:
-    """How many words may be kept of the candidates in a list's blocks, for one tile."""
-    at, total = lists.block_starts[listed], np.int64(0)
-    while at < lists.block_starts[listed + 1]:
-        total += lists.blocks[at]
-        at = end_of_block(lists.blocks, at)
-    return (total + TILE - 1) // TILE * TILE
+    """How many words may be kept of a list's packed candidates, for one tile."""
+    count = lists.packed_starts[listed + 1] - lists.packed_starts[listed]
+    return (count + TILE - 1) // TILE * TILE
 
 
 @bare_kernel
@@ -71,7 +67,7 @@ def _give_places(lists: Any, seen: int, fewest: int, turned: TurnedLists, room: 
     """Choose the lists that are tried with all their events, as far as there is room for what may be kept of them."""
     places, touched, used, tried, tiles = turned.places, turned.touched, np.int64(0), 0, np.int64(0)
     for number in range(seen):
-        prefetch(lists.blocks, lists.block_starts[touched[min(number + _AHEAD, seen - 1)]])
+        prefetch(lists.packed_starts, np.int64(touched[min(number + _AHEAD, seen - 1)]))
         listed = touched[number]
         under = np.int64(places[listed])
         parts = (under + TILE - 1) // TILE
@@ -88,7 +84,7 @@ def _give_places(lists: Any, seen: int, fewest: int, turned: TurnedLists, room: 
 @bare_kernel
 def _take_places(selected: SelectedLists, count: int, turned: TurnedLists) -> None:
     """Put each event under its lists, and keep the lists that it must look at itself."""
-    places, chosen = turned.places, selected.blocked
+    places, chosen = turned.places, selected.packed
     for event in range(count):
         first = end = selected.ends[event]
         for at in range(first, selected.ends[event + 1]):

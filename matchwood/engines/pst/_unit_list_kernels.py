@@ -13,9 +13,9 @@ from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.encoding.codes import NULL_LABEL
 from matchwood.engines.pst._signature_kernels import bits_of, bucket_of, word_of
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, WIDTH
 from matchwood.engines.shared._residual_kernels import LIVE, is_access
 from matchwood.engines.shared._verification_kernels import passes
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, record_at
 
 
 @kernel
@@ -40,13 +40,21 @@ def check_units(first_tests: Any, starts: Any, counts: Any, units: int) -> bool:
 
 @bare_kernel
 def _is_signed(
-    offsets: Any, records: Any, access: Any, wanted: int, signatures: Any, unit: Any, hashed: Any, labels: Any
+    offsets: Any,
+    leaves: Any,
+    records: Any,
+    access: Any,
+    wanted: int,
+    signatures: Any,
+    unit: Any,
+    hashed: Any,
+    labels: Any,
 ) -> bool:
     """Alg. 5, lines 8 to 13: whether a unit is in the signatures of all spaces that its other predicates need."""
     bases, sizes, words, bits = signatures.bases, signatures.sizes, signatures.words, bits_of(hashed)
     first, count = offsets[unit], offsets[unit + 1] - offsets[unit]
     for position in range(count):
-        code = records[WIDTH * (first + position)]
+        code = records[record_at(leaves, first + position)]
         if code & ACCEPTS_NULL != 0 or is_access(access, wanted * unit, wanted, position):
             continue
         attribute = code >> FLAG_BITS
@@ -59,13 +67,15 @@ def _is_signed(
 
 
 @bare_kernel
-def _holds(offsets: Any, records: Any, intervals: Any, access: Any, wanted: int, unit: Any, labels: Any) -> bool:
+def _holds(
+    offsets: Any, leaves: Any, records: Any, intervals: Any, access: Any, wanted: int, unit: Any, labels: Any
+) -> bool:
     """Whether all constraints of a unit hold but those that gave access to it, which do."""
     first, count = offsets[unit], offsets[unit + 1] - offsets[unit]
     for position in range(count):
         if is_access(access, wanted * unit, wanted, position):
             continue
-        at = WIDTH * (first + position)
+        at = record_at(leaves, first + position)
         label = labels[records[at] >> FLAG_BITS]
         if not passes(records[at], records[at + 1], records[at + 2], label, intervals):
             return False
@@ -81,7 +91,8 @@ def examine_units(
 
     Arrays are taken out of their tuples once an event: doing so for each candidate counts references up and down.
     """
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     found, labels, units, work = scratch.found, scratch.labels, output.units, output.work
     first_tests, starts, counts, signed = lists.first_tests, lists.starts, lists.counts, len(signatures.words) > 0
     for place in range(count):
@@ -93,11 +104,11 @@ def examine_units(
             if states[unit] != LIVE or used >= len(units):
                 continue
             if signed and not _is_signed(
-                offsets, records, access, wanted, signatures, unit, mix64(np.uint64(unit)), labels
+                offsets, leaves, records, access, wanted, signatures, unit, mix64(np.uint64(unit)), labels
             ):
                 continue
             work[2] += 1
-            if _holds(offsets, records, intervals, access, wanted, unit, labels):
+            if _holds(offsets, leaves, records, intervals, access, wanted, unit, labels):
                 units[used] = unit
                 used += 1
     return used

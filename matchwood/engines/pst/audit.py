@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matchwood.encoding import LEVELS
-from matchwood.engines.pst._audit_kernels import wrong_candidates, wrong_in_blocks
+from matchwood.engines.pst._audit_kernels import wrong_candidates, wrong_when_packed
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._space_list_kernels import COMBINED, write_combinations
-from matchwood.engines.pst.blocks import units_in_blocks
 from matchwood.engines.pst.candidates import CandidateLists, Candidates, space_counts_of
+from matchwood.engines.pst.packing import packed_postings
 from matchwood.engines.shared._posting_kernels import EMPTY
 from matchwood.engines.shared.store import Conjunctions
 
@@ -28,7 +28,7 @@ def audit_candidates(
     live = np.zeros(len(access) // wanted, dtype=np.bool_)
     live[units] = True
     problems = _lists(candidates, view) + _ways(view)
-    wrong = wrong_in_blocks(conjunctions, access, wanted, view.blocks, live)
+    wrong = wrong_when_packed(conjunctions, access, wanted, view.packed_tests, view.packed_residuals, live)
     if candidates.side_by_side:
         lists = view.first_tests, view.residuals, view.starts, view.counts
         wrong += wrong_candidates(conjunctions, access, wanted, *lists, live)
@@ -51,7 +51,7 @@ def _lists(candidates: Candidates, view: CandidateLists) -> list[str]:
     order = order[capacities[order] > 0]
     if ((view.starts + capacities)[order][:-1] > view.starts[order][1:]).any():
         problems.append("two lists overlap among the first tests")
-    there = int(view.counts.sum(dtype=np.int64)) + candidates.in_blocks
+    there = int(view.counts.sum(dtype=np.int64)) + candidates.packed
     if candidates.total != there:
         problems.append(f"{candidates.total} candidates are counted, {there} are there")
     return problems
@@ -93,8 +93,8 @@ def _there(view: CandidateLists, wanted: int, live: NDArray[np.bool_], side_by_s
     within = np.arange(len(list_of)) - np.repeat(np.cumsum(view.counts) - view.counts, view.counts)
     places = view.starts[list_of] + within
     posted = view.residuals[view.first_tests[TEST_WIDTH * places + 3]] if side_by_side else view.first_tests[places]
-    block_lists, in_blocks = units_in_blocks(view.blocks, view.block_starts)
-    list_of, posted = np.concatenate([list_of, block_lists]), np.concatenate([posted, in_blocks])
+    packed_lists, packed = packed_postings(view.packed_tests, view.packed_starts, view.packed_residuals)
+    list_of, posted = np.concatenate([list_of, packed_lists]), np.concatenate([posted, packed])
     rows: NDArray[np.uint64] = np.column_stack((_spaces(view.keys, wanted)[list_of], posted.astype(np.uint64)))
     kept: NDArray[np.uint64] = rows[live[posted]]
     return kept

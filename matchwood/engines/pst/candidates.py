@@ -21,7 +21,6 @@ from matchwood.core import (
     require_offsets,
     require_range,
 )
-from matchwood.engines.pst._block_write_kernels import check_blocks
 from matchwood.engines.pst._candidate_kernels import (
     TEST_WIDTH,
     GrowingLists,
@@ -32,6 +31,8 @@ from matchwood.engines.pst._candidate_kernels import (
     plan_tests,
     residual_room,
 )
+from matchwood.engines.pst._packed_kernels import PACKED_TEST_WIDTH
+from matchwood.engines.pst._packing_kernels import check_packed
 from matchwood.engines.pst._space_list_kernels import (
     COMBINED,
     CombinationLimits,
@@ -47,7 +48,7 @@ from matchwood.engines.pst._space_list_kernels import (
     strike_out,
 )
 from matchwood.engines.pst._unit_list_kernels import check_units, name_units
-from matchwood.engines.pst.blocks import block_layout, units_in_blocks
+from matchwood.engines.pst.packing import packed_lists, packed_postings
 from matchwood.engines.shared._posting_kernels import EMPTY, plan_room
 from matchwood.engines.shared.access import SelectivityOrder
 from matchwood.engines.shared.store import Conjunctions
@@ -72,8 +73,8 @@ class CandidateLists(NamedTuple):
     `starts`, `counts`  list l has the first tests starts[l] : starts[l] + counts[l]
     `first_tests`, `residuals`  the candidates, as docs/protocols.md shows; or units alone, and no residuals, where
                       they do not lie side by side
-    `blocks`, `block_starts`  and those of list l that are packed, blocks[block_starts[l] : block_starts[l + 1]], as
-                      `_block_kernels` describes
+    `packed_tests`, `packed_starts`, `packed_residuals`  and those that are packed: list l has the packed tests
+                      packed_starts[l] : packed_starts[l + 1], as `_packed_kernels` describes
     `levels`          for each attribute, a bit for every level that has a space
     `next_attributes`, `next_levels`  for each list, bits for the attributes (modulo 64) and levels of the spaces that
                       lead on to a combination; empty while units have one access predicate
@@ -87,8 +88,9 @@ class CandidateLists(NamedTuple):
     counts: NDArray[np.int32]
     first_tests: NDArray[np.int32]
     residuals: NDArray[np.int32]
-    blocks: NDArray[np.int32]
-    block_starts: NDArray[np.int64]
+    packed_tests: NDArray[np.uint16]
+    packed_starts: NDArray[np.int64]
+    packed_residuals: NDArray[np.uint16]
     levels: NDArray[np.uint32]
     next_attributes: NDArray[np.uint64]
     next_levels: NDArray[np.uint32]
@@ -118,8 +120,9 @@ class Candidates(State):
     counts = Column(np.int32, length="keys", most="room")
     first_tests = Column(np.int32, name="heads")
     residuals = Column(np.int32, name="tails")
-    blocks = Column(np.int32, name="packs")
-    block_starts = Column(np.int64, name="pack_starts", initial=[0])
+    packed_tests = Column(np.uint16)
+    packed_starts = Column(np.int64, initial=[0])
+    packed_residuals = Column(np.uint16)
     levels = Column(np.uint32, longest="attributes")
     next_attributes = Column(np.uint64, length="_led_on", when="combining")
     next_levels = Column(np.uint32, length="_led_on", when="combining")
@@ -128,9 +131,9 @@ class Candidates(State):
     _added = Column(np.int32, length="keys", saved=False)
 
     def __init__(
-        self, wanted: int, most: int = 1, dense: int = 0, least_block: int = 0, side_by_side: bool = True
+        self, wanted: int, most: int = 1, dense: int = 0, least_packed: int = 0, side_by_side: bool = True
     ) -> None:
-        self._wanted, self._most, self._dense, self._least = wanted, most, dense, least_block
+        self._wanted, self._most, self._dense, self._least = wanted, most, dense, least_packed
         self._width = TEST_WIDTH if side_by_side else 1
         self.start()
 
@@ -170,9 +173,16 @@ class Candidates(State):
         return self.keys.count
 
     @property
-    def in_blocks(self) -> int:
+    def packed(self) -> int:
         """How many of them are packed."""
-        return len(units_in_blocks(self.blocks.view(), self.block_starts.view())[0])
+        return self.packed_tests.count // PACKED_TEST_WIDTH
+
+    @property
+    def packed_units(self) -> int:
+        """How many units are packed, in whatever lists."""
+        view = self.view()
+        _, units = packed_postings(view.packed_tests, view.packed_starts, view.packed_residuals)
+        return len(np.unique(units))
 
     @property
     def room(self) -> int:
@@ -310,7 +320,7 @@ class Candidates(State):
     def _resize(self, count: int) -> None:
         for column in (self.keys, self.starts, self.counts, self.capacities, self._added):
             column.resize(count)
-        self.block_starts.resize(count + 1, self.blocks.count)
+        self.packed_starts.resize(count + 1, self.packed)
         if self._wanted > 1:
             for column in (self.next_attributes, self.next_levels, self.loads):
                 column.resize(count)
@@ -319,13 +329,13 @@ class Candidates(State):
         self, conjunctions: Conjunctions, new: NewCandidates, sizes: NDArray[np.int64], lists: NDArray[np.int32]
     ) -> None:
         total = len(lists)
-        if self._least and not self._total and total >= self._least:  # fewer fill no block
-            layout = block_layout(conjunctions, new, self._wanted, sizes, lists, self.lists, self._least)
-            _refuse_words(len(layout.blocks))
-            self.blocks = Growable(np.int32, layout.blocks)
-            self.block_starts = Growable(np.int64, layout.starts)
-            self._added.writable()[:] -= layout.gains
-            sizes, lists = layout.sizes, layout.lists
+        if self._least and not self._total and total >= self._least:
+            packed = packed_lists(conjunctions, new, self._wanted, sizes, lists, self.lists, self._least)
+            _refuse_words(max(len(packed.tests), len(packed.residuals)))
+            self.packed_tests, self.packed_residuals = Growable.taking(packed.tests), Growable.taking(packed.residuals)
+            self.packed_starts = Growable.taking(packed.starts)
+            self._added.writable()[:] -= np.diff(packed.starts)
+            sizes, lists = packed.sizes, packed.lists
         first_tests, touched = self._placed(sizes, lists)
         grown = GrowingLists(self.starts.view(), self.counts.view(), self._added.writable())
         residuals = self.residuals
@@ -376,14 +386,15 @@ class Candidates(State):
             require(
                 check_units(view.first_tests, view.starts, view.counts, units), "a list names a unit that is not there"
             )
-        self._check_blocks(view, units, attributes)
-        self._total = int(view.counts.sum(dtype=np.int64)) + self.in_blocks
+        self._check_packed(view, units, attributes)
+        self._total = int(view.counts.sum(dtype=np.int64)) + self.packed
 
-    def _check_blocks(self, view: CandidateLists, units: int, attributes: int) -> None:
-        starts = view.block_starts
-        require(len(starts) == self.lists + 1, "'pack_starts' does not fit the lists")
-        require_offsets(starts, len(view.blocks), "pack_starts")
-        require(check_blocks(view.blocks, starts, units, attributes), "a block leads out of its list")
+    def _check_packed(self, view: CandidateLists, units: int, attributes: int) -> None:
+        require(len(view.packed_starts) == self.lists + 1, "'packed_starts' does not fit the lists")
+        require(len(view.packed_tests) % PACKED_TEST_WIDTH == 0, "a packed test is cut off")
+        require_offsets(view.packed_starts, self.packed, "packed_starts")
+        sound = check_packed(view.packed_tests, view.packed_residuals, units, attributes)
+        require(sound, "a packed candidate leads out of the residuals")
 
     def _check_keys(self, view: CandidateLists) -> None:
         combined = view.keys >= np.uint64(COMBINED)

@@ -16,7 +16,6 @@ from matchwood.core import Column, Number, Part, require
 from matchwood.encoding import LEVELS, NULL_LABEL, EncodedEvents
 from matchwood.engines._scan_kernels import count_attributes
 from matchwood.engines.base import Hits
-from matchwood.engines.pst._block_kernels import BLOCK_SIZE
 from matchwood.engines.pst._group_kernels import SMALLEST_GROUP, match_groups
 from matchwood.engines.pst._match_kernels import BATCH, ListedUnits, ListScratch, ListSearch, match_lists
 from matchwood.engines.pst._one_event_kernels import match_one
@@ -85,6 +84,14 @@ class AccessEngine(ListEngine):
     def start(self) -> None:
         super().start()
         self._laid_out = 0
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
+        """What was saved when packed candidates lay in blocks is laid out anew."""
+        if "packs" in arrays and "packed_tests" not in arrays:
+            self.check_options(header)
+            self.rebuild()
+        else:
+            super().restore(arrays, header)
 
     def invariants(self) -> None:
         """Positions must be those of constraints, or of none."""
@@ -197,7 +204,7 @@ class AccessEngine(ListEngine):
         source, output = read_only_events(events), Output(workspace, events, first, self._worst(workspace))
         searched = self.store.view(), self._candidates.view(), self._signature_arrays(), self._search(), self._listed()
         written = self._scratch(len(source.attributes), workspace), output.arrays
-        if source.count - first < SMALLEST_GROUP or not self._candidates.blocks.count:
+        if source.count - first < SMALLEST_GROUP or not self._candidates.packed:
             match_lists(*searched, source, first, *written, *self._kinds)
             return output.last_hits()
         scratch, arrays = written
@@ -244,7 +251,6 @@ class AccessEngine(ListEngine):
             workspace.array("pst.levels", most, np.uint32, None),
             workspace.array("pst.found", self._candidates.lists, np.int32, None),
             workspace.array("pst.passing", BATCH, np.int32),
-            workspace.array("pst.left", BLOCK_SIZE, np.uint8),
         )
 
     # ------------------------------------------------------------------ trust
@@ -254,7 +260,7 @@ class AccessEngine(ListEngine):
             **super().stats(),
             "bytes_residuals": self._candidates.residuals.nbytes,
             "lists": self._candidates.lists,
-            "packed_postings": self._candidates.in_blocks,
+            "packed_postings": self._candidates.packed,
             "reconsidered": self._reconsidered,
         }
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from matchwood.encoding import LEVELS
-from matchwood.engines.pst._block_write_kernels import MOST_ATTRIBUTES
 from matchwood.engines.pst._candidate_kernels import TEST_WIDTH
 from matchwood.engines.pst._group_kernels import (
     LARGEST_GROUP,
@@ -19,6 +18,7 @@ from matchwood.engines.pst._group_kernels import (
 )
 from matchwood.engines.pst._known_list_kernels import FEW_TESTS, NULL_RANK, SLOT, WAYS, KnownLists, SelectedLists
 from matchwood.engines.pst._lane_kernels import PLANES, TILE, EventCodes, LaneWords
+from matchwood.engines.pst._packing_kernels import MOST_ATTRIBUTES
 from matchwood.engines.pst._turning_kernels import TurnedLists
 from matchwood.engines.shared.workspace import Workspace
 

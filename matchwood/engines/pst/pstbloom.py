@@ -47,7 +47,7 @@ class PSTBloom(pst.AccessEngine):
 
     def _lists(self) -> Candidates:
         least = 0 if self._signing else self.settings["packed"]
-        return Candidates(self._wanted, least_block=least, side_by_side=self.settings["side_by_side"])
+        return Candidates(self._wanted, least_packed=least, side_by_side=self.settings["side_by_side"])
 
     def index(self, units: NDArray[np.int32]) -> None:
         super().index(units)

@@ -55,5 +55,5 @@ class PSTHash(pst.AccessEngine):
         return useless
 
     def _lists(self) -> Candidates:
-        dense, least_block, side_by_side = (self.settings[name] for name in ("dense", "packed", "side_by_side"))
-        return Candidates(self._wanted, self._most_spaces, dense, least_block, side_by_side)
+        dense, least_packed, side_by_side = (self.settings[name] for name in ("dense", "packed", "side_by_side"))
+        return Candidates(self._wanted, self._most_spaces, dense, least_packed, side_by_side)

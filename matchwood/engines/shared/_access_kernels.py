@@ -17,7 +17,7 @@ from matchwood.core._sorting_kernels import order_by
 from matchwood.core.jit import bare_kernel
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
 from matchwood.encoding.spaces.dyadic import count_blocks
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, record_at
 
 UNUSED = 2**16 - 1
 """In place of a constraint's position; constraints from this position on are verified, and never give access."""
@@ -80,11 +80,12 @@ def estimate_costs(conjunctions: Any, units: Any, starts: Any, frequency: Any, l
 
     How often rules name an attribute stands for how often events have it.
     """
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
         flat = starts[place]
         for position in range(offsets[units[place]], offsets[units[place] + 1]):
-            at = WIDTH * position
+            at = record_at(leaves, position)
             if records[at] & ACCEPTS_NULL != 0:
                 costs[flat] = UNUSABLE
             else:
@@ -128,7 +129,8 @@ def choose_one_access(conjunctions: Any, units: Any, selectivity: Any, access: A
 
     `blocks`  how many dyadic blocks that has, for each of these units
     """
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     starts, order, costs = selectivity.starts, selectivity.order, selectivity.costs
     for place in range(len(units)):
         unit, start = units[place], starts[place]
@@ -140,7 +142,7 @@ def choose_one_access(conjunctions: Any, units: Any, selectivity: Any, access: A
                 break
             if position >= UNUSED:
                 continue
-            lists = block_count(records, intervals, WIDTH * (offsets[unit] + position))
+            lists = block_count(records, intervals, record_at(leaves, offsets[unit] + position))
             cost = costs[start + position] * (1.0 + _LIST_COST * max(0, lists - 1))
             if cost < least:
                 best, least, fewest = position, cost, lists
@@ -156,7 +158,8 @@ def choose_access(
     Beyond the first, a constraint is passed over if the unit would then have more than `most` combinations of
     blocks, or if it lets more than the share `useless` of all events through.
     """
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     starts, order, costs = selectivity.starts, selectivity.order, selectivity.costs
     for place in range(len(units)):
         unit, start = units[place], starts[place]
@@ -169,7 +172,7 @@ def choose_access(
             if position >= UNUSED or (used > 0 and costs[start + position] > useless):
                 continue
             # Of a single one nobody asks how many combinations there are.
-            blocks = block_count(records, intervals, WIDTH * (offsets[unit] + position)) if wanted > 1 else 1
+            blocks = block_count(records, intervals, record_at(leaves, offsets[unit] + position)) if wanted > 1 else 1
             if used > 0 and spaces * blocks > most:
                 continue
             access[wanted * unit + used] = position

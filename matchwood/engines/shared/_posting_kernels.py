@@ -11,7 +11,7 @@ from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel, kernel
 from matchwood.encoding.spaces.dyadic import ancestor, fill_blocks, level_of
 from matchwood.engines.shared._access_kernels import block_count
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, record_at
 
 EMPTY = -1
 _ONE, _TWO = np.uint64(1), np.uint64(2)
@@ -92,12 +92,13 @@ def _meet(slot: Any, code: Any, low: Any, high: Any, count: Any, number: Any, me
 @bare_kernel
 def count_postings(conjunctions: Any, units: Any, met: MetConstraints, sizes: Any) -> None:
     """How many postings each unit has."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     for place in range(len(units)):
         unit = units[place]
         left, total = MOST_COUNTED, 0
         for position in range(offsets[unit], offsets[unit + 1]):
-            at = WIDTH * position
+            at = record_at(leaves, position)
             code, low, high = records[at], records[at + 1], records[at + 2]
             if code & ACCEPTS_NULL != 0 or left == 0:
                 continue
@@ -126,13 +127,14 @@ def _fill_keys(code: Any, low: Any, high: Any, intervals: Any, blocks: Any, keys
 @kernel
 def write_keys(conjunctions: Any, units: Any, most: int, keys: Any, owners: Any) -> None:
     """All postings of these units as keys and the units that have them; no unit has more than `most`."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     blocks = np.empty(most, dtype=np.int64)
     used = 0
     for unit in units:
         left, count = MOST_COUNTED, 0
         for position in range(offsets[unit], offsets[unit + 1]):
-            at = WIDTH * position
+            at = record_at(leaves, position)
             if records[at] & ACCEPTS_NULL == 0 and left > 0:
                 left -= 1
                 count = _fill_keys(
@@ -152,7 +154,8 @@ def assign_lists(
     `progress` holds the next unit, how many constraints of units were posted and how many have numbers, and the number
     of lists. It stops before a unit for which the table, half full, or the arrays of lists could be too small.
     """
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves = conjunctions.offsets, conjunctions.leaves
+    records, intervals = conjunctions.records, conjunctions.intervals
     place, position, number, count = progress
     lists, end = posted.lists, posted.ends[number]
     most = 0
@@ -163,7 +166,7 @@ def assign_lists(
     while place < len(units) and count + sizes[place] <= room:
         unit, before = units[place], position
         for constraint in range(offsets[unit], offsets[unit + 1]):
-            at = WIDTH * constraint
+            at = record_at(leaves, constraint)
             code, low, high = records[at], records[at + 1], records[at + 2]
             if code & ACCEPTS_NULL != 0 or position - before == MOST_COUNTED:
                 continue

@@ -20,8 +20,15 @@ from matchwood.core.jit import bare_kernel, kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.encoding.codes import NULL_LABEL
 from matchwood.encoding.spaces.dyadic import block_end
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH, hull
 from matchwood.engines.shared._verification_kernels import inside
+from matchwood.engines.shared.constraints._record_kernels import (
+    ACCEPTS_NULL,
+    FLAG_BITS,
+    SEVERAL,
+    WIDTH,
+    hull,
+    record_at,
+)
 
 LIVE = 1
 STALE = 2
@@ -68,16 +75,13 @@ def is_access(access: Any, start: int, wanted: int, position: int) -> bool:
 
 
 @bare_kernel
-def write_first_test(records: Any, intervals: Any, first: int, test: int, first_tests: Any, at: int) -> None:
-    """Write the first test of a unit, whose records begin at `first`; one that all pass if there is none."""
+def write_first_test(conjunctions: Any, unit: Any, test: Any, first_tests: Any, at: Any) -> None:
+    """Write the first test of a unit, of its constraint number `test`; one that all pass if there is none."""
     first_tests[at], first_tests[at + 1], first_tests[at + 2] = 0, ALWAYS_LOW, ALWAYS_WIDTH
     if test >= 0:
-        low, high = hull(records, intervals, WIDTH * (first + test))
-        first_tests[at], first_tests[at + 1], first_tests[at + 2] = (
-            records[WIDTH * (first + test)] >> FLAG_BITS,
-            low,
-            high - low,
-        )
+        records, tested = conjunctions.records, record_at(conjunctions.leaves, conjunctions.offsets[unit] + test)
+        low, high = hull(records, conjunctions.intervals, tested)
+        first_tests[at], first_tests[at + 1], first_tests[at + 2] = records[tested] >> FLAG_BITS, low, high - low
 
 
 @bare_kernel
@@ -180,18 +184,19 @@ def write_residual(
 
     Its constraints are those at the positions order[start : start + count], but `test` and the access predicates.
     """
-    records, intervals, first = conjunctions.records, conjunctions.intervals, conjunctions.offsets[unit]
+    records, intervals, leaves = conjunctions.records, conjunctions.intervals, conjunctions.leaves
+    first = conjunctions.offsets[unit]
     end, last, shape = begin + RESIDUAL_START, -1, 0
     for rank in range(count):
         position = order[start + rank]
-        at = WIDTH * (first + position)
+        at = record_at(leaves, first + position)
         decided = position == test and records[at] & SEVERAL == 0
         skipped = decided or is_access(access, wanted * unit, wanted, position)
         kinds[rank] = SKIPPED if skipped else kind_of(records, intervals, at)
     for kind in range(3):
         single, masked = 0, 0
         for rank in range(count):
-            own, at = kinds[rank], WIDTH * (first + order[start + rank])
+            own, at = kinds[rank], record_at(leaves, first + order[start + rank])
             if own == SKIPPED:
                 continue
             single, masked = single + (own == SINGLE), masked + (own == MASKED)

@@ -12,7 +12,7 @@ import numpy as np
 
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
 
 
 @kernel
@@ -62,7 +62,7 @@ def passes(code: Any, low: Any, high: Any, label: Any, intervals: Any) -> Any:
 
 
 @kernel
-def verify(offsets: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
+def verify(offsets: Any, leaves: Any, records: Any, intervals: Any, unit: Any, labels: Any) -> bool:
     """Whether all constraints of a conjunction hold of the scattered labels.
 
     The same as `passes` of each, three times faster: the common kind comes first; a subtraction of unsigned
@@ -70,11 +70,12 @@ def verify(offsets: Any, records: Any, intervals: Any, unit: Any, labels: Any) -
     positions need no test for negative ones; and no array is taken out of a tuple in here, which would count a
     reference up and down each time.
     """
-    at, end = np.uint64(WIDTH * offsets[unit]), np.uint64(WIDTH * offsets[unit + 1])
-    while at < end:
-        code, low, high = records[at], records[at + np.uint64(1)], records[at + np.uint64(2)]
+    one, position, end = np.uint64(1), np.uint64(offsets[unit]), np.uint64(offsets[unit + 1])
+    while position < end:
+        at = np.uint64(WIDTH) * np.uint64(np.uint32(leaves[position]))
+        code, low, high = records[at], records[at + one], records[at + np.uint64(2)]
         label = labels[np.uint32(code >> FLAG_BITS)]
-        at += np.uint64(WIDTH)
+        position += one
         if code & (ACCEPTS_NULL | SEVERAL) == 0:
             if np.uint32(label - low) >= np.uint32(high - low):
                 return False

@@ -23,8 +23,8 @@ from matchwood.engines.shared._access_kernels import (
     estimate_costs,
     order_constraints,
 )
+from matchwood.engines.shared.constraints.records import unpacked
 from matchwood.engines.shared.operators import LabelValues, operator_costs
-from matchwood.engines.shared.records import unpacked
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 

@@ -21,7 +21,7 @@ from matchwood.engines.shared._posting_kernels import (
     plan_room,
     write_keys,
 )
-from matchwood.engines.shared._record_kernels import WIDTH
+from matchwood.engines.shared.constraints._record_kernels import WIDTH
 from matchwood.engines.shared.store import Conjunctions
 from matchwood.engines.shared.views import read_only
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from matchwood.core.jit import kernel
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, record_at
 
 MEETS, WITHIN, AROUND, OWN_LOWEST, OWN_HIGHEST, LOWEST, HIGHEST = range(7)
 """The constraint's set meets the query's; lies within it; includes it; its own lowest or highest value lies in the
@@ -24,7 +24,7 @@ IGNORED, TAKES_NULL, IS_NULL, REFUSED = range(4)
 @kernel
 def relate(conjunctions: Any, alive: Any, targets: Any, needed: Any, relation: int, alone: int, verdicts: Any) -> None:
     """Whether each live conjunction stands in the relation to the `Targets`, into `verdicts`."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves, records, intervals = conjunctions
     place, slot, null, pieces = targets.place, targets.slot, targets.null, targets.pieces
     low, high, wanted = targets.low, targets.high, 0
     for number in range(len(needed)):
@@ -37,14 +37,14 @@ def relate(conjunctions: Any, alive: Any, targets: Any, needed: Any, relation: i
         covered = 0
         fits = True
         for position in range(offsets[unit], offsets[unit + 1]):
-            code = records[WIDTH * position]
-            attribute = code >> FLAG_BITS
+            at = record_at(leaves, position)
+            attribute = records[at] >> FLAG_BITS
             chosen = place[attribute] if attribute < len(place) else -1
             if chosen < 0:
-                fits = _alone(records, position, alone)
+                fits = _alone(records, at, alone)
             else:
                 start, stop = pieces[chosen], pieces[chosen + 1]
-                fits = _related(records, intervals, position, null[chosen], start, stop, low, high, relation)
+                fits = _related(records, intervals, at, null[chosen], start, stop, low, high, relation)
                 where = slot[chosen]
                 if needed[where] and named[where] != unit:
                     named[where] = unit
@@ -55,22 +55,21 @@ def relate(conjunctions: Any, alive: Any, targets: Any, needed: Any, relation: i
 
 
 @kernel
-def _alone(records: Any, position: Any, alone: int) -> bool:
-    code = records[WIDTH * position]
+def _alone(records: Any, at: Any, alone: int) -> bool:
+    code = records[at]
     if alone == IGNORED:
         return True
     if alone == REFUSED or code & ACCEPTS_NULL == 0:
         return False
-    none = code & SEVERAL != 0 and records[WIDTH * position + 1] == records[WIDTH * position + 2]
+    none = code & SEVERAL != 0 and records[at + 1] == records[at + 2]
     return alone == TAKES_NULL or none
 
 
 @kernel
 def _related(
-    records: Any, intervals: Any, position: Any, null: Any, start: Any, stop: Any, low: Any, high: Any, relation: int
+    records: Any, intervals: Any, at: Any, null: Any, start: Any, stop: Any, low: Any, high: Any, relation: int
 ) -> Any:
     """Whether a constraint's set stands in a relation to the set of the intervals start : stop."""
-    at = WIDTH * position
     code, first, last = records[at], np.int64(records[at + 1]), np.int64(records[at + 2])
     accepts = code & ACCEPTS_NULL != 0
     several = code & SEVERAL != 0

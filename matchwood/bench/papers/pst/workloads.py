@@ -24,8 +24,8 @@ TREE = f"{TREE_ENGINE}, pstree"
 AS_PAPER = ", as published"
 
 DESIGN = {
-    "pstbloom": "first tests side by side, packs",
-    "psthash": "first tests side by side, packs, only dense lists split",
+    "pstbloom": "first tests side by side, packed",
+    "psthash": "first tests side by side, packed, only dense lists split",
 }
 """What our own designs do that are not their papers'."""
 

@@ -17,7 +17,7 @@ from matchwood.engines.atree.construction._ahead_kernels import NOWHERE, RING
 from matchwood.engines.atree.construction._insert_kernels import FEW, InnerNodes, enter_inner, enter_leaves
 from matchwood.engines.atree.construction._make_kernels import Building, BuildScratch
 from matchwood.engines.atree.layout import MOST_CANDIDATES, MOST_FLAT, NODE_COUNT, UNBOUNDED
-from matchwood.engines.shared._record_kernels import WIDTH as RECORD
+from matchwood.engines.shared.constraints._record_kernels import WIDTH as RECORD
 
 MERGED, NEEDED, MADE, ATTRIBUTES, LEAVES, INTERVALS, INNER, LINKS, REPORTS = 3, 4, 6, 7, 8, 9, 10, 11, 12
 """Places in a report: the last of four counters, room that was missing, leaves made, one more than the largest

@@ -25,7 +25,7 @@ from matchwood.engines.atree.construction._ahead_kernels import RING, forget_ahe
 from matchwood.engines.atree.construction._make_kernels import NO_ROOM, Building, BuildScratch, find_or_make
 from matchwood.engines.atree.construction._operand_kernels import cancelled_parity, gather
 from matchwood.engines.atree.layout import AND, FIRST, INTERVALS, OR, ROOM, SIZE, TOKENS, WIDTH
-from matchwood.engines.shared._record_kernels import pack
+from matchwood.engines.shared.constraints._record_kernels import pack
 
 FEW = 64
 """Nodes of a batch below which neither their order matters nor looking ahead is worth while."""

@@ -12,7 +12,7 @@ import numpy as np
 from matchwood.core.bits import bit_count
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import BOTTOM_LABEL, TOP_LABEL
-from matchwood.engines.shared._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, WIDTH
+from matchwood.engines.shared.constraints._record_kernels import ACCEPTS_NULL, FLAG_BITS, SEVERAL, record_at
 
 ENTRY = 3
 """Integers of an entry."""
@@ -56,21 +56,22 @@ def _pieces(records: Any, at: Any) -> Any:
 @kernel
 def count_boundaries(conjunctions: Any, units: Any, places: Any, counts: Any) -> None:
     """Count the ends of intervals of each attribute that has a place."""
-    records = conjunctions.records
+    offsets, leaves, records, _ = conjunctions
     for unit in units:
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            place = places[records[WIDTH * position] >> FLAG_BITS]
+        for position in range(offsets[unit], offsets[unit + 1]):
+            at = record_at(leaves, position)
+            place = places[records[at] >> FLAG_BITS]
             if place >= 0:
-                counts[place] += 2 * (_pieces(records, WIDTH * position) - 1)
+                counts[place] += 2 * (_pieces(records, at) - 1)
 
 
 @kernel
 def write_boundaries(conjunctions: Any, units: Any, places: Any, ends: Any, boundaries: Any) -> None:
     """Write those ends behind ends[place]."""
-    records, intervals = conjunctions.records, conjunctions.intervals
+    offsets, leaves, records, intervals = conjunctions
     for unit in units:
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = WIDTH * position
+        for position in range(offsets[unit], offsets[unit + 1]):
+            at = record_at(leaves, position)
             place = places[records[at] >> FLAG_BITS]
             if place < 0:
                 continue
@@ -101,11 +102,11 @@ def _covered(edges: Any, first: Any, last: Any, start: Any, stop: Any) -> Any:
 @kernel
 def count_entries(conjunctions: Any, units: Any, places: Any, layout: Any, counts: Any) -> None:
     """Count the entries of every row."""
-    records, intervals = conjunctions.records, conjunctions.intervals
+    offsets, leaves, records, intervals = conjunctions
     firsts, edge_firsts, edges = layout.firsts, layout.edge_firsts, layout.edges
     for unit in units:
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = WIDTH * position
+        for position in range(offsets[unit], offsets[unit + 1]):
+            at = record_at(leaves, position)
             place = places[records[at] >> FLAG_BITS]
             if place < 0:
                 continue
@@ -142,20 +143,20 @@ def write_units(
     Marks at both ends of a piece, in the place of a bit in every row between, make that independent of how long it is;
     `carry_rows` sets the bits between. Pieces of a constraint have a cell between them, so no two marks meet.
     """
-    records, intervals = conjunctions.records, conjunctions.intervals
+    offsets, leaves, records, intervals = conjunctions
     firsts, edge_firsts, edges = layout.firsts, layout.edge_firsts, layout.edges
-    leaves, loose_units = firsts[len(firsts) - 1] + len(firsts) - 1, 0
+    without, loose_units = firsts[len(firsts) - 1] + len(firsts) - 1, 0
     for unit in units:
         _toggle(base, 0, words, unit)
         is_loose = False
-        for position in range(conjunctions.offsets[unit], conjunctions.offsets[unit + 1]):
-            at = WIDTH * position
+        for position in range(offsets[unit], offsets[unit + 1]):
+            at = record_at(leaves, position)
             place = places[records[at] >> FLAG_BITS]
             if place < 0:
                 is_loose = True
                 continue
             if records[at] & ACCEPTS_NULL == 0:
-                _toggle(bits, leaves + place, words, unit)
+                _toggle(bits, without + place, words, unit)
             first, cells = firsts[place], firsts[place + 1] - firsts[place]
             for number in range(_pieces(records, at)):
                 start, stop = _piece(records, intervals, at, number)

@@ -13,7 +13,6 @@ import numpy as np
 from matchwood.core.bits import bit_count, lowest_bit
 from matchwood.core.jit import kernel
 from matchwood.encoding.codes import NULL_LABEL
-from matchwood.engines.shared._record_kernels import WIDTH
 from matchwood.engines.shared._verification_kernels import verify
 from matchwood.engines.shared.unions._build_kernels import ENTRY, cell_of
 
@@ -28,7 +27,7 @@ _SURELY = 1.3
 """What is missed without unions counts if the other way should take so many times as long: estimates err."""
 
 FETCHED = 256
-"""Candidates whose records are fetched before they are verified."""
+"""Candidates whose constraints are fetched before they are verified."""
 
 
 @kernel
@@ -190,29 +189,29 @@ def list_bits(mask: Any, words: int, units: Any, used: Any) -> Any:
 
 
 @kernel
-def touch_records(offsets: Any, records: Any, units: Any, start: int, stop: int) -> Any:
-    """Read the ends of the candidates' records: independent loads, whose cache misses overlap."""
+def touch_leaves(offsets: Any, leaves: Any, units: Any, start: int, stop: int) -> Any:
+    """Read the ends of the candidates' constraints: independent loads, whose cache misses overlap."""
     touched = np.int32(0)
     for place in range(start, stop):
         unit = np.uint64(np.uint32(units[place]))
         first, last = offsets[unit], offsets[unit + np.uint64(1)]
         if first < last:
-            touched ^= records[WIDTH * first] ^ records[WIDTH * last - 1]
+            touched ^= leaves[first] ^ leaves[last - 1]
     return touched
 
 
 @kernel
 def _verified(conjunctions: Any, units: Any, used: int, stop: int, labels: Any, scratch: Any) -> int:
     """Keep those of the units used : stop that hold, from `used` on; returns the new end."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves, records, intervals = conjunctions
     touched = np.int32(0)
     for start in range(used, stop, FETCHED):
         end = min(start + FETCHED, stop)
-        touched ^= touch_records(offsets, records, units, start, end)
+        touched ^= touch_leaves(offsets, leaves, units, start, end)
         for place in range(start, end):
             unit = units[place]
             units[used] = unit
-            used += verify(offsets, records, intervals, np.uint64(np.uint32(unit)), labels)
+            used += verify(offsets, leaves, records, intervals, np.uint64(np.uint32(unit)), labels)
     scratch.labels[len(scratch.labels) - 1] = touched
     return used
 
@@ -220,13 +219,13 @@ def _verified(conjunctions: Any, units: Any, used: int, stop: int, labels: Any, 
 @kernel
 def _verify_loose(conjunctions: Any, loose: Any, units: Any, used: int, stop: int, labels: Any, work: Any) -> int:
     """The same where only the units whose bit in `loose` is set have more to hold."""
-    offsets, records, intervals = conjunctions.offsets, conjunctions.records, conjunctions.intervals
+    offsets, leaves, records, intervals = conjunctions
     one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
     for place in range(used, stop):
         unit = np.uint64(np.uint32(units[place]))
         if (loose[unit >> six] >> (unit & low_bits)) & one != 0:
             work[2] += 1
-            if not verify(offsets, records, intervals, unit, labels):
+            if not verify(offsets, leaves, records, intervals, unit, labels):
                 continue
         units[used] = np.int32(unit)
         used += 1
@@ -259,12 +258,11 @@ def unite(
         end = _verified(conjunctions, units, used, end, labels, scratch)
     elif size.loose > 0:
         end = _verify_loose(conjunctions, unions.loose, units, used, end, labels, work)
+    offsets, leaves, records, intervals = conjunctions
     for unit in unions.fresh:
         work[1] += 1
         work[2] += 1
-        if end < len(units) and verify(
-            conjunctions.offsets, conjunctions.records, conjunctions.intervals, unit, labels
-        ):
+        if end < len(units) and verify(offsets, leaves, records, intervals, unit, labels):
             units[end] = unit
             end += 1
     return end

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from matchwood.core import Growable, require, require_offsets, require_range
 from matchwood.encoding import EncodedConjunctions
-from matchwood.engines.shared._record_kernels import ALTERNATIVE, FLAG_BITS, SEVERAL, WIDTH, relabel_records
 from matchwood.engines.shared._store_kernels import count_pieces, unpack_all
+from matchwood.engines.shared.constraints._record_kernels import ALTERNATIVE, FLAG_BITS, SEVERAL, WIDTH, relabel_records
 from matchwood.engines.shared.views import read_only
 from matchwood.errors import InvalidArgument
 
@@ -21,7 +21,8 @@ def attribute_count(attributes: NDArray[np.int32]) -> int:
 
 
 def unpacked(
-    offsets: NDArray[np.int64],
+    offsets: NDArray[np.int32],
+    leaves: NDArray[np.int32],
     records: NDArray[np.int32],
     intervals: NDArray[np.int32],
     units: NDArray[np.int32],
@@ -29,8 +30,8 @@ def unpacked(
 ) -> EncodedConjunctions:
     """The constraints of these units, as they were packed; with `clauses`, also which are alternatives."""
     wanted = read_only(units, np.int32)
-    constraints = int((offsets[1:][wanted] - offsets[wanted]).sum())
-    pieces = int(count_pieces(offsets, records, wanted))
+    constraints = int((offsets[1:][wanted] - offsets[wanted]).sum(dtype=np.int64))
+    pieces = int(count_pieces(offsets, leaves, records, wanted))
     target = EncodedConjunctions(
         np.zeros(len(wanted) + 1, dtype=np.int64),
         np.empty(constraints, dtype=np.int32),
@@ -40,7 +41,7 @@ def unpacked(
         np.empty(pieces, dtype=np.int32),
         np.empty(constraints if clauses else 0, dtype=np.bool_),
     )
-    unpack_all(offsets, records, intervals, wanted, target)
+    unpack_all(offsets, leaves, records, intervals, wanted, target)
     return target
 
 
@@ -49,8 +50,7 @@ def relabel(records: Growable, intervals: Growable, attribute: int, old: Any, ne
     old, new = np.asarray(old), np.asarray(new)
     order = np.argsort(old, kind="stable")
     old_labels, new_labels = read_only(old[order], np.int32), read_only(new[order], np.int32)
-    done = np.zeros(len(intervals) // 2, dtype=np.bool_)
-    relabel_records(records.writable(), intervals.writable(), attribute, old_labels, new_labels, done)
+    relabel_records(records.writable(), intervals.writable(), attribute, old_labels, new_labels)
 
 
 def renumber(records: Growable, numbers: NDArray[np.int32]) -> int:
@@ -64,7 +64,8 @@ def renumber(records: Growable, numbers: NDArray[np.int32]) -> int:
 
 
 def check_records(
-    offsets: NDArray[np.int64],
+    offsets: NDArray[np.int32],
+    leaves: NDArray[np.int32],
     records: NDArray[np.int32],
     intervals: NDArray[np.int32],
     attributes: int,
@@ -72,7 +73,8 @@ def check_records(
 ) -> None:
     """Refuse records that could lead a kernel out of its arrays; alternatives too, unless there may be `clauses`."""
     require(len(records) % WIDTH == 0 and len(intervals) % 2 == 0, "a record is cut off")
-    require_offsets(offsets, len(records) // WIDTH, "offsets")
+    require_offsets(offsets, len(leaves), "offsets")
+    require_range(leaves, 0, len(records) // WIDTH, "leaves")
     codes = records[::WIDTH]
     require(not len(codes) or int(codes.min()) >= 0, "an attribute is negative")
     attributes_only = codes & ~ALTERNATIVE if clauses else codes

@@ -22,7 +22,7 @@ from engines_support import (
 
 from matchwood.encoding.codes import TOP_LABEL
 from matchwood.engines import ConjunctionStore, Engine, Workspace, engine_class
-from matchwood.engines.pst._block_write_kernels import MOST_ATTRIBUTES, MOST_ENTRIES, MOST_PIECES
+from matchwood.engines.pst._packing_kernels import MOST_ATTRIBUTES, MOST_ENTRIES, MOST_PIECES
 from matchwood.errors import CorruptSnapshot
 
 STEP = 2**20
@@ -171,16 +171,36 @@ def test_only_long_lists_are_packed_and_none_with_signatures() -> None:
     assert built("pstbloom", store, packed=1, signatures=True).stats()["packed_postings"] == 0
 
 
-def test_an_audit_sees_every_integer_of_a_block() -> None:
+@pytest.mark.parametrize("name", ["packed_tests", "packed_residuals"])
+def test_an_audit_sees_every_word_of_packed_candidates(name: str) -> None:
     store, _ = crowd(40)
     engine = built("pstbloom", store)
     sound = engine.arrays()
-    for place in range(len(sound["packs"])):
-        packs = sound["packs"].copy()
-        packs[place] ^= 1 << (place % 31)
+    for place in range(len(sound[name])):
+        words = sound[name].copy()
+        words[place] ^= 1 << (place % 16)
         damaged = engine_class("pstbloom")(store)
-        damaged.restore({**sound, "packs": packs}, engine.header())
+        damaged.restore({**sound, name: words}, engine.header())
         try:
             assert damaged.audit() != [], place
         except CorruptSnapshot:
             continue
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS)
+def test_lists_from_before_candidates_were_packed_in_words_are_laid_out_anew(
+    name: str, options: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(5)
+    store, contents = stored(scaled(random_conjunctions(rng, 300 if COMPILED else 40, 5), STEP))
+    engine = built(name, store, **options)
+    arrays = {key: array for key, array in engine.arrays().items() if not key.startswith("packed_")}
+    arrays |= {"packs": np.zeros(7, np.int32), "pack_starts": np.zeros(3, np.int64)}
+    again = engine_class(name)(store, options)
+    again.restore(arrays, engine.header())
+    events = events_between(rng, random_events(rng, 20, 5), STEP)
+    assert found(again, encode_events(events)) == expected(contents, events)
+    assert again.stats()["packed_postings"] == engine.stats()["packed_postings"] > 0
+    assert again.audit() == []
+    with pytest.raises(CorruptSnapshot, match="options"):
+        again.restore(arrays, {**engine.header(), "options": {**engine.header()["options"], "side_by_side": False}})

@@ -5,11 +5,14 @@ ACCEPTS_NULL, and SEVERAL where the constraint has no interval or more than one.
 low and high are its labels. With SEVERAL they are a range of positions in a side array of intervals,
 which holds low and high label in turn.
 
+A store has each distinct record once, as a *leaf* with a number; a conjunction is a stretch of `leaves`, the numbers of
+its constraints, four bytes each. The *position* of a constraint is its place there.
+
 ALTERNATIVE, the highest bit of a code, marks a constraint that is an alternative to the one before it. Only stores that
 were made for clauses have such records, and only engines that know of clauses are given those stores.
 
-Three integers side by side because a candidate's constraints are read together and at random: 7 constraints
-take two cache lines, where an array for each field would take four.
+Three integers side by side because a record is read as a whole and at random: it takes one cache line or two, where an
+array for each field would take three.
 """
 
 from __future__ import annotations
@@ -26,6 +29,12 @@ SEVERAL = 2
 FLAG_BITS = 2
 ALTERNATIVE = 1 << 30
 WIDTH = 3
+
+
+@bare_kernel
+def record_at(leaves: Any, position: Any) -> Any:
+    """Where the record of the constraint at a position begins."""
+    return WIDTH * np.int64(leaves[position])
 
 
 @bare_kernel
@@ -66,9 +75,8 @@ def pack(source: Any, constraint: int, records: Any, position: int, intervals: A
 
 
 @bare_kernel
-def unpack(records: Any, intervals: Any, position: int, target: Any, constraint: int) -> None:
-    """Write the record at `position` as a constraint behind those that `target` already holds."""
-    at = WIDTH * position
+def unpack(records: Any, intervals: Any, at: Any, target: Any, constraint: int) -> None:
+    """Write the record at `at` as a constraint behind those that `target` already holds."""
     code, low, high = records[at], records[at + 1], records[at + 2]
     target.attributes[constraint] = attribute_of(code)
     target.accepts_null[constraint] = code & ACCEPTS_NULL != 0
@@ -86,23 +94,16 @@ def unpack(records: Any, intervals: Any, position: int, target: Any, constraint:
 
 
 @bare_kernel
-def piece_count(records: Any, position: int) -> int:
-    """The number of intervals of the record at `position`."""
-    at = WIDTH * position
+def piece_count(records: Any, at: Any) -> int:
+    """The number of intervals of the record at `at`."""
     return records[at + 2] - records[at + 1] if records[at] & SEVERAL != 0 else 1
 
 
 @bare_kernel
-def hash_of_count(count: int) -> Any:
-    """Where the hash of so many records begins."""
-    return mix64(np.uint64(count + 1))
-
-
-@bare_kernel
-def with_record(accumulated: Any, records: Any, intervals: Any, at: Any) -> Any:
-    """Fold what a record says into a hash, wherever its intervals lie."""
+def hash_record(records: Any, intervals: Any, at: Any) -> Any:
+    """A hash of what a record says, wherever its intervals lie."""
     code, low, high = records[at], records[at + 1], records[at + 2]
-    accumulated = combine64(accumulated, np.uint64(code))
+    accumulated = mix64(np.uint64(code))
     if code & SEVERAL == 0:
         return combine64(accumulated, (np.uint64(low) << np.uint64(32)) | np.uint64(high))
     accumulated = combine64(accumulated, np.uint64(high - low))
@@ -113,53 +114,35 @@ def with_record(accumulated: Any, records: Any, intervals: Any, at: Any) -> Any:
 
 
 @bare_kernel
-def hash_records(records: Any, intervals: Any, start: int, stop: int) -> Any:
-    """A hash of what the records start : stop say."""
-    accumulated = hash_of_count(stop - start)
-    for position in range(start, stop):
-        accumulated = with_record(accumulated, records, intervals, WIDTH * position)
-    return accumulated
+def same_record(records: Any, intervals: Any, one: Any, other: Any) -> bool:
+    """Whether the records at two places say the same."""
+    if records[one] != records[other]:
+        return False
+    one_low, one_high = records[one + 1], records[one + 2]
+    other_low, other_high = records[other + 1], records[other + 2]
+    if records[one] & SEVERAL == 0:
+        return bool(one_low == other_low and one_high == other_high)
+    if one_high - one_low != other_high - other_low:
+        return False
+    step, steps = 0, 2 * (one_high - one_low)
+    while step < steps and intervals[2 * one_low + step] == intervals[2 * other_low + step]:
+        step += 1
+    return bool(step == steps)
 
 
 @bare_kernel
-def same_records(records: Any, intervals: Any, first: int, second: int, count: int) -> bool:
-    """Whether `count` records from two positions on say the same."""
-    for offset in range(count):
-        one, other = WIDTH * (first + offset), WIDTH * (second + offset)
-        if records[one] != records[other]:
-            return False
-        one_low, one_high = records[one + 1], records[one + 2]
-        other_low, other_high = records[other + 1], records[other + 2]
-        if records[one] & SEVERAL == 0:
-            if one_low != other_low or one_high != other_high:
-                return False
-            continue
-        if one_high - one_low != other_high - other_low:
-            return False
-        for step in range(2 * (one_high - one_low)):
-            if intervals[2 * one_low + step] != intervals[2 * other_low + step]:
-                return False
-    return True
-
-
-@bare_kernel
-def relabel_records(records: Any, intervals: Any, attribute: int, old: Any, new: Any, done: Any) -> None:
-    """Replace the labels of one attribute; those not in `old` stay. `done` has False for each interval.
-
-    Records share their intervals with others of the attribute: from the same first one on, or not at all.
-    """
-    for position in range(len(records) // WIDTH):
-        at = WIDTH * position
+def relabel_records(records: Any, intervals: Any, attribute: int, old: Any, new: Any) -> None:
+    """Replace the labels of one attribute; those not in `old` stay. Each record has intervals of its own."""
+    for at in range(0, len(records), WIDTH):
         if attribute_of(records[at]) != attribute:
             continue
         low, high = records[at + 1], records[at + 2]
         if records[at] & SEVERAL == 0:
             records[at + 1] = _relabelled(low, old, new)
             records[at + 2] = _relabelled(high, old, new)
-        elif low < high and not done[low]:
-            done[low] = True
-            for step in range(2 * low, 2 * high):
-                intervals[step] = _relabelled(intervals[step], old, new)
+            continue
+        for step in range(2 * low, 2 * high):
+            intervals[step] = _relabelled(intervals[step], old, new)
 
 
 @bare_kernel
