@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from matchwood.core.hashing import combine64, mix64
+from matchwood.core.hashing import mix64
 from matchwood.core.jit import bare_kernel
 from matchwood.core.prefetch import prefetch
 from matchwood.engines.shared.constraints._record_kernels import piece_count, record_at, unpack
@@ -49,14 +49,23 @@ class GrowingStore(NamedTuple):
     table: NDArray[np.int32]
 
 
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+@bare_kernel
+def _and_leaf(accumulated: Any, leaf: Any) -> Any:
+    """Fold one more leaf into what becomes a hash: numbers of leaves are dense, so one product each is enough."""
+    return accumulated * _FACTOR + np.uint64(leaf)
+
+
 @bare_kernel
 def hash_unit(offsets: Any, leaves: Any, unit: Any) -> Any:
     """A hash of the leaves of a unit."""
     first, last = offsets[unit], offsets[unit + 1]
-    accumulated = mix64(np.uint64(last - first + 1))
+    accumulated = np.uint64(last - first + 1)
     for position in range(first, last):
-        accumulated = combine64(accumulated, np.uint64(leaves[position]))
-    return accumulated
+        accumulated = _and_leaf(accumulated, leaves[position])
+    return mix64(accumulated)
 
 
 @bare_kernel
@@ -83,11 +92,12 @@ def _hash_rows(source: IncomingRows, place: int, tags: Any, table: Any) -> None:
     """Hash some conjunctions from `place` on, as `hash_unit` does."""
     for conjunction in range(place, min(place + HASHED, len(source.offsets) - 1)):
         first, last = source.offsets[conjunction], source.offsets[conjunction + 1]
-        accumulated = mix64(np.uint64(last - first + 1))
+        accumulated = np.uint64(last - first + 1)
         for constraint in range(first, last):
-            accumulated = combine64(accumulated, np.uint64(source.found[source.leaf_of[constraint]]))
-        source.hashes[conjunction - place] = accumulated
-        slot = np.int64(first_slot(tags, accumulated))
+            accumulated = _and_leaf(accumulated, source.found[source.leaf_of[constraint]])
+        hashed = mix64(accumulated)
+        source.hashes[conjunction - place] = hashed
+        slot = np.int64(first_slot(tags, hashed))
         prefetch(tags, slot)
         prefetch(table, slot)
 
